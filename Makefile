@@ -1,0 +1,29 @@
+# Everything happens in .venv, made here; PACKAGE may name a built distribution instead of this folder.
+PYTHON ?= python3
+VENV ?= .venv
+PACKAGE ?= .
+BIN := $(VENV)/bin
+
+.PHONY: quickstart test lint clean
+
+quickstart: $(VENV)/installed
+	$(BIN)/python -m spacy project run all projects/quickstart
+
+test: $(VENV)/installed
+	$(BIN)/pytest
+
+lint: $(VENV)/installed
+	$(BIN)/pip install --quiet "$(PACKAGE)[lint]"
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(VENV)/installed: pyproject.toml $(shell find spacy_ssvm -name '*.py')
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --force-reinstall --no-deps "$(PACKAGE)"
+	$(BIN)/pip install --quiet "$(PACKAGE)[test]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

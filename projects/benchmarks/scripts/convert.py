@@ -1,0 +1,92 @@
+"""Convert the corpora to .spacy files, one sentence a Doc: DATA_ROOT OUTPUT CORPUS …"""
+
+import io
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+Sentence = list[list[str]]
+
+
+def read_columns(text: str, separator: str | None = None) -> Iterator[Sentence]:
+    """Sentences of token rows, separated by blank lines; document marks are left out."""
+    sentence: Sentence = []
+    for line in [*text.splitlines(), ""]:
+        row = line.split(separator)
+        if line.strip() and not line.startswith("-DOCSTART-"):
+            sentence.append(row)
+        elif sentence:
+            yield sentence
+            sentence = []
+
+
+def zipped(path: Path, member: str, encoding: str) -> str:
+    with zipfile.ZipFile(path) as archive:
+        return io.TextIOWrapper(archive.open(member), encoding).read()
+
+
+def with_begins(tags: list[str]) -> list[str]:
+    """IOB2: an I tag that continues nothing of its type becomes a B tag."""
+    before = ["O", *tags]
+    return [
+        f"B-{tag[2:]}" if tag.startswith("I-") and previous[2:] != tag[2:] else tag
+        for previous, tag in zip(before, tags)
+    ]
+
+
+def write(path: Path, sentences: list[Sentence], entity: int, tag: int | None) -> None:
+    """entity, tag: the columns with IOB tags and with part-of-speech tags."""
+    vocab = Vocab(strings=spacy.blank("en").vocab.strings)
+    docs = DocBin(store_user_data=False)
+    for rows in sentences:
+        doc = Doc(
+            vocab,
+            words=[row[0] for row in rows],
+            ents=with_begins([row[entity] for row in rows]),
+            tags=None if tag is None else [row[tag] for row in rows],
+            sent_starts=[True, *[False] * (len(rows) - 1)],
+        )
+        docs.add(doc)
+    docs.to_disk(path)
+    print(f"{path.name}: {len(sentences):,} sentences, {sum(map(len, sentences)):,} tokens")
+
+
+def conll2000(root: Path, output: Path) -> None:
+    """Chunking. There is no development part: the last tenth of the training part serves as one."""
+    archive = root / "nltk" / "conll2000.zip"
+    train = list(read_columns(zipped(archive, "conll2000/train.txt", "utf8")))
+    behind = len(train) - len(train) // 10
+    write(output / "conll2000-part.spacy", train[:behind], 2, 1)
+    write(output / "conll2000-dev.spacy", train[behind:], 2, 1)
+    write(output / "conll2000-train.spacy", train, 2, 1)
+    write(output / "conll2000-test.spacy", list(read_columns(zipped(archive, "conll2000/test.txt", "utf8"))), 2, 1)
+
+
+def conll2002(root: Path, output: Path) -> None:
+    """Spanish (esp) and Dutch (ned) named entities."""
+    archive = root / "nltk" / "conll2002.zip"
+    for language in ("esp", "ned"):
+        for part, name in (("train", "train"), ("testa", "dev"), ("testb", "test")):
+            rows = list(read_columns(zipped(archive, f"conll2002/{language}.{part}", "utf8")))
+            write(output / f"conll2002-{language}-{name}.spacy", rows, -1, 1)
+
+
+def wnut17(root: Path, output: Path) -> None:
+    """Emerging entities in social media."""
+    files = {"train": "wnut17train.conll", "dev": "emerging.dev.conll", "test": "emerging.test.annotated"}
+    for name, file in files.items():
+        text = (root / "wnut17" / file).read_text(encoding="utf8")
+        rows = [[row for row in sentence if row[0].strip()] for sentence in read_columns(text, "\t")]
+        write(output / f"wnut17-{name}.spacy", rows, 1, None)
+
+
+if __name__ == "__main__":
+    root, output = Path(sys.argv[1]), Path(sys.argv[2])
+    output.mkdir(parents=True, exist_ok=True)
+    for corpus in sys.argv[3:]:
+        {"conll2000": conll2000, "conll2002": conll2002, "wnut17": wnut17}[corpus](root, output)

@@ -1,0 +1,80 @@
+"""Train each component with each solver on the same features, and compare them on the development part."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import srsly
+import typer
+from spacy import util
+from spacy.training import Example
+from thinc.api import Config
+from wasabi import msg
+
+from spacy_ssvm.warmup import warmup
+
+SCORES = {"tagger": "tag_acc", "ner": "ents_f"}
+COLUMNS = {
+    "score": "{:.2f}",
+    "epochs": "{}",
+    "cpu_seconds": "{:.2f}",
+    "non_zero_weights": "{:,}",
+    "planes": "{:,}",
+    "relative_gap": "{:.4f}",
+}
+
+
+def read(config: Config, corpus: str, nlp: Any) -> list[Example]:
+    """The examples of a corpus that the config names."""
+    return list(util.resolve_dot_names(config, [f"corpora.{corpus}"])[0](nlp))
+
+
+def train(config: Config, component: str, solver: dict[str, Any]) -> dict[str, Any]:
+    """Train one component with one solver for max_epochs of the config; its figures, None where it has none."""
+    config = config.copy()
+    config["nlp"]["pipeline"] = [component]
+    config["components"] = {component: {**config["components"][component], "solver": solver}}
+    nlp = util.load_model_from_config(config)
+    examples = read(nlp.config.interpolate(), "train", nlp)
+    nlp.initialize(lambda: examples)
+    started = time.process_time()
+    for _ in range(config["training"]["max_epochs"]):
+        nlp.update(examples)
+    seconds = time.process_time() - started
+    pipe = nlp.get_pipe(component)
+    certificate = pipe.certificate()
+    return {
+        "score": 100 * nlp.evaluate(read(nlp.config.interpolate(), "dev", nlp))[SCORES[component]],
+        "epochs": pipe.figures.epoch,
+        "cpu_seconds": seconds,
+        "non_zero_weights": pipe.figures.non_zeros,
+        "planes": pipe.figures.planes,
+        "relative_gap": None if certificate is None else certificate.relative_gap,
+    }
+
+
+def main(config_path: Path, solvers_path: Path, train_path: Path, dev_path: Path, output: Path) -> None:
+    """Print a table for each component, and write all figures to OUTPUT as JSON."""
+    config = util.load_config(config_path, {"paths.train": str(train_path), "paths.dev": str(dev_path)})
+    solvers = util.load_config(solvers_path)
+    warmup()  # so that no solver is charged for compiling its kernels
+    comparison: dict[str, dict[str, Any]] = {}
+    for component, score in SCORES.items():
+        results = {name: train(config, component, solver) for name, solver in solvers.items()}
+        comparison[component] = results
+        msg.table(
+            [
+                [name, *("-" if row[key] is None else form.format(row[key]) for key, form in COLUMNS.items())]
+                for name, row in results.items()
+            ],
+            header=["solver", *(score if key == "score" else key.replace("_", " ") for key in COLUMNS)],
+            aligns=["l", *("r" for _ in COLUMNS)],
+            divider=True,
+            title=f"{component}: development part",
+        )
+    output.parent.mkdir(parents=True, exist_ok=True)
+    srsly.write_json(output, comparison)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,62 @@
+"""`spacy ssvm evaluate`: spaCy's evaluation, with the columns that our corpus reader gives to components."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import srsly
+import typer
+from spacy import util
+from spacy.cli.evaluate import handle_scores_per_type
+from wasabi import msg
+
+from ..pipeline.corpus import create_corpus
+from .app import ssvm
+
+FRACTIONS = {
+    "TOK": "token_acc",
+    "TAG": "tag_acc",
+    "POS": "pos_acc",
+    "UAS": "dep_uas",
+    "LAS": "dep_las",
+    "NER P": "ents_p",
+    "NER R": "ents_r",
+    "NER F": "ents_f",
+    "SENT P": "sents_p",
+    "SENT R": "sents_r",
+    "SENT F": "sents_f",
+}
+
+
+@ssvm.command("evaluate")
+def evaluate_command(
+    model: Annotated[str, typer.Argument(help="Package name or path of the pipeline")],
+    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format", exists=True)],
+    columns: Annotated[
+        list[str] | None, typer.Option("--column", "-k", help="Gold column to give to the components; repeatable")
+    ] = None,
+    gold_preproc: Annotated[bool, typer.Option("--gold-preproc", "-G", help="Use gold sentences and tokens")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file for the scores")] = None,
+) -> None:
+    """Score a pipeline on a corpus read by "spacy-ssvm.Corpus.v1".
+
+    By default the reader is set up as in the pipeline's [corpora.dev], so that it sees what it was trained with.
+    """
+    nlp = util.load_model(model)
+    settings = dict(nlp.config["corpora"].get("dev", {})) if "corpora" in nlp.config else {}
+    if settings.get("@readers") == "spacy-ssvm.Corpus.v1":
+        columns = columns or settings.get("columns") or []
+    corpus = create_corpus(data_path, columns=columns or [], gold_preproc=gold_preproc or _gold_preproc(settings))
+    examples = list(corpus(nlp))
+    if not examples:
+        msg.fail(f"No documents in {data_path}", exits=1)
+    scores = nlp.evaluate(examples)
+    rows = [(title, f"{100 * scores[key]:.2f}") for title, key in FRACTIONS.items() if scores.get(key) is not None]
+    msg.table([*rows, ("SPEED", f"{scores['speed']:.0f}")], title="Results")
+    handle_scores_per_type(scores, {}, spans_key="sc")
+    if output is not None:
+        srsly.write_json(output, scores)
+        msg.good(f"Saved scores to {output}")
+
+
+def _gold_preproc(settings: dict[str, Any]) -> bool:
+    return bool(settings.get("gold_preproc", False))

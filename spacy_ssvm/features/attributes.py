@@ -1,0 +1,112 @@
+"""The attributes that templates can name, and how each is read from a word type or a token.
+
+Every value becomes a 64-bit key; key 0 means "no value", and a template with such a part does not fire.
+"""
+
+import difflib
+import re
+from collections.abc import Callable
+
+from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, SENT_START, SPACY, TAG
+from spacy.lexeme import Lexeme
+from spacy.strings import get_string_id
+
+LONGEST_AFFIX = 5
+
+
+def _affix(length: int, suffix: bool, lower: bool) -> Callable[[Lexeme], int]:
+    def read(lexeme: Lexeme) -> int:
+        text = lexeme.lower_ if lower else lexeme.text
+        if len(text) < length:
+            return 0
+        return int(get_string_id(text[-length:] if suffix else text[:length]))
+
+    return read
+
+
+def _flag(test: Callable[[Lexeme], bool]) -> Callable[[Lexeme], int]:
+    return lambda lexeme: int(bool(test(lexeme)))
+
+
+def _short_shape(lexeme: Lexeme) -> int:
+    """The shape with runs of the same character class written once: "Xxxxx-dd" → "Xx-d"."""
+    shape = re.sub(r"[^\W\d_]", lambda c: "X" if c[0].isupper() else "x", re.sub(r"\d", "0", lexeme.text))
+    return int(get_string_id(re.sub(r"(.)\1+", r"\1", shape)))
+
+
+def _has(pattern: str) -> Callable[[Lexeme], int]:
+    found = re.compile(pattern).search
+    return lambda lexeme: int(found(lexeme.text) is not None)
+
+
+LEXEME_ATTRIBUTES: dict[str, Callable[[Lexeme], int]] = {
+    "lower": lambda lexeme: int(lexeme.lower),
+    "shape": lambda lexeme: int(lexeme.shape),
+    "short_shape": _short_shape,
+    "length": lambda lexeme: len(lexeme.text),
+    "is_alpha": _flag(lambda lexeme: lexeme.is_alpha),
+    "is_digit": _flag(lambda lexeme: lexeme.is_digit),
+    "is_lower": _flag(lambda lexeme: lexeme.is_lower),
+    "is_upper": _flag(lambda lexeme: lexeme.is_upper),
+    "is_title": _flag(lambda lexeme: lexeme.is_title),
+    "is_punct": _flag(lambda lexeme: lexeme.is_punct),
+    "is_space": _flag(lambda lexeme: lexeme.is_space),
+    "is_stop": _flag(lambda lexeme: lexeme.is_stop),
+    "is_currency": _flag(lambda lexeme: lexeme.is_currency),
+    "like_num": _flag(lambda lexeme: lexeme.like_num),
+    "like_url": _flag(lambda lexeme: lexeme.like_url),
+    "like_email": _flag(lambda lexeme: lexeme.like_email),
+    "has_digit": _has(r"\d"),
+    "has_hyphen": _has("-"),
+    "has_upper": _flag(lambda lexeme: lexeme.text != lexeme.lower_),
+    **{f"prefix{n}": _affix(n, False, False) for n in range(1, LONGEST_AFFIX + 1)},
+    **{f"suffix{n}": _affix(n, True, False) for n in range(1, LONGEST_AFFIX + 1)},
+    **{f"lower_prefix{n}": _affix(n, False, True) for n in range(1, LONGEST_AFFIX + 1)},
+    **{f"lower_suffix{n}": _affix(n, True, True) for n in range(1, LONGEST_AFFIX + 1)},
+}
+"""Attributes of a word type, computed once per type from its Lexeme."""
+
+TOKEN_ATTRIBUTES: dict[str, int] = {"word": ORTH, "norm": NORM, "has_space": SPACY}
+"""Attributes of a token that its tokenizer sets, by spaCy's attribute id."""
+
+ANNOTATION_ATTRIBUTES: dict[str, int] = {
+    "tag": TAG,
+    "pos": POS,
+    "lemma": LEMMA,
+    "morph": MORPH,
+    "dep": DEP,
+    "ent_type": ENT_TYPE,
+    "ent_iob": ENT_IOB,
+    "sent_start": SENT_START,
+}
+"""Attributes of a token that another component or the corpus reader sets, by spaCy's attribute id."""
+
+GAZETTEER = "gazetteer."
+CLUSTER = "cluster"
+EXTENSION = "_."
+_CLUSTER_PREFIX = re.compile(r"cluster([1-9]\d*)?")
+
+
+def cluster_prefix(name: str) -> int | None:
+    """n for "clusterN", the first N characters of the cluster; 0 for "cluster", all of them; None for other names."""
+    match = _CLUSTER_PREFIX.fullmatch(name)
+    return None if match is None else int(match[1] or 0)
+
+
+def is_attribute(name: str) -> bool:
+    """Whether a template may name this attribute. Gazetteers and extensions are known only when they are used."""
+    return (
+        name in LEXEME_ATTRIBUTES
+        or name in TOKEN_ATTRIBUTES
+        or name in ANNOTATION_ATTRIBUTES
+        or cluster_prefix(name) is not None
+        or (name.startswith(GAZETTEER) and len(name) > len(GAZETTEER))
+        or (name.startswith(EXTENSION) and len(name) > len(EXTENSION))
+    )
+
+
+def suggestions(name: str) -> str:
+    """A half sentence that leads from an unknown attribute to known ones."""
+    known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, CLUSTER, "gazetteer.NAME", "_.NAME"]
+    close = difflib.get_close_matches(name, known, 3)
+    return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"

@@ -1,0 +1,122 @@
+"""Read Docs into columns of 64-bit keys: the only place that touches token attributes for features."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from spacy.attrs import ORTH
+from spacy.lexeme import Lexeme
+from spacy.strings import get_string_id
+from spacy.tokens import Doc, Token
+from spacy.vocab import Vocab
+
+from .attributes import (
+    ANNOTATION_ATTRIBUTES,
+    EXTENSION,
+    GAZETTEER,
+    LEXEME_ATTRIBUTES,
+    TOKEN_ATTRIBUTES,
+    cluster_prefix,
+)
+from .clusters import cluster_key
+from .gazetteer import mark_phrases
+from .hashing import Columns, Table
+from .word_types import TypeTable
+
+_REAL = np.uint64(0xD6E8FEB86659FD93)
+_LARGEST_REAL = float(np.finfo(np.float32).max)
+
+
+class ColumnReader:
+    """Reads the named attributes of Docs.
+
+    attributes: names, as `templates` allows them, in column order.
+    gazetteers: compiled tables by name. clusters: word key → cluster.
+    """
+
+    def __init__(self, attributes: Sequence[str], gazetteers: dict[str, Table], clusters: dict[int, str]) -> None:
+        self.attributes = tuple(attributes)
+        self.gazetteers = gazetteers
+        token_ids = {**TOKEN_ATTRIBUTES, **ANNOTATION_ATTRIBUTES}
+        of_type: dict[int, Callable[[Lexeme], int]] = {}
+        self._of_token: dict[int, int] = {}
+        self._of_gazetteer: dict[int, str] = {}
+        self._of_extension: dict[int, str] = {}
+        for column, name in enumerate(self.attributes):
+            prefix = cluster_prefix(name)
+            if name in token_ids:
+                self._of_token[column] = token_ids[name]
+            elif name.startswith(GAZETTEER):
+                self._of_gazetteer[column] = name[len(GAZETTEER) :]
+            elif name.startswith(EXTENSION):
+                self._of_extension[column] = name[len(EXTENSION) :]
+            elif prefix is not None:
+                of_type[column] = partial(cluster_key, clusters, prefix=prefix)
+            else:
+                of_type[column] = LEXEME_ATTRIBUTES[name]
+        self._type_columns = np.array(list(of_type), np.int64)
+        self._types = TypeTable([*of_type.values(), LEXEME_ATTRIBUTES["lower"]])
+
+    @property
+    def reads_annotation(self) -> bool:
+        """Whether a column can change when another component annotates the Doc."""
+        return bool(self._of_extension) or any(name in ANNOTATION_ATTRIBUTES for name in self.attributes)
+
+    def read(self, docs: Sequence[Doc], vocab: Vocab) -> Columns:
+        """The columns of these Docs, one sequence each.
+
+        Raises:
+            ValueError: an extension is not registered, or its value is neither None, bool, int, float nor str, or
+                is a float that is not finite.
+        """
+        starts = np.zeros(len(docs) + 1, np.int64)
+        np.cumsum([len(doc) for doc in docs], out=starts[1:])
+        ids = [ORTH, *self._of_token.values()]
+        read = [np.asarray(doc.to_array(ids)).reshape(len(doc), len(ids)) for doc in docs]
+        tokens = np.concatenate(read).astype(np.uint64, copy=False) if read else np.zeros((0, len(ids)), np.uint64)
+        keys = np.zeros((len(self.attributes), int(starts[-1])), np.uint64)
+        for place, column in enumerate(self._of_token, 1):
+            keys[column] = tokens[:, place]
+        types = self._types.read(np.ascontiguousarray(tokens[:, 0]), vocab)
+        keys[self._type_columns] = types[:-1]
+        lower = np.ascontiguousarray(types[-1])
+        for column, name in self._of_gazetteer.items():
+            mark_phrases(self.gazetteers[name], starts, lower, keys[column])
+        reals = np.ones((len(self._of_extension), keys.shape[1]), np.float32)
+        for row, (column, name) in enumerate(self._of_extension.items()):
+            _read_extension(docs, name, keys[column], reals[row])
+        return Columns(starts, keys, reals)
+
+
+def _read_extension(docs: Sequence[Doc], name: str, keys: np.ndarray, reals: np.ndarray) -> None:
+    if not Token.has_extension(name):
+        raise ValueError(
+            f"a feature template reads {EXTENSION}{name}, but the extension is not registered: "
+            f'call Token.set_extension("{name}", …) before the pipeline is used'
+        )
+    place = 0
+    for number, doc in enumerate(docs):
+        for token in doc:
+            try:
+                keys[place], reals[place] = _extension_key(token._.get(name))
+            except ValueError as error:
+                raise ValueError(
+                    f'token {token.i} ("{token.text}") of Doc {number} in the batch: {EXTENSION}{name} {error}'
+                ) from None
+            place += 1
+
+
+def _extension_key(value: Any) -> tuple[np.uint64, float]:
+    """A category for str, int and bool (None and False: no value), a real value for float; NumPy's scalars as these."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or value is False:
+        return np.uint64(0), 1.0
+    if isinstance(value, float):
+        if not abs(value) <= _LARGEST_REAL:
+            raise ValueError(f"has a value that is not finite in 32 bits: {value!r}")
+        return _REAL, value
+    if isinstance(value, str | int):
+        return np.uint64(get_string_id(f"{type(value).__name__}:{value}")), 1.0
+    raise ValueError(f"is of type {type(value).__name__}; features can be None, bool, int, float or str")

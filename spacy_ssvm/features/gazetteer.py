@@ -1,0 +1,79 @@
+"""Gazetteers: where a text contains phrases of a list, several tokens long, the longest first."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from ..kernels import kernel
+from .hashing import ABSENT, Table, insert, look_up, mix
+
+SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
+_SEED = np.uint64(0xC2B2AE3D27D4EB4F)
+_END = np.uint64(1)
+
+
+@kernel
+def _add_phrase(table, words):
+    """Insert the hash of every prefix of a phrase, and of the whole with an end mark."""
+    state = _SEED
+    for word in words:
+        state = mix(state, word)
+        insert(table, state)
+    insert(table, mix(state, _END))
+
+
+@kernel
+def mark_phrases(table, starts, lower, marks):
+    """Mark leftmost-longest matches: SINGLE, or FIRST INSIDE … LAST; other tokens keep 0.
+
+    starts: int64 [n + 1], lower: uint64 [T], marks: uint64 [T].
+    """
+    for sequence in range(len(starts) - 1):
+        token = starts[sequence]
+        while token < starts[sequence + 1]:
+            state, at, behind = _SEED, token, token
+            while at < starts[sequence + 1]:
+                state = mix(state, lower[at])
+                if look_up(table, state) == ABSENT:
+                    break
+                at += 1
+                if look_up(table, mix(state, _END)) != ABSENT:
+                    behind = at
+            if behind == token:
+                token += 1
+                continue
+            if behind == token + 1:
+                marks[token] = SINGLE
+            else:
+                marks[token:behind] = INSIDE
+                marks[token] = FIRST
+                marks[behind - 1] = LAST
+            token = behind
+
+
+def compile_gazetteer(phrases: Iterable[np.ndarray]) -> Table:
+    """A table of all phrases, each a uint64 array of lower-cased word keys."""
+    phrases = [phrase for phrase in phrases if len(phrase)]
+    needed = sum(len(phrase) + 1 for phrase in phrases)
+    slots = 1 << max(4, (2 * needed).bit_length())
+    table = Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.zeros(2, np.int64))
+    for phrase in phrases:
+        _add_phrase(table, phrase)
+    return table
+
+
+def read_gazetteer(name: str, path: Path, words: Callable[[str], np.ndarray]) -> Table:
+    """Read a file with one phrase a line; `words` turns a phrase into uint64 keys of its lower-cased tokens.
+
+    Raises:
+        ValueError: the file cannot be read or has no phrase.
+    """
+    try:
+        lines = path.read_text(encoding="utf8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f'features.gazetteers: cannot read "{name}" from {path}: {error}') from error
+    phrases = [words(line.strip()) for line in lines if line.strip()]
+    if not phrases:
+        raise ValueError(f'features.gazetteers: "{name}" has no phrase in {path}')
+    return compile_gazetteer(phrases)

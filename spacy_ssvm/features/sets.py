@@ -1,0 +1,133 @@
+"""Feature sets: templates with the resources they read. Importing this module does not import numba."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .attributes import CLUSTER, GAZETTEER, cluster_prefix
+from .templates import Template, parse_templates
+
+LARGEST_HASH = 30
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """What a component reads of its input.
+
+    templates: parsed templates, in order.
+    gazetteers: name → file with one phrase a line.
+    clusters: file with one "cluster<TAB>word" a line (further columns are ignored), or None.
+    hash_bits: None for an exact index of the features seen in training; b to hash all features into 2ᵇ rows.
+    """
+
+    templates: tuple[Template, ...]
+    gazetteers: dict[str, Path] = field(default_factory=dict)
+    clusters: Path | None = None
+    hash_bits: int | None = None
+
+
+def templates(
+    templates: list[str],
+    gazetteers: dict[str, str | Path] | None = None,
+    clusters: str | Path | None = None,
+    hash_bits: int | None = None,
+) -> FeatureSet:
+    """A feature set from a list of template strings.
+
+    Raises:
+        ValueError: a bad, unknown or repeated template, one that reads a gazetteer or clusters that are not
+            given, or a hash size outside 1 … 30 bits.
+    """
+    parsed = parse_templates(templates)
+    files = {name: Path(path) for name, path in (gazetteers or {}).items()}
+    for template in parsed:
+        for part in template.parts:
+            if part.attribute.startswith(GAZETTEER) and part.attribute[len(GAZETTEER) :] not in files:
+                raise ValueError(
+                    f'feature template "{template}" reads a gazetteer that features.gazetteers does not name; '
+                    f"it names {', '.join(sorted(files)) or 'none'}"
+                )
+            if cluster_prefix(part.attribute) is not None and clusters is None:
+                raise ValueError(f'feature template "{template}" reads clusters, but features.clusters names no file')
+    if hash_bits is not None and not 1 <= int(hash_bits) <= LARGEST_HASH:
+        raise ValueError(f"features.hash_bits must be between 1 and {LARGEST_HASH}, not {hash_bits}")
+    return FeatureSet(
+        parsed, files, None if clusters is None else Path(clusters), None if hash_bits is None else int(hash_bits)
+    )
+
+
+def tagger_features(
+    gazetteers: dict[str, str | Path] | None = None,
+    clusters: str | Path | None = None,
+    hash_bits: int | None = None,
+    extra: list[str] | None = None,
+) -> FeatureSet:
+    """Features for part-of-speech tagging; `extra` templates and the given resources are added."""
+    own = [
+        "bias",
+        *_window("lower", -2, 2),
+        "word[0]",
+        "lower[-1]+lower[0]",
+        "lower[0]+lower[1]",
+        "lower[-2]+lower[-1]",
+        "lower[1]+lower[2]",
+        "lower[-1]+lower[1]",
+        *(f"lower_prefix{n}[0]" for n in range(1, 5)),
+        *(f"lower_suffix{n}[0]" for n in range(1, 6)),
+        *(f"lower_suffix{n}[{offset}]" for offset in (-1, 1) for n in (2, 3)),
+        "short_shape[0]",
+        "short_shape[-1]+short_shape[0]",
+        "short_shape[0]+short_shape[1]",
+        "shape[0]",
+        "has_digit[0]",
+        "has_hyphen[0]",
+        "has_upper[0]",
+    ]
+    return _with_resources(own, gazetteers, clusters, hash_bits, extra)
+
+
+def ner_features(
+    gazetteers: dict[str, str | Path] | None = None,
+    clusters: str | Path | None = None,
+    hash_bits: int | None = None,
+    extra: list[str] | None = None,
+) -> FeatureSet:
+    """Features for named entities and other spans; `extra` templates and the given resources are added."""
+    own = [
+        "bias",
+        *_window("word", -2, 2),
+        *_window("lower", -2, 2),
+        "lower[-1]+lower[0]",
+        "lower[0]+lower[1]",
+        *_window("short_shape", -2, 2),
+        "short_shape[-1]+short_shape[0]",
+        "short_shape[0]+short_shape[1]",
+        "short_shape[-1]+short_shape[0]+short_shape[1]",
+        "shape[0]",
+        *(f"prefix{n}[0]" for n in range(1, 6)),
+        *(f"suffix{n}[0]" for n in range(1, 6)),
+        *(f"lower_suffix3[{offset}]" for offset in (-1, 1)),
+        "has_digit[0]",
+        "has_hyphen[0]",
+        "lower[-1]+short_shape[0]",
+        "lower[1]+short_shape[0]",
+    ]
+    return _with_resources(own, gazetteers, clusters, hash_bits, extra)
+
+
+def _window(attribute: str, first: int, last: int) -> Iterable[str]:
+    return (f"{attribute}[{offset}]" for offset in range(first, last + 1))
+
+
+def _with_resources(
+    own: list[str],
+    gazetteers: dict[str, str | Path] | None,
+    clusters: str | Path | None,
+    hash_bits: int | None,
+    extra: list[str] | None,
+) -> FeatureSet:
+    for name in gazetteers or {}:
+        own += _window(f"{GAZETTEER}{name}", -1, 1)
+    if clusters is not None:
+        own += [part for n in ("", 4, 6, 10) for part in _window(f"{CLUSTER}{n}", -1, 1)]
+    return templates([*own, *(extra or [])], gazetteers, clusters, hash_bits)

@@ -1,0 +1,75 @@
+"""Attributes of word types, computed once per type and gathered per token."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from spacy.lexeme import Lexeme
+from spacy.vocab import Vocab
+
+from ..kernels import kernel
+from .hashing import Table, insert, rehash
+from .index import empty_table, n_rows
+
+MOST_TYPES = 1 << 20
+"""The table starts anew beyond this: memory stays bounded on endless text."""
+
+
+@kernel
+def _intern(table, orths, ids, new):
+    """Ids int64 [T] of word keys uint64 [T], and the keys met first; returns how many those are."""
+    found = 0
+    for token in range(len(orths)):
+        before = table.counts[0]
+        ids[token] = insert(table, orths[token])
+        if table.counts[0] > before:
+            new[found] = orths[token]
+            found += 1
+    return found
+
+
+class TypeTable:
+    """Keys of `attributes`, functions of a Lexeme, for each word type met so far."""
+
+    def __init__(self, attributes: Sequence[Callable[[Lexeme], int]]) -> None:
+        self._attributes = tuple(attributes)
+        self._table: Table
+        self._keys: np.ndarray
+        self._clear()
+
+    def read(self, orths: np.ndarray, vocab: Vocab) -> np.ndarray:
+        """Keys uint64 [attributes, T] of the words with these keys, uint64 [T]."""
+        if n_rows(self._table) > MOST_TYPES:
+            self._clear()
+        self._make_room(len(orths))
+        ids = np.empty(len(orths), np.int64)
+        new = np.empty(len(orths), np.uint64)
+        known = n_rows(self._table)
+        n_new = _intern(self._table, orths, ids, new)
+        if n_new:
+            try:
+                self._read_new(known, new[:n_new], vocab)
+            except BaseException:
+                self._clear()
+                raise
+        return self._keys[:, ids]
+
+    def _read_new(self, known: int, orths: np.ndarray, vocab: Vocab) -> None:
+        if known + len(orths) > self._keys.shape[1]:
+            roomy = np.zeros((len(self._attributes), 2 * (known + len(orths))), np.uint64)
+            roomy[:, :known] = self._keys[:, :known]
+            self._keys = roomy
+        for place, orth in enumerate(orths, known):
+            lexeme = vocab[int(orth)]
+            self._keys[:, place] = [attribute(lexeme) for attribute in self._attributes]
+
+    def _clear(self) -> None:
+        self._table = empty_table()
+        self._keys = np.zeros((len(self._attributes), 0), np.uint64)
+
+    def _make_room(self, n_tokens: int) -> None:
+        needed = 2 * (n_rows(self._table) + n_tokens)
+        if needed > len(self._table.keys):
+            slots = 1 << needed.bit_length()
+            larger = Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.zeros(2, np.int64))
+            rehash(self._table, larger)
+            self._table = larger

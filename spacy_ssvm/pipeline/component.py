@@ -1,0 +1,193 @@
+"""What every component of this package owes spaCy: streams, labels, and files that are checked when loaded."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import srsly
+from spacy import util
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from .. import model as models
+from ..solvers.parameters import Parameters
+from .figures import Figures
+
+if TYPE_CHECKING:
+    from ..solvers.certificate import Certificate
+
+
+class SsvmPipe(TrainablePipe):
+    """A trainable component whose weights are plain arrays and whose learning is done by one of our solvers.
+
+    vocab: the shared vocabulary. model: from one of our architectures. name: of the component in its pipeline.
+    solver: how it is learnt. scorer: spaCy's scoring function. cfg: what its "cfg" file saves, the labels among it.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str,
+        *,
+        solver: Parameters,
+        scorer: Callable[..., dict[str, Any]] | None,
+        **cfg: Any,
+    ) -> None:
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.solver = solver
+        self.scorer = scorer
+        self.cfg: dict[str, Any] = {"labels": [], **cfg}
+        self._forget()
+
+    @property
+    @abstractmethod
+    def weight_labels(self) -> tuple[str, ...]:
+        """The L labels that a row of weights has, in order."""
+
+    @property
+    @abstractmethod
+    def figures(self) -> Figures | None:
+        """The solver's figures after its last complete epoch; None before that, and for a loaded component."""
+
+    @abstractmethod
+    def certificate(self) -> "Certificate | None":
+        """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
+
+        None for solvers without a certificate, and where training started from earlier weights.
+        """
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Drop everything that is derived from the model, and all memory of training."""
+
+    @abstractmethod
+    def _store(self) -> None:
+        """Put what has been learnt into the model."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The component's labels."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """The labels as `spacy init labels` saves them and `initialize` takes them."""
+        return self.labels
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Apply the component to a stream of Docs, in order.
+
+        Where a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones.
+        """
+        batches: Iterator[Iterable[Doc]] = util.minibatch(stream, size=batch_size)  # type: ignore[no-untyped-call]
+        for batch in batches:
+            docs = list(batch)
+            try:
+                self.set_annotations(docs, self.predict(docs))
+            except Exception:
+                yield from self._one_by_one(docs)
+            else:
+                yield from docs
+
+    def finish_update(self, sgd: Any) -> None:
+        """Nothing to do: the solver has moved the weights in `update`."""
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Serialise; `exclude` names fields among cfg, vocab and model."""
+        self._store()
+        return bytes(super().to_bytes(exclude=exclude))
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Save to a directory; `exclude` names fields among cfg, vocab and model."""
+        self._store()
+        super().to_disk(path, exclude=exclude)
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "SsvmPipe":
+        """Load what `to_bytes` has written.
+
+        Raises:
+            DamagedModel: the bytes are damaged, incomplete or of a newer version.
+        """
+        readers = self._readers(srsly.json_loads, self.model.from_bytes, exclude)
+
+        def read() -> None:
+            fields = srsly.msgpack_loads(bytes_data)
+            # A field of a damaged name would be passed over.
+            if not set(fields) <= set(readers):
+                raise ValueError(f"it has fields {sorted(map(str, fields))}, not {sorted(readers)}")
+            util.from_dict(fields, readers, exclude)
+
+        self._load(read, exclude)
+        return self
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "SsvmPipe":
+        """Load what `to_disk` has written.
+
+        Raises:
+            DamagedModel: a file is missing, damaged, incomplete or of a newer version.
+        """
+        readers = self._readers(srsly.read_json, self.model.from_disk, exclude)
+        self._load(lambda: util.from_disk(path, readers, exclude), exclude)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what is set and learnt, without what is derived from it."""
+        self._store()
+        state = {key: value for key, value in vars(self).items() if not key.startswith("_")}
+        # Fields of the compiled base class are not in vars().
+        state.update((key, getattr(self, key)) for key in ("vocab", "model", "name", "cfg", "scorer"))
+        return _unpickle, (type(self), state)
+
+    def _readers(
+        self, cfg: Callable[[Any], Any], model: Callable[[Any], Any], exclude: Iterable[str]
+    ) -> dict[str, Any]:
+        vocab = self.vocab
+        return {
+            "cfg": lambda source: self._take_cfg(cfg(source)),
+            "vocab": lambda source: (vocab.from_bytes if isinstance(source, bytes) else vocab.from_disk)(
+                source, exclude=exclude
+            ),
+            "model": model,
+        }
+
+    def _take_cfg(self, cfg: Any) -> None:
+        known = isinstance(cfg, dict) and all(type(cfg.get(key)) is type(value) for key, value in self.cfg.items())
+        if not known or not all(isinstance(label, str) for label in cfg["labels"]):
+            raise ValueError("its cfg is not what this component writes")
+        self.cfg.update(cfg)
+
+    def _load(self, read: Callable[[], Any], exclude: Iterable[str]) -> None:
+        """Read and check the fields; whatever is wrong with them is reported in one way."""
+        self._forget()
+        try:
+            read()
+            for label in self.labels:
+                self.vocab.strings.add(label)
+            if "model" not in exclude and models.has_weights(self.model):
+                models.load(self.model, self.weight_labels)
+        except Exception as error:
+            raise models.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
+
+    def _one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
+        handler = self.get_error_handler()
+        for doc in docs:
+            try:
+                self.set_annotations([doc], self.predict([doc]))
+            except Exception as error:
+                handler(self.name, self, [doc], error)
+            else:
+                yield doc
+
+
+def _unpickle(component: type[SsvmPipe], state: dict[str, Any]) -> SsvmPipe:
+    pipe = component.__new__(component)
+    for key, value in state.items():
+        setattr(pipe, key, value)
+    pipe._forget()
+    return pipe

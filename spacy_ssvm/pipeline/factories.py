@@ -1,0 +1,95 @@
+"""The registered component factories and their default configs. Importing this module does not import numba."""
+
+from collections.abc import Callable
+from typing import Any
+
+from spacy.language import Language
+from thinc.api import Config, Model
+
+from .. import registry  # noqa: F401  creates the registries that the default configs name
+from ..solvers.parameters import Parameters
+from .ner import SsvmNer
+from .tagger import SsvmTagger
+
+TAGGER_CONFIG = """
+[ssvm_tagger]
+attr = "tag"
+overwrite = false
+label_costs = {}
+
+[ssvm_tagger.model]
+@architectures = "spacy-ssvm.Chain.v1"
+
+[ssvm_tagger.model.features]
+@ssvm_features = "spacy-ssvm.TaggerFeatures.v1"
+
+[ssvm_tagger.solver]
+@ssvm_solvers = "spacy-ssvm.DCD.v1"
+
+[ssvm_tagger.scorer]
+@scorers = "spacy-ssvm.tagger_scorer.v1"
+"""
+
+NER_CONFIG = """
+[ssvm_ner]
+label_costs = {}
+
+[ssvm_ner.model]
+@architectures = "spacy-ssvm.Chain.v1"
+
+[ssvm_ner.model.features]
+@ssvm_features = "spacy-ssvm.NerFeatures.v1"
+
+[ssvm_ner.solver]
+@ssvm_solvers = "spacy-ssvm.DCD.v1"
+
+[ssvm_ner.scorer]
+@scorers = "spacy.ner_scorer.v1"
+"""
+
+
+@Language.factory(
+    "ssvm_tagger",
+    assigns=["token.tag", "token.pos"],
+    default_config=Config().from_str(TAGGER_CONFIG)["ssvm_tagger"],
+    default_score_weights={"tag_acc": 1.0, "pos_acc": None},
+)
+def make_tagger(
+    nlp: Language,
+    name: str,
+    model: Model,
+    solver: Parameters,
+    attr: str,
+    overwrite: bool,
+    label_costs: dict[str, float],
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> SsvmTagger:
+    """The factory "ssvm_tagger"."""
+    return SsvmTagger(
+        nlp.vocab,
+        model,
+        name,
+        solver=solver,
+        attr=attr,
+        overwrite=overwrite,
+        label_costs=label_costs,
+        scorer=scorer,
+    )
+
+
+@Language.factory(
+    "ssvm_ner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    default_config=Config().from_str(NER_CONFIG)["ssvm_ner"],
+    default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
+)
+def make_ner(
+    nlp: Language,
+    name: str,
+    model: Model,
+    solver: Parameters,
+    label_costs: dict[str, float],
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> SsvmNer:
+    """The factory "ssvm_ner"."""
+    return SsvmNer(nlp.vocab, model, name, solver=solver, label_costs=label_costs, scorer=scorer)

@@ -1,0 +1,103 @@
+"""`ssvm_ner`: named entities and other non-overlapping spans, as BILUO chains."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
+from spacy.scorer import get_ner_prf
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from ..solvers.parameters import Parameters
+from .chain_pipe import ChainPipe, Gold
+
+if TYPE_CHECKING:
+    from ..structures.chain.data import Constraints
+
+_MISSING, _INSIDE, _BEGIN = 0, 1, 3
+
+
+class SsvmNer(ChainPipe):
+    """Sets `doc.ents`. Entities and blocked tokens that are there already stay as they are."""
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "ssvm_ner",
+        *,
+        solver: Parameters,
+        label_costs: dict[str, float] | None = None,
+        scorer: Callable[..., dict[str, Any]] | None = get_ner_prf,
+    ) -> None:
+        super().__init__(vocab, model, name, solver=solver, label_costs=label_costs or {}, scorer=scorer)
+
+    @property
+    def weight_labels(self) -> tuple[str, ...]:
+        return ("O", *(f"{position}-{label}" for label in self.labels for position in "BILU"))
+
+    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
+        """Write the predicted entities, from `predict`, to the Docs."""
+        from ..structures.chain.biluo import segments
+
+        for doc, labels in zip(docs, predictions):
+            if not len(doc):
+                continue
+            iob = doc.to_array(ENT_IOB)
+            found = [
+                Span(doc, first, behind, label=self.labels[label])
+                for first, behind, label in segments(labels)
+                if iob[first] not in (_INSIDE, _BEGIN)
+            ]
+            untouched = (iob == _MISSING) & (labels == 0)
+            runs = np.flatnonzero(np.diff(np.concatenate([[0], untouched.astype(np.int8), [0]])))
+            outside = [Span(doc, int(a), int(b)) for a, b in zip(runs[::2], runs[1::2])]
+            doc.set_ents(found, outside=outside, default="unmodified")
+
+    def _constraints(self) -> "Constraints":
+        from ..structures.chain.biluo import biluo_constraints
+
+        return biluo_constraints(len(self.labels))
+
+    def _kinds(self, docs: Sequence[Doc]) -> np.ndarray:
+        from ..structures.chain.biluo import FIXED, OUTSIDE, Kind
+
+        kinds = []
+        for doc in docs:
+            space, start, iob, entity = doc.to_array([IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE]).reshape(-1, 4).T
+            kind = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(start == 1, int(Kind.NO_CONTINUATION), 0)
+            blocked = (iob == _BEGIN) & (entity == 0)
+            kind[blocked] = FIXED + OUTSIDE
+            if ((entity != 0) & ~blocked).any():
+                self._fix_entities(doc, kind)
+            kinds.append(kind)
+        return np.concatenate(kinds).astype(np.int32) if kinds else np.zeros(0, np.int32)
+
+    def _fix_entities(self, doc: Doc, kind: np.ndarray) -> None:
+        """Hold preset entities of known labels where they are; others are outside as far as the chain goes."""
+        from ..structures.chain.biluo import BEGIN, FIXED, INSIDE, LAST, OUTSIDE, UNIT, state
+
+        types = {label: number for number, label in enumerate(self.labels)}
+        for entity in doc.ents:
+            first, last = entity.start, entity.end - 1
+            if entity.label_ not in types:
+                kind[first : last + 1] = FIXED + OUTSIDE
+                continue
+            number = types[entity.label_]
+            kind[first : last + 1] = FIXED + state(INSIDE, number)
+            kind[first] = FIXED + state(BEGIN, number)
+            kind[last] = FIXED + state(LAST if last > first else UNIT, number)
+
+    def _gold(self, example: Example) -> Gold:
+        return [_readable(tag) for tag in example.get_aligned_ner()]
+
+    def _label_of(self, weight_label: str) -> str | None:
+        return weight_label[2:] or None
+
+
+def _readable(tag: str | None) -> str | None:
+    """A BILUO tag, or None for what says nothing about the label of a token."""
+    return tag if tag == "O" or (tag and tag[:2] in ("B-", "I-", "L-", "U-") and len(tag) > 2) else None

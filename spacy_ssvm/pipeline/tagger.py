@@ -1,0 +1,114 @@
+"""`ssvm_tagger`: a tag for each token."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.attrs import ORTH, POS, TAG
+from spacy.parts_of_speech import IDS as COARSE_TAGS
+from spacy.scorer import Scorer
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from ..solvers.parameters import Parameters
+from .chain_pipe import ChainPipe, Gold
+
+if TYPE_CHECKING:
+    from ..structures.chain.data import Constraints
+
+ATTRIBUTES = {"tag": TAG, "pos": POS}
+NEGATIVE = "!"
+"""spaCy's mark for "not this tag"."""
+
+
+def tagger_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
+    """Token accuracy of the attribute that the component sets, as "tag_acc" or "pos_acc"."""
+    attribute = settings.pop("attr", "tag")
+    return Scorer.score_token_attr(examples, attribute, **settings)
+
+
+def make_tagger_scorer() -> Callable[..., dict[str, Any]]:
+    """The registered scorer "spacy-ssvm.tagger_scorer.v1"."""
+    return tagger_score
+
+
+class SsvmTagger(ChainPipe):
+    """Sets `token.tag` (attr "tag") or `token.pos` (attr "pos"); overwrite: also where a token has one."""
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "ssvm_tagger",
+        *,
+        solver: Parameters,
+        attr: str = "tag",
+        overwrite: bool = False,
+        label_costs: dict[str, float] | None = None,
+        scorer: Callable[..., dict[str, Any]] | None = tagger_score,
+    ) -> None:
+        if attr not in ATTRIBUTES:
+            raise ValueError(f'[{name}] attr must be "tag" or "pos", not {attr!r}')
+        super().__init__(
+            vocab,
+            model,
+            name,
+            solver=solver,
+            label_costs=label_costs or {},
+            scorer=scorer,
+            attr=attr,
+            overwrite=bool(overwrite),
+        )
+
+    @property
+    def weight_labels(self) -> tuple[str, ...]:
+        return self.labels
+
+    def _take_cfg(self, cfg: Any) -> None:
+        super()._take_cfg(cfg)
+        if self.cfg["attr"] not in ATTRIBUTES:
+            raise ValueError(f"its cfg has the unknown attr {self.cfg['attr']!r}")
+
+    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
+        """Write the predicted tags, from `predict`, to the Docs."""
+        attribute = ATTRIBUTES[self.cfg["attr"]]
+        for doc, labels in zip(docs, predictions):
+            if not len(doc):
+                continue
+            values = self._values(doc.vocab)[labels]
+            if not self.cfg["overwrite"]:
+                present = np.asarray(doc.to_array(attribute), np.uint64)
+                values = np.where(present != 0, present, values)
+            doc.from_array([attribute], values)
+
+    def _check_label(self, label: Any) -> None:
+        super()._check_label(label)
+        if self.cfg["attr"] == "pos" and label not in COARSE_TAGS:
+            raise ValueError(f"[{self.name}] {label!r} is none of the coarse tags that spaCy can store in token.pos")
+
+    def _values(self, vocab: Vocab) -> np.ndarray:
+        if self.cfg["attr"] == "pos":
+            return np.array([COARSE_TAGS[label] for label in self.labels], np.uint64)
+        return np.array([vocab.strings.add(label) for label in self.labels], np.uint64)
+
+    def _constraints(self) -> "Constraints":
+        from ..structures.chain.data import unconstrained
+
+        return unconstrained(len(self.labels))
+
+    def _kinds(self, docs: Sequence[Doc]) -> np.ndarray:
+        return np.zeros(sum(map(len, docs)), np.int32)
+
+    def _gold(self, example: Example) -> Gold:
+        attribute = ATTRIBUTES[self.cfg["attr"]]
+        predicted, reference = example.predicted, example.reference
+        if np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH)):
+            tags = [reference.vocab.strings[int(tag)] for tag in reference.to_array(attribute)]
+        else:
+            tags = example.get_aligned(attribute, as_string=True)
+        return [tag if tag and not (tag.startswith(NEGATIVE) and len(tag) > 1) else None for tag in tags]
+
+    def _label_of(self, weight_label: str) -> str | None:
+        return weight_label

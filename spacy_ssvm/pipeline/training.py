@@ -1,0 +1,256 @@
+"""A component's learning inside spaCy's training loop, which does not tell it where an epoch begins or ends."""
+
+import logging
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..features.hashing import Program, Table
+from ..features.index import add_features, n_rows
+from ..solvers.certificate import Certificate
+from ..solvers.learner import Learner, start
+from ..solvers.parameters import Parameters
+from ..solvers.problem import Problem
+from ..structures.chain.completion import complete
+from ..structures.chain.data import CHAINS, Constraints, dimension, largest_plane
+from ..structures.chain.oracle import ORACLE, max_oracle
+from .figures import Figures
+from .sequences import Encoded, Sequences
+
+LOGGER = logging.getLogger("spacy")
+MOST_STRANGERS = 20_000
+"""So many more examples that are new than such that come back, and their dual variables are given up."""
+
+
+class Training:
+    """Examples, feature index and learner of one component between its first and its last `update`.
+
+    name: the component's, for messages. parameters: the solver's. program: compiled templates.
+    table: the feature index so far. constraints: of the chain. weights: float64 [d] to start from, or None.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Parameters,
+        program: Program,
+        table: Table,
+        constraints: Constraints,
+        weights: np.ndarray | None = None,
+    ) -> None:
+        self.name = name
+        self.parameters = parameters
+        self.table = table
+        self.finished = False
+        self.epochs = 0
+        self.figures: Figures | None = None
+        self._program = program
+        self._constraints = constraints
+        self._weights = weights
+        self._rng = np.random.default_rng(parameters.seed)
+        self._data = Sequences(constraints)
+        self._learner: Learner | None = None
+        self._visited = np.zeros(0, np.bool_)
+        self._in_epoch = False
+        self._grew = False
+        self._strangers = 0
+        self._online = False
+
+    @property
+    def n_labels(self) -> int:
+        """L, the number of chain labels."""
+        return len(self._constraints.start)
+
+    def prepare(self, references: Sequence[Doc], batches: Sequence[Encoded]) -> None:
+        """Take in the examples that are known before learning starts, and say what is wrong with them.
+
+        references: all examples' reference Docs; batches: the examples, in the same order.
+        """
+        projected = sum(self._add(batch) for batch in batches)
+        self._data.bind(references, 0)
+        if projected:
+            warnings.warn(
+                f"[{self.name}] {projected} of {len(self._data)} examples have annotation that this component cannot "
+                "produce (such as an entity that begins with whitespace); the nearest possible one is learnt instead",
+                stacklevel=3,
+            )
+
+    def unsure(self, references: Sequence[Doc], changing: bool) -> list[int]:
+        """Places of the references that `update` has to be given encoded: those it has not met.
+
+        changing: all of them, as other components may have changed what the features read.
+        """
+        if self._online or changing:
+            return list(range(len(references)))
+        return [place for place, doc in enumerate(references) if self._data.by_reference(doc) is None]
+
+    def update(self, references: Sequence[Doc], unsure: list[int], encoded: Encoded) -> float:
+        """Learn from one batch; `encoded` holds the examples at the places `unsure`.
+
+        Returns Σ of the losses that the solver has suffered.
+        """
+        if self._online:
+            return self._update_online(encoded)
+        numbers = [self._data.by_reference(reference) for reference in references]
+        fresh = self._recognise(references, numbers, unsure, encoded)
+        if self._strangers > MOST_STRANGERS:
+            self._go_online()
+        return self._learn([number for number in numbers if number is not None], fresh)
+
+    def weights(self) -> np.ndarray:
+        """The weights to predict with, float64 [d]."""
+        if self._learner is None:
+            d = dimension(self.n_labels, n_rows(self.table))
+            if self._weights is None:
+                return np.zeros(d)
+            return np.concatenate([self._weights, np.zeros(d - len(self._weights))])
+        return self._learner.prediction_weights()
+
+    def certificate(self) -> Certificate | None:
+        """Primal and dual at the present w, or None where the solver has none."""
+        return None if self._learner is None else self._learner.certificate()
+
+    def _add(self, encoded: Encoded) -> int:
+        self.table, *features = add_features(encoded.columns, self._program, self.table)
+        starts, rows, values = features
+        return self._data.add(encoded, (starts, rows, values), n_rows(self.table))
+
+    def _recognise(
+        self, references: Sequence[Doc], numbers: list[int | None], unsure: list[int], encoded: Encoded
+    ) -> list[int]:
+        """Find examples by their content; what is new is added, what has changed takes the place of its old self.
+
+        Fills in `numbers`; returns those of them that are new or changed.
+        """
+        missing = np.zeros(len(self._data) - len(self._visited), np.bool_)
+        visited = np.concatenate([self._visited, missing])
+        in_batch = np.zeros(len(self._data), np.bool_)
+        new: list[int] = []
+        changed: dict[int, int] = {}
+        for k, digest in enumerate(encoded.digests()):
+            number = numbers[unsure[k]]
+            if number is None:
+                number = self._data.by_content(digest, references[unsure[k]], visited, in_batch)
+                numbers[unsure[k]] = number
+            elif not self._data.is_unchanged(number, digest):
+                changed[number] = k
+            if number is None:
+                new.append(k)
+            else:
+                in_batch[number] = True
+        if changed:
+            if self._learner is not None:
+                self._learner.remove(np.array(list(changed)))
+            self._add(encoded.take(list(changed.values())))
+            self._data.replace_by_last(list(changed))
+        first = len(self._data)
+        if new:
+            self._grew = True
+            self._add(encoded.take(new))
+            self._data.bind([references[unsure[k]] for k in new], first)
+            for number, k in enumerate(new, first):
+                numbers[unsure[k]] = number
+        # A reference that has changed is no stranger, and one that comes back makes up for one that does not.
+        self._strangers = max(0, self._strangers + 2 * len(new) - len(references))
+        fresh = [*changed, *range(first, first + len(new))]
+        if fresh:
+            self.finished = False
+        return fresh
+
+    def _problem(self) -> Problem:
+        chains = self._data.chains()
+        return Problem(
+            chains,
+            CHAINS,
+            max_oracle,
+            ORACLE,
+            len(self._data),
+            dimension(self.n_labels, n_rows(self.table)),
+            largest_plane(chains),
+        )
+
+    def _up_to_date(self) -> Learner:
+        """The learner, told of all examples and weights that have been added."""
+        if self._learner is None:
+            warm = None if self._weights is None else self.weights()
+            self._learner = start(self.parameters, self._problem(), warm)
+        elif self._learner.problem.data is not self._data.chains():
+            self._learner.extend(self._problem())
+        if len(self._visited) < len(self._data):
+            self._visited = np.append(self._visited, np.zeros(len(self._data) - len(self._visited), np.bool_))
+        return self._learner
+
+    def _learn(self, numbers: list[int], fresh: list[int]) -> float:
+        learner = self._up_to_date()
+        if self._in_epoch and fresh:
+            self._complete(learner, np.intersect1d(fresh, self._data.incomplete()))
+        suffered = 0.0
+        while numbers and not self.finished:
+            now, later, chosen = [], [], set()
+            for number in numbers:
+                if self._visited[number] or number in chosen:
+                    later.append(number)
+                else:
+                    now.append(number)
+                    chosen.add(number)
+            if not now:
+                self._end_epoch(learner)
+                continue
+            if not self._in_epoch:
+                self._begin_epoch(learner)
+            before = learner.loss
+            learner.visit(self._rng.permutation(np.array(sorted(now), np.int64)))
+            suffered += learner.loss - before
+            self._visited[now] = True
+            numbers = later
+            if self._visited.all() and not self._grew:
+                self._end_epoch(learner)
+        return suffered
+
+    def _begin_epoch(self, learner: Learner) -> None:
+        self._complete(learner, self._data.incomplete())
+        learner.begin_epoch(self._rng)
+        self._in_epoch = True
+
+    def _complete(self, learner: Learner, incomplete: np.ndarray) -> None:
+        """Complete what is unknown of these examples, int64, as w has it; planes of another completion are void."""
+        if len(incomplete):
+            examples = np.ascontiguousarray(incomplete, np.int64)
+            weights = learner.prediction_weights()
+            learner.remove(complete(self._data.chains(), examples, self._data.annotated, weights))
+
+    def _end_epoch(self, learner: Learner) -> None:
+        self._in_epoch = self._grew = False
+        self._visited[:] = False
+        self.epochs += 1
+        progress = learner.progress()
+        non_zeros = int(np.count_nonzero(learner.prediction_weights()))
+        self.figures = Figures(self.epochs, *progress, non_zeros)
+        LOGGER.debug("[%s] %s", self.name, self.figures)
+        self.finished = learner.done()
+        if self.finished:
+            LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", self.name)
+
+    def _go_online(self) -> None:
+        self._online = True
+        warnings.warn(
+            f"[{self.name}] examples keep coming that are all new ({len(self._data):,} so far): from here on none is "
+            "remembered, and the solver goes on without dual variables, as an online learner",
+            stacklevel=4,
+        )
+
+    def _update_online(self, encoded: Encoded) -> float:
+        learner = self._up_to_date()
+        learner.forget(np.arange(len(self._data)))
+        self._data = Sequences(self._constraints)
+        self._add(encoded)
+        learner.extend(self._problem())
+        self._visited = np.zeros(len(self._data), np.bool_)
+        if not self._in_epoch:
+            self._begin_epoch(learner)
+        self._complete(learner, self._data.incomplete())
+        before = learner.loss
+        learner.visit(self._rng.permutation(len(self._data)))
+        return learner.loss - before

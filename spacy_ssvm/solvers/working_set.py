@@ -1,0 +1,247 @@
+"""The working sets of all examples: planes with their dual variables in flat, growable arrays."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import kernel
+from .planes import axpy, dot, squared_norm
+
+NONE = -1
+"""No plane: the end of an example's list."""
+
+
+class WorkingSet(NamedTuple):
+    """Planes of n examples; each example's form a linked list, newest first.
+
+    head: int64 [n], the newest plane of each example, or NONE.
+    next: int64 [P], the next older plane of the same example, or NONE.
+    alpha: float64 [P], dual variables. loss: float64 [P], Δ. norm: float64 [P], ‖ΔΦ‖².
+    begin: int64 [P], size: int64 [P]: a plane's entries in indices and values.
+    indices: int32 [E], values: float32 [E]: ΔΦ of all planes, indices ascending within a plane.
+    used: int64 [4]: plane slots used, planes dropped among them, entries used, entries dropped among them.
+    """
+
+    head: np.ndarray
+    next: np.ndarray
+    alpha: np.ndarray
+    loss: np.ndarray
+    norm: np.ndarray
+    begin: np.ndarray
+    size: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    used: np.ndarray
+
+
+def empty(n_examples: int, planes: int = 1024, entries: int = 65536) -> WorkingSet:
+    """Empty working sets with room for so many planes and entries."""
+    return WorkingSet(
+        np.full(n_examples, NONE, np.int64),
+        np.full(planes, NONE, np.int64),
+        np.zeros(planes),
+        np.zeros(planes),
+        np.zeros(planes),
+        np.zeros(planes, np.int64),
+        np.zeros(planes, np.int64),
+        np.zeros(entries, np.int32),
+        np.zeros(entries, np.float32),
+        np.zeros(4, np.int64),
+    )
+
+
+def with_room(planes: WorkingSet, n_examples: int, entries: int) -> WorkingSet:
+    """The same planes in new arrays without gaps, example by example, with room to grow by half and by `entries`."""
+    n_planes = int(planes.used[0] - planes.used[1])
+    n_entries = int(planes.used[2] - planes.used[3])
+    roomy = empty(n_examples, n_planes + n_planes // 2 + 1024, n_entries + n_entries // 2 + entries + 65536)
+    _copy(planes, roomy)
+    return roomy
+
+
+def count(planes: WorkingSet) -> int:
+    """Number of planes in all working sets."""
+    return int(planes.used[0] - planes.used[1])
+
+
+@kernel
+def _copy(planes, target):
+    at, to = 0, 0
+    for example in range(len(planes.head)):
+        previous = NONE
+        p = planes.head[example]
+        while p != NONE:
+            if previous == NONE:
+                target.head[example] = at
+            else:
+                target.next[previous] = at
+            target.alpha[at] = planes.alpha[p]
+            target.loss[at] = planes.loss[p]
+            target.norm[at] = planes.norm[p]
+            target.begin[at] = to
+            target.size[at] = planes.size[p]
+            begin, size = planes.begin[p], planes.size[p]
+            target.indices[to : to + size] = planes.indices[begin : begin + size]
+            target.values[to : to + size] = planes.values[begin : begin + size]
+            previous = at
+            at += 1
+            to += size
+            p = planes.next[p]
+    target.used[0] = at
+    target.used[2] = to
+
+
+@kernel
+def has_room(planes, size):
+    """Whether one more plane of `size` entries fits."""
+    return planes.used[0] < len(planes.next) and planes.used[2] + size <= len(planes.indices)
+
+
+@kernel
+def add(planes, example, buffer, size, loss):
+    """Put the plane in `buffer` at the head of the example's list, with α = 0; returns its number."""
+    p = planes.used[0]
+    begin = planes.used[2]
+    for k in range(size):
+        planes.indices[begin + k] = buffer.indices[k]
+        planes.values[begin + k] = buffer.values[k]
+    planes.begin[p] = begin
+    planes.size[p] = size
+    planes.loss[p] = loss
+    planes.norm[p] = squared_norm(planes.values[begin : begin + size], size)
+    planes.alpha[p] = 0.0
+    planes.next[p] = planes.head[example]
+    planes.head[example] = p
+    planes.used[0] += 1
+    planes.used[2] += size
+    return p
+
+
+@kernel
+def find(planes, example, buffer, size, loss):
+    """The example's plane that equals the one in `buffer`, or NONE."""
+    p = planes.head[example]
+    while p != NONE:
+        if planes.size[p] == size and planes.loss[p] == loss:
+            begin = planes.begin[p]
+            k = 0
+            while (
+                k < size
+                and planes.indices[begin + k] == buffer.indices[k]
+                and planes.values[begin + k] == np.float32(buffer.values[k])
+            ):
+                k += 1
+            if k == size:
+                return p
+        p = planes.next[p]
+    return NONE
+
+
+@kernel
+def drop_inactive(planes, example):
+    """Take the planes with α = 0 out of the example's list."""
+    previous = NONE
+    p = planes.head[example]
+    while p != NONE:
+        following = planes.next[p]
+        if planes.alpha[p] > 0.0:
+            previous = p
+        else:
+            if previous == NONE:
+                planes.head[example] = following
+            else:
+                planes.next[previous] = following
+            planes.used[1] += 1
+            planes.used[3] += planes.size[p]
+        p = following
+
+
+@kernel
+def total_alpha(planes, example):
+    """Σ_y α_i(y) over the example's working set."""
+    total = 0.0
+    p = planes.head[example]
+    while p != NONE:
+        total += planes.alpha[p]
+        p = planes.next[p]
+    return total
+
+
+@kernel
+def plane_dot(weights, planes, p):
+    """wᵀΔΦ of plane p."""
+    begin = planes.begin[p]
+    return dot(weights, planes.indices[begin:], planes.values[begin:], planes.size[p])
+
+
+@kernel
+def plane_axpy(weights, step, planes, p):
+    """w ← w + step · ΔΦ of plane p."""
+    begin = planes.begin[p]
+    axpy(weights, step, planes.indices[begin:], planes.values[begin:], planes.size[p])
+
+
+@kernel
+def inner_product(planes, p, q):
+    """ΔΦ_pᵀ ΔΦ_q: both index lists ascend, so one merge pass suffices."""
+    total = 0.0
+    i, j = planes.begin[p], planes.begin[q]
+    i_end, j_end = i + planes.size[p], j + planes.size[q]
+    while i < i_end and j < j_end:
+        if planes.indices[i] < planes.indices[j]:
+            i += 1
+        elif planes.indices[i] > planes.indices[j]:
+            j += 1
+        else:
+            total += planes.values[i] * planes.values[j]
+            i += 1
+            j += 1
+    return total
+
+
+@kernel
+def weighted_sum(planes, weights):
+    """weights += Σ α ΔΦ over all planes: the map from the dual variables to w."""
+    for example in range(len(planes.head)):
+        p = planes.head[example]
+        while p != NONE:
+            plane_axpy(weights, planes.alpha[p], planes, p)
+            p = planes.next[p]
+
+
+@kernel
+def remove_all(planes, examples, weights):
+    """Empty the working sets of `examples` and take their planes out of w = Σ α ΔΦ."""
+    for example in examples:
+        p = planes.head[example]
+        while p != NONE:
+            plane_axpy(weights, -planes.alpha[p], planes, p)
+            planes.alpha[p] = 0.0
+            p = planes.next[p]
+        drop_inactive(planes, example)
+
+
+@kernel
+def forget_all(planes, examples):
+    """Empty the working sets of `examples`; what they have contributed to w stays."""
+    for example in examples:
+        p = planes.head[example]
+        while p != NONE:
+            planes.alpha[p] = 0.0
+            p = planes.next[p]
+        drop_inactive(planes, example)
+
+
+@kernel
+def dual_sums(planes):
+    """Σ αΔ over all planes and Σ_i (Σ_y α_i(y))² over all examples."""
+    linear, squares = 0.0, 0.0
+    for example in range(len(planes.head)):
+        total = 0.0
+        p = planes.head[example]
+        while p != NONE:
+            linear += planes.alpha[p] * planes.loss[p]
+            total += planes.alpha[p]
+            p = planes.next[p]
+        squares += total * total
+    return linear, squares

@@ -1,0 +1,150 @@
+"""A set of labelled sequences as flat arrays, and the layout of a chain's weight vector."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import types
+
+FORBIDDEN = -1e30
+"""Score of what a constraint rules out. Finite: where every path is ruled out, a decoder breaks the fewest."""
+
+
+class Constraints(NamedTuple):
+    """Which labels and transitions are possible; 0 where allowed, FORBIDDEN where not.
+
+    start: float64 [L], for the first token of a sequence.
+    end: float64 [L], for its last token.
+    transition: float64 [L, L], from label i to label j.
+    token: float64 [K, L], one row for each kind of token; a token names its kind by index.
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    transition: np.ndarray
+    token: np.ndarray
+
+
+class Chains(NamedTuple):
+    """n sequences of T tokens in all, and scratch space for the longest of them.
+
+    The weight vector of a chain with L labels and R feature rows has L * L + R * L entries: transition
+    weights (from, to) first, so that it grows at its end when rows are added, then a block of L
+    weights for each feature row.
+
+    starts: int64 [n + 1], first token of each sequence.
+    feature_starts: int64 [T + 1], first feature of each token.
+    rows: int32 [F], the features' rows.
+    values: float32 [F], their values.
+    gold: int32 [T], gold labels, complete and within the constraints.
+    costs: float64 [T], what a wrong label at this token adds to the loss; 0 where gold is unknown.
+    kinds: int32 [T], rows of `constraints.token`.
+    scores: float64 [longest, L], scratch: emission scores.
+    best: float64 [longest, L], scratch: the Viterbi lattice.
+    path: int32 [longest], scratch: a decoded sequence.
+    """
+
+    starts: np.ndarray
+    feature_starts: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+    gold: np.ndarray
+    costs: np.ndarray
+    kinds: np.ndarray
+    constraints: Constraints
+    scores: np.ndarray
+    best: np.ndarray
+    path: np.ndarray
+
+
+def _array(dtype: Any, ndim: int = 1) -> Any:
+    return types.Array(dtype, ndim, "C")
+
+
+CONSTRAINTS = types.NamedTuple(
+    [_array(types.float64), _array(types.float64), _array(types.float64, 2), _array(types.float64, 2)], Constraints
+)
+CHAINS = types.NamedTuple(
+    [
+        _array(types.int64),
+        _array(types.int64),
+        _array(types.int32),
+        _array(types.float32),
+        _array(types.int32),
+        _array(types.float64),
+        _array(types.int32),
+        CONSTRAINTS,
+        _array(types.float64, 2),
+        _array(types.float64, 2),
+        _array(types.int32),
+    ],
+    Chains,
+)
+"""The numba type of `Chains`."""
+
+
+def unconstrained(n_labels: int) -> Constraints:
+    """Constraints that allow everything, with one kind of token."""
+    return Constraints(np.zeros(n_labels), np.zeros(n_labels), np.zeros((n_labels, n_labels)), np.zeros((1, n_labels)))
+
+
+def make_chains(
+    starts: np.ndarray,
+    feature_starts: np.ndarray,
+    rows: np.ndarray,
+    gold: np.ndarray,
+    constraints: Constraints,
+    values: np.ndarray | None = None,
+    costs: np.ndarray | None = None,
+    kinds: np.ndarray | None = None,
+) -> Chains:
+    """Bring the arrays of `Chains` to their types, with default values, and add the scratch space.
+
+    values, costs: 1 everywhere by default. kinds: 0 everywhere by default.
+
+    Raises:
+        ValueError: a feature value or a cost is not finite, a cost is negative, or lengths disagree.
+    """
+    n_tokens, n_labels = len(gold), len(constraints.start)
+    values = np.ones(len(rows), np.float32) if values is None else np.ascontiguousarray(values, np.float32)
+    costs = np.ones(n_tokens) if costs is None else np.ascontiguousarray(costs, np.float64)
+    kinds = np.zeros(n_tokens, np.int32) if kinds is None else np.ascontiguousarray(kinds, np.int32)
+    starts = np.ascontiguousarray(starts, np.int64)
+    feature_starts = np.ascontiguousarray(feature_starts, np.int64)
+    if starts[-1] != n_tokens or len(feature_starts) != n_tokens + 1 or feature_starts[-1] != len(rows):
+        raise ValueError(
+            f"{n_tokens} labels, {starts[-1]} tokens, {len(feature_starts) - 1} feature counts and "
+            f"{len(rows)} of {feature_starts[-1]} features do not fit together"
+        )
+    if not np.isfinite(values).all():
+        token = int(np.searchsorted(feature_starts, np.flatnonzero(~np.isfinite(values))[0], "right")) - 1
+        sequence = int(np.searchsorted(starts, token, "right")) - 1
+        raise ValueError(
+            f"a feature of token {token - int(starts[sequence])} in sequence {sequence} has a value that is not finite"
+        )
+    if not (np.isfinite(costs).all() and (costs >= 0).all()):
+        raise ValueError("label costs must be finite and not negative")
+    longest = int(np.diff(starts).max(initial=1))
+    return Chains(
+        starts,
+        feature_starts,
+        np.ascontiguousarray(rows, np.int32),
+        values,
+        np.ascontiguousarray(gold, np.int32),
+        costs,
+        kinds,
+        Constraints(*(np.ascontiguousarray(part, np.float64) for part in constraints)),
+        np.zeros((longest, n_labels)),
+        np.zeros((longest, n_labels)),
+        np.zeros(longest, np.int32),
+    )
+
+
+def dimension(n_labels: int, n_rows: int) -> int:
+    """Length of the weight vector for L labels and R feature rows."""
+    return n_labels * n_labels + n_rows * n_labels
+
+
+def largest_plane(chains: Chains) -> int:
+    """An upper bound of the entries of ΔΦ of any example, before equal indices are merged."""
+    features = np.diff(chains.feature_starts[chains.starts])
+    return int(2 * (features + np.diff(chains.starts)).max(initial=0))

@@ -1,0 +1,212 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.strings import hash_string
+from spacy.tokens import Doc, Token
+
+from spacy_ssvm.features import word_types
+from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, LEXEME_ATTRIBUTES, TOKEN_ATTRIBUTES
+from spacy_ssvm.features.columns import ColumnReader
+
+from .reference import VALUES
+
+EVERY = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES]
+
+SPACY_KEYS = {
+    "word": lambda token: token.orth,
+    "lower": lambda token: token.lower,
+    "norm": lambda token: token.norm,
+    "shape": lambda token: token.shape,
+    "length": len,
+    "tag": lambda token: token.tag,
+    "pos": lambda token: token.pos,
+    "lemma": lambda token: token.lemma,
+    "morph": lambda token: token.morph.key if token.has_morph() else 0,
+    "dep": lambda token: token.dep,
+    "ent_type": lambda token: token.ent_type,
+    "ent_iob": lambda token: token.ent_iob,
+}
+
+
+def read(docs, attributes, nlp):
+    columns = ColumnReader(attributes, {}, {}).read(docs, nlp.vocab)
+    assert columns.starts.tolist() == np.cumsum([0, *map(len, docs)]).tolist()
+    return columns
+
+
+@pytest.mark.parametrize("attribute", EVERY)
+def test_equal_values_have_equal_keys_and_no_value_has_key_zero(attribute, annotated, nlp):
+    keys = read([annotated], [attribute], nlp).keys[0].tolist()
+    values = [VALUES[attribute](token) for token in annotated]
+    assert len({value for value in values if value}) == len({key for key in keys if key})
+    assert len(set(zip(keys, values))) == len(set(keys))
+    assert [key == 0 for key in keys] == [value in (None, False, 0, "") for value in values]
+    assert any(keys)
+
+
+@pytest.mark.parametrize("attribute", SPACY_KEYS)
+def test_keys_of_spacys_attributes_are_spacys_own(attribute, annotated, nlp):
+    assert read([annotated], [attribute], nlp).keys[0].tolist() == [SPACY_KEYS[attribute](t) for t in annotated]
+
+
+def test_columns_are_in_the_order_of_their_names(annotated, nlp):
+    together = read([annotated], EVERY, nlp).keys
+    shuffled = EVERY[::-1]
+    assert np.array_equal(read([annotated], shuffled, nlp).keys[::-1], together)
+
+
+@pytest.mark.parametrize(
+    ("texts", "shape"),
+    [
+        (["Xenon", "Abc", "Übung"], "Xx"),
+        (["2024", "7", "٣٤"], "0"),
+        (["B-52s", "C-1x"], "X-0x"),
+        (["...", "."], "."),
+        (["iPhone"], "xXx"),
+        (["東京", "a", "привет"], "x"),
+    ],
+)
+def test_short_shape(texts, shape, nlp):
+    keys = read([Doc(nlp.vocab, words=texts)], ["short_shape"], nlp).keys
+    assert set(keys[0].tolist()) == {hash_string(shape)}
+
+
+@pytest.mark.parametrize("text", [" ", "\n\n", "👩\u200d👩\u200d👧", "e\u0301", "a" * 5000, "\u202e", "\x00"])
+def test_corners_of_unicode_are_read(text, nlp):
+    doc = Doc(nlp.vocab, words=[text, "x"])
+    keys = read([doc], [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES], nlp).keys
+    for row, attribute in enumerate([*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES]):
+        assert (keys[row, 0] == 0) == (VALUES[attribute](doc[0]) in (None, False, 0, "")), attribute
+
+
+def test_empty_docs_and_no_docs(nlp):
+    empty, space, plain = (Doc(nlp.vocab, words=words) for words in ([], [" "], ["a", "b"]))
+    assert read([], EVERY, nlp).keys.shape == (len(EVERY), 0)
+    assert read([empty], EVERY, nlp).keys.shape == (len(EVERY), 0)
+    apart = [read([doc], EVERY, nlp).keys for doc in (empty, space, empty, plain, empty)]
+    assert np.array_equal(read([empty, space, empty, plain, empty], EVERY, nlp).keys, np.concatenate(apart, axis=1))
+
+
+@pytest.fixture
+def extension():
+    Token.set_extension("room", default=None, force=True)
+    yield "room"
+    if Token.has_extension("room"):
+        Token.remove_extension("room")
+
+
+def room(nlp, values, attributes=("_.room",)):
+    doc = Doc(nlp.vocab, words=[f"w{k}" for k in range(len(values))])
+    for token, value in zip(doc, values):
+        token._.room = value
+    return read([Doc(nlp.vocab, words=["before"]), doc], attributes, nlp)
+
+
+def test_extension_values_are_categories(extension, nlp):
+    values = ["a", "b", "a", 1, 2, 1, True, True, "1", "True", ""]
+    keys = room(nlp, values).keys[0, 1:].tolist()
+    equal = [[type(a) is type(b) and a == b for b in values] for a in values]
+    assert [[a == b for b in keys] for a in keys] == equal
+    assert 0 not in keys
+
+
+def test_no_value(extension, nlp):
+    columns = room(nlp, [None, False, np.False_])
+    assert columns.keys.tolist() == [[0] * 4]
+
+
+def test_numpy_scalars_are_what_they_hold(extension, nlp):
+    keys = room(nlp, ["a", np.str_("a"), 3, np.int64(3), np.uint8(3), True, np.True_]).keys[0, 1:].tolist()
+    assert keys[0] == keys[1] and keys[2] == keys[3] == keys[4] and keys[5] == keys[6]
+    assert len(set(keys)) == 3
+
+
+def test_floats_are_values_of_one_feature(extension, nlp):
+    values = [0.5, -2.0, 0.0, np.float32(0.25), np.float64(3)]
+    columns = room(nlp, values, ("lower", "_.room"))
+    assert columns.reals.dtype == np.float32
+    assert columns.reals[0, 1:].tolist() == [0.5, -2.0, 0.0, 0.25, 3.0]
+    assert len(set(columns.keys[1, 1:].tolist())) == 1 and columns.keys[1, 1] != 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -np.inf, np.float32("nan"), 1e300])
+def test_value_that_is_not_finite_is_refused_where_it_stands(value, extension, nlp):
+    with pytest.raises(ValueError, match=r'token 1 \("w1"\) of Doc 1 in the batch: _\.room .*not finite'):
+        room(nlp, [0.5, value])
+
+
+@pytest.mark.parametrize("value", [b"a", ["a"], 1j, object()])
+def test_value_of_a_wrong_type_is_refused_where_it_stands(value, extension, nlp):
+    with pytest.raises(ValueError, match=rf'token 0 \("w0"\) of Doc 1 .*_\.room is of type {type(value).__name__}'):
+        room(nlp, [value])
+
+
+def test_unregistered_extension_is_refused(nlp):
+    with pytest.raises(ValueError, match=r"_\.nowhere, but the extension is not registered.*Token\.set_extension"):
+        read([Doc(nlp.vocab, words=["a"])], ["_.nowhere"], nlp)
+
+
+def test_extensions_with_getters_and_in_any_column(nlp):
+    Token.set_extension("backwards", getter=lambda token: token.text[::-1], force=True)
+    try:
+        doc = Doc(nlp.vocab, words=["ab", "ba", "ab"])
+        columns = read([doc], ["lower", "_.backwards", "suffix1"], nlp)
+        assert len(set(columns.keys[1].tolist())) == 2 and columns.keys[1, 0] == columns.keys[1, 2]
+        assert np.array_equal(columns.keys[[0, 2]], read([doc], ["lower", "suffix1"], nlp).keys)
+    finally:
+        Token.remove_extension("backwards")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "changing"),
+    [(EVERY[:8], False), (["lower", "tag"], True), (["_.room"], True), (["sent_start"], True)],
+)
+def test_what_other_components_can_change_is_known(attributes, changing):
+    assert ColumnReader(attributes, {}, {}).reads_annotation is changing
+
+
+def test_type_table_starts_anew_and_stays_right(monkeypatch, nlp):
+    monkeypatch.setattr(word_types, "MOST_TYPES", 100)
+    calls = []
+
+    def counted(lexeme):
+        calls.append(lexeme.text)
+        return lexeme.lower
+
+    table = word_types.TypeTable([counted, lambda lexeme: lexeme.shape])
+    for start in range(0, 600, 50):
+        words = [f"Word{k}" for k in range(start, start + 50)] * 2
+        doc = Doc(nlp.vocab, words=words)
+        keys = table.read(np.array([token.orth for token in doc], np.uint64), nlp.vocab)
+        assert keys.tolist() == [[token.lower for token in doc], [token.shape for token in doc]]
+        assert table._keys.shape[1] <= 2 * (100 + 50)
+    assert len(calls) == 600
+
+
+def test_type_table_survives_an_attribute_that_fails(nlp):
+    fails = [True]
+
+    def moody(lexeme):
+        if lexeme.text == "bad" and fails[0]:
+            raise RuntimeError("not now")
+        return lexeme.orth
+
+    table = word_types.TypeTable([moody])
+    orths = np.array([nlp.vocab[word].orth for word in ("good", "bad", "fine")], np.uint64)
+    with pytest.raises(RuntimeError):
+        table.read(orths, nlp.vocab)
+    fails[0] = False
+    assert table.read(orths, nlp.vocab).tolist() == [orths.tolist()]
+
+
+@given(st.lists(st.lists(st.text(min_size=1, max_size=6), max_size=6), max_size=4))
+def test_any_text_is_read_as_spacy_reads_it(texts):
+    from spacy.vocab import Vocab
+
+    vocab = Vocab()
+    docs = [Doc(vocab, words=words) for words in texts]
+    keys = ColumnReader(["word", "lower", "length", "is_space"], {}, {}).read(docs, vocab).keys
+    tokens = [token for doc in docs for token in doc]
+    assert keys.T.tolist() == [[t.orth, t.lower, len(t.text), int(t.is_space)] for t in tokens]

@@ -1,0 +1,191 @@
+"""Gazetteers and word clusters, from their files to features."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from spacy_ssvm.features.clusters import read_clusters
+from spacy_ssvm.features.extractor import Extractor, load_resources
+from spacy_ssvm.features.gazetteer import FIRST, INSIDE, LAST, SINGLE, compile_gazetteer, mark_phrases, read_gazetteer
+from spacy_ssvm.features.index import add_features, empty_table
+from spacy_ssvm.features.sets import templates
+
+from .reference import fired
+
+
+def leftmost_longest(sequence, phrases):
+    """The marks that a reader with a finger on the text would set."""
+    marks = [0] * len(sequence)
+    at = 0
+    while at < len(sequence):
+        length = max((len(p) for p in phrases if p and tuple(sequence[at : at + len(p)]) == tuple(p)), default=0)
+        if length == 1:
+            marks[at] = SINGLE
+        elif length:
+            marks[at : at + length] = [FIRST, *[INSIDE] * (length - 2), LAST]
+        at += max(length, 1)
+    return marks
+
+
+def mark(sequences, phrases):
+    table = compile_gazetteer(np.array(phrase, np.uint64) for phrase in phrases)
+    lower = np.array([word for sequence in sequences for word in sequence], np.uint64)
+    marks = np.zeros(len(lower), np.uint64)
+    mark_phrases(table, np.cumsum([0, *map(len, sequences)]), lower, marks)
+    return marks.tolist()
+
+
+few_words = st.integers(2, 5)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    phrases=st.lists(st.lists(few_words, max_size=5), max_size=12),
+    sequences=st.lists(st.lists(few_words, max_size=14), max_size=4),
+)
+def test_matches_are_leftmost_longest(phrases, sequences):
+    expected = [mark for sequence in sequences for mark in leftmost_longest(sequence, phrases)]
+    assert mark(sequences, phrases) == expected
+
+
+def test_many_phrases():
+    rng = np.random.default_rng(0)
+    phrases = [rng.integers(2, 3000, rng.integers(1, 6)).tolist() for _ in range(5000)]
+    sequences = [rng.integers(2, 3000, 50).tolist() for _ in range(20)] + [list(chain(*phrases[:20]))]
+    expected = [mark for sequence in sequences for mark in leftmost_longest(sequence, set(map(tuple, phrases)))]
+    assert mark(sequences, phrases) == expected
+
+
+def words_of(nlp):
+    return lambda phrase: np.array([token.lower for token in nlp.make_doc(phrase)], np.uint64)
+
+
+@pytest.fixture
+def cities(tmp_path):
+    path = tmp_path / "cities.txt"
+    path.write_text("New York\n\n  new york city \nBonn\nŁódź\nSt. John's\nYork\nagent\n", encoding="utf8")
+    return path
+
+
+def test_phrases_become_features(cities, nlp):
+    features = templates(["gazetteer.city[0]", "gazetteer.city[-1]+lower[0]"], gazetteers={"city": cities})
+    extractor = Extractor([str(t) for t in features.templates], *load_resources(features, words_of(nlp)))
+    texts = ["NEW YORK CITY is not New York", "in łódź, St. John's or Bonn York", "New", "the Agent"]
+    docs = [nlp.make_doc(text) for text in texts]
+    columns = extractor.read(docs, nlp.vocab)
+    F, I, L, S = FIRST, INSIDE, LAST, SINGLE  # noqa: E741
+    assert columns.keys[0].tolist() == [F, I, L, 0, 0, F, L, 0, S, 0, F, I, L, 0, S, S, 0, 0, S]
+
+    marks = iter(columns.keys[0].tolist())
+    mark_of = {(k, token.i): next(marks) for k, doc in enumerate(docs) for token in doc}
+    expected = []
+    for k, doc in enumerate(docs):
+        values = {"gazetteer.city": lambda token, k=k: mark_of[k, token.i], "lower": lambda token: token.lower_}
+        expected += fired(doc, [str(t) for t in features.templates], values)
+    _, starts, rows, _ = add_features(columns, extractor.program, empty_table())
+    assert np.diff(starts).tolist() == [len(found) for found in expected]
+    flat = [feature for found in expected for feature in found]
+    assert len(set(zip(rows.tolist(), flat))) == len(set(rows.tolist())) == len(set(flat))
+
+
+def test_gazetteers_do_not_mix(tmp_path, nlp):
+    for name, text in (("one", "a b\n"), ("two", "b\n")):
+        (tmp_path / name).write_text(text)
+    features = templates(
+        ["gazetteer.one[0]", "gazetteer.two[0]"], gazetteers={"one": tmp_path / "one", "two": tmp_path / "two"}
+    )
+    extractor = Extractor([str(t) for t in features.templates], *load_resources(features, words_of(nlp)))
+    keys = extractor.read([Doc(nlp.vocab, words=["a", "b", "b"])], nlp.vocab).keys
+    assert keys.tolist() == [[FIRST, LAST, 0], [0, SINGLE, SINGLE]]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n  \n", b"\xff\xfe\x00bad"])
+def test_unreadable_gazetteer_is_refused_by_name(content, tmp_path, nlp):
+    path = tmp_path / "list.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=r'features\.gazetteers: .*"city"') as refusal:
+        read_gazetteer("city", path, words_of(nlp))
+    assert str(path) in str(refusal.value)
+
+
+@pytest.fixture
+def brown(tmp_path):
+    path = tmp_path / "brown.txt"
+    path.write_text("0010\tthe\t999\n0011\tagent\n\n01\tNOUN\n0110\tParis\n0111\tparis\n", encoding="utf8")
+    return path
+
+
+def test_clusters_and_their_prefixes(brown, nlp):
+    features = templates(["cluster[0]", "cluster3[0]", "cluster1[0]", "cluster20[0]"], clusters=brown)
+    extractor = Extractor([str(t) for t in features.templates], *load_resources(features, words_of(nlp)))
+    texts = ["the", "The", "agent", "NOUN", "noun", "Paris", "PARIS", "unknown"]
+    clusters = ["0010", "0010", "0011", "01", None, "0110", "0111", None]
+    keys = extractor.read([Doc(nlp.vocab, words=texts)], nlp.vocab).keys
+    for row, prefix in zip(keys.tolist(), (None, 3, 1, 20)):
+        expected = [cluster and cluster[:prefix] for cluster in clusters]
+        assert [key == 0 for key in row] == [cluster is None for cluster in expected]
+        assert [[a == b for b in row] for a in row] == [[a == b for b in expected] for a in expected]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (None, "cannot read"),
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"0\tthe\n01 of\n", "line 2 of .*'01 of'"),
+        (b"\xff\t\xfe", "cannot read"),
+    ],
+)
+def test_unreadable_clusters_are_refused(content, complaint, tmp_path):
+    path = tmp_path / "brown.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"features\.clusters: .*{complaint}"):
+        read_clusters(path)
+
+
+def test_extractor_takes_resources_as_a_model_file_gives_them_back(cities, brown, nlp):
+    from thinc.api import Model, NumpyOps
+
+    features = templates(["gazetteer.city[0]", "cluster2[0]"], gazetteers={"city": cities}, clusters=brown)
+    resources = load_resources(features, words_of(nlp))
+    saved = Model("resources", None, attrs={"gazetteers": resources[0], "clusters": resources[1]}, ops=NumpyOps())
+    loaded = Model("resources", None, attrs={"gazetteers": {}, "clusters": {}}, ops=NumpyOps())
+    loaded.from_bytes(saved.to_bytes())
+    texts = [str(template) for template in features.templates]
+    doc = Doc(nlp.vocab, words=["New", "York", "the", "agent"])
+    keys = [
+        Extractor(texts, *given).read([doc], nlp.vocab).keys
+        for given in (resources, (loaded.attrs["gazetteers"], loaded.attrs["clusters"]))
+    ]
+    assert np.array_equal(*keys) and (keys[0] != 0).sum() == 5
+
+
+def flaw(place, change):
+    return lambda table: [change(array) if number == place else array for number, array in enumerate(table)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        flaw(0, lambda keys: keys[:0]),
+        flaw(0, lambda keys: keys[:-1]),
+        flaw(0, lambda keys: np.full_like(keys, 7)),
+        flaw(0, lambda keys: keys.astype(np.int64)),
+        flaw(0, lambda keys: keys[None]),
+        flaw(1, lambda rows: rows[:2]),
+        flaw(2, lambda counts: counts[:1]),
+        flaw(2, lambda counts: counts + np.array([0, 5])),
+    ],
+)
+def test_gazetteer_that_would_mislead_a_kernel_is_refused(damage):
+    table = compile_gazetteer([np.array([2, 3], np.uint64)])
+    Extractor(["gazetteer.city[0]"], {"city": list(table)}, {})
+    with pytest.raises(ValueError, match='damaged gazetteer "city"'):
+        Extractor(["gazetteer.city[0]"], {"city": damage(list(table))}, {})

@@ -1,0 +1,315 @@
+"""Saving, loading, pickling, sourcing and freezing both components."""
+
+import pickle
+
+import numpy as np
+import pytest
+import spacy
+from spacy.language import Language
+
+from .toy import (
+    EXAMPLES,
+    SPANS,
+    TAGGED,
+    annotation,
+    annotations,
+    blank,
+    doc,
+    ner_examples,
+    tagged,
+    tagger_examples,
+    train,
+    trained,
+)
+
+FACTORIES = ("ssvm_tagger", "ssvm_ner")
+both = pytest.mark.parametrize("factory", FACTORIES)
+
+
+@both
+def test_disk(factory, tmp_path):
+    nlp = trained(factory)
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    assert again.get_pipe(factory).labels == nlp.get_pipe(factory).labels
+    assert annotations(again) == annotations(nlp)
+
+
+@both
+def test_bytes(factory):
+    nlp = trained(factory)
+    again = blank(factory).from_bytes(nlp.to_bytes())
+    assert annotations(again) == annotations(nlp)
+    assert again.get_pipe(factory).to_bytes(exclude=["vocab"]) == nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
+
+
+@both
+def test_saving_in_the_middle_of_training_changes_nothing(factory, tmp_path):
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    for _ in range(10):
+        nlp.to_disk(tmp_path)
+        nlp.to_bytes()
+        pickle.dumps(nlp.get_pipe(factory))
+        nlp.update(examples, sgd=False)
+    straight = trained(factory)
+    assert nlp.get_pipe(factory).to_bytes(exclude=["vocab"]) == straight.get_pipe(factory).to_bytes(exclude=["vocab"])
+
+
+@both
+@pytest.mark.parametrize("exclude", [["vocab"], ["strings"], ["vocab", "strings"]])
+def test_without_vocab_or_strings(factory, exclude, tmp_path):
+    """The labels' strings travel with the component."""
+    nlp = trained(factory)
+    component = nlp.get_pipe(factory)
+    component.to_disk(tmp_path / "component", exclude=exclude)
+    for load in (
+        lambda pipe: pipe.from_bytes(component.to_bytes(exclude=exclude), exclude=exclude),
+        lambda pipe: pipe.from_disk(tmp_path / "component", exclude=exclude),
+    ):
+        again = blank(factory)
+        load(again.get_pipe(factory))
+        assert all(label in again.vocab.strings for label in component.labels)
+        assert annotations(again) == annotations(nlp)
+
+
+@both
+def test_loading_into_a_vocabulary_that_holds_other_words(factory):
+    nlp = trained(factory)
+    again = spacy.blank("en")
+    for word in ("something", "else", "entirely"):
+        again.vocab[word]
+    again.add_pipe(factory)
+    again.get_pipe(factory).from_bytes(nlp.get_pipe(factory).to_bytes(exclude=["vocab"]), exclude=["vocab"])
+    assert annotations(again) == annotations(nlp)
+
+
+@both
+def test_docs_of_another_vocabulary(factory):
+    """A component can be handed Docs that do not share its vocabulary."""
+    nlp = trained(factory)
+    stranger = spacy.blank("en")
+    for text, _ in (*TAGGED, *SPANS, ("Unheard wordings here", "")):
+        tokens = nlp.get_pipe(factory)(doc(stranger, text))
+        assert annotation(tokens) == annotation(nlp(doc(nlp, text)))
+
+
+@both
+def test_excluding_the_model_keeps_the_present_one(factory):
+    nlp, untouched = trained(factory), trained(factory)
+    data = trained(factory, epochs=0).get_pipe(factory).to_bytes()
+    nlp.get_pipe(factory).from_bytes(data, exclude=["model"])
+    nlp.get_pipe(factory).from_bytes(untouched.get_pipe(factory).to_bytes())
+    assert annotations(nlp) == annotations(untouched)
+
+
+@both
+def test_an_untrained_component_round_trips(factory, tmp_path):
+    nlp = blank(factory)
+    nlp.to_disk(tmp_path)
+    assert spacy.load(tmp_path).get_pipe(factory).labels == ()
+    nlp.get_pipe(factory).add_label("X")
+    again = blank(factory).from_bytes(nlp.to_bytes())
+    assert again.get_pipe(factory).labels == ("X",)
+    assert len(again("text")) == 1
+
+
+@both
+def test_pickling(factory):
+    nlp = trained(factory)
+    again = pickle.loads(pickle.dumps(nlp.get_pipe(factory)))
+    assert again.to_bytes(exclude=["vocab"]) == nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
+    for text, _ in (*TAGGED, *SPANS):
+        assert annotation(again(doc(nlp, text))) == annotation(nlp(doc(nlp, text)))
+
+
+@both
+def test_a_loaded_hashed_model_predicts_the_same(factory, tmp_path):
+    name = {"ssvm_tagger": "TaggerFeatures", "ssvm_ner": "NerFeatures"}[factory]
+    features = {"@ssvm_features": f"spacy-ssvm.{name}.v1", "hash_bits": 10}
+    nlp = trained(factory, model={"@architectures": "spacy-ssvm.Chain.v1", "features": features})
+    nlp.to_disk(tmp_path)
+    assert annotations(spacy.load(tmp_path)) == annotations(nlp)
+
+
+@both
+@pytest.mark.parametrize("trained_before", [True, False], ids=["after training", "after loading"])
+def test_several_processes(factory, trained_before, tmp_path):
+    nlp = trained(factory)
+    if not trained_before:
+        nlp.to_disk(tmp_path)
+        nlp = spacy.load(tmp_path)
+    texts = [text for text, _ in (*TAGGED, *SPANS)] * 5
+    alone = [annotation(tokens) for tokens in nlp.pipe(texts)]
+    assert [annotation(tokens) for tokens in nlp.pipe(texts, n_process=2, batch_size=7)] == alone
+
+
+def _both_trained() -> Language:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_tagger")
+    nlp.add_pipe("ssvm_ner")
+    examples = [*tagger_examples(nlp), *ner_examples(nlp)]
+    with pytest.warns(UserWarning, match="6 of 12 examples have none at all"):
+        nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    return nlp
+
+
+def test_both_components_learn_from_examples_that_are_annotated_for_one():
+    nlp = _both_trained()
+    tagger, ner = trained("ssvm_tagger"), trained("ssvm_ner")
+    assert nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"]) == tagger.get_pipe("ssvm_tagger").to_bytes(
+        exclude=["vocab"]
+    )
+    assert nlp.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"]) == ner.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"])
+
+
+def test_sourcing():
+    source = _both_trained()
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_ner", source=source)
+    nlp.add_pipe("ssvm_tagger", source=source, name="tags")
+    assert nlp.pipe_names == ["ssvm_ner", "tags"]
+    assert annotations(nlp) == annotations(source)
+
+
+@both
+def test_a_sourced_component_learns_on(factory):
+    """Its vocabulary is still that of the pipeline it comes from; the Docs are not."""
+    source = trained(factory)
+    nlp = spacy.blank("en")
+    nlp.add_pipe(factory, source=source)
+    corpus = {
+        "ssvm_tagger": [("Zebras graze quietly", "NOUN VERB ADV")],
+        "ssvm_ner": [("Zoe visited Quito", "U-PER O U-GPE")],
+    }[factory]
+    examples = EXAMPLES[factory](nlp, corpus)
+    nlp.resume_training()
+    train(nlp, examples, 20)
+    tokens = nlp(doc(nlp, corpus[0][0]))
+    gold = examples[0].reference
+    assert annotation(tokens) == annotation(gold)
+
+
+@both
+def test_sourcing_and_saving(factory, tmp_path):
+    source = trained(factory)
+    nlp = spacy.blank("en")
+    nlp.add_pipe(factory, source=source)
+    nlp.to_disk(tmp_path)
+    assert annotations(spacy.load(tmp_path)) == annotations(source)
+
+
+def test_frozen_components_do_not_change():
+    nlp = _both_trained()
+    before = nlp.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"])
+    tagger_before = nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"])
+    losses = {}
+    examples = [*tagger_examples(nlp, [("Rome is big", "NOUN VERB ADJ")]), *ner_examples(nlp)]
+    nlp.update(examples, sgd=False, losses=losses, exclude=["ssvm_ner"])
+    assert set(losses) == {"ssvm_tagger"}
+    assert nlp.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"]) == before
+    assert nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"]) != tagger_before
+
+
+def test_select_pipes():
+    nlp = _both_trained()
+    with nlp.select_pipes(enable="ssvm_tagger"):
+        tokens = nlp(doc(nlp, SPANS[0][0]))
+        assert not tokens.ents
+        assert tokens[0].tag_
+        losses = {}
+        nlp.update(tagger_examples(nlp), sgd=False, losses=losses)
+        assert set(losses) == {"ssvm_tagger"}
+    assert nlp(doc(nlp, SPANS[0][0])).ents
+
+
+@both
+def test_the_error_handler_sees_only_the_bad_doc(factory, monkeypatch):
+    nlp = trained(factory)
+    component = nlp.get_pipe(factory)
+    predict = component.predict
+
+    def fails_on_boom(docs):
+        docs = list(docs)
+        if any(token.text == "boom" for tokens in docs for token in tokens):
+            raise ValueError("boom")
+        return predict(docs)
+
+    monkeypatch.setattr(component, "predict", fails_on_boom)
+    failed = []
+    nlp.set_error_handler(lambda name, proc, docs, error: failed.append((name, [d.text.strip() for d in docs])))
+    docs = list(nlp.pipe([doc(nlp, text) for text in ("Eat blue ham", "boom", "Is Paris nice ?")]))
+    assert [tokens.text.strip() for tokens in docs] == ["Eat blue ham", "Is Paris nice ?"]
+    assert failed == [(factory, ["boom"])]
+
+
+@both
+def test_without_error_handler_errors_are_raised(factory, monkeypatch):
+    nlp = trained(factory)
+    monkeypatch.setattr(nlp.get_pipe(factory), "set_annotations", lambda docs, predictions: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        list(nlp.pipe(["text"]))
+
+
+@both
+def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
+    trained(factory).to_disk(tmp_path)
+    nlp = spacy.load(tmp_path)
+    old = nlp.get_pipe(factory).labels
+    corpus = {
+        "ssvm_tagger": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
+        "ssvm_ner": [("Acme Corp hired Tom", "B-ORG L-ORG O U-PER")],
+    }[factory]
+    examples = [*EXAMPLES[factory](nlp), *EXAMPLES[factory](nlp, corpus)]
+    nlp.resume_training()
+    train(nlp, examples, 20)
+    new = nlp.get_pipe(factory).labels
+    assert new[: len(old)] == old
+    assert set(new) - set(old) == ({"INTJ", "PUNCT"} if factory == "ssvm_tagger" else {"ORG"})
+    for example in examples:
+        assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
+    again = blank(factory).from_bytes(nlp.to_bytes())
+    assert annotations(again) == annotations(nlp)
+
+
+def test_weights_survive_widening():
+    """New labels come with zero weights: until they are learnt, nothing else changes."""
+    nlp = trained("ssvm_ner")
+    before = annotations(nlp)
+    nlp.get_pipe("ssvm_ner").add_label("ORG")
+    tokens = annotations(nlp)
+    assert [[e for e in ents if e[2] != "ORG"] for _, ents in tokens] == [list(ents) for _, ents in before]
+
+
+@both
+def test_initialize_again_starts_from_zero(factory):
+    nlp = trained(factory)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    assert nlp.get_pipe(factory).to_bytes(exclude=["vocab"]) == trained(factory).get_pipe(factory).to_bytes(
+        exclude=["vocab"]
+    )
+
+
+def test_the_model_holds_no_strings_of_the_corpus():
+    """Only labels and templates are kept as text."""
+    nlp = blank("ssvm_tagger")
+    examples = [*tagger_examples(nlp), tagged(nlp, "Confidential ham", "ADJ NOUN")]
+    nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    data = nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"])
+    assert b"onfidential" not in data
+    assert b"NOUN" in data
+
+
+@both
+def test_predictions_of_a_batch_equal_those_of_single_docs(factory):
+    nlp = trained(factory)
+    docs = [doc(nlp, text) for text, _ in (*TAGGED, *SPANS)]
+    together = nlp.get_pipe(factory).predict(docs)
+    for tokens, labels in zip(docs, together):
+        assert np.array_equal(nlp.get_pipe(factory).predict([tokens])[0], labels)
+        assert len(labels) == len(tokens)

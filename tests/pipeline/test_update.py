@@ -1,0 +1,397 @@
+"""Learning in hand-written `nlp.update` loops: what is recognised, what is forgotten, what the weights are made of."""
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import minibatch
+
+from spacy_ssvm.pipeline import training as training_module
+
+from .toy import (
+    DUAL_SOLVERS,
+    EXAMPLES,
+    SOLVERS,
+    TAGGED,
+    annotations,
+    blank,
+    doc,
+    ner_examples,
+    tagged,
+    tagger_examples,
+    templates,
+    train,
+    trained,
+)
+
+FACTORIES = ("ssvm_tagger", "ssvm_ner")
+both = pytest.mark.parametrize("factory", FACTORIES)
+NEVER_DONE = {"tolerance": 0.0}
+
+
+def model_bytes(nlp, factory) -> bytes:
+    return nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
+
+
+def planes(nlp, factory) -> int:
+    return nlp.get_pipe(factory)._training._learner.progress().planes
+
+
+def assert_certified(nlp, factory) -> None:
+    """Weak duality holds, and w is still the sum of the planes: re-summing it changes the primal by rounding only."""
+    learner = nlp.get_pipe(factory)._training._learner
+    before = learner.prediction_weights().copy()
+    certificate = nlp.get_pipe(factory).certificate()
+    assert certificate.gap >= -1e-9 * max(1.0, certificate.primal)
+    np.testing.assert_allclose(learner.prediction_weights(), before, atol=1e-6)
+
+
+def sentences(number: int) -> list[tuple[str, str]]:
+    """Distinct sentences of one pattern with words of their own."""
+    return [(f"the noun{i} verb{i}s adj{i}", "DET NOUN VERB ADJ") for i in range(number)]
+
+
+@both
+def test_losses(factory):
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    losses = nlp.update(examples, sgd=False)
+    first = losses[factory]
+    assert first > 0
+    assert nlp.update(examples, sgd=False, losses=losses) is losses
+    assert losses[factory] >= first
+    for _ in range(20):
+        last = nlp.update(examples, sgd=False)[factory]
+    assert last < first
+
+
+@both
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_new_example_objects_are_recognised_by_content(factory, solver):
+    """Building the same examples anew in each epoch gives the very model that keeping them gives."""
+    kept = trained(factory, epochs=4, solver=solver)
+    nlp = blank(factory, solver=solver)
+    nlp.initialize(lambda: EXAMPLES[factory](nlp))
+    for _ in range(4):
+        nlp.update(EXAMPLES[factory](nlp), sgd=False)
+    assert nlp.get_pipe(factory)._training.epochs == 4
+    assert model_bytes(nlp, factory) == model_bytes(kept, factory)
+
+
+@both
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+def test_memory_does_not_grow_with_the_epochs(factory, solver):
+    nlp = blank(factory, solver=solver, solver_settings=NEVER_DONE)
+    nlp.initialize(lambda: EXAMPLES[factory](nlp))
+    sizes = []
+    for _ in range(30):
+        nlp.update(EXAMPLES[factory](nlp), sgd=False)
+        sizes.append(planes(nlp, factory))
+    assert len(nlp.get_pipe(factory)._training._data) == len(EXAMPLES[factory](nlp))
+    assert max(sizes[20:]) <= 2 * max(sizes[:20])
+    assert_certified(nlp, factory)
+
+
+@both
+def test_the_certificate_closes(factory):
+    nlp = trained(factory, epochs=60)
+    certificate = nlp.get_pipe(factory).certificate()
+    assert 0 <= certificate.relative_gap <= 1e-3
+
+
+@both
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_order_within_a_batch_does_not_matter(factory, solver):
+    models = []
+    for seed in range(2):
+        nlp = blank(factory, solver=solver)
+        examples = EXAMPLES[factory](nlp)
+        nlp.initialize(lambda examples=examples: examples)
+        for epoch in range(4):
+            nlp.update(random.Random(10 * seed + epoch).sample(examples, len(examples)), sgd=False)
+        models.append(model_bytes(nlp, factory))
+    assert models[0] == models[1]
+
+
+@both
+def test_the_seed_matters_and_decides(factory):
+    def model(seed: int) -> bytes:
+        return model_bytes(trained(factory, 3, solver="Perceptron", solver_settings={"seed": seed}), factory)
+
+    assert model(1) == model(1)
+    assert model(1) != model(2)
+
+
+@both
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+def test_shuffled_minibatches(factory, solver):
+    """An epoch is over when all examples have been seen, however they were cut into batches."""
+    nlp = blank(factory, solver=solver, solver_settings=NEVER_DONE)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    for _ in range(10):
+        random.shuffle(examples)
+        for batch in minibatch(examples, 4):
+            nlp.update(batch, sgd=False)
+    assert nlp.get_pipe(factory)._training.epochs == 10
+    assert_certified(nlp, factory)
+
+
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+def test_duplicates_in_the_corpus_count_as_often_as_they_occur(solver):
+    """Three copies of the corpus at C have the optimum of one copy at 3 C (L1-loss), and three times its dual sums."""
+    corpus = TAGGED * 3
+    nlp = blank("ssvm_tagger", solver=solver, solver_settings=NEVER_DONE)
+    nlp.initialize(lambda: tagger_examples(nlp, corpus))
+    for epoch in range(1, 6):
+        examples = tagger_examples(nlp, corpus)
+        random.shuffle(examples)
+        nlp.update(examples, sgd=False)
+        assert nlp.get_pipe("ssvm_tagger")._training.epochs == epoch
+    assert len(nlp.get_pipe("ssvm_tagger")._training._data) == len(corpus)
+    assert_certified(nlp, "ssvm_tagger")
+
+
+def test_duplicates_that_initialize_has_not_seen():
+    nlp = blank("ssvm_tagger", solver_settings=NEVER_DONE)
+    nlp.initialize(lambda: tagger_examples(nlp, TAGGED[:1]))
+    corpus = [*TAGGED, *TAGGED[1:]]
+    for _ in range(6):
+        nlp.update(tagger_examples(nlp, corpus), sgd=False)
+    training = nlp.get_pipe("ssvm_tagger")._training
+    assert len(training._data) == len(corpus)
+    assert training.epochs in (5, 6)
+    assert_certified(nlp, "ssvm_tagger")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_repeated_references_in_one_batch(solver):
+    """The repetition begins a new epoch: the same as two updates."""
+    once, twice = (blank("ssvm_tagger", solver=solver) for _ in range(2))
+    for nlp, repeat in ((once, 1), (twice, 2)):
+        examples = tagger_examples(nlp)
+        nlp.initialize(lambda examples=examples: examples)
+        for _ in range(4 // repeat):
+            nlp.update(examples * repeat, sgd=False)
+        assert nlp.get_pipe("ssvm_tagger")._training.epochs == 4
+    assert model_bytes(once, "ssvm_tagger") == model_bytes(twice, "ssvm_tagger")
+
+
+@both
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_examples_unknown_to_initialize(factory, solver):
+    nlp = blank(factory, solver=solver, solver_settings={} if solver == "Perceptron" else {"C": 5.0})
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples[:1])
+    for _ in range(10):
+        for batch in minibatch(examples, 2):
+            nlp.update(batch, sgd=False)
+    assert len(nlp.get_pipe(factory)._training._data) == len(examples)
+    if solver in DUAL_SOLVERS:
+        assert_certified(nlp, factory) if nlp.get_pipe(factory).certificate() else None
+
+
+def test_new_examples_are_learnt_after_the_tolerance_was_reached():
+    nlp = trained("ssvm_tagger", epochs=60)
+    training = nlp.get_pipe("ssvm_tagger")._training
+    assert training.finished
+    new = [tagged(nlp, "Eat ham", ["NOUN", "ADV"])]
+    before = model_bytes(nlp, "ssvm_tagger")
+    train(nlp, tagger_examples(nlp), 1)
+    assert model_bytes(nlp, "ssvm_tagger") == before
+    train(nlp, new, 30)
+    assert model_bytes(nlp, "ssvm_tagger") != before
+    assert_certified(nlp, "ssvm_tagger")
+
+
+def test_beyond_the_tolerance_updates_change_nothing():
+    nlp = trained("ssvm_ner", epochs=80)
+    assert nlp.get_pipe("ssvm_ner")._training.finished
+    before = model_bytes(nlp, "ssvm_ner")
+    losses = nlp.update(ner_examples(nlp), sgd=False)
+    assert losses == {"ssvm_ner": 0.0}
+    assert model_bytes(nlp, "ssvm_ner") == before
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("hash_bits", [None, 8])
+def test_a_stream_that_never_repeats_goes_online(solver, hash_bits, monkeypatch):
+    """One warning, working sets and data that do not grow, and learning that goes on."""
+    monkeypatch.setattr(training_module, "MOST_STRANGERS", 20)
+    nlp = blank(
+        "ssvm_tagger", solver=solver, model=templates("bias", "lower[0]", "lower_prefix3[0]", hash_bits=hash_bits)
+    )
+    stream = sentences(120)
+    nlp.initialize(lambda: tagger_examples(nlp, stream[:3]))
+    sizes, dimensions = [], []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for batch in minibatch(stream[3:], 4):
+            nlp.update(tagger_examples(nlp, batch), sgd=False)
+            training = nlp.get_pipe("ssvm_tagger")._training
+            sizes.append((len(training._data), training._learner.progress().planes or 0))
+            dimensions.append(len(training.weights()))
+    online = [w for w in caught if "online" in str(w.message)]
+    assert len(online) == 1
+    assert "[ssvm_tagger]" in str(online[0].message)
+    assert all(examples <= 4 and kept <= 16 for examples, kept in sizes[8:])
+    assert (len(set(dimensions)) == 1) == (hash_bits is not None)
+    assert nlp.evaluate(tagger_examples(nlp, stream))["tag_acc"] > 0.9
+    assert nlp.get_pipe("ssvm_tagger").certificate() is None
+
+
+def test_missing_annotation_in_an_endless_stream(monkeypatch):
+    """Completions follow the weights there too: an unknown label is not learnt as the first label."""
+    monkeypatch.setattr(training_module, "MOST_STRANGERS", 10)
+    nlp = blank("ssvm_tagger", model=templates("bias", "lower_prefix3[0]"), solver_settings={"C": 1.0})
+    full = sentences(60)
+    nlp.initialize(lambda: tagger_examples(nlp, full[:5]))
+    train(nlp, tagger_examples(nlp, full[:5]), 5)
+    with pytest.warns(UserWarning, match="online"):
+        for batch in minibatch(full[5:], 4):
+            nlp.update([tagged(nlp, text, ["DET", "", "", "ADJ"]) for text, _ in batch], sgd=False)
+    assert nlp.evaluate(tagger_examples(nlp, full))["tag_acc"] == 1.0
+
+
+def test_a_mixture_of_old_and_new_is_no_stream_of_strangers(monkeypatch):
+    monkeypatch.setattr(training_module, "MOST_STRANGERS", 10)
+    nlp = blank("ssvm_tagger", solver_settings=NEVER_DONE)
+    known = tagger_examples(nlp)
+    nlp.initialize(lambda: known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for fresh in minibatch(sentences(40), 4):
+            nlp.update([*known, *tagger_examples(nlp, fresh)], sgd=False)
+    assert_certified(nlp, "ssvm_tagger")
+
+
+def _reading_tags(solver: str) -> spacy.Language:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_tagger")
+    settings = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1"}
+    if solver in DUAL_SOLVERS:
+        settings |= NEVER_DONE
+    nlp.add_pipe("ssvm_ner", config={"model": templates("bias", "word[0]", "tag[0]", "tag[-1]"), "solver": settings})
+    return nlp
+
+
+def _tags_and_spans(nlp) -> list[Example]:
+    examples = ner_examples(nlp)
+    for example in examples:
+        for token in example.reference:
+            token.tag_ = "NNP" if token.text[0].isupper() else "NN"
+    return examples
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_changing_tags_replace_what_was_learnt_from_the_old_ones(solver):
+    """As the tagger learns, the features of the recogniser change: planes of the old features leave w."""
+    nlp = _reading_tags(solver)
+    examples = _tags_and_spans(nlp)
+    nlp.initialize(lambda: examples)
+    for _ in range(12):
+        nlp.update(examples, sgd=False, annotates=["ssvm_tagger"])
+        if solver in DUAL_SOLVERS:
+            assert_certified(nlp, "ssvm_ner")
+    training = nlp.get_pipe("ssvm_ner")._training
+    assert len(training._data) == len(examples)
+    assert training.epochs == 12
+    assert nlp.evaluate(examples)["ents_f"] == 1.0
+
+
+def test_changing_features_are_no_strangers(monkeypatch):
+    monkeypatch.setattr(training_module, "MOST_STRANGERS", 10)
+    nlp = blank("ssvm_ner", model=templates("word[0]", "tag[0]"), solver_settings=NEVER_DONE)
+    references = [example.reference for example in ner_examples(nlp)]
+    nlp.initialize(lambda: [Example(doc(nlp, reference.text), reference) for reference in references])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for epoch in range(8):
+            examples = []
+            for reference in references:
+                predicted = Doc(nlp.vocab, words=[t.text for t in reference], tags=[f"T{epoch}"] * len(reference))
+                examples.append(Example(predicted, reference))
+            nlp.update(examples, sgd=False)
+    assert_certified(nlp, "ssvm_ner")
+
+
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+def test_changed_gold_replaces_what_was_learnt_from_the_old(solver):
+    """The same text with other gold, in new objects, is another example; the old one is not unlearnt by itself."""
+    nlp = blank("ssvm_tagger", solver=solver, solver_settings=NEVER_DONE)
+    nlp.initialize(lambda: tagger_examples(nlp))
+    train(nlp, tagger_examples(nlp), 3)
+    train(nlp, [tagged(nlp, "Dogs eat ham", "NOUN NOUN VERB")], 3)
+    assert len(nlp.get_pipe("ssvm_tagger")._training._data) == len(TAGGED) + 1
+    assert_certified(nlp, "ssvm_tagger")
+
+
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+def test_missing_annotation_keeps_the_certificate(solver):
+    nlp = blank("ssvm_tagger", solver=solver, solver_settings=NEVER_DONE)
+    gaps = [tagged(nlp, "She saw blue ham", ["PRON", "", "", "NOUN"]), tagged(nlp, "The ham", ["", "NOUN"])]
+    examples = [*tagger_examples(nlp), *gaps]
+    with pytest.warns(UserWarning, match="no gold label"):
+        nlp.initialize(lambda: examples)
+    for _ in range(8):
+        nlp.update(examples, sgd=False)
+        assert_certified(nlp, "ssvm_tagger")
+
+
+@both
+def test_hooks_of_spacy_that_mean_nothing_here(factory):
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.use_averages = True
+    for _ in range(10):
+        nlp.update(examples, sgd=optimizer, drop=0.3)
+    component = nlp.get_pipe(factory)
+    assert component.is_trainable
+    component.finish_update(optimizer)
+    before = annotations(nlp)
+    with nlp.use_params(optimizer.averages or {}):
+        assert annotations(nlp) == before
+    assert model_bytes(nlp, factory) == model_bytes(trained(factory), factory)
+
+
+@both
+def test_rehearsal_is_accepted(factory):
+    nlp = trained(factory)
+    before = model_bytes(nlp, factory)
+    nlp.resume_training()
+    nlp.rehearse(EXAMPLES[factory](nlp))
+    assert model_bytes(nlp, factory) == before
+
+
+@both
+@pytest.mark.parametrize("solver", ["Perceptron", "MIRA"])
+def test_averaged_weights_are_what_is_seen_and_saved(factory, solver):
+    nlp = trained(factory, epochs=3, solver=solver)
+    learner = nlp.get_pipe(factory)._training._learner
+    assert not np.allclose(learner.w, learner.prediction_weights())
+    again = blank(factory).from_bytes(nlp.to_bytes())
+    assert annotations(again) == annotations(nlp)
+
+
+def test_one_line_per_epoch_in_the_log(caplog):
+    nlp = blank("ssvm_tagger", solver_settings={"tolerance": 0.02})
+    examples = tagger_examples(nlp)
+    nlp.initialize(lambda: examples)
+    spacy.util.logger.propagate, before = True, spacy.util.logger.propagate
+    try:
+        with caplog.at_level("INFO", logger="spacy"):
+            train(nlp, examples, 30)
+    finally:
+        spacy.util.logger.propagate = before
+    lines = [record.message for record in caplog.records if "[ssvm_tagger]" in record.message]
+    epochs = nlp.get_pipe("ssvm_tagger")._training.epochs
+    assert epochs < 30
+    assert [line.split(":")[0] for line in lines[:-1]] == [f"[ssvm_tagger] epoch {n + 1}" for n in range(epochs)]
+    assert all(name in lines[0] for name in ("loss", "primal ~", "dual", "planes", "non-zeros"))
+    assert "tolerance" in lines[-1]

@@ -1,0 +1,121 @@
+"""Small learning problems from a seeded generator, their planes by enumeration, and optima found by SciPy."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from spacy_ssvm.solvers.problem import Problem
+from spacy_ssvm.structures.chain.data import CHAINS, Chains, dimension, largest_plane, make_chains, unconstrained
+from spacy_ssvm.structures.chain.oracle import ORACLE, max_oracle
+
+from .structures.enumeration import joint_feature, loss, sequences
+
+
+def chain_problem(chains: Chains, n_rows: int) -> Problem:
+    """Chains as what a solver sees."""
+    n_labels = chains.scores.shape[1]
+    return Problem(
+        data=chains,
+        data_type=CHAINS,
+        oracle=max_oracle,
+        oracle_signature=ORACLE,
+        n_examples=len(chains.starts) - 1,
+        dimension=dimension(n_labels, n_rows),
+        largest_plane=largest_plane(chains),
+    )
+
+
+def random_problem(
+    seed: int = 0,
+    n_examples: int = 30,
+    n_labels: int = 3,
+    max_length: int = 5,
+    n_rows: int = 12,
+    active: int = 3,
+    noise: float = 0.3,
+    real: bool = False,
+) -> Problem:
+    """Sequences labelled by a random linear rule with noise, so that no w separates them all.
+
+    active: features of each token, 0/1 or, if `real`, normally distributed (in single precision).
+    """
+    rng = np.random.default_rng(seed)
+    starts = np.cumsum([0, *rng.integers(1, max_length + 1, n_examples)])
+    rows = np.array([rng.choice(n_rows, active, replace=False) for _ in range(starts[-1])], np.int64).ravel()
+    values = rng.normal(size=len(rows)).astype(np.float32) if real else np.ones(len(rows), np.float32)
+    rule = rng.normal(size=(n_rows, n_labels))
+    gold = (rule[rows] * values[:, None]).reshape(-1, active, n_labels).sum(axis=1).argmax(axis=1)
+    wrong = rng.random(len(gold)) < noise
+    gold[wrong] = rng.integers(0, n_labels, wrong.sum())
+    chains = make_chains(
+        starts,
+        np.arange(0, len(rows) + 1, active),
+        rows,
+        gold,
+        unconstrained(n_labels),
+        values=values,
+    )
+    return chain_problem(chains, n_rows)
+
+
+class Planes(NamedTuple):
+    """Every plane of a problem: ΔΦ [P, d], Δ [P], and the example [P] it belongs to."""
+
+    differences: np.ndarray
+    losses: np.ndarray
+    examples: np.ndarray
+
+
+def all_planes(problem: Problem) -> Planes:
+    """All planes by enumeration, the gold structures' among them."""
+    chains, d = problem.data, problem.dimension
+    differences, losses, examples = [], [], []
+    for example in range(problem.n_examples):
+        gold = joint_feature(chains, example, chains.gold[slice(*chains.starts[example : example + 2])], d)
+        for y in sequences(chains, example):
+            differences.append(gold - joint_feature(chains, example, y, d))
+            losses.append(loss(chains, example, y))
+            examples.append(example)
+    return Planes(np.array(differences), np.array(losses), np.array(examples))
+
+
+def slacks_of(planes: Planes, w: np.ndarray) -> np.ndarray:
+    """ξ_i = max_y Δ − wᵀΔΦ of each example."""
+    found = np.zeros(planes.examples.max() + 1)
+    np.maximum.at(found, planes.examples, planes.losses - planes.differences @ w)
+    return found
+
+
+def objective(planes: Planes, w: np.ndarray, C: float, power: int, rho1: float = 0.0, rho2: float = 1.0) -> float:
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i^power."""
+    return float(rho1 * np.abs(w).sum() + rho2 / 2 * (w @ w) + C * (slacks_of(planes, w) ** power).sum())
+
+
+def optimum(planes: Planes, C: float, power: int, rho1: float = 0.0, rho2: float = 1.0) -> np.ndarray:
+    """The w, float64 [d], that minimises `objective`: a quadratic programme over w = u − v and ξ, by SLSQP."""
+    n, d = planes.examples.max() + 1, planes.differences.shape[1]
+
+    def split(x):
+        return x[:d], x[d : 2 * d], x[2 * d :]
+
+    def value(x):
+        u, v, xi = split(x)
+        return rho1 * (u + v).sum() + rho2 / 2 * ((u - v) @ (u - v)) + C * (xi**power).sum()
+
+    def gradient(x):
+        u, v, xi = split(x)
+        return np.concatenate([rho1 + rho2 * (u - v), rho1 - rho2 * (u - v), C * power * xi ** (power - 1)])
+
+    constraints = np.hstack([planes.differences, -planes.differences, np.eye(n)[planes.examples]])
+    result = minimize(
+        value,
+        np.concatenate([np.zeros(2 * d), slacks_of(planes, np.zeros(d))]),
+        jac=gradient,
+        method="SLSQP",
+        bounds=[(0, None)] * (2 * d + n),
+        constraints={"type": "ineq", "fun": lambda x: constraints @ x - planes.losses, "jac": lambda x: constraints},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    u, v, _ = split(result.x)
+    return u - v

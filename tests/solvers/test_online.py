@@ -1,0 +1,117 @@
+"""Perceptron, MIRA and SGD step for step against plain Python, averages included."""
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.parameters import Mira, Perceptron, Sap, Sgd
+from spacy_ssvm.solvers.sgd import CANDIDATES
+
+from ..problems import all_planes, objective, random_problem
+from . import reference
+from .reference import Enumerated
+
+PROBLEMS = {
+    "indicators": random_problem(1, max_length=4, n_rows=8),
+    "real values": random_problem(2, max_length=4, n_rows=8, real=True),
+}
+
+
+@pytest.fixture(params=PROBLEMS)
+def problem(request):
+    return PROBLEMS[request.param]
+
+
+def visits(problem, epochs=3):
+    rng = np.random.default_rng(5)
+    return np.concatenate([rng.permutation(problem.n_examples) for _ in range(epochs)])
+
+
+def check_steps(parameters, problem, expected, averaged):
+    learner = start(parameters, problem)
+    total, examples = np.zeros(problem.dimension), visits(problem)
+    for visit, (example, w) in enumerate(zip(examples, expected(Enumerated(problem), examples), strict=True), 1):
+        learner.visit(np.array([example]))
+        total += w
+        result = total / visit if averaged else w
+        np.testing.assert_allclose(learner.prediction_weights(), result, rtol=0, atol=1e-9)
+    assert np.abs(result).max() > 0.01
+    return learner
+
+
+def test_perceptron(problem):
+    learner = check_steps(Perceptron(), problem, reference.perceptron, averaged=True)
+    planes, examples, w, mistakes = Enumerated(problem), visits(problem), np.zeros(problem.dimension), 0.0
+    for example, w_next in zip(examples, reference.perceptron(planes, examples)):
+        mistakes += planes.oracle(example, w, 0.0)[1]
+        w = w_next
+    assert learner.progress().loss == mistakes
+
+
+@pytest.mark.parametrize("C", [1 / 64, 1 / 8, 100.0])
+def test_mira(problem, C):
+    """The smallest C caps every step, the largest none. Powers of two keep equal scores equal."""
+    check_steps(Mira(C=C), problem, lambda planes, examples: reference.mira(planes, examples, C), averaged=True)
+
+
+@pytest.mark.parametrize("schedule", ["bottou", "printed"])
+@pytest.mark.parametrize("C", [0.1, 2.0])
+def test_sgd(problem, schedule, C):
+    n, eta0 = problem.n_examples, 0.25
+    decay = C * n if schedule == "bottou" else C
+    parameters = Sgd(C=C, eta0=eta0, schedule=schedule)
+    check_steps(parameters, problem, lambda *known: reference.sgd(*known, C, eta0, n, decay), averaged=False)
+
+
+def test_visiting_all_at_once_is_visiting_one_by_one(problem):
+    for parameters in (Perceptron(), Mira(), Sgd(eta0=0.25)):
+        together, apart = start(parameters, problem), start(parameters, problem)
+        together.visit(visits(problem))
+        for example in visits(problem):
+            apart.visit(np.array([example]))
+        assert together.prediction_weights().tobytes() == apart.prediction_weights().tobytes()
+
+
+def test_sgd_shrinks_far_below_one_without_losing_digits():
+    """w = scale · v with a scale that would reach 1e-11 if v did not take it over."""
+    problem = random_problem(3, n_labels=2, max_length=2, n_rows=4, real=True, n_examples=12)
+    C, eta0, n = 0.05, 0.5, 12
+    examples = visits(problem, epochs=150)
+    *_, w = reference.sgd(Enumerated(problem), examples, C, eta0, n, C * n)
+    learner = start(Sgd(C=C, eta0=eta0), problem)
+    learner.visit(examples)
+    shrinkage = np.prod(1 - eta0 / (1 + eta0 * np.arange(len(examples)) / (C * n)) ** 0.75 / (C * n))
+    assert shrinkage < 1e-9 < learner.scale
+    np.testing.assert_allclose(learner.prediction_weights(), w, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("C", [0.05, 0.3, 3.0])
+def test_sgd_selects_the_learning_rate_of_lowest_primal(problem, C):
+    learner = start(Sgd(C=C), problem)
+    learner.begin_epoch(np.random.default_rng(11))
+    sample = np.random.default_rng(11).permutation(problem.n_examples)
+    planes, n = Enumerated(problem), problem.n_examples
+    primals = {}
+    for eta0 in CANDIDATES:
+        if eta0 < C * n:
+            *_, w = reference.sgd(planes, sample, C, eta0, n, C * n)
+            primals[eta0] = planes.primal(w, C, sample)
+    assert learner.eta0 == min(primals, key=primals.get)
+    assert not learner.w.any(), "the selection leaves the weights alone"
+
+
+def test_sgd_refuses_steps_that_turn_the_weights_around(problem):
+    with pytest.raises(ValueError, match=r"raise solver\.C or lower solver\.eta0"):
+        start(Sgd(C=0.01, eta0=0.5), problem).visit(np.arange(3))
+    with pytest.raises(ValueError, match="too small for SGD on 30 examples"):
+        fit(Sgd(C=1e-4), problem, max_epochs=1)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_sgd_comes_near_the_optimum(problem, C):
+    planes = all_planes(problem)
+    _, certificate = fit(Sap(C=C, rho1=0, rho2=1), problem, max_epochs=300)
+    learner, none = fit(Sgd(C=C), problem, max_epochs=300)
+    assert none is None
+    assert certificate.dual <= objective(planes, learner.prediction_weights(), C, 1) <= 1.02 * certificate.primal

@@ -1,0 +1,103 @@
+"""BILUO as constraints: the legal label sequences are exactly the segmentations of the sequence."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_ssvm.structures.chain import biluo
+from spacy_ssvm.structures.chain.biluo import FIXED, Kind, biluo_constraints, n_states, segments, state, states_of
+from spacy_ssvm.structures.chain.data import dimension, make_chains
+from spacy_ssvm.structures.chain.viterbi import decode_sequences
+
+from .enumeration import joint_feature, sequences
+
+
+def segmentations(length, n_types, first=0):
+    """All sets of disjoint typed segments of `length` tokens, as lists of (first, behind, type)."""
+    if first == length:
+        yield []
+        return
+    yield from segmentations(length, n_types, first + 1)
+    for behind in range(first + 1, length + 1):
+        for segment_type in range(n_types):
+            for rest in segmentations(length, n_types, behind):
+                yield [(first, behind, segment_type), *rest]
+
+
+def labelled(found, length):
+    """The chain labels of a segmentation."""
+    y = [biluo.OUTSIDE] * length
+    for first, behind, segment_type in found:
+        y[first:behind] = [state(biluo.INSIDE, segment_type)] * (behind - first)
+        y[first] = state(biluo.BEGIN, segment_type)
+        y[behind - 1] = state(biluo.LAST if behind - first > 1 else biluo.UNIT, segment_type)
+    return tuple(y)
+
+
+def chain(kinds, n_types):
+    """One sequence whose tokens have one feature each, of their own."""
+    length = len(kinds)
+    return make_chains(
+        np.array([0, length]),
+        np.arange(length + 1),
+        np.arange(length),
+        np.zeros(length),
+        biluo_constraints(n_types),
+        kinds=np.array(kinds, np.int32),
+    )
+
+
+@pytest.mark.parametrize(("length", "n_types"), [(0, 1), (1, 2), (2, 2), (3, 2), (5, 1)])
+def test_legal_sequences_are_the_segmentations(length, n_types):
+    legal = sequences(chain([Kind.FREE] * length, n_types), 0)
+    expected = {labelled(found, length): found for found in segmentations(length, n_types)}
+    assert set(legal) == set(expected) and len(legal) == len(set(legal))
+    for y in legal:
+        assert segments(np.array(y, np.int32)) == expected[y]
+
+
+@given(st.lists(st.integers(0, FIXED + n_states(1) - 1), max_size=4))
+def test_kinds_of_tokens(kinds):
+    """NO_BEGIN: no segment starts at the token; NO_CONTINUATION: none runs on into it; FIXED + l: label l."""
+
+    def allowed(found, y):
+        begins = {first for first, _, _ in found}
+        continues = {token for first, behind, _ in found for token in range(first + 1, behind)}
+        for token, kind in enumerate(kinds):
+            if kind >= FIXED:
+                if y[token] != kind - FIXED:
+                    return False
+            elif (kind & Kind.NO_BEGIN and token in begins) or (kind & Kind.NO_CONTINUATION and token in continues):
+                return False
+        return True
+
+    expected = {labelled(found, len(kinds)): found for found in segmentations(len(kinds), 1)}
+    legal = set(sequences(chain(kinds, 1), 0))
+    assert legal == {y for y, found in expected.items() if allowed(found, y)}
+
+
+@given(st.integers(1, 2), st.integers(0, 3), st.integers(0, 2**32 - 1))
+def test_decoding_finds_the_best_segmentation(n_types, length, seed):
+    chains = chain([Kind.FREE] * length, n_types)
+    weights = np.random.default_rng(seed).normal(size=dimension(n_states(n_types), length))
+    y = tuple(decode_sequences(chains, weights))
+    score = {
+        candidate: weights @ joint_feature(chains, 0, candidate, len(weights))
+        for candidate in (labelled(found, length) for found in segmentations(length, n_types))
+    }
+    assert score[y] == pytest.approx(max(score.values()), abs=1e-10)
+
+
+def test_states_of_tags():
+    tags = ["B-A", "I-A", "L-A", "O", "U-B", None, "U-C", ""]
+    assert states_of(tags, {"A": 0, "B": 1}).tolist() == [1, 2, 3, 0, 8, -1, -1, -1]
+
+
+def test_every_state_has_its_own_number():
+    numbers = [
+        state(*pair) for pair in itertools.product((biluo.BEGIN, biluo.INSIDE, biluo.LAST, biluo.UNIT), range(3))
+    ]
+    assert sorted([biluo.OUTSIDE, *numbers]) == list(range(n_states(3)))

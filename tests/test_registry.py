@@ -1,0 +1,171 @@
+"""What an installed package promises spaCy: entry points, names in configs, and a start without numba."""
+
+import subprocess
+import sys
+from importlib.metadata import distribution
+
+import pytest
+import spacy
+from confection import ConfigValidationError
+from spacy import registry
+from spacy.language import Language
+
+ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
+SOLVERS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_ssvm_solvers")
+COMPONENTS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_factories")
+
+
+def run(code: str, *options: str) -> str:
+    """Standard output of a fresh interpreter."""
+    result = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_there_are_entry_points():
+    groups = {point.group for point in ENTRY_POINTS}
+    assert {"spacy_factories", "spacy_architectures", "spacy_readers", "spacy_cli"} <= groups
+    assert {"spacy_ssvm_solvers", "spacy_ssvm_features"} <= groups
+
+
+@pytest.mark.parametrize("point", ENTRY_POINTS, ids=lambda point: point.name)
+def test_entry_point_resolves(point):
+    assert callable(point.load())
+
+
+@pytest.mark.parametrize("point", ENTRY_POINTS, ids=lambda point: point.name)
+def test_spacy_finds_what_the_entry_point_names(point):
+    name = point.group.removeprefix("spacy_")
+    if name == "factories":
+        assert Language.has_factory(point.name)
+    elif name != "cli":
+        assert getattr(registry, name).get(point.name) is point.load()
+
+
+def config(component: str, solver: str) -> str:
+    return f"""
+[nlp]
+lang = "en"
+pipeline = ["it"]
+
+[components]
+
+[components.it]
+factory = "{component}"
+
+[components.it.solver]
+@ssvm_solvers = {solver}
+"""
+
+
+def build(component: str, solver: str) -> Language:
+    return spacy.util.load_model_from_config(spacy.util.Config().from_str(config(component, solver)), auto_fill=True)
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_in_every_component(component, solver):
+    nlp = build(component, f'"{solver}"')
+    filled = nlp.config["components"]["it"]
+    assert filled["factory"] == component and filled["solver"]["@ssvm_solvers"] == solver
+    assert filled["solver"]["seed"] == 0
+    again = spacy.util.load_model_from_config(nlp.config)
+    assert again.get_pipe("it").solver == nlp.get_pipe("it").solver
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["bias", "_.room[0]"], "hash_bits": 12},
+        {"@ssvm_features": "spacy-ssvm.TaggerFeatures.v1", "extra": ["norm[0]"]},
+        {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "gazetteers": {"city": "city.txt"}, "clusters": "brown.txt"},
+    ],
+)
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_every_feature_set_in_every_component(component, features):
+    nlp = spacy.blank("en")
+    model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
+    nlp.add_pipe(component, config={"model": model})
+    templates = nlp.get_pipe(component).model.attrs["templates"]
+    assert "bias" in templates and set(features.get("extra", [])) <= set(templates)
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize(
+    ("solver", "complaint"),
+    [
+        ('"spacy-ssvm.Newton.v1"', r"(?s)Newton.*spacy-ssvm\.DCD\.v1"),
+        ('"spacy-ssvm.DCD.v1"\nsteps = 3', r"(?s)steps.*unexpected"),
+        ('"spacy-ssvm.Perceptron.v1"\nC = 1.0', r"(?s)C.*unexpected"),
+        ('"spacy-ssvm.DCD.v1"\ninner_passes = "many"', "inner_passes"),
+        ('"spacy-ssvm.DCD.v1"\nC = null', r"C"),
+        ('"spacy-ssvm.SGD.v1"\nschedule = "mine"', "schedule"),
+    ],
+)
+def test_config_that_names_what_is_not_there(component, solver, complaint):
+    with pytest.raises((ConfigValidationError, registry_error()), match=complaint):
+        build(component, solver)
+
+
+def registry_error() -> type[Exception]:
+    from catalogue import RegistryError
+
+    return RegistryError
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize(
+    ("solver", "complaint"),
+    [
+        *[(f'"{name}"\nC = 0', r"solver\.C of \w+ must be positive, not 0") for name in SOLVERS if "Perc" not in name],
+        ('"spacy-ssvm.DCD.v1"\nC = -0.5', r"solver\.C of Dcd must be positive, not -0\.5"),
+        ('"spacy-ssvm.DCD.v1"\ntolerance = -1', r"solver\.tolerance of Dcd must not be negative"),
+        ('"spacy-ssvm.DCD.v1"\ninner_passes = -1', r"solver\.inner_passes of Dcd must be a whole number"),
+        ('"spacy-ssvm.SGD.v1"\neta0 = 0.0', r"solver\.eta0 of Sgd must be positive"),
+        ('"spacy-ssvm.SAP.v1"\nrho2 = 0', r"solver\.rho2 of Sap must be positive"),
+        ('"spacy-ssvm.MIRA.v1"\nseed = -1', r"solver\.seed of Mira must be a whole number"),
+    ],
+)
+def test_parameter_out_of_range(component, solver, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        build(component, solver)
+
+
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if "Perceptron" not in name])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "much", [1]])
+def test_parameter_that_is_no_finite_number(solver, value):
+    """spaCy itself refuses NaN in a component's config, as it is no JSON; elsewhere it comes through."""
+    with pytest.raises(ValueError, match=r"\bC\b"):
+        registry.resolve({"solver": {"@ssvm_solvers": solver, "C": value}})
+
+
+@pytest.mark.parametrize("text", ["lowr[0]", "lower[0", "lower[101]"])
+def test_bad_template_is_refused_when_the_config_is_read(text):
+    features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["bias", text]}
+    model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
+    with pytest.raises(ValueError) as refusal:
+        spacy.blank("en").add_pipe("ssvm_tagger", config={"model": model})
+    assert f'feature template "{text}"' in str(refusal.value)
+
+
+def test_configs_resolve_without_numba_and_scipy():
+    """spaCy resolves a factory's whole config when it loads: no user should wait for a compiler there."""
+    code = f"""
+import sys, spacy
+nlp = spacy.blank("en")
+nlp.add_pipe("ssvm_tagger")
+nlp.add_pipe("ssvm_ner")
+before = set(sys.modules)
+for solver in {SOLVERS}:
+    spacy.util.load_model_from_config(nlp.config.merge({{"components": {{
+        "ssvm_ner": {{"solver": {{"@ssvm_solvers": solver}}}}}}}}), auto_fill=True)
+corpus = {{"@readers": "spacy-ssvm.Corpus.v1", "path": "x.spacy"}}
+spacy.registry.resolve({{"corpora": {{"train": corpus}}}})
+print(sorted(name for name in sys.modules if name.split(".")[0] in ("numba", "llvmlite", "scipy")))
+"""
+    assert run(code) == "[]"
+
+
+def test_import_alone_is_quiet_and_light():
+    code = "import sys, spacy_ssvm; print(spacy_ssvm.__version__, 'numba' in sys.modules, 'spacy' in sys.modules)"
+    assert run(code, "-W", "error") == f"{distribution('spacy-ssvm').version} False False"

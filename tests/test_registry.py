@@ -118,12 +118,12 @@ def registry_error() -> type[Exception]:
     ("solver", "complaint"),
     [
         *[(f'"{name}"\nC = 0', r"solver\.C of \w+ must be positive, not 0") for name in SOLVERS if "Perc" not in name],
-        ('"spacy-ssvm.DCD.v1"\nC = -0.5', r"solver\.C of Dcd must be positive, not -0\.5"),
-        ('"spacy-ssvm.DCD.v1"\ntolerance = -1', r"solver\.tolerance of Dcd must not be negative"),
-        ('"spacy-ssvm.DCD.v1"\ninner_passes = -1', r"solver\.inner_passes of Dcd must be a whole number"),
-        ('"spacy-ssvm.SGD.v1"\neta0 = 0.0', r"solver\.eta0 of Sgd must be positive"),
-        ('"spacy-ssvm.SAP.v1"\nrho2 = 0', r"solver\.rho2 of Sap must be positive"),
-        ('"spacy-ssvm.MIRA.v1"\nseed = -1', r"solver\.seed of Mira must be a whole number"),
+        ('"spacy-ssvm.DCD.v1"\nC = -0.5', r"solver\.C must be positive, not -0\.5"),
+        ('"spacy-ssvm.DCD.v1"\ntolerance = -1', r"solver\.tolerance must not be negative"),
+        ('"spacy-ssvm.DCD.v1"\ninner_passes = -1', r"solver\.inner_passes must be a whole number"),
+        ('"spacy-ssvm.SGD.v1"\neta0 = 0.0', r"solver\.eta0 must be positive"),
+        ('"spacy-ssvm.SAP.v1"\nrho2 = 0', r"solver\.rho2 must be positive"),
+        ('"spacy-ssvm.MIRA.v1"\nseed = -1', r"solver\.seed must be a whole number"),
     ],
 )
 def test_parameter_out_of_range(component, solver, complaint):

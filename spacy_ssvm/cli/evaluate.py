@@ -42,7 +42,7 @@ def evaluate_command(
     By default the reader is set up as in the pipeline's [corpora.dev], so that it sees what it was trained with.
     """
     nlp = util.load_model(model)
-    settings = dict(nlp.config["corpora"].get("dev", {})) if "corpora" in nlp.config else {}
+    settings = nlp.config.interpolate().get("corpora", {}).get("dev", {})
     if settings.get("@readers") == "spacy-ssvm.Corpus.v1":
         columns = columns or settings.get("columns") or []
     corpus = create_corpus(data_path, columns=columns or [], gold_preproc=gold_preproc or _gold_preproc(settings))

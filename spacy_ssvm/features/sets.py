@@ -95,7 +95,7 @@ def ner_features(
     """Features for named entities and other spans; `extra` templates and the given resources are added."""
     own = [
         "bias",
-        *_window("word", -2, 2),
+        "word[0]",
         *_window("lower", -2, 2),
         "lower[-1]+lower[0]",
         "lower[0]+lower[1]",

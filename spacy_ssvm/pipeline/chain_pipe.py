@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
@@ -53,6 +53,8 @@ class ChainPipe(SsvmPipe):
         scorer: Callable[..., dict[str, Any]] | None,
         **cfg: Any,
     ) -> None:
+        if "templates" not in model.attrs:
+            raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Chain.v1", not {model.name!r}')
         super().__init__(vocab, model, name, solver=solver, scorer=scorer, **cfg)
         self.label_costs = {label: _checked_cost(name, label, cost) for label, cost in label_costs.items()}
 
@@ -100,12 +102,15 @@ class ChainPipe(SsvmPipe):
         component has already stay.
 
         Raises:
-            ValueError: no example has a label, `labels` is no list of labels, or a feature file cannot be read.
+            ValueError: no example, or none that has a label; `labels` is no list of labels; a feature file cannot be
+                read.
         """
         if not callable(get_examples):
             raise TypeError(f"[{self.name}] initialize takes a function that returns examples, not {get_examples!r}")
-        examples = list(get_examples())
-        validate_get_examples(lambda: examples, f"{type(self).__name__}.initialize")
+        examples = list(get_examples() or ())
+        if not examples:
+            raise ValueError(f"[{self.name}] initialize got no training examples: is the corpus empty?")
+        validate_examples(examples, f"{type(self).__name__}.initialize")
         examples = [example for example in examples if len(example.predicted)]
         self._forget()
         models.clear(self.model)
@@ -149,7 +154,8 @@ class ChainPipe(SsvmPipe):
         if not examples:
             return losses
         training = self._training or self._start_training()
-        unsure = training.unsure([example.reference for example in examples], self._extractor().reader.reads_annotation)
+        changing = self._reads_annotation([example.predicted for example in examples])
+        unsure = training.unsure([example.reference for example in examples], changing)
         gold = {place: self._gold(examples[place]) for place in unsure}
         learnt = [place for place in range(len(examples)) if place not in gold or _has_annotation(gold[place])]
         if not learnt:
@@ -233,6 +239,10 @@ class ChainPipe(SsvmPipe):
         found = {self._label_of(label) for label in {label for tags in gold for label in tags} if label is not None}
         return {label for label in found if label is not None} - set(self.labels)
 
+    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
+        """Whether what is read of these Docs changes when other components annotate them differently."""
+        return self._extractor().reader.reads_annotation
+
     def _check_label(self, label: Any) -> None:
         """Raise a ValueError for what cannot be a label of this component."""
         if not isinstance(label, str) or not label:
@@ -247,7 +257,7 @@ class ChainPipe(SsvmPipe):
         return [label for label in dict.fromkeys(labels) if label not in self.labels]
 
     def _report_gaps(self, gold: Sequence[Gold]) -> None:
-        """Warn of annotation that is missing, wholly or in part, and of labels that are not to be learnt."""
+        """Warn of missing annotation, of labels that are not to be learnt, and of costs of unknown labels."""
         n_tokens = sum(map(len, gold))
         bare = sum(not _has_annotation(tags) for tags in gold)
         unknown = sum(label is None for tags in gold for label in tags)
@@ -265,6 +275,9 @@ class ChainPipe(SsvmPipe):
                 f"missing: {', '.join(unlisted)}",
                 stacklevel=3,
             )
+        unused = sorted(self.label_costs.keys() - {self._label_of(label) or label for label in self.weight_labels})
+        if unused:
+            warnings.warn(f"[{self.name}] label_costs names unknown labels: {', '.join(unused)}", stacklevel=3)
 
     def _require_labels(self) -> None:
         if not self.labels:

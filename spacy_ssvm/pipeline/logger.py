@@ -13,13 +13,13 @@ from wasabi import Printer
 from .component import SsvmPipe
 from .figures import Figures
 
-FIGURES: dict[str, Callable[[Figures], str]] = {
-    "Primal~": lambda figures: _number(figures.primal),
-    "Dual": lambda figures: _number(figures.dual),
-    "Planes": lambda figures: _count(figures.planes),
-    "Non-0": lambda figures: _count(figures.non_zeros),
+FIGURES: dict[str, Callable[[Figures], float | None]] = {
+    "Prim~": lambda figures: figures.primal,
+    "Dual": lambda figures: figures.dual,
+    "Planes": lambda figures: figures.planes,
+    "Non-0": lambda figures: figures.non_zeros,
 }
-"""Columns for each component of ours: figures of its last complete epoch. "~" marks a running estimate."""
+"""Columns behind the loss of each component of ours, for its last complete epoch. "~" marks a running estimate."""
 
 Log = Callable[[dict[str, Any] | None], None]
 
@@ -40,9 +40,9 @@ def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple
         ours = [name for name, pipe in pipes.items() if isinstance(pipe, SsvmPipe)]
         columns = ["E", "#"]
         for name in pipes:
-            columns += [f"Loss {name}", *(f"{title} {name}" for title in FIGURES if name in ours)]
+            columns += [f"Loss {name}", *(title for title in FIGURES if name in ours)]
         columns += [*scores, "Score"]
-        header, widths, _ = setup_table(cols=columns, widths=[3, 6, *(10 for _ in columns[2:])], max_width=16)
+        header, widths, _ = setup_table(cols=columns, widths=[3, 6, *(6 for _ in columns[2:])], max_width=14)
         rows: list[dict[str, Any]] = []
 
         def write(text: str) -> None:
@@ -56,9 +56,11 @@ def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple
                 return
             row = [info["epoch"], info["step"]]
             for name, pipe in pipes.items():
-                row.append(f"{info['losses'].get(name, 0.0):,.2f}")
+                row.append(_short(info["losses"].get(name, 0.0)))
                 if name in ours:
-                    row += ["-" if pipe.figures is None else show(pipe.figures) for show in FIGURES.values()]
+                    row += [
+                        _short(None if pipe.figures is None else figure(pipe.figures)) for figure in FIGURES.values()
+                    ]
             row += [_score(info["other_scores"], name) for name in scores]
             row.append(f"{info['score']:.4f}")
             write(message.row(row, widths=widths, aligns=["r"] * len(row), spacing=2))
@@ -80,12 +82,14 @@ def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple
     return setup
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.1f}"
-
-
-def _count(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
+def _short(value: float | None) -> str:
+    """Four characters and a unit at most, so that a table of two components fits on a screen."""
+    if value is None:
+        return "-"
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= 0.9995 * size:
+            return f"{value / size:#.3g}".rstrip(".") + unit
+    return f"{value:#.3g}".rstrip(".")
 
 
 def _score(scores: dict[str, Any], name: str) -> str:

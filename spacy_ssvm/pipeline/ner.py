@@ -76,6 +76,10 @@ class SsvmNer(ChainPipe):
             kinds.append(kind)
         return np.concatenate(kinds).astype(np.int32) if kinds else np.zeros(0, np.int32)
 
+    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
+        constrained = any(doc.has_annotation("ENT_IOB") or doc.has_annotation("SENT_START") for doc in docs)
+        return constrained or super()._reads_annotation(docs)
+
     def _fix_entities(self, doc: Doc, kind: np.ndarray) -> None:
         """Hold preset entities of known labels where they are; others are outside as far as the chain goes."""
         from ..structures.chain.biluo import BEGIN, FIXED, INSIDE, LAST, OUTSIDE, UNIT, state

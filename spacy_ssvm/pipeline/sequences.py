@@ -165,7 +165,8 @@ def _ranges(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """The members of these ranges, all starts[k] … starts[k + 1] − 1 one after the other, int64."""
     lengths = starts[chosen + 1] - starts[chosen]
     behind = np.cumsum(lengths)
-    return np.arange(lengths.sum()) + np.repeat(starts[chosen] - behind + lengths, lengths)
+    ranges: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts[chosen] - behind + lengths, lengths)
+    return ranges
 
 
 def _taken(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:

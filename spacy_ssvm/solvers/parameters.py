@@ -140,28 +140,26 @@ def _number(parameters: Parameters, name: str, value: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"solver.{name} of {type(parameters).__name__} must be a finite number, not {value!r}")
+        raise ValueError(f"solver.{name} must be a finite number, not {value!r}")
     return number
 
 
 def _positive(parameters: Parameters, name: str, value: Any) -> float:
     number = _number(parameters, name, value)
     if number <= 0:
-        raise ValueError(f"solver.{name} of {type(parameters).__name__} must be positive, not {value!r}")
+        raise ValueError(f"solver.{name} must be positive, not {value!r}")
     return number
 
 
 def _not_negative(parameters: Parameters, name: str, value: Any) -> float:
     number = _number(parameters, name, value)
     if number < 0:
-        raise ValueError(f"solver.{name} of {type(parameters).__name__} must not be negative, not {value!r}")
+        raise ValueError(f"solver.{name} must not be negative, not {value!r}")
     return number
 
 
 def _whole(parameters: Parameters, name: str, value: Any, least: int) -> int:
     number = _number(parameters, name, value)
     if number != int(number) or number < least:
-        raise ValueError(
-            f"solver.{name} of {type(parameters).__name__} must be a whole number of at least {least}, not {value!r}"
-        )
+        raise ValueError(f"solver.{name} must be a whole number of at least {least}, not {value!r}")
     return int(number)

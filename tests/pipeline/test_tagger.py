@@ -53,7 +53,7 @@ def test_score_keys_and_default_weights():
     assert scores["tag_acc"] == 1.0
     assert "pos_acc" not in scores
     meta = nlp.get_factory_meta("ssvm_tagger")
-    assert meta.default_score_weights == {"tag_acc": 1.0, "pos_acc": 0.0}
+    assert meta.default_score_weights == {"tag_acc": 1.0, "pos_acc": None}
     assert set(meta.scores) == {"tag_acc", "pos_acc"}
 
 

@@ -7,7 +7,7 @@ from spacy.training import Example, biluo_to_iob
 
 SOLVERS = ("Perceptron", "MIRA", "SGD", "DCD", "DCDLight", "SAP")
 NEARLY_UNREGULARISED = {
-    **dict.fromkeys(SOLVERS, {"C": 10.0}),
+    **{solver: {"C": 10.0} for solver in SOLVERS},
     "Perceptron": {},
     "SAP": {"C": 10.0, "rho1": 0.1},
 }

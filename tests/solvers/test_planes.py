@@ -1,0 +1,98 @@
+"""Planes and working sets against dense vectors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_ssvm.solvers import working_set
+from spacy_ssvm.solvers.planes import axpy, dot, merge, plane_buffer, squared_norm
+
+D = 6
+PAIRS = st.lists(
+    st.tuples(st.sampled_from([0, 1, 3, 5]), st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])), max_size=12
+)
+without_deadline = settings(deadline=None)
+
+
+def written(pairs):
+    """A buffer as an oracle leaves it, and the plane as a dense vector."""
+    buffer, dense = plane_buffer(len(pairs)), np.zeros(D)
+    for k, (index, value) in enumerate(pairs):
+        buffer.indices[k], buffer.values[k] = index, value
+        dense[index] += value
+    return buffer, dense
+
+
+@without_deadline
+@given(PAIRS)
+def test_merge(pairs):
+    """Each coordinate once, ascending, no zeros."""
+    buffer, dense = written(pairs)
+    size = merge(buffer, len(pairs))
+    assert buffer.indices[:size].tolist() == np.flatnonzero(dense).tolist()
+    assert buffer.values[:size].tolist() == dense[np.flatnonzero(dense)].tolist()
+
+
+def test_merge_of_the_largest_index():
+    buffer, _ = written([(0, 1.0), (0, 1.0)])
+    buffer.indices[:] = 2**31 - 1
+    assert merge(buffer, 2) == 1
+    assert buffer.indices[0] == 2**31 - 1 and buffer.values[0] == 2.0
+
+
+@without_deadline
+@given(PAIRS, st.lists(st.floats(-3, 3), min_size=D, max_size=D), st.floats(-2, 2))
+def test_dot_axpy_and_norm(pairs, weights, step):
+    buffer, dense = written(pairs)
+    size = merge(buffer, len(pairs))
+    w = np.array(weights)
+    assert dot(w, buffer.indices, buffer.values, size) == pytest.approx(w @ dense, abs=1e-12)
+    assert squared_norm(buffer.values, size) == pytest.approx(dense @ dense, abs=1e-12)
+    expected = w + step * dense
+    axpy(w, step, buffer.indices, buffer.values, size)
+    np.testing.assert_allclose(w, expected, atol=1e-12)
+
+
+@without_deadline
+@given(
+    st.lists(st.tuples(st.integers(0, 2), PAIRS, st.sampled_from([0.0, 0.5, 1.0]), st.booleans()), max_size=12),
+    st.data(),
+)
+def test_working_set(additions, data):
+    """Adding, finding, dropping and copying, against a list of planes for each example, newest first."""
+    planes = working_set.empty(3, planes=12, entries=12 * D)
+    model = [[], [], []]
+    for example, pairs, loss, active in additions:
+        buffer, dense = written(pairs)
+        size = merge(buffer, len(pairs))
+        known = [(loss, dense.tolist()) == (other_loss, other.tolist()) for other_loss, other, _ in model[example]]
+        assert (working_set.find(planes, example, buffer, size, loss) != working_set.NONE) == any(known)
+        if not any(known):
+            p = working_set.add(planes, example, buffer, size, loss)
+            planes.alpha[p] = alpha = data.draw(st.floats(0.125, 2)) if active else 0.0
+            model[example].insert(0, (loss, dense, alpha))
+    for example in range(3):
+        if data.draw(st.booleans()):
+            working_set.drop_inactive(planes, example)
+            model[example] = [plane for plane in model[example] if plane[2] > 0]
+    for current in (planes, working_set.with_room(planes, 4, D)):
+        assert working_set.count(current) == sum(map(len, model))
+        for example in range(3):
+            p = current.head[example]
+            for loss, dense, alpha in model[example]:
+                entries = slice(current.begin[p], current.begin[p] + current.size[p])
+                stored = np.zeros(D)
+                stored[current.indices[entries]] = current.values[entries]
+                assert (current.loss[p], current.alpha[p]) == (loss, alpha)
+                assert stored.tolist() == dense.tolist() and current.norm[p] == dense @ dense
+                p = current.next[p]
+            assert p == working_set.NONE
+            assert working_set.total_alpha(current, example) == pytest.approx(sum(a for *_, a in model[example]))
+        total = np.zeros(D)
+        working_set.weighted_sum(current, total)
+        expected = sum((alpha * dense for planes_ in model for _, dense, alpha in planes_), np.zeros(D))
+        np.testing.assert_allclose(total, expected, atol=1e-12)
+        linear, squares = working_set.dual_sums(current)
+        assert linear == pytest.approx(sum(alpha * loss for planes_ in model for loss, _, alpha in planes_))
+        assert squares == pytest.approx(sum(sum(a for *_, a in planes_) ** 2 for planes_ in model))

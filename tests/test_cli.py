@@ -1,0 +1,145 @@
+"""`spacy ssvm …`, as a user calls it."""
+
+import subprocess
+import sys
+
+import pytest
+import spacy
+import srsly
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from typer.testing import CliRunner
+
+from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.pipeline.corpus import create_corpus
+
+TEXTS = [
+    ("the old dog sees a cat", "D A N V D N"),
+    ("a cat sleeps", "D N V"),
+    ("old cats see the dog", "A N V D N"),
+    ("the dog barks at a bird", "D N V P D N"),
+]
+
+
+def chunks(tags):
+    """Noun phrases as entities: what only the given tags can tell of unknown words."""
+    entities, inside = [], False
+    for tag in tags:
+        noun_phrase = tag in "DAN"
+        entities.append(("I-NP" if inside and tag != "D" else "B-NP") if noun_phrase else "O")
+        inside = noun_phrase
+    return entities
+
+
+def docs(vocab, texts):
+    return [
+        Doc(vocab, words=text.split(), tags=tags.split(), ents=chunks(tags.split()), sent_starts=[True] + [False] * k)
+        for text, tags in texts
+        for k in [len(tags.split()) - 1]
+    ]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "dev.spacy"
+    unseen = [("ze grumpf wug zibs o kel", "D A N V D N"), ("o wug zibs", "D N V")]
+    DocBin(docs=docs(spacy.blank("en").vocab, unseen)).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory, corpus):
+    """A chunker that reads tags and nothing else, with a corpus of given tags in its config."""
+    features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["bias", "tag[-1]", "tag[0]", "tag[1]"]}
+    nlp = spacy.blank("en")
+    model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
+    nlp.add_pipe("ssvm_ner", config={"model": model})
+    examples = []
+    for reference in docs(nlp.vocab, TEXTS):
+        words = [token.text for token in reference]
+        predicted = Doc(nlp.vocab, words=words, tags=[token.tag_ for token in reference])
+        examples.append(Example(predicted, reference))
+    nlp.initialize(lambda: examples)
+    for _ in range(10):
+        nlp.update(examples)
+    path = tmp_path_factory.mktemp("pipeline")
+    nlp.to_disk(path / "plain")
+    reader = {"@readers": "spacy-ssvm.Corpus.v1", "path": "${paths.dev}"}
+    nlp.config["corpora"] = {
+        "train": {**reader, "columns": ["tag"], "gold_preproc": False},
+        "dev": {**reader, "columns": "${corpora.train.columns}", "gold_preproc": "${corpora.train.gold_preproc}"},
+    }
+    nlp.to_disk(path / "with_corpus")
+    return path
+
+
+def call(*arguments):
+    return CliRunner().invoke(ssvm, [str(argument) for argument in arguments])
+
+
+def scores(tmp_path, *arguments):
+    result = call("evaluate", *arguments, "--output", tmp_path / "scores.json")
+    assert result.exit_code == 0, result.output
+    return srsly.read_json(tmp_path / "scores.json"), result.output
+
+
+def test_given_columns_reach_the_components(pipeline, corpus, tmp_path):
+    without, _ = scores(tmp_path, pipeline / "plain", corpus)
+    given, output = scores(tmp_path, pipeline / "plain", corpus, "--column", "tag")
+    assert given["ents_f"] == given["ents_p"] == given["ents_r"] == 1.0
+    assert without["ents_f"] < 1.0
+    assert "NER F" in output and "100.00" in output and "NP" in output
+
+
+def test_reader_is_set_up_as_in_the_pipelines_own_config(pipeline, corpus, tmp_path):
+    """Variables in that config included, as `spacy train` keeps them."""
+    found, _ = scores(tmp_path, pipeline / "with_corpus", corpus)
+    assert found["ents_f"] == 1.0
+
+
+def test_scores_are_spacys(pipeline, corpus, tmp_path):
+    found, _ = scores(tmp_path, pipeline / "plain", corpus, "-k", "tag", "--gold-preproc")
+    nlp = spacy.load(pipeline / "plain")
+    expected = nlp.evaluate(list(create_corpus(corpus, columns=["tag"], gold_preproc=True)(nlp)))
+    del found["speed"], expected["speed"]
+    assert found == expected
+
+
+def test_spacys_own_evaluation_sees_no_columns(pipeline, corpus, tmp_path):
+    """What this command is there for."""
+    from spacy.cli.evaluate import evaluate
+
+    without, _ = scores(tmp_path, pipeline / "plain", corpus)
+    assert evaluate(str(pipeline / "plain"), corpus)["ents_f"] == pytest.approx(without["ents_f"])
+
+
+def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
+    nothing = tmp_path / "none.spacy"
+    assert call("evaluate", pipeline / "plain", nothing).exit_code == 2
+    DocBin(docs=[]).to_disk(nothing)
+    empty = call("evaluate", pipeline / "plain", nothing)
+    assert empty.exit_code == 1 and "No documents" in empty.output
+    wrong = call("evaluate", pipeline / "plain", corpus, "--column", "shape")
+    assert wrong.exit_code != 0 and "shape" in f"{wrong.output}{wrong.exception}"
+
+
+def test_both_commands_hang_on_spacys():
+    result = subprocess.run(
+        [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert "evaluate" in result.stdout and "warmup" in result.stdout
+
+
+@pytest.mark.slow
+def test_warmup_compiles_everything_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    outputs = []
+    for _ in range(2):
+        result = subprocess.run(
+            [sys.executable, "-m", "spacy", "ssvm", "warmup"], capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 0, result.stderr
+        outputs.append(result.stdout)
+    assert "kernels ready" in outputs[0] and "(0 compiled)" not in outputs[0]
+    assert "(0 compiled)" in outputs[1]

@@ -286,17 +286,17 @@ def test_damaged_bytes_are_refused_or_harmless(trained, seed):
     assert sum(refused(trained, data) for data in damage) > 100
 
 
-def test_every_byte_of_the_component_counts(trained):
-    """Each byte in turn outside the vocabulary, arrays included."""
+def test_bytes_all_over_the_component_count(trained):
+    """A bit of every third byte outside the vocabulary: every name and every array is hit."""
     component, feature_set, data, _ = trained
     pipe = new_pipe(component, feature_set).from_bytes(data)
     data = pipe.to_bytes(exclude=["vocab"])
     harmless = [
         at
-        for at in range(len(data))
+        for at in range(0, len(data), 3)
         if not refused(trained, data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], exclude=["vocab"])
     ]
-    assert len(harmless) < len(data) // 10
+    assert len(harmless) < len(data) // 30
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "missing", "other"])

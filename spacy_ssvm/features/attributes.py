@@ -29,7 +29,7 @@ def _flag(test: Callable[[Lexeme], bool]) -> Callable[[Lexeme], int]:
 
 
 def _short_shape(lexeme: Lexeme) -> int:
-    """The shape with runs of the same character class written once: "Xxxxx-dd" → "Xx-d"."""
+    """The shape with runs of the same character class written once: "Boeing-747" → "Xx-0"."""
     shape = re.sub(r"[^\W\d_]", lambda c: "X" if c[0].isupper() else "x", re.sub(r"\d", "0", lexeme.text))
     return int(get_string_id(re.sub(r"(.)\1+", r"\1", shape)))
 

@@ -40,7 +40,7 @@ class ColumnCorpus:
         if self._kept is not None and self._vocab is nlp.vocab:
             yield from (Example(example.predicted.copy(), example.reference) for example in self._kept)
             return
-        read: list[Example] = []
+        kept: list[Example] | None = [] if self.keep else None
         n_tokens = 0
         for example in self.corpus(nlp):
             for name in self.columns:
@@ -49,11 +49,12 @@ class ColumnCorpus:
                     [COLUMNS[name]], cast(Any, np.array([value or 0 for value in values], np.uint64))
                 )
             n_tokens += len(example.predicted) + len(example.reference)
-            if self.keep and n_tokens <= 2 * MOST_KEPT:
-                read.append(Example(example.predicted.copy(), example.reference))
+            if n_tokens > 2 * MOST_KEPT:
+                kept = None
+            if kept is not None:
+                kept.append(Example(example.predicted.copy(), example.reference))
             yield example
-        if self.keep and n_tokens <= 2 * MOST_KEPT:
-            self._kept, self._vocab = read, nlp.vocab
+        self._kept, self._vocab = kept, nlp.vocab
 
 
 def create_corpus(

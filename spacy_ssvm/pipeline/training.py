@@ -127,19 +127,29 @@ class Training:
         missing = np.zeros(len(self._data) - len(self._visited), np.bool_)
         visited = np.concatenate([self._visited, missing])
         in_batch = np.zeros(len(self._data), np.bool_)
+        known = [number for number in numbers if number is not None]
+        in_batch[known] = True
+        goes_on = not visited[known].all()
         new: list[int] = []
+        repeated: list[int] = []
         changed: dict[int, int] = {}
         for k, digest in enumerate(encoded.digests()):
             number = numbers[unsure[k]]
             if number is None:
                 number = self._data.by_content(digest, references[unsure[k]], visited, in_batch)
                 numbers[unsure[k]] = number
+                if number is None:
+                    new.append(k)
+                    continue
+                if visited[number] or in_batch[number]:
+                    repeated.append(k)
+                goes_on |= not visited[number]
+                in_batch[number] = True
             elif not self._data.is_unchanged(number, digest):
                 changed[number] = k
-            if number is None:
-                new.append(k)
-            else:
-                in_batch[number] = True
+        if new or goes_on:
+            # The epoch is not over: what is there again is a duplicate, with dual variables of its own.
+            new += repeated
         if changed:
             if self._learner is not None:
                 self._learner.remove(np.array(list(changed)))

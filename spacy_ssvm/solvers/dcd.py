@@ -79,13 +79,13 @@ class DcdLearner(DualLearner):
         return Progress(self.loss, norm + self.parameters.C * self.squares, dual, working_set.count(self.planes))
 
     def certificate(self) -> Certificate | None:
-        """w is summed again from the planes first: rounding errors of many small steps add up."""
+        """At w summed anew from the planes, as rounding errors of many small steps add up; asking changes nothing."""
         if self.warm:
             return None
-        self.w[:] = 0.0
-        working_set.weighted_sum(self.planes, self.w)
-        norm = float(self.w @ self.w) / 2
-        return Certificate(norm + self.parameters.C * slacks(self.problem, self.w).squares, self._dual(norm))
+        w = np.zeros_like(self.w)
+        working_set.weighted_sum(self.planes, w)
+        norm = float(w @ w) / 2
+        return Certificate(norm + self.parameters.C * slacks(self.problem, w).squares, self._dual(norm))
 
     def _dual(self, norm: float) -> float:
         linear, squares = working_set.dual_sums(self.planes)

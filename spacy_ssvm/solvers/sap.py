@@ -139,23 +139,24 @@ class SapLearner(DualLearner):
         _shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
 
     def progress(self) -> Progress:
-        regulariser, square = self._regulariser()
+        regulariser, square = self._regulariser(self.w)
         dual = None if self.warm else self._dual(square)
         return Progress(self.loss, regulariser + self.parameters.C * self.loss, dual, working_set.count(self.planes))
 
     def certificate(self) -> Certificate | None:
-        """s is summed again from the planes first: rounding errors of many small steps add up."""
+        """At s summed anew from the planes, as rounding errors of many small steps add up; asking changes nothing."""
         if self.warm:
             return None
-        self.s[:] = 0.0
-        working_set.weighted_sum(self.planes, self.s)
-        _shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
-        regulariser, square = self._regulariser()
-        return Certificate(regulariser + self.parameters.C * slacks(self.problem, self.w).sum, self._dual(square))
+        s, w = np.zeros_like(self.s), np.zeros_like(self.w)
+        working_set.weighted_sum(self.planes, s)
+        _shrink(s, w, self.parameters.rho1, self.parameters.rho2)
+        regulariser, square = self._regulariser(w)
+        return Certificate(regulariser + self.parameters.C * slacks(self.problem, w).sum, self._dual(square))
 
-    def _regulariser(self) -> tuple[float, float]:
-        square = self.parameters.rho2 / 2 * float(self.w @ self.w)
-        return self.parameters.rho1 * float(np.abs(self.w).sum()) + square, square
+    def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
+        """The regulariser at w, and its squared part alone."""
+        square = self.parameters.rho2 / 2 * float(w @ w)
+        return self.parameters.rho1 * float(np.abs(w).sum()) + square, square
 
     def _dual(self, square: float) -> float:
         return float(working_set.dual_sums(self.planes)[0] - square)

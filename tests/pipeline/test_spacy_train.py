@@ -117,8 +117,7 @@ def test_epochs(factory, max_epochs, corpora, tmp_path):
 
 
 @both
-@pytest.mark.parametrize("reader", ["spacy.Corpus.v1", "spacy-ssvm.Corpus.v1"])
-@pytest.mark.parametrize("max_epochs", [4, -1])
+@pytest.mark.parametrize("reader, max_epochs", [("spacy.Corpus.v1", -1), ("spacy-ssvm.Corpus.v1", 4)])
 def test_two_runs_write_the_same_bytes(factory, reader, max_epochs, corpora, tmp_path):
     overrides = {
         "corpora.train": {"@readers": reader, "path": "${paths.train}"},

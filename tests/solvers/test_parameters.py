@@ -1,5 +1,6 @@
 """What a config may say about a solver, and what it is told otherwise."""
 
+import re
 import subprocess
 import sys
 
@@ -12,35 +13,35 @@ from spacy_ssvm.solvers.problem import Problem
 @pytest.mark.parametrize("make", [Mira, Sgd, Dcd, dcd_light, Sap])
 @pytest.mark.parametrize("C", [0, -1, -0.0])
 def test_C_must_be_positive(make, C):
-    with pytest.raises(ValueError, match=r"solver\.C of \w+ must be positive"):
+    with pytest.raises(ValueError, match=r"solver\.C must be positive"):
         make(C=C)
 
 
 @pytest.mark.parametrize("make", [Mira, Sgd, Dcd, dcd_light, Sap])
 @pytest.mark.parametrize("C", [float("nan"), float("inf"), "high", None, [0.1]])
 def test_C_must_be_a_finite_number(make, C):
-    with pytest.raises(ValueError, match=r"solver\.C of \w+ must be a finite number"):
+    with pytest.raises(ValueError, match=r"solver\.C must be a finite number"):
         make(C=C)
 
 
 @pytest.mark.parametrize(
     ("make", "name", "value", "message"),
     [
-        (Dcd, "inner_passes", 2.5, "whole number of at least 0, not 2.5"),
-        (Dcd, "inner_passes", -1, "whole number of at least 0, not -1"),
-        (Dcd, "delta", -1e-3, "must not be negative"),
-        (Dcd, "tolerance", float("nan"), "finite number"),
-        (Sap, "rho1", -0.1, "must not be negative"),
-        (Sap, "rho2", 0, "must be positive"),
-        (Sap, "tolerance", -1, "must not be negative"),
-        (Sgd, "eta0", 0, "must be positive"),
-        (Sgd, "eta0", float("inf"), "finite number"),
-        (Perceptron, "seed", 0.5, "whole number"),
-        (Perceptron, "seed", -1, "whole number of at least 0"),
+        (Dcd, "inner_passes", 2.5, "be a whole number of at least 0, not 2.5"),
+        (Dcd, "inner_passes", -1, "be a whole number of at least 0, not -1"),
+        (Dcd, "delta", -1e-3, "not be negative"),
+        (Dcd, "tolerance", float("nan"), "be a finite number"),
+        (Sap, "rho1", -0.1, "not be negative"),
+        (Sap, "rho2", 0, "be positive"),
+        (Sap, "tolerance", -1, "not be negative"),
+        (Sgd, "eta0", 0, "be positive"),
+        (Sgd, "eta0", float("inf"), "be a finite number"),
+        (Perceptron, "seed", 0.5, "be a whole number"),
+        (Perceptron, "seed", -1, "be a whole number of at least 0"),
     ],
 )
 def test_bad_values_are_named(make, name, value, message):
-    with pytest.raises(ValueError, match=rf"solver\.{name} of {make.__name__} must.*{message}|{message}"):
+    with pytest.raises(ValueError, match=rf"solver\.{name} must {re.escape(message)}"):
         make(**{name: value})
 
 

@@ -1,7 +1,7 @@
 """`spacy ssvm evaluate`: spaCy's evaluation, with the columns that our corpus reader gives to components."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import srsly
 import typer
@@ -43,9 +43,14 @@ def evaluate_command(
     """
     nlp = util.load_model(model)
     settings = nlp.config.interpolate().get("corpora", {}).get("dev", {})
-    if settings.get("@readers") == "spacy-ssvm.Corpus.v1":
-        columns = columns or settings.get("columns") or []
-    corpus = create_corpus(data_path, columns=columns or [], gold_preproc=gold_preproc or _gold_preproc(settings))
+    try:
+        corpus = create_corpus(
+            data_path,
+            columns=columns or settings.get("columns"),
+            gold_preproc=gold_preproc or bool(settings.get("gold_preproc")),
+        )
+    except ValueError as error:
+        msg.fail(str(error), exits=1)
     examples = list(corpus(nlp))
     if not examples:
         msg.fail(f"No documents in {data_path}", exits=1)
@@ -56,7 +61,3 @@ def evaluate_command(
     if output is not None:
         srsly.write_json(output, scores)
         msg.good(f"Saved scores to {output}")
-
-
-def _gold_preproc(settings: dict[str, Any]) -> bool:
-    return bool(settings.get("gold_preproc", False))

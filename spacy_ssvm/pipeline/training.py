@@ -57,6 +57,7 @@ class Training:
         self._grew = False
         self._strangers = 0
         self._online = False
+        self._has_changed = False
 
     @property
     def n_labels(self) -> int:
@@ -151,6 +152,7 @@ class Training:
             # The epoch is not over: what is there again is a duplicate, with dual variables of its own.
             new += repeated
         if changed:
+            self._warn_of_change()
             if self._learner is not None:
                 self._learner.remove(np.array(list(changed)))
             self._add(encoded.take(list(changed.values())))
@@ -242,6 +244,16 @@ class Training:
         self.finished = learner.done()
         if self.finished:
             LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", self.name)
+
+    def _warn_of_change(self) -> None:
+        if not self._has_changed:
+            self._has_changed = True
+            warnings.warn(
+                f"[{self.name}] the annotation that this component's features or constraints read has changed between "
+                "two epochs, as another component that sets it is still learning: dual variables of changed examples "
+                "are dropped. Training on fixed, jackknifed annotation is better and faster",
+                stacklevel=5,
+            )
 
     def _go_online(self) -> None:
         self._online = True

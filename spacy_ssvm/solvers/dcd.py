@@ -45,7 +45,7 @@ def _oracle_pass(oracle, data, examples, weights, C, delta, planes, plane):
         size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
         slack = loss - dot(weights, plane.indices, plane.values, size)
         if (
-            slack - total_alpha(planes, example) / (2.0 * C) >= delta
+            slack - total_alpha(planes, example) / (2.0 * C) > delta
             and find(planes, example, plane, size, loss) == NONE
         ):
             if not has_room(planes, size):

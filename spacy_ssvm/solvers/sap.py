@@ -8,12 +8,15 @@ from .certificate import Certificate, slacks
 from .dual import DualLearner
 from .learner import Progress
 from .parameters import Sap
-from .planes import dot, find_plane
+from .planes import dot, find_plane, plane_buffer
 from .problem import Problem
-from .working_set import NONE, add, drop_inactive, find, has_room, inner_product, plane_axpy, plane_dot, total_alpha
+from .working_set import NONE, add, drop_inactive, find, has_room, plane_dot, total_alpha
 
 PAIR_STEPS = 10
 """Pair steps in one visit: more of them polish an example's α against a w that the next visits will move."""
+
+LINE_STEPS = 30
+"""Newton steps along one pair; where rounding keeps them from an end, D has risen all the same."""
 
 
 @kernel
@@ -51,54 +54,91 @@ def _best_pair(example, weights, planes, gold_alpha):
 
 
 @kernel
-def _squared_distance(planes, p, q):
-    """‖ΔΦ_p − ΔΦ_q‖²; the gold plane (NONE) is zero."""
-    if p == NONE:
-        return planes.norm[q]
-    if q == NONE:
-        return planes.norm[p]
-    return planes.norm[p] + planes.norm[q] - 2.0 * inner_product(planes, p, q)
-
-
-@kernel
-def _move(s, weights, step, rho2, planes, p):
-    """s ← s + step ΔΦ_p and, β held, w ← w + step ΔΦ_p / ρ₂."""
+def _difference(planes, p, q, direction):
+    """ΔΦ_p − ΔΦ_q into `direction`, indices ascending; gold (NONE) is zero. Returns its size and Δ_p − Δ_q."""
+    i, i_end, j, j_end, size, loss = 0, 0, 0, 0, 0, 0.0
     if p != NONE:
-        plane_axpy(s, step, planes, p)
-        plane_axpy(weights, step / rho2, planes, p)
-        planes.alpha[p] = max(0.0, planes.alpha[p] + step)
+        i, i_end = planes.begin[p], planes.begin[p] + planes.size[p]
+        loss += planes.loss[p]
+    if q != NONE:
+        j, j_end = planes.begin[q], planes.begin[q] + planes.size[q]
+        loss -= planes.loss[q]
+    while i < i_end or j < j_end:
+        index, value = np.int64(2**31), 0.0
+        if i < i_end:
+            index = np.int64(planes.indices[i])
+        if j < j_end:
+            index = min(index, np.int64(planes.indices[j]))
+        if i < i_end and planes.indices[i] == index:
+            value += planes.values[i]
+            i += 1
+        if j < j_end and planes.indices[j] == index:
+            value -= planes.values[j]
+            j += 1
+        if value != 0.0:
+            direction.indices[size] = index
+            direction.values[size] = value
+            size += 1
+    return size, loss
 
 
 @kernel
-def _solve_alpha(example, s, weights, C, rho2, planes):
-    """α-SUB of Balamurugan et al. 2012 (IV.13) by pair steps on the example's simplex Σ_y α_i(y) = C, gold included."""
+def _slope(s, step, rho1, rho2, direction, size, loss):
+    """dD/dt and −d²D/dt² of the dual at s + t · direction, t = step, with the best β everywhere."""
+    slope, curvature = loss, 0.0
+    for k in range(size):
+        value = direction.values[k]
+        weight = _soft(s[direction.indices[k]] + step * value, rho1, rho2)
+        slope -= value * weight
+        if weight != 0.0:
+            curvature += value * value / rho2
+    return slope, curvature
+
+
+@kernel
+def _best_step(s, limit, rho1, rho2, direction, size, loss):
+    """The t in [0, limit] that maximises D, by Newton's method in a bracket: D' falls and is piecewise linear."""
+    if _slope(s, limit, rho1, rho2, direction, size, loss)[0] >= 0.0:
+        return limit
+    low, high, step = 0.0, limit, 0.0
+    for _ in range(LINE_STEPS):
+        slope, curvature = _slope(s, step, rho1, rho2, direction, size, loss)
+        if abs(slope) <= 1e-12:
+            return step
+        if slope > 0.0:
+            low = step
+        else:
+            high = step
+        if curvature > 0.0:
+            step += slope / curvature
+        if curvature == 0.0 or step <= low or step >= high:
+            step = (low + high) / 2.0
+    return low
+
+
+@kernel
+def _solve(example, s, weights, C, rho1, rho2, planes, direction):
+    """Pair steps on the example's simplex Σ_y α_i(y) = C, gold included, with β = clip(s, ±ρ₁) all the way."""
     for _ in range(PAIR_STEPS):
         gold_alpha = C - total_alpha(planes, example)
         high, g_high, low, g_low = _best_pair(example, weights, planes, gold_alpha)
         if high == low or g_high - g_low <= 1e-9:
             return
         limit = gold_alpha if low == NONE else planes.alpha[low]
-        distance = _squared_distance(planes, high, low)
-        step = limit
-        if distance > 0.0:
-            step = min(limit, (g_high - g_low) * rho2 / distance)
-        _move(s, weights, step, rho2, planes, high)
-        _move(s, weights, -step, rho2, planes, low)
-
-
-@kernel
-def _solve_beta(example, s, weights, rho1, rho2, planes):
-    """β = clip(s, ±ρ₁) where the example's planes have moved s; w follows."""
-    p = planes.head[example]
-    while p != NONE:
-        for k in range(planes.begin[p], planes.begin[p] + planes.size[p]):
-            index = planes.indices[k]
+        size, loss = _difference(planes, high, low, direction)
+        step = _best_step(s, limit, rho1, rho2, direction, size, loss)
+        if high != NONE:
+            planes.alpha[high] += step
+        if low != NONE:
+            planes.alpha[low] -= step
+        for k in range(size):
+            index = direction.indices[k]
+            s[index] += step * direction.values[k]
             weights[index] = _soft(s[index], rho1, rho2)
-        p = planes.next[p]
 
 
 @kernel
-def _visit(oracle, data, examples, s, weights, C, rho1, rho2, planes, plane):
+def _visit(oracle, data, examples, s, weights, C, rho1, rho2, direction, planes, plane):
     """Algorithm 2, lines 6 to 15. Stops where the working set is full; returns visits, Σ ξ and Σ ξ²."""
     total, squares = 0.0, 0.0
     for visited in range(len(examples)):
@@ -109,8 +149,7 @@ def _visit(oracle, data, examples, s, weights, C, rho1, rho2, planes, plane):
             if not has_room(planes, size):
                 return visited, total, squares
             add(planes, example, plane, size, loss)
-        _solve_alpha(example, s, weights, C, rho2, planes)
-        _solve_beta(example, s, weights, rho1, rho2, planes)
+        _solve(example, s, weights, C, rho1, rho2, planes, direction)
         drop_inactive(planes, example)
         total += max(0.0, slack)
         squares += max(0.0, slack) ** 2
@@ -118,21 +157,23 @@ def _visit(oracle, data, examples, s, weights, C, rho1, rho2, planes, plane):
 
 
 class SapLearner(DualLearner):
-    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: pair steps on α, then β; s = Σ α ΔΦ, w = (s − β)/ρ₂ = soft(s, ρ₁)/ρ₂."""
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: pair steps on α with the best β; s = Σ α ΔΦ, w = (s − β)/ρ₂ = soft(s, ρ₁)/ρ₂."""
 
     parameters: Sap
 
     def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.s = parameters.rho2 * self.w + parameters.rho1 * np.sign(self.w)
+        self.direction = plane_buffer(2 * problem.largest_plane)
 
     def visit(self, examples: np.ndarray) -> None:
         p = self.parameters
-        self._visit_all(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2)
+        self._visit_all(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, self.direction)
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         self.s = self.grown(self.s)
+        self.direction = plane_buffer(2 * problem.largest_plane)
 
     def remove(self, examples: np.ndarray) -> None:
         working_set.remove_all(self.planes, examples, self.s)

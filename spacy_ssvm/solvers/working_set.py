@@ -182,24 +182,6 @@ def plane_axpy(weights, step, planes, p):
 
 
 @kernel
-def inner_product(planes, p, q):
-    """ΔΦ_pᵀ ΔΦ_q: both index lists ascend, so one merge pass suffices."""
-    total = 0.0
-    i, j = planes.begin[p], planes.begin[q]
-    i_end, j_end = i + planes.size[p], j + planes.size[q]
-    while i < i_end and j < j_end:
-        if planes.indices[i] < planes.indices[j]:
-            i += 1
-        elif planes.indices[i] > planes.indices[j]:
-            j += 1
-        else:
-            total += planes.values[i] * planes.values[j]
-            i += 1
-            j += 1
-    return total
-
-
-@kernel
 def weighted_sum(planes, weights):
     """weights += Σ α ΔΦ over all planes: the map from the dual variables to w."""
     for example in range(len(planes.head)):

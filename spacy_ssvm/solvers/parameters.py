@@ -90,7 +90,7 @@ class Dcd(DualParameters):
     """Dual coordinate descent on the L2-loss SSVM, ½‖w‖² + C Σ ξ_i² (Chang & Yih 2013, algorithms 1 to 3).
 
     inner_passes: passes over the working sets before each oracle pass (r); 0 is DCD-Light.
-    delta: a plane enters a working set when it is violated by more than this (δ); it bounds the gap that can be reached.
+    delta: a plane enters a working set when it is violated by more than this (δ); it bounds the gap that is reached.
     """
 
     learner = "spacy_ssvm.solvers.dcd:DcdLearner"

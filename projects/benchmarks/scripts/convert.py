@@ -8,6 +8,7 @@ from pathlib import Path
 
 import spacy
 from spacy.tokens import Doc, DocBin
+from spacy.training.converters import conllu_to_docs
 from spacy.vocab import Vocab
 
 Sentence = list[list[str]]
@@ -85,8 +86,20 @@ def wnut17(root: Path, output: Path) -> None:
         write(output / f"wnut17-{name}.spacy", rows, 1, None)
 
 
+def ewt(root: Path, output: Path) -> None:
+    """Universal Dependencies, English Web Treebank."""
+    for name in ("train", "dev", "test"):
+        text = (root / "ud_english_ewt" / f"en_ewt-ud-{name}.conllu").read_text(encoding="utf8")
+        docs = DocBin(docs=conllu_to_docs(text, n_sents=1, no_print=True))
+        docs.to_disk(output / f"ewt-{name}.spacy")
+        print(f"ewt-{name}.spacy: {len(docs):,} sentences")
+
+
+CORPORA = {"conll2000": conll2000, "conll2002": conll2002, "wnut17": wnut17, "ewt": ewt}
+
+
 if __name__ == "__main__":
     root, output = Path(sys.argv[1]), Path(sys.argv[2])
     output.mkdir(parents=True, exist_ok=True)
     for corpus in sys.argv[3:]:
-        {"conll2000": conll2000, "conll2002": conll2002, "wnut17": wnut17}[corpus](root, output)
+        CORPORA[corpus](root, output)

@@ -2,14 +2,13 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import srsly
 from thinc.api import Model, NumpyOps
 
 FORMAT = 1
-PARAMETERS = ("keys", "row_starts", "labels", "values", "transitions", "shape", "digest")
 _TYPES = {
     "keys": np.uint64,
     "row_starts": np.int64,
@@ -19,6 +18,7 @@ _TYPES = {
     "shape": np.int64,
     "digest": np.uint64,
 }
+PARAMETERS = tuple(_TYPES)
 
 
 class Weights(NamedTuple):
@@ -45,7 +45,7 @@ def make_model(name: str, attributes: dict[str, object]) -> Model:
     return Model(
         name,
         _forward,
-        attrs={"format": FORMAT, **attributes},
+        attrs=dict(attributes),
         params=dict.fromkeys(PARAMETERS),
         ops=NumpyOps(),
     )
@@ -82,6 +82,20 @@ def clear(model: Model) -> None:
     """Take all weights out of the model."""
     for parameter in PARAMETERS:
         model.set_param(parameter, None)
+
+
+def snapshot(model: Model) -> dict[str, Any]:
+    """What `restore` needs to bring the model back to its present state."""
+    parameters = {key: model.get_param(key) if model.has_param(key) else None for key in PARAMETERS}
+    return {"attrs": dict(model.attrs), "parameters": parameters}
+
+
+def restore(model: Model, state: dict[str, Any]) -> None:
+    """Bring the model back to what it was when `snapshot` was taken."""
+    model.attrs.clear()
+    model.attrs.update(state["attrs"])
+    for key, value in state["parameters"].items():
+        model.set_param(key, value)
 
 
 def has_weights(model: Model) -> bool:

@@ -1,8 +1,18 @@
 """The registries that this package adds to spaCy's, filled by entry points."""
 
+from typing import Any
+
 import catalogue
 from spacy.util import registry
 
-for _name in ("ssvm_solvers", "ssvm_features"):
-    if not hasattr(registry, _name):
-        setattr(registry, _name, catalogue.create("spacy", _name, entry_points=True))
+
+def _create(name: str) -> Any:
+    if not hasattr(registry, name):
+        setattr(registry, name, catalogue.create("spacy", name, entry_points=True))
+    return getattr(registry, name)
+
+
+ssvm_solvers = _create("ssvm_solvers")
+"""Functions that return solver parameters."""
+ssvm_features = _create("ssvm_features")
+"""Functions that return feature sets."""

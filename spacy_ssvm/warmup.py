@@ -10,8 +10,7 @@ from spacy.training import Example
 
 from . import kernels
 from .pipeline.component import SsvmPipe
-
-SOLVERS = ("Perceptron", "MIRA", "SGD", "DCD", "SAP")
+from .registry import ssvm_solvers
 
 
 def warmup() -> list[kernels.CacheStatistics]:
@@ -19,8 +18,8 @@ def warmup() -> list[kernels.CacheStatistics]:
 
     Returns the cache statistics of all kernels: what was found on disk and what was compiled.
     """
-    for solver in SOLVERS:
-        settings: dict[str, Any] = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1"}
+    for solver in ssvm_solvers.get_all():
+        settings: dict[str, Any] = {"@ssvm_solvers": solver}
         nlp = spacy.blank("en")
         for component in ("ssvm_tagger", "ssvm_ner"):
             nlp.add_pipe(component, config={"solver": settings})

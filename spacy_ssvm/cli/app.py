@@ -3,7 +3,10 @@
 import typer
 from spacy.cli._util import app
 
-ssvm = typer.Typer(name="ssvm", help="Commands for spacy-ssvm components.", no_args_is_help=True)
-app.add_typer(ssvm)
+from .evaluate import evaluate_command
+from .warmup import warmup_command
 
-from . import evaluate, warmup  # noqa: E402, F401  each registers its command
+ssvm = typer.Typer(name="ssvm", help="Commands for spacy-ssvm components.", no_args_is_help=True)
+ssvm.command("evaluate")(evaluate_command)
+ssvm.command("warmup")(warmup_command)
+app.add_typer(ssvm)

@@ -10,7 +10,6 @@ from spacy.cli.evaluate import handle_scores_per_type
 from wasabi import msg
 
 from ..pipeline.corpus import create_corpus
-from .app import ssvm
 
 FRACTIONS = {
     "TOK": "token_acc",
@@ -27,7 +26,6 @@ FRACTIONS = {
 }
 
 
-@ssvm.command("evaluate")
 def evaluate_command(
     model: Annotated[str, typer.Argument(help="Package name or path of the pipeline")],
     data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format", exists=True)],

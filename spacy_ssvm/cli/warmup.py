@@ -4,10 +4,7 @@ import time
 
 from wasabi import msg
 
-from .app import ssvm
 
-
-@ssvm.command("warmup")
 def warmup_command() -> None:
     """Compile the kernels of every component and solver, or load them from the disk cache."""
     from ..warmup import warmup

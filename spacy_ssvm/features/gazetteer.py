@@ -7,6 +7,7 @@ import numpy as np
 
 from ..kernels import kernel
 from .hashing import ABSENT, Table, insert, look_up, mix
+from .index import new_table
 
 SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
 _SEED = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -57,7 +58,7 @@ def compile_gazetteer(phrases: Iterable[np.ndarray]) -> Table:
     phrases = [phrase for phrase in phrases if len(phrase)]
     needed = sum(len(phrase) + 1 for phrase in phrases)
     slots = 1 << max(4, (2 * needed).bit_length())
-    table = Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.zeros(2, np.int64))
+    table = new_table(slots)
     for phrase in phrases:
         _add_phrase(table, phrase)
     return table

@@ -7,8 +7,19 @@ from .hashing import Columns, Program, Table, extract, insert_all, rehash
 
 def empty_table(hash_bits: int | None = None) -> Table:
     """A table without rows, or one that hashes into 2^hash_bits rows."""
-    slots = 1 if hash_bits else 1 << 16
-    return Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.array([0, hash_bits or 0]))
+    return new_table(1 if hash_bits else 1 << 16, hash_bits or 0)
+
+
+def new_table(slots: int, hash_bits: int = 0) -> Table:
+    """An empty table with so many slots, a power of two."""
+    return Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.array([0, hash_bits]))
+
+
+def grown(table: Table, slots: int) -> Table:
+    """The same table with more slots, a power of two."""
+    larger = new_table(slots)
+    rehash(table, larger)
+    return larger
 
 
 def n_rows(table: Table) -> int:
@@ -46,15 +57,13 @@ def add_features(columns: Columns, program: Program, table: Table) -> tuple[Tabl
         slots = 2 * len(table.keys)
         while slots // 2 < n_rows(table) + longest:
             slots *= 2
-        larger = Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.zeros(2, np.int64))
-        rehash(table, larger)
-        table = larger
+        table = grown(table, slots)
 
 
 def table_of(keys: np.ndarray, hash_bits: int) -> Table:
     """A table that maps keys[r], distinct uint64, to row r: to look up, not to add to."""
     slots = 1 << (4 * max(len(keys), 4) - 1).bit_length()
-    table = Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.array([0, hash_bits]))
+    table = new_table(slots, hash_bits)
     insert_all(table, keys)
     return table
 

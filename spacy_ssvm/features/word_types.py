@@ -7,8 +7,8 @@ from spacy.lexeme import Lexeme
 from spacy.vocab import Vocab
 
 from ..kernels import kernel
-from .hashing import Table, insert, rehash
-from .index import empty_table, n_rows
+from .hashing import Table, insert
+from .index import empty_table, grown, n_rows
 
 MOST_TYPES = 1 << 20
 """The table starts anew beyond this: memory stays bounded on endless text."""
@@ -69,7 +69,4 @@ class TypeTable:
     def _make_room(self, n_tokens: int) -> None:
         needed = 2 * (n_rows(self._table) + n_tokens)
         if needed > len(self._table.keys):
-            slots = 1 << needed.bit_length()
-            larger = Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.zeros(2, np.int64))
-            rehash(self._table, larger)
-            self._table = larger
+            self._table = grown(self._table, 1 << needed.bit_length())

@@ -154,25 +154,20 @@ class ChainPipe(SsvmPipe):
         if not examples:
             return losses
         training = self._training or self._start_training()
-        changing = self._reads_annotation([example.predicted for example in examples])
-        unsure = training.unsure([example.reference for example in examples], changing)
-        gold = {place: self._gold(examples[place]) for place in unsure}
-        learnt = [place for place in range(len(examples)) if place not in gold or _has_annotation(gold[place])]
+        reread = self._reads_annotation([example.predicted for example in examples])
+        gold = [None if training.knows(eg.reference) and not reread else self._gold(eg) for eg in examples]
+        learnt = [(eg, tags) for eg, tags in zip(examples, gold) if tags is None or _has_annotation(tags)]
         if not learnt:
             return losses
-        new = self._unknown_labels(gold.values())
+        new = self._unknown_labels(tags for _, tags in learnt if tags is not None)
         if new:
-            self._training = training
             self._add_labels(sorted(new))
             training = self._start_training()
-            gold = {place: gold[place] if place in gold else self._gold(examples[place]) for place in learnt}
+            learnt = [(eg, self._gold(eg) if tags is None else tags) for eg, tags in learnt]
         self._require_labels()
-        references = [examples[place].reference for place in learnt]
-        unsure = [number for number, place in enumerate(learnt) if place in gold]
-        encoded = self._encode(
-            [examples[learnt[number]] for number in unsure], [gold[learnt[number]] for number in unsure]
-        )
-        losses[self.name] += training.update(references, unsure, encoded)
+        unsure = [place for place, (_, tags) in enumerate(learnt) if tags is not None]
+        encoded = self._encode([learnt[k][0] for k in unsure], [learnt[k][1] or [] for k in unsure])
+        losses[self.name] += training.update([eg.reference for eg, _ in learnt], unsure, encoded)
         self._training = training
         self._scoring = None
         return losses

@@ -163,7 +163,10 @@ class SsvmPipe(TrainablePipe):
         self.cfg.update(cfg)
 
     def _load(self, read: Callable[[], Any], exclude: Iterable[str]) -> None:
-        """Read and check the fields; whatever is wrong with them is reported in one way."""
+        """Read and check the fields; where anything is wrong with them, the component stays what it was."""
+        self._store()
+        before = self.cfg, models.snapshot(self.model)
+        self.cfg = dict(self.cfg)
         self._forget()
         try:
             read()
@@ -172,6 +175,8 @@ class SsvmPipe(TrainablePipe):
             if "model" not in exclude and models.has_weights(self.model):
                 models.load(self.model, self.weight_labels)
         except Exception as error:
+            self.cfg = before[0]
+            models.restore(self.model, before[1])
             raise models.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
 
     def _one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:

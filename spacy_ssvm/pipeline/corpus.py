@@ -48,8 +48,8 @@ class ColumnCorpus:
                 example.predicted.from_array(
                     [COLUMNS[name]], cast(Any, np.array([value or 0 for value in values], np.uint64))
                 )
-            n_tokens += len(example.predicted) + len(example.reference)
-            if n_tokens > 2 * MOST_KEPT:
+            n_tokens += len(example.reference)
+            if n_tokens > MOST_KEPT:
                 kept = None
             if kept is not None:
                 kept.append(Example(example.predicted.copy(), example.reference))

@@ -142,14 +142,10 @@ class Sequences:
         """The example that this very Doc was recognised as before."""
         return self._by_reference.get(reference)
 
-    def by_content(self, digest: bytes, reference: Doc, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
+    def by_content(self, digest: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
         """An example of this content, if possible neither visited in this epoch nor in this batch (both bool [n])."""
         same = self._by_digest.get(digest)
-        if same is None:
-            return None
-        number = min(same, key=lambda n: (in_batch[n], visited[n]))
-        self._by_reference[reference] = number
-        return number
+        return None if same is None else min(same, key=lambda n: (in_batch[n], visited[n]))
 
     def bind(self, references: Sequence[Doc], first: int) -> None:
         """Remember these Docs as the references of examples first, first + 1, …"""

@@ -20,8 +20,8 @@ from .figures import Figures
 from .sequences import Encoded, Sequences
 
 LOGGER = logging.getLogger("spacy")
-MOST_STRANGERS = 20_000
-"""So many more examples that are new than such that come back, and their dual variables are given up."""
+MOST_NEW = 20_000
+"""How far examples that are new may outnumber those that come back before dual variables are given up."""
 
 
 class Training:
@@ -55,7 +55,7 @@ class Training:
         self._visited = np.zeros(0, np.bool_)
         self._in_epoch = False
         self._grew = False
-        self._strangers = 0
+        self._surplus = 0
         self._online = False
         self._has_changed = False
 
@@ -71,6 +71,7 @@ class Training:
         """
         projected = sum(self._add(batch) for batch in batches)
         self._data.bind(references, 0)
+        self._visited = np.zeros(len(self._data), np.bool_)
         if projected:
             warnings.warn(
                 f"[{self.name}] {projected} of {len(self._data)} examples have annotation that this component cannot "
@@ -78,14 +79,9 @@ class Training:
                 stacklevel=3,
             )
 
-    def unsure(self, references: Sequence[Doc], changing: bool) -> list[int]:
-        """Places of the references that `update` has to be given encoded: those it has not met.
-
-        changing: all of them, as other components may have changed what the features read.
-        """
-        if self._online or changing:
-            return list(range(len(references)))
-        return [place for place, doc in enumerate(references) if self._data.by_reference(doc) is None]
+    def knows(self, reference: Doc) -> bool:
+        """Whether `update` needs this example only by its reference; others it has to be given encoded."""
+        return not self._online and self._data.by_reference(reference) is not None
 
     def update(self, references: Sequence[Doc], unsure: list[int], encoded: Encoded) -> float:
         """Learn from one batch; `encoded` holds the examples at the places `unsure`.
@@ -96,7 +92,7 @@ class Training:
             return self._update_online(encoded)
         numbers = [self._data.by_reference(reference) for reference in references]
         fresh = self._recognise(references, numbers, unsure, encoded)
-        if self._strangers > MOST_STRANGERS:
+        if self._surplus > MOST_NEW:
             self._go_online()
         return self._learn([number for number in numbers if number is not None], fresh)
 
@@ -125,8 +121,7 @@ class Training:
 
         Fills in `numbers`; returns those of them that are new or changed.
         """
-        missing = np.zeros(len(self._data) - len(self._visited), np.bool_)
-        visited = np.concatenate([self._visited, missing])
+        visited = self._visited
         in_batch = np.zeros(len(self._data), np.bool_)
         known = [number for number in numbers if number is not None]
         in_batch[known] = True
@@ -134,38 +129,37 @@ class Training:
         new: list[int] = []
         repeated: list[int] = []
         changed: dict[int, int] = {}
-        for k, digest in enumerate(encoded.digests()):
-            number = numbers[unsure[k]]
+        for k, (place, digest) in enumerate(zip(unsure, encoded.digests())):
+            number = numbers[place]
+            if number is not None:
+                if not self._data.is_unchanged(number, digest):
+                    changed[number] = k
+                continue
+            number = self._data.by_content(digest, visited, in_batch)
             if number is None:
-                number = self._data.by_content(digest, references[unsure[k]], visited, in_batch)
-                numbers[unsure[k]] = number
-                if number is None:
-                    new.append(k)
-                    continue
-                if visited[number] or in_batch[number]:
-                    repeated.append(k)
-                goes_on |= not visited[number]
-                in_batch[number] = True
-            elif not self._data.is_unchanged(number, digest):
-                changed[number] = k
+                new.append(k)
+                continue
+            if visited[number] or in_batch[number]:
+                repeated.append(k)
+            goes_on |= not visited[number]
+            in_batch[number] = True
+            numbers[place] = number
+            self._data.bind([references[place]], number)
         if new or goes_on:
             # The epoch is not over: what is there again is a duplicate, with dual variables of its own.
             new += repeated
         if changed:
-            self._warn_of_change()
-            if self._learner is not None:
-                self._learner.remove(np.array(list(changed)))
-            self._add(encoded.take(list(changed.values())))
-            self._data.replace_by_last(list(changed))
+            self._replace(changed, encoded)
         first = len(self._data)
         if new:
             self._grew = True
             self._add(encoded.take(new))
+            self._visited = np.append(self._visited, np.zeros(len(new), np.bool_))
             self._data.bind([references[unsure[k]] for k in new], first)
             for number, k in enumerate(new, first):
                 numbers[unsure[k]] = number
-        # A reference that has changed is no stranger, and one that comes back makes up for one that does not.
-        self._strangers = max(0, self._strangers + 2 * len(new) - len(references))
+        # A reference that has changed is not new, and one that comes back makes up for one that is.
+        self._surplus = max(0, self._surplus + 2 * len(new) - len(references))
         fresh = [*changed, *range(first, first + len(new))]
         if fresh:
             self.finished = False
@@ -190,8 +184,6 @@ class Training:
             self._learner = start(self.parameters, self._problem(), warm)
         elif self._learner.problem.data is not self._data.chains():
             self._learner.extend(self._problem())
-        if len(self._visited) < len(self._data):
-            self._visited = np.append(self._visited, np.zeros(len(self._data) - len(self._visited), np.bool_))
         return self._learner
 
     def _learn(self, numbers: list[int], fresh: list[int]) -> float:
@@ -245,14 +237,19 @@ class Training:
         if self.finished:
             LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", self.name)
 
-    def _warn_of_change(self) -> None:
+    def _replace(self, changed: dict[int, int], encoded: Encoded) -> None:
+        """Give examples (number → place in `encoded`) their new features; what was learnt from the old ones is void."""
+        if self._learner is not None:
+            self._learner.remove(np.array(list(changed)))
+        self._add(encoded.take(list(changed.values())))
+        self._data.replace_by_last(list(changed))
         if not self._has_changed:
             self._has_changed = True
             warnings.warn(
                 f"[{self.name}] the annotation that this component's features or constraints read has changed between "
                 "two epochs, as another component that sets it is still learning: dual variables of changed examples "
                 "are dropped. Training on fixed, jackknifed annotation is better and faster",
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _go_online(self) -> None:
@@ -270,9 +267,10 @@ class Training:
         self._add(encoded)
         learner.extend(self._problem())
         self._visited = np.zeros(len(self._data), np.bool_)
-        if not self._in_epoch:
+        if self._in_epoch:
+            self._complete(learner, self._data.incomplete())
+        else:
             self._begin_epoch(learner)
-        self._complete(learner, self._data.incomplete())
         before = learner.loss
         learner.visit(self._rng.permutation(len(self._data)))
         return learner.loss - before

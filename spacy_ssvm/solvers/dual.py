@@ -15,11 +15,14 @@ class DualLearner(Learner):
 
     parameters: DualParameters
 
-    has_certificate = True
-
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.planes = working_set.empty(problem.n_examples)
+        self.squares = 0.0
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self.squares = 0.0
 
     def _visit_all(self, dispatcher: Any, examples: np.ndarray, *arguments: Any) -> None:
         """Run a kernel that returns (visited, loss, squares) and stops where the working set is full."""

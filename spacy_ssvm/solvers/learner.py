@@ -35,9 +35,6 @@ class Learner(ABC):
     weights: where to start, float64 [d]; zeros by default.
     """
 
-    has_certificate = False
-    """Whether `certificate` can be computed when learning has started from zero."""
-
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         self.parameters = parameters
         self.problem = problem
@@ -45,11 +42,10 @@ class Learner(ABC):
         self.warm = weights is not None
         self.buffer = plane_buffer(problem.largest_plane)
         self.loss = 0.0
-        self.squares = 0.0
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         """What the solver does before the first oracle call of an epoch."""
-        self.loss = self.squares = 0.0
+        self.loss = 0.0
 
     @abstractmethod
     def visit(self, examples: np.ndarray) -> None:

@@ -10,14 +10,14 @@ from .problem import call
 
 
 @kernel
-def _visit(oracle, data, examples, weights, decayed, visits, C, plane):
+def _visit(oracle, data, examples, weights, weighted_steps, visits, C, plane):
     total = 0.0
     for example in examples:
         size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
         slack = max(0.0, loss - dot(weights, plane.indices, plane.values, size))
         norm = squared_norm(plane.values, size)
         if norm > 0.0:
-            averaged_axpy(weights, decayed, float(visits), min(C, slack / norm), plane, size)
+            averaged_axpy(weights, weighted_steps, float(visits), min(C, slack / norm), plane, size)
         total += slack
         visits += 1
     return total
@@ -30,5 +30,5 @@ class MiraLearner(AveragedLearner):
 
     def visit(self, examples: np.ndarray) -> None:
         C = self.parameters.C
-        self.loss += call(_visit, self.problem, examples, self.w, self.decayed, self.visits, C, self.buffer)
+        self.loss += call(_visit, self.problem, examples, self.w, self.weighted_steps, self.visits, C, self.buffer)
         self.visits += len(examples)

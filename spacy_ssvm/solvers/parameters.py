@@ -18,7 +18,7 @@ class Parameters:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _store(self, "seed", _whole(self, "seed", self.seed, 0))
+        _store(self, "seed", _whole(self, "seed", self.seed))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class Dcd(DualParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _store(self, "inner_passes", _whole(self, "inner_passes", self.inner_passes, 0))
+        _store(self, "inner_passes", _whole(self, "inner_passes", self.inner_passes))
         _store(self, "delta", _not_negative(self, "delta", self.delta))
 
 
@@ -158,8 +158,8 @@ def _not_negative(parameters: Parameters, name: str, value: Any) -> float:
     return number
 
 
-def _whole(parameters: Parameters, name: str, value: Any, least: int) -> int:
+def _whole(parameters: Parameters, name: str, value: Any) -> int:
     number = _number(parameters, name, value)
-    if number != int(number) or number < least:
-        raise ValueError(f"solver.{name} must be a whole number of at least {least}, not {value!r}")
+    if number != int(number) or number < 0:
+        raise ValueError(f"solver.{name} must be a whole number of at least 0, not {value!r}")
     return int(number)

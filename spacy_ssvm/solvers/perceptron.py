@@ -9,11 +9,11 @@ from .problem import call
 
 
 @kernel
-def _visit(oracle, data, examples, weights, decayed, visits, plane):
+def _visit(oracle, data, examples, weights, weighted_steps, visits, plane):
     mistakes = 0.0
     for example in examples:
         size, loss = find_plane(oracle, data, example, weights, 0.0, plane)
-        averaged_axpy(weights, decayed, float(visits), 1.0, plane, size)
+        averaged_axpy(weights, weighted_steps, float(visits), 1.0, plane, size)
         mistakes += loss
         visits += 1
     return mistakes
@@ -23,5 +23,5 @@ class PerceptronLearner(AveragedLearner):
     """w ← w + ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y)."""
 
     def visit(self, examples: np.ndarray) -> None:
-        self.loss += call(_visit, self.problem, examples, self.w, self.decayed, self.visits, self.buffer)
+        self.loss += call(_visit, self.problem, examples, self.w, self.weighted_steps, self.visits, self.buffer)
         self.visits += len(examples)

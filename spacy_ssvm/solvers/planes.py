@@ -1,4 +1,4 @@
-"""A plane: one structure seen from the learner's side, a sparse ΔΦ with its loss, norm and key."""
+"""A plane: one structure seen from the learner's side, a sparse ΔΦ."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,8 @@ from ..kernels import kernel
 class PlaneBuffer(NamedTuple):
     """The plane that an oracle has just written.
 
-    indices: int64 [m], coordinates of ΔΦ; values: float64 [m]; order: int64 [m], scratch to sort them.
+    indices: int64 [m], coordinates of ΔΦ; values: float64 [m]; order: int64 [m] and
+    scratch: float64 [m], to sort them.
     """
 
     indices: np.ndarray

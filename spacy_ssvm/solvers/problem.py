@@ -20,6 +20,9 @@ class Problem:
     n_examples: n.
     dimension: d, below 2³¹.
     largest_plane: upper bound of the pairs that the oracle writes.
+
+    Raises:
+        ValueError: d is 2³¹ or more.
     """
 
     data: Any

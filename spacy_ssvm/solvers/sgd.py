@@ -40,7 +40,8 @@ class SgdLearner(Learner):
         self.scale = 1.0
         self.step = 0
         self.eta0 = parameters.eta0 or 0.0
-        self._most_examples = 1
+        self.n = max(problem.n_examples, 1)
+        """l, the number of examples: the largest so far, as a stream holds only its last batch."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
@@ -58,12 +59,9 @@ class SgdLearner(Learner):
         norm = self.scale**2 * float(self.w @ self.w)
         return Progress(self.loss, norm / 2 + self.parameters.C * self.loss, None, None)
 
-    @property
-    def n(self) -> int:
-        """l, the number of examples: the largest so far, as a stream holds only its last batch; the sample's own
-        while η₀ is selected."""
-        self._most_examples = max(self._most_examples, self.problem.n_examples)
-        return self._most_examples
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.n = max(self.n, problem.n_examples)
 
     def _run(
         self, examples: np.ndarray, v: np.ndarray, scale: float, step: int, eta0: float, n: int

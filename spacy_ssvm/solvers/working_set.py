@@ -198,9 +198,8 @@ def remove_all(planes, examples, weights):
         p = planes.head[example]
         while p != NONE:
             plane_axpy(weights, -planes.alpha[p], planes, p)
-            planes.alpha[p] = 0.0
             p = planes.next[p]
-        drop_inactive(planes, example)
+    forget_all(planes, examples)
 
 
 @kernel

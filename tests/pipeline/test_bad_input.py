@@ -104,7 +104,7 @@ def test_unknown_settings(factory):
     with pytest.raises(ValueError, match=r"spacy-ssvm\.Adam\.v1"):
         blank(factory, solver="Adam")
     for C in (0, -1, math.nan, math.inf, "x"):
-        with pytest.raises(ValueError, match=r"solver\.C|C"):
+        with pytest.raises(ValueError, match=r"\bC\b"):
             blank(factory, solver_settings={"C": C})
 
 

@@ -100,8 +100,18 @@ def test_excluding_the_model_keeps_the_present_one(factory):
     nlp, untouched = trained(factory), trained(factory)
     data = trained(factory, epochs=0).get_pipe(factory).to_bytes()
     nlp.get_pipe(factory).from_bytes(data, exclude=["model"])
-    nlp.get_pipe(factory).from_bytes(untouched.get_pipe(factory).to_bytes())
     assert annotations(nlp) == annotations(untouched)
+
+
+@both
+def test_a_failed_load_changes_nothing(factory):
+    nlp, untouched = trained(factory), trained(factory)
+    data = trained(factory, epochs=1).get_pipe(factory).to_bytes()
+    for damaged in (data[: len(data) // 2], data[:-40] + bytes(40)):
+        with pytest.raises(ValueError, match="cannot be loaded"):
+            nlp.get_pipe(factory).from_bytes(damaged)
+        assert annotations(nlp) == annotations(untouched)
+    assert nlp.get_pipe(factory).to_bytes(exclude=["vocab"]) == untouched.get_pipe(factory).to_bytes(exclude=["vocab"])
 
 
 @both

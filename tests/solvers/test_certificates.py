@@ -85,7 +85,7 @@ def test_the_running_primal_becomes_the_primal():
 @pytest.mark.parametrize("parameters", [Perceptron(), Mira(), Sgd()])
 def test_solvers_without_a_dual_have_no_certificate(parameters):
     learner, certificate = fit(parameters, random_problem(5), max_epochs=2)
-    assert certificate is None and not learner.has_certificate
+    assert certificate is None and learner.certificate() is None
     assert learner.progress().dual is None and learner.progress().planes is None
 
 

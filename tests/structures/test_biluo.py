@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.structures.chain import biluo
-from spacy_ssvm.structures.chain.biluo import FIXED, Kind, biluo_constraints, n_states, segments, state, states_of
+from spacy_ssvm.structures.chain.biluo import FIXED, Kind, biluo_constraints, n_states, segments, state
 from spacy_ssvm.structures.chain.data import dimension, make_chains
 from spacy_ssvm.structures.chain.viterbi import decode_sequences
 
@@ -89,11 +89,6 @@ def test_decoding_finds_the_best_segmentation(n_types, length, seed):
         for candidate in (labelled(found, length) for found in segmentations(length, n_types))
     }
     assert score[y] == pytest.approx(max(score.values()), abs=1e-10)
-
-
-def test_states_of_tags():
-    tags = ["B-A", "I-A", "L-A", "O", "U-B", None, "U-C", ""]
-    assert states_of(tags, {"A": 0, "B": 1}).tolist() == [1, 2, 3, 0, 8, -1, -1, -1]
 
 
 def test_every_state_has_its_own_number():

@@ -1,6 +1,5 @@
 """Segments as a chain: the BILUO scheme as labels, its rules as constraints."""
 
-from collections.abc import Sequence
 from enum import IntFlag
 
 import numpy as np
@@ -68,15 +67,3 @@ def segments(labels: np.ndarray) -> list[tuple[int, int, int]]:
         if position in (LAST, UNIT):
             found.append((first, int(token) + 1, segment_type))
     return found
-
-
-def states_of(tags: Sequence[str | None], types: dict[str, int]) -> np.ndarray:
-    """Chain labels int32 [T] of BILUO tags; -1 for None and for tags whose type is not in `types`."""
-    positions = {"B": BEGIN, "I": INSIDE, "L": LAST, "U": UNIT}
-    labels = np.full(len(tags), -1, np.int32)
-    for token, tag in enumerate(tags):
-        if tag == "O":
-            labels[token] = OUTSIDE
-        elif tag and tag[2:] in types:
-            labels[token] = state(positions[tag[0]], types[tag[2:]])
-    return labels

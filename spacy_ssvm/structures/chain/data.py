@@ -110,6 +110,13 @@ def make_chains(
     kinds = np.zeros(n_tokens, np.int32) if kinds is None else np.ascontiguousarray(kinds, np.int32)
     starts = np.ascontiguousarray(starts, np.int64)
     feature_starts = np.ascontiguousarray(feature_starts, np.int64)
+    if not len(values) == len(rows) or not len(costs) == len(kinds) == n_tokens:
+        raise ValueError(
+            f"{len(values)} values of {len(rows)} features, {len(costs)} costs and {len(kinds)} kinds of {n_tokens} "
+            "tokens do not fit together"
+        )
+    if len(kinds) and not 0 <= kinds.min() <= kinds.max() < len(constraints.token):
+        raise ValueError(f"a token is of a kind that the {len(constraints.token)} token constraints do not have")
     if starts[-1] != n_tokens or len(feature_starts) != n_tokens + 1 or feature_starts[-1] != len(rows):
         raise ValueError(
             f"{n_tokens} labels, {starts[-1]} tokens, {len(feature_starts) - 1} feature counts and "

@@ -1,4 +1,4 @@
-"""Exact decoding of a chain: the best label sequence, plain, loss-augmented or with labels preferred."""
+"""Exact decoding of a chain: the best label sequence, plain or loss-augmented."""
 
 import numpy as np
 

@@ -1,7 +1,9 @@
 """Compile all kernels ahead of their first use: for Docker images, benchmarks, and before forking."""
 
+import tempfile
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import spacy
@@ -9,31 +11,53 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from . import kernels
+from .features.index import empty_table, grown
 from .pipeline.component import SsvmPipe
 from .registry import ssvm_solvers
 
+COMPONENTS = ("ssvm_tagger", "ssvm_ner")
+
 
 def warmup() -> list[kernels.CacheStatistics]:
-    """Train and run every component with every solver on two sentences.
+    """Train, save, load and run every component with every solver on three sentences.
 
     Returns the cache statistics of all kernels: what was found on disk and what was compiled.
     """
-    for solver in ssvm_solvers.get_all():
-        settings: dict[str, Any] = {"@ssvm_solvers": solver}
-        nlp = spacy.blank("en")
-        for component in ("ssvm_tagger", "ssvm_ner"):
-            nlp.add_pipe(component, config={"solver": settings})
-        examples = [_example(nlp.vocab, ["An", "example", "here"]), _example(nlp.vocab, ["Another", "one", None])]
-        with warnings.catch_warnings():
+    kernels.LOGGER.disabled = True  # that a solver is done after two sentences is no news
+    try:
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a token without a gold label is there on purpose
-            nlp.initialize(partial(list, examples))
-        for _ in range(2):
-            nlp.update(examples)
-        for name in nlp.pipe_names:
-            cast(SsvmPipe, nlp.get_pipe(name)).certificate()
-        nlp.to_bytes()
-        nlp(examples[0].predicted.copy())
+            phrases = Path(folder) / "phrases.txt"
+            phrases.write_text("an example\n", encoding="utf8")
+            for solver in ssvm_solvers.get_all():
+                _run(solver, str(phrases))
+    finally:
+        kernels.LOGGER.disabled = False
     return kernels.cache_statistics()
+
+
+def _run(solver: str, phrases: str) -> None:
+    nlp = spacy.blank("en")
+    features = {
+        "@ssvm_features": "spacy-ssvm.Templates.v1",
+        "templates": ["word[0]", "gazetteer.phrases[0]"],
+        "gazetteers": {"phrases": phrases},
+    }
+    model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
+    for component in COMPONENTS:
+        nlp.add_pipe(component, config={"solver": {"@ssvm_solvers": solver}, "model": model})
+    sentences: list[list[str | None]] = [["An", "example"], ["Another", None], ["One", "more"]]
+    examples = [_example(nlp.vocab, words) for words in sentences]
+    nlp.initialize(partial(list, examples[:2]))
+    nlp.update(examples[:2])
+    nlp.update(examples)
+    for name in nlp.pipe_names:
+        pipe = cast(SsvmPipe, nlp.get_pipe(name))
+        pipe.certificate()
+        pipe.predict([examples[0].predicted])
+        pipe.from_bytes(pipe.to_bytes())
+        pipe.predict([examples[0].predicted])
+    grown(empty_table(), 1 << 17)
 
 
 def _example(vocab: Any, words: list[str | None]) -> Example:

@@ -1,12 +1,14 @@
 """`spacy ssvm evaluate`: spaCy's evaluation, with the columns that our corpus reader gives to components."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import srsly
 import typer
 from spacy import util
+from spacy.cli._util import import_code
 from spacy.cli.evaluate import handle_scores_per_type
+from spacy.language import Language
 from wasabi import msg
 
 from ..pipeline.corpus import create_corpus
@@ -32,21 +34,26 @@ def evaluate_command(
     columns: Annotated[
         list[str] | None, typer.Option("--column", "-k", help="Gold column to give to the components; repeatable")
     ] = None,
-    gold_preproc: Annotated[bool, typer.Option("--gold-preproc", "-G", help="Use gold sentences and tokens")] = False,
+    gold_preproc: Annotated[
+        bool | None, typer.Option("--gold-preproc/--no-gold-preproc", "-G", help="Use gold sentences and tokens")
+    ] = None,
+    code_path: Annotated[
+        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file for the scores")] = None,
 ) -> None:
     """Score a pipeline on a corpus read by "spacy-ssvm.Corpus.v1".
 
-    By default the reader is set up as in the pipeline's [corpora.dev], so that it sees what it was trained with.
+    By default the reader is set up as that of the pipeline's training.dev_corpus, so that components see the same.
     """
+    import_code(code_path)
     nlp = util.load_model(model)
-    settings = nlp.config.interpolate().get("corpora", {}).get("dev", {})
+    settings = _dev_settings(nlp)
+    columns = columns or settings.get("columns") or []
+    gold_preproc = bool(settings.get("gold_preproc")) if gold_preproc is None else gold_preproc
+    msg.info(f"Gold tokens: {'yes' if gold_preproc else 'no'}, given columns: {', '.join(columns) or 'none'}")
     try:
-        corpus = create_corpus(
-            data_path,
-            columns=columns or settings.get("columns"),
-            gold_preproc=gold_preproc or bool(settings.get("gold_preproc")),
-        )
+        corpus = create_corpus(data_path, columns=columns, gold_preproc=gold_preproc)
     except ValueError as error:
         msg.fail(str(error), exits=1)
     examples = list(corpus(nlp))
@@ -59,3 +66,12 @@ def evaluate_command(
     if output is not None:
         srsly.write_json(output, scores)
         msg.good(f"Saved scores to {output}")
+
+
+def _dev_settings(nlp: Language) -> dict[str, Any]:
+    """The block of the reader that training.dev_corpus names."""
+    config = nlp.config.interpolate()
+    section: Any = config
+    for part in str(config.get("training", {}).get("dev_corpus", "corpora.dev")).split("."):
+        section = section.get(part, {}) if isinstance(section, dict) else {}
+    return section if isinstance(section, dict) else {}

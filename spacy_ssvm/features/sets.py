@@ -1,5 +1,6 @@
 """Feature sets: templates with the resources they read. Importing this module does not import numba."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,7 @@ def templates(
     """
     parsed = parse_templates(templates)
     files = {name: Path(path) for name, path in (gazetteers or {}).items()}
+    _check_names(files)
     for template in parsed:
         for part in template.parts:
             if part.attribute.startswith(GAZETTEER) and part.attribute[len(GAZETTEER) :] not in files:
@@ -54,6 +56,12 @@ def templates(
     return FeatureSet(
         parsed, files, None if clusters is None else Path(clusters), None if hash_bits is None else int(hash_bits)
     )
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        if re.fullmatch(r"[\w.]+", name, re.ASCII) is None:
+            raise ValueError(f'features.gazetteers: the name "{name}" may only have letters, digits, "_" and "."')
 
 
 def tagger_features(
@@ -126,6 +134,7 @@ def _with_resources(
     hash_bits: int | None,
     extra: list[str] | None,
 ) -> FeatureSet:
+    _check_names(gazetteers or {})
     for name in gazetteers or {}:
         own += _window(f"{GAZETTEER}{name}", -1, 1)
     if clusters is not None:

@@ -41,6 +41,7 @@ class ChainPipe(SsvmPipe):
     _training: "Training | None"
     _scoring: "tuple[Table, np.ndarray] | None"
     _features: "Extractor | None"
+    _labels_are_given: bool
 
     def __init__(
         self,
@@ -122,6 +123,7 @@ class ChainPipe(SsvmPipe):
                 f"[{self.name}] none of the {len(examples):,} training examples has a label to learn: annotate the "
                 f"corpus, or give [initialize.components.{self.name}.labels]"
             )
+        self._labels_are_given = labels is not None
         self._report_gaps(gold)
         annotated = [place for place, tags in enumerate(gold) if _has_annotation(tags)]
         examples, gold = [examples[place] for place in annotated], [gold[place] for place in annotated]
@@ -160,7 +162,7 @@ class ChainPipe(SsvmPipe):
         if not learnt:
             return losses
         new = self._unknown_labels(tags for _, tags in learnt if tags is not None)
-        if new:
+        if new and not self._labels_are_given:
             self._add_labels(sorted(new))
             training = self._start_training()
             learnt = [(eg, self._gold(eg) if tags is None else tags) for eg, tags in learnt]
@@ -206,6 +208,7 @@ class ChainPipe(SsvmPipe):
 
     def _forget(self) -> None:
         self._training = self._scoring = self._features = None
+        self._labels_are_given = False
 
     def _store(self) -> None:
         if self._training is None:

@@ -77,7 +77,7 @@ class SsvmNer(ChainPipe):
         return np.concatenate(kinds).astype(np.int32) if kinds else np.zeros(0, np.int32)
 
     def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
-        constrained = any(doc.has_annotation("ENT_IOB") or doc.has_annotation("SENT_START") for doc in docs)
+        constrained = any(_is_constrained(doc) for doc in docs)
         return constrained or super()._reads_annotation(docs)
 
     def _fix_entities(self, doc: Doc, kind: np.ndarray) -> None:
@@ -100,6 +100,11 @@ class SsvmNer(ChainPipe):
 
     def _label_of(self, weight_label: str) -> str | None:
         return weight_label[2:] or None
+
+
+def _is_constrained(doc: Doc) -> bool:
+    """Whether entities or sentence starts are set; spaCy reports sentence starts of any Doc of one token."""
+    return bool(doc.has_annotation("ENT_IOB") or (len(doc) > 1 and doc.has_annotation("SENT_START")))
 
 
 def _readable(tag: str | None) -> str | None:

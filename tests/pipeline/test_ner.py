@@ -351,6 +351,14 @@ def test_raw_text_through_the_whole_pipeline():
     assert nlp.analyze_pipes()["problems"]["ssvm_ner"] == []
 
 
+def test_a_doc_of_one_token_does_not_make_a_batch_be_read_again():
+    nlp = blank("ssvm_ner")
+    examples = ner_examples(nlp, [*SPANS, ("Anna", "U-PER")])
+    nlp.initialize(lambda: examples)
+    ner = nlp.get_pipe("ssvm_ner")
+    assert not ner._reads_annotation([example.predicted for example in examples])
+
+
 def test_annotation_that_appears_after_initialize_binds_training_too():
     """Entities that an annotating component sets before each update hold for the gold sequence as well."""
     nlp = spacy.blank("en")

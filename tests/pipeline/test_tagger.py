@@ -94,6 +94,8 @@ def test_labels_missing_from_the_given_ones_are_reported():
         nlp.get_pipe("ssvm_tagger").initialize(
             lambda: tagger_examples(nlp), nlp=nlp, labels=[tag for tag in ALL_TAGS if tag != "ADV"]
         )
+    nlp.update(tagger_examples(nlp))
+    assert "ADV" not in nlp.get_pipe("ssvm_tagger").labels
 
 
 @pytest.mark.parametrize("labels", [{"0": {"NOUN": 3}}, ["NOUN", 3], ["NOUN", ""], "NOUN"])

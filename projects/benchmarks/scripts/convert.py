@@ -1,6 +1,10 @@
-"""Convert the corpora to .spacy files, one sentence a Doc: DATA_ROOT OUTPUT CORPUS …"""
+"""Convert the corpora to .spacy files, one sentence a Doc: DATA_ROOT OUTPUT CORPUS …
+
+The environment variable SPACY_SSVM_DATA, if set, takes the place of DATA_ROOT.
+"""
 
 import io
+import os
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -99,7 +103,7 @@ CORPORA = {"conll2000": conll2000, "conll2002": conll2002, "wnut17": wnut17, "ew
 
 
 if __name__ == "__main__":
-    root, output = Path(sys.argv[1]), Path(sys.argv[2])
+    root, output = Path(os.environ.get("SPACY_SSVM_DATA", sys.argv[1])), Path(sys.argv[2])
     output.mkdir(parents=True, exist_ok=True)
     for corpus in sys.argv[3:]:
         CORPORA[corpus](root, output)

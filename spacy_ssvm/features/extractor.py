@@ -4,13 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from spacy.tokens import Doc
-from spacy.vocab import Vocab
 
 from .clusters import read_clusters
 from .columns import ColumnReader
 from .gazetteer import read_gazetteer
-from .hashing import Columns, Table
+from .hashing import Table
 from .program import compile_templates
 from .sets import FeatureSet
 from .templates import parse_templates
@@ -33,10 +31,6 @@ class Extractor:
         self.reader = ColumnReader(
             compiled.attributes, tables, {int(word): name for word, name in zip(words, clusters.get("names", []))}
         )
-
-    def read(self, docs: Sequence[Doc], vocab: Vocab) -> Columns:
-        """The columns of these Docs."""
-        return self.reader.read(docs, vocab)
 
 
 def _checked_table(name: str, arrays: Sequence[np.ndarray]) -> Table:

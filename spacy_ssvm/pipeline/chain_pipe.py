@@ -186,7 +186,7 @@ class ChainPipe(SsvmPipe):
 
         table, weights = self._scores()
         extractor = self._extractor()
-        columns = extractor.read(docs, docs[0].vocab)
+        columns = extractor.reader.read(docs, docs[0].vocab)
         feature_starts, rows, values = look_up_features(columns, extractor.program, table)
         chains = make_chains(
             columns.starts,
@@ -306,7 +306,7 @@ class ChainPipe(SsvmPipe):
         numbers = {label: number for number, label in enumerate(self.weight_labels)}
         annotated = np.array([-1 if tag is None else numbers.get(tag, -1) for tags in gold for tag in tags], np.int32)
         costs = np.array([self.label_costs.get(self._label_of(tag) or tag, 1.0) for tag in self.weight_labels])
-        columns = self._extractor().read(docs, docs[0].vocab if docs else self.vocab)
+        columns = self._extractor().reader.read(docs, docs[0].vocab if docs else self.vocab)
         return Encoded(columns, annotated, self._kinds(docs), costs[annotated])
 
     def _start_training(self) -> "Training":

@@ -110,8 +110,7 @@ class Training:
         return None if self._learner is None else self._learner.certificate()
 
     def _add(self, encoded: Encoded) -> int:
-        self.table, *features = add_features(encoded.columns, self._program, self.table)
-        starts, rows, values = features
+        self.table, starts, rows, values = add_features(encoded.columns, self._program, self.table)
         return self._data.add(encoded, (starts, rows, values), n_rows(self.table))
 
     def _recognise(

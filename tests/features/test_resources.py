@@ -76,7 +76,7 @@ def test_phrases_become_features(cities, nlp):
     extractor = Extractor([str(t) for t in features.templates], *load_resources(features, words_of(nlp)))
     texts = ["NEW YORK CITY is not New York", "in łódź, St. John's or Bonn York", "New", "the Agent"]
     docs = [nlp.make_doc(text) for text in texts]
-    columns = extractor.read(docs, nlp.vocab)
+    columns = extractor.reader.read(docs, nlp.vocab)
     F, I, L, S = FIRST, INSIDE, LAST, SINGLE  # noqa: E741
     assert columns.keys[0].tolist() == [F, I, L, 0, 0, F, L, 0, S, 0, F, I, L, 0, S, S, 0, 0, S]
 
@@ -99,7 +99,7 @@ def test_gazetteers_do_not_mix(tmp_path, nlp):
         ["gazetteer.one[0]", "gazetteer.two[0]"], gazetteers={"one": tmp_path / "one", "two": tmp_path / "two"}
     )
     extractor = Extractor([str(t) for t in features.templates], *load_resources(features, words_of(nlp)))
-    keys = extractor.read([Doc(nlp.vocab, words=["a", "b", "b"])], nlp.vocab).keys
+    keys = extractor.reader.read([Doc(nlp.vocab, words=["a", "b", "b"])], nlp.vocab).keys
     assert keys.tolist() == [[FIRST, LAST, 0], [0, SINGLE, SINGLE]]
 
 
@@ -125,7 +125,7 @@ def test_clusters_and_their_prefixes(brown, nlp):
     extractor = Extractor([str(t) for t in features.templates], *load_resources(features, words_of(nlp)))
     texts = ["the", "The", "agent", "NOUN", "noun", "Paris", "PARIS", "unknown"]
     clusters = ["0010", "0010", "0011", "01", None, "0110", "0111", None]
-    keys = extractor.read([Doc(nlp.vocab, words=texts)], nlp.vocab).keys
+    keys = extractor.reader.read([Doc(nlp.vocab, words=texts)], nlp.vocab).keys
     for row, prefix in zip(keys.tolist(), (None, 3, 1, 20)):
         expected = [cluster and cluster[:prefix] for cluster in clusters]
         assert [key == 0 for key in row] == [cluster is None for cluster in expected]
@@ -161,7 +161,7 @@ def test_extractor_takes_resources_as_a_model_file_gives_them_back(cities, brown
     texts = [str(template) for template in features.templates]
     doc = Doc(nlp.vocab, words=["New", "York", "the", "agent"])
     keys = [
-        Extractor(texts, *given).read([doc], nlp.vocab).keys
+        Extractor(texts, *given).reader.read([doc], nlp.vocab).keys
         for given in (resources, (loaded.attrs["gazetteers"], loaded.attrs["clusters"]))
     ]
     assert np.array_equal(*keys) and (keys[0] != 0).sum() == 5

@@ -94,7 +94,7 @@ def main() -> None:
         features, lambda phrase: np.array([token.lower for token in nlp.make_doc(phrase)], np.uint64)
     )
     extractor = Extractor([str(template) for template in features.templates], *resources)
-    columns = [extractor.read([example.predicted for example in part], nlp.vocab) for part in parts]
+    columns = [extractor.reader.read([example.predicted for example in part], nlp.vocab) for part in parts]
     table, *train_features = add_features(columns[0], extractor.program, empty_table(features.hash_bits))
     train_items = items(columns[0], train_features)
     results = []

@@ -1,0 +1,83 @@
+"""A set of sentences with candidate arcs and gold trees as flat arrays, and the layout of a tree's weight vector."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import types
+
+from ...features.arc_hashing import ArcProgram, ArcTemplates
+from ...features.hashing import Columns, Program
+
+NOT_GIVEN = -1
+"""A head or a label that is not annotated."""
+ROOT_LABEL = 0
+"""The label of every arc from the root, and of no other."""
+INDEPENDENT, PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING, LOOPY = range(5)
+"""The structures: each word its own best head (no tree); Eisner's, without and with siblings; maximum spanning
+tree; the same with siblings and grandparents by loopy belief propagation."""
+
+
+class Shape(NamedTuple):
+    """n_labels: L. arc_bits, label_bits: sizes of the hashed indices. structure: one of the five. multi_root: or one
+    root a sentence."""
+
+    n_labels: int
+    arc_bits: int
+    label_bits: int
+    structure: int
+    multi_root: bool
+
+
+class Trees(NamedTuple):
+    """n sentences of T tokens in all.
+
+    The weight vector has 2^arc_bits weights of arcs and pairs of arcs, then for each of 2^label_bits hashed label
+    features a block of L.
+
+    columns: attribute keys of the tokens. program: compiled templates.
+    candidate_starts: int64 [T + 1]; candidates: int32 [A], the heads that a token may have, ascending, 0 for the root.
+    gold: int32 [T], gold heads, a tree of the structure; gold_labels: int32 [T].
+    head_costs, label_costs: float64 [T], what a wrong head and a wrong label at this token add to the loss; 0 where
+    gold is unknown.
+    """
+
+    columns: Columns
+    program: ArcProgram
+    candidate_starts: np.ndarray
+    candidates: np.ndarray
+    gold: np.ndarray
+    gold_labels: np.ndarray
+    head_costs: np.ndarray
+    label_costs: np.ndarray
+    shape: Shape
+
+
+def _array(dtype: Any, ndim: int = 1) -> Any:
+    return types.Array(dtype, ndim, "C")
+
+
+_PROGRAM = types.NamedTuple([_array(types.int64)] * 3 + [_array(types.uint64), _array(types.int64)], Program)
+_TEMPLATES = types.NamedTuple(
+    [_array(types.int64, 2), _array(types.int64), _array(types.int64), _array(types.uint64)], ArcTemplates
+)
+TREES = types.NamedTuple(
+    [
+        types.NamedTuple([_array(types.int64), _array(types.uint64, 2), _array(types.float32, 2)], Columns),
+        types.NamedTuple([_PROGRAM, _array(types.int64), *[_TEMPLATES] * 4], ArcProgram),
+        _array(types.int64),
+        _array(types.int32),
+        _array(types.int32),
+        _array(types.int32),
+        _array(types.float64),
+        _array(types.float64),
+        types.NamedTuple([types.int64, types.int64, types.int64, types.int64, types.boolean], Shape),
+    ],
+    Trees,
+)
+"""The numba type of `Trees`."""
+
+
+def dimension(shape: Shape) -> int:
+    """Length of the weight vector."""
+    return int((1 << shape.arc_bits) + (shape.n_labels << shape.label_bits))
+

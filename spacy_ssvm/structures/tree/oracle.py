@@ -1,0 +1,163 @@
+"""The max-oracle of trees: the most violated labelled tree of a sentence as a plane."""
+
+import numpy as np
+from numba.core import types
+
+from ...features.arc_hashing import hash_words
+from ...kernels import kernel
+from .data import INDEPENDENT, LOOPY, PROJECTIVE, PROJECTIVE_SIBLINGS, ROOT_LABEL, TREES
+from .parts import NONE
+from .projective import eisner
+from .projective_siblings import eisner_siblings
+from .scores import (
+    add_grandparents,
+    add_siblings,
+    dense_scores,
+    feature_room,
+    grand_features,
+    score_parts,
+    sibling_features,
+    single_features,
+)
+
+ORACLE = types.Tuple((types.int64, types.float64))(
+    TREES,
+    types.int64,
+    types.Array(types.float64, 1, "C"),
+    types.float64,
+    types.Array(types.int64, 1, "C"),
+    types.Array(types.float64, 1, "C"),
+)
+"""(entries, loss) = oracle(data, example, weights, loss_scale, indices, values)"""
+
+
+@kernel
+def best_heads(parts, heads):
+    """Each modifier's best head by itself, which need not make a tree."""
+    heads[0] = NONE
+    best = np.full(len(heads), -np.inf)
+    for arc in range(len(parts.heads)):
+        m = parts.modifiers[arc]
+        if parts.scores[arc] > best[m]:
+            best[m] = parts.scores[arc]
+            heads[m] = parts.heads[arc]
+
+
+@kernel
+def decode(trees, sentence, words, weights, loss_scale, heads, labels):
+    """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y): heads int32 [n + 1], heads[0] = −1, and labels int32 [n + 1].
+
+    Exact but for LOOPY.
+    """
+    structure, multi_root = trees.shape.structure, trees.shape.multi_root
+    with_labels = trees.shape.n_labels > 1
+    parts, best_labels = score_parts(trees, sentence, words, weights, loss_scale, with_labels)
+    if structure == PROJECTIVE_SIBLINGS or structure == LOOPY:
+        parts = add_siblings(trees, words, parts, weights)
+    if structure == INDEPENDENT:
+        best_heads(parts, heads)
+    elif structure == PROJECTIVE:
+        eisner(dense_scores(parts), multi_root, heads)
+    elif structure == PROJECTIVE_SIBLINGS:
+        eisner_siblings(parts, multi_root, heads)
+    labels[0] = ROOT_LABEL
+    for m in range(1, len(heads)):
+        arc = parts.number[heads[m], m]
+        labels[m] = best_labels[arc] if arc != NONE else ROOT_LABEL
+
+
+@kernel
+def _inner_neighbour(heads, modifier):
+    """The sibling next to a modifier on the way to its head, on the same side; n + 1 where there is none."""
+    head = heads[modifier]
+    step = 1 if head > modifier else -1
+    node = modifier + step
+    while node != head:
+        if heads[node] == head:
+            return node
+        node += step
+    return len(heads)
+
+
+@kernel
+def _tree_features(trees, words, heads, others, sign, indices, values, at):
+    """Features of the parts of one tree that the other one has not, with this sign."""
+    structure = trees.shape.structure
+    bits = trees.shape.arc_bits
+    begin = at
+    for m in range(1, len(heads)):
+        h = heads[m]
+        same = h == others[m]
+        if not same:
+            at = single_features(trees.program.arcs, words, h, m, bits, indices, values, at)
+        if structure == PROJECTIVE_SIBLINGS or structure == LOOPY:
+            s = _inner_neighbour(heads, m)
+            if not same or s != _inner_neighbour(others, m):
+                at = sibling_features(trees, words, h, m, s, indices, values, at)
+        if structure == LOOPY and h != 0 and (not same or heads[h] != others[h]):
+            at = grand_features(trees, words, heads[h], h, m, indices, values, at)
+    for k in range(begin, at):
+        values[k] *= sign
+    return at
+
+
+@kernel
+def _label_features(trees, words, heads, labels, gold_heads, gold_labels, indices, values, at):
+    """Features of the labels of one tree less those of the other, where arc or label differ."""
+    n_labels, behind = trees.shape.n_labels, 1 << trees.shape.arc_bits
+    room, room_values = feature_room(trees, len(heads) - 1)
+    for m in range(1, len(heads)):
+        if heads[m] == gold_heads[m] and labels[m] == gold_labels[m]:
+            continue
+        for gold in range(2):
+            head = gold_heads[m] if gold else heads[m]
+            label = gold_labels[m] if gold else labels[m]
+            if head == 0:
+                continue
+            size = single_features(
+                trees.program.labels, words, head, m, trees.shape.label_bits, room, room_values, 0
+            )
+            for k in range(size):
+                indices[at] = behind + room[k] * n_labels + label
+                values[at] = room_values[k] if gold else -room_values[k]
+                at += 1
+    return at
+
+
+@kernel
+def feature_difference(trees, sentence, words, heads, labels, indices, values):
+    """ΔΦ = Φ(x_i, y_i) − Φ(x_i, y) for heads and labels int32 [n + 1], as (index, value) pairs that may repeat.
+
+    Returns the number of entries written and the loss Δ(y_i, y).
+    """
+    first = trees.columns.starts[sentence]
+    gold_heads, gold_labels = np.empty_like(heads), np.empty_like(labels)
+    gold_heads[0], gold_labels[0] = NONE, ROOT_LABEL
+    loss = 0.0
+    with_labels = trees.shape.n_labels > 1
+    for m in range(1, len(heads)):
+        token = first + m - 1
+        gold_heads[m], gold_labels[m] = trees.gold[token], trees.gold_labels[token]
+        if heads[m] != gold_heads[m]:
+            loss += trees.head_costs[token]
+        if with_labels and labels[m] != gold_labels[m]:
+            loss += trees.label_costs[token]
+    at = _tree_features(trees, words, gold_heads, heads, 1.0, indices, values, 0)
+    at = _tree_features(trees, words, heads, gold_heads, -1.0, indices, values, at)
+    if with_labels:
+        at = _label_features(trees, words, heads, labels, gold_heads, gold_labels, indices, values, at)
+    return at, loss
+
+
+@kernel
+def max_oracle(trees, example, weights, loss_scale, indices, values):
+    """The plane of argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), in pairs that may repeat.
+
+    Chang & Yih 2013, equation 3; with loss_scale 0 this is plain decoding.
+    Returns the number of entries and the (unscaled) loss.
+    """
+    n = trees.columns.starts[example + 1] - trees.columns.starts[example]
+    words = hash_words(trees.columns, trees.program, example)
+    heads, labels = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
+    decode(trees, example, words, weights, loss_scale, heads, labels)
+    return feature_difference(trees, example, words, heads, labels, indices, values)

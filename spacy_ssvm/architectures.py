@@ -2,6 +2,7 @@
 
 from thinc.api import Model
 
+from .chain_weights import TYPES
 from .features.sets import FeatureSet
 from .model import make_model
 
@@ -10,6 +11,7 @@ def chain(features: FeatureSet) -> Model:
     """A linear chain: a weight for each feature and label, and one for each transition between labels."""
     return make_model(
         "ssvm_chain",
+        list(TYPES),
         {
             "features": features,
             "templates": [str(template) for template in features.templates],

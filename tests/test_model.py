@@ -8,10 +8,12 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
+from spacy_ssvm import chain_weights
 from spacy_ssvm import model as models
 from spacy_ssvm.architectures import chain
+from spacy_ssvm.chain_weights import TYPES, Weights
 from spacy_ssvm.features.sets import FeatureSet, templates
-from spacy_ssvm.model import DamagedModel, Weights
+from spacy_ssvm.model import DamagedModel
 from spacy_ssvm.pipeline.ner import SsvmNer
 from spacy_ssvm.pipeline.tagger import SsvmTagger
 from spacy_ssvm.solvers.parameters import Dcd
@@ -45,10 +47,10 @@ def test_what_is_stored_comes_back_without_empty_rows(n_rows, n_labels, hash_bit
     given, labels = weights(n_rows, n_labels, hash_bits, seed), [str(k) for k in range(n_labels)]
     model = new_model()
     assert not models.has_weights(model)
-    models.store(model, given, labels)
+    chain_weights.store(model, given, labels)
     for source in (model, reloaded(model)):
         assert models.has_weights(source)
-        loaded = models.load(source, labels)
+        loaded = chain_weights.load(source, labels)
         assert as_dict(loaded) == as_dict(given)
         assert len(loaded.keys) == len(as_dict(given))
         assert np.array_equal(loaded.transitions, given.transitions) and loaded.hash_bits == hash_bits
@@ -58,9 +60,9 @@ def test_what_is_stored_comes_back_without_empty_rows(n_rows, n_labels, hash_bit
 
 def test_file_does_not_depend_on_earlier_contents():
     fresh, used = new_model(), new_model()
-    models.store(used, weights(20, 3, 0, 1), LABELS)
+    chain_weights.store(used, weights(20, 3, 0, 1), LABELS)
     for model in (fresh, used):
-        models.store(model, weights(), LABELS)
+        chain_weights.store(model, weights(), LABELS)
     assert fresh.to_bytes() == used.to_bytes()
     models.clear(used)
     assert not models.has_weights(used) and not models.has_weights(reloaded(used))
@@ -69,37 +71,37 @@ def test_file_does_not_depend_on_earlier_contents():
 @given(n_rows=st.integers(0, 8), n_labels=st.integers(1, 4))
 def test_join_and_split_are_inverse_and_rows_come_last(n_rows, n_labels):
     given = weights(n_rows, n_labels)
-    vector = models.join(given)
-    transitions, rows = models.split(vector, n_labels)
+    vector = chain_weights.join(given)
+    transitions, rows = chain_weights.split(vector, n_labels)
     assert np.array_equal(transitions, given.transitions) and np.array_equal(rows, given.rows)
     longer = np.concatenate([vector, np.arange(2 * n_labels, dtype=np.float32)])
-    assert np.array_equal(models.split(longer, n_labels)[1][:n_rows], given.rows)
+    assert np.array_equal(chain_weights.split(longer, n_labels)[1][:n_rows], given.rows)
 
 
 def test_widen_appends_labels():
     given = weights()
-    wider = models.widen(given, 5)
+    wider = chain_weights.widen(given, 5)
     assert np.array_equal(wider.rows[:, :3], given.rows) and not wider.rows[:, 3:].any()
     assert np.array_equal(wider.transitions[:3, :3], given.transitions)
     assert not wider.transitions[3:].any() and not wider.transitions[:, 3:].any()
-    assert all(np.array_equal(a, b) for a, b in zip(models.widen(given, 3), given))
+    assert all(np.array_equal(a, b) for a, b in zip(chain_weights.widen(given, 3), given))
 
 
 def test_spread_puts_hashed_rows_back():
     given = weights(hash_bits=5)
-    full = models.spread(given)
+    full = chain_weights.spread(given)
     assert full.keys.tolist() == list(range(1, 33)) and full.rows.shape == (32, 3)
     assert as_dict(full) == as_dict(given)
     model = new_model()
-    models.store(model, full, LABELS)
-    assert as_dict(models.load(model, LABELS)) == as_dict(given)
+    chain_weights.store(model, full, LABELS)
+    assert as_dict(chain_weights.load(model, LABELS)) == as_dict(given)
 
 
 def crafted(**arrays):
     """A model of consistent digest in which these arrays are replaced; "no" takes one out."""
     model = new_model()
-    models.store(model, weights(hash_bits=4), LABELS)
-    kept = {key: model.get_param(key) for key in models.PARAMETERS if key != "digest"}
+    chain_weights.store(model, weights(hash_bits=4), LABELS)
+    kept = {key: model.get_param(key) for key in (*TYPES, "shape")}
     kept.update({key: change(kept[key]) for key, change in arrays.items()})
     for key, array in kept.items():
         model.set_param(key, array)
@@ -117,18 +119,15 @@ def put(place, value):
 
 
 def test_crafting_alone_changes_nothing():
-    assert as_dict(models.load(crafted(), LABELS)) == as_dict(weights())
+    assert as_dict(chain_weights.load(crafted(), LABELS)) == as_dict(weights())
 
 
 @pytest.mark.parametrize(
     ("arrays", "complaint"),
     [
-        *[
-            ({key: lambda a: a.astype(np.float64)}, f'"{key}" is missing or of a wrong type')
-            for key in models.PARAMETERS[:6]
-        ],
-        ({"shape": lambda a: a[:2]}, "three entries"),
-        ({"shape": lambda a: a[None]}, "three entries"),
+        *[({key: lambda a: a.astype(np.float64)}, f'"{key}" is missing or of a wrong type') for key in TYPES],
+        ({"shape": lambda a: a[:2]}, "shape is incomplete"),
+        ({"shape": lambda a: a[None]}, "shape is incomplete"),
         ({"shape": put(0, models.FORMAT + 1)}, "newer version .*upgrade"),
         ({"shape": put(1, 2)}, "weights for 2 labels, but the component has 3"),
         ({"shape": put(2, -1)}, "hash size"),
@@ -160,35 +159,35 @@ def test_crafting_alone_changes_nothing():
 def test_file_that_contradicts_itself_is_refused(arrays, complaint):
     model = crafted(**arrays)
     with pytest.raises(DamagedModel, match=complaint):
-        models.load(model, LABELS)
+        chain_weights.load(model, LABELS)
 
 
-@pytest.mark.parametrize("key", models.PARAMETERS)
+@pytest.mark.parametrize("key", [*TYPES, "shape", "digest"])
 def test_digest_covers_every_array(key):
     model = new_model()
-    models.store(model, weights(hash_bits=4), LABELS)
+    chain_weights.store(model, weights(hash_bits=4), LABELS)
     array = model.get_param(key).copy()
     array.view(np.uint8).reshape(-1)[0] ^= 1
     model.set_param(key, array)
     with pytest.raises(DamagedModel):
-        models.load(model, LABELS)
+        chain_weights.load(model, LABELS)
 
 
-@pytest.mark.parametrize("key", models.PARAMETERS)
+@pytest.mark.parametrize("key", [*TYPES, "shape", "digest"])
 def test_missing_array_is_refused(key):
     model = new_model()
-    models.store(model, weights(), LABELS)
+    chain_weights.store(model, weights(), LABELS)
     model.set_param(key, None)
     assert models.has_weights(model)
     with pytest.raises(DamagedModel, match=f'"{key}" is missing'):
-        models.load(model, LABELS)
+        chain_weights.load(model, LABELS)
 
 
 def test_digest_covers_labels_templates_and_resources():
     model = new_model()
-    models.store(model, weights(), LABELS)
+    chain_weights.store(model, weights(), LABELS)
     with pytest.raises(DamagedModel, match="digest"):
-        models.load(model, ("A", "C", "B"))
+        chain_weights.load(model, ("A", "C", "B"))
     for attribute, value in [
         ("templates", ["word[0]", "bias"]),
         ("clusters", {"words": np.array([1], np.uint64), "names": ["0"]}),
@@ -197,7 +196,7 @@ def test_digest_covers_labels_templates_and_resources():
         changed = reloaded(model)
         changed.attrs[attribute] = value
         with pytest.raises(DamagedModel, match="digest"):
-            models.load(changed, LABELS)
+            chain_weights.load(changed, LABELS)
 
 
 # A trained component, its bytes damaged.

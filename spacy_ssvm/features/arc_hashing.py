@@ -155,4 +155,3 @@ def most_features(templates, n):
         times = (relations & 1) + (relations >> 1 & 1) + (relations >> 2 & 1)
         most += times * (n if templates.between[t] >= 0 else 1)
     return most
-

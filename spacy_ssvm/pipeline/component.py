@@ -70,6 +70,10 @@ class SsvmPipe(TrainablePipe):
     def _store(self) -> None:
         """Put what has been learnt into the model."""
 
+    @abstractmethod
+    def _check_weights(self) -> None:
+        """Raise a DamagedModel where the model's arrays do not fit together or to the labels."""
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The component's labels."""
@@ -173,7 +177,7 @@ class SsvmPipe(TrainablePipe):
             for label in self.labels:
                 self.vocab.strings.add(label)
             if "model" not in exclude and models.has_weights(self.model):
-                models.load(self.model, self.weight_labels)
+                self._check_weights()
         except Exception as error:
             self.cfg = before[0]
             models.restore(self.model, before[1])

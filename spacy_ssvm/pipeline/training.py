@@ -3,21 +3,17 @@
 import logging
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
 
-from ..features.hashing import Program, Table
-from ..features.index import add_features, n_rows
 from ..solvers.certificate import Certificate
 from ..solvers.learner import Learner, start
 from ..solvers.parameters import Parameters
-from ..solvers.problem import Problem
-from ..structures.chain.completion import complete
-from ..structures.chain.data import CHAINS, Constraints, dimension, largest_plane
-from ..structures.chain.oracle import ORACLE, max_oracle
+from .data_set import DataSet
 from .figures import Figures
-from .sequences import Encoded, Sequences
+from .recognition import Recognition
 
 LOGGER = logging.getLogger("spacy")
 MOST_NEW = 20_000
@@ -25,32 +21,22 @@ MOST_NEW = 20_000
 
 
 class Training:
-    """Examples, feature index and learner of one component between its first and its last `update`.
+    """The learning of one component between its first and its last `update`.
 
-    name: the component's, for messages. parameters: the solver's. program: compiled templates.
-    table: the feature index so far. constraints: of the chain. weights: float64 [d] to start from, or None.
+    name: the component's, for messages. parameters: the solver's. data: its examples, empty at first.
+    weights: float64 [d] to start from, or None.
     """
 
-    def __init__(
-        self,
-        name: str,
-        parameters: Parameters,
-        program: Program,
-        table: Table,
-        constraints: Constraints,
-        weights: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, name: str, parameters: Parameters, data: DataSet, weights: np.ndarray | None = None) -> None:
         self.name = name
         self.parameters = parameters
-        self.table = table
+        self.data = data
         self.finished = False
         self.epochs = 0
         self.figures: Figures | None = None
-        self._program = program
-        self._constraints = constraints
         self._weights = weights
         self._rng = np.random.default_rng(parameters.seed)
-        self._data = Sequences(constraints)
+        self._known = Recognition()
         self._learner: Learner | None = None
         self._visited = np.zeros(0, np.bool_)
         self._in_epoch = False
@@ -59,38 +45,37 @@ class Training:
         self._online = False
         self._has_changed = False
 
-    @property
-    def n_labels(self) -> int:
-        """L, the number of chain labels."""
-        return len(self._constraints.start)
+    def __len__(self) -> int:
+        """The number of Docs that are remembered."""
+        return len(self._known)
 
-    def prepare(self, references: Sequence[Doc], batches: Sequence[Encoded]) -> None:
+    def prepare(self, references: Sequence[Doc], batches: Sequence[Any]) -> None:
         """Take in the examples that are known before learning starts, and say what is wrong with them.
 
         references: all examples' reference Docs; batches: the examples, in the same order.
         """
         projected = sum(self._add(batch) for batch in batches)
-        self._data.bind(references, 0)
-        self._visited = np.zeros(len(self._data), np.bool_)
+        self._known.bind(references, 0)
+        self._visited = np.zeros(len(self), np.bool_)
         if projected:
             warnings.warn(
-                f"[{self.name}] {projected} of {len(self._data)} examples have annotation that this component cannot "
-                "produce (such as an entity that begins with whitespace); the nearest possible one is learnt instead",
+                f"[{self.name}] {projected:,} of {self.data.problem().n_examples:,} examples have annotation that this "
+                f"component cannot produce ({self.data.impossible}); the nearest possible one is learnt instead",
                 stacklevel=3,
             )
 
     def knows(self, reference: Doc) -> bool:
         """Whether `update` needs this example only by its reference; others it has to be given encoded."""
-        return not self._online and self._data.by_reference(reference) is not None
+        return not self._online and self._known.by_reference(reference) is not None
 
-    def update(self, references: Sequence[Doc], unsure: list[int], encoded: Encoded) -> float:
+    def update(self, references: Sequence[Doc], unsure: list[int], encoded: Any) -> float:
         """Learn from one batch; `encoded` holds the examples at the places `unsure`.
 
         Returns Σ of the losses that the solver has suffered.
         """
         if self._online:
             return self._update_online(encoded)
-        numbers = [self._data.by_reference(reference) for reference in references]
+        numbers = [self._known.by_reference(reference) for reference in references]
         fresh = self._recognise(references, numbers, unsure, encoded)
         if self._surplus > MOST_NEW:
             self._go_online()
@@ -99,7 +84,7 @@ class Training:
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d]."""
         if self._learner is None:
-            d = dimension(self.n_labels, n_rows(self.table))
+            d = self.data.dimension()
             if self._weights is None:
                 return np.zeros(d)
             return np.concatenate([self._weights, np.zeros(d - len(self._weights))])
@@ -109,19 +94,19 @@ class Training:
         """Primal and dual at the present w, or None where the solver has none."""
         return None if self._learner is None else self._learner.certificate()
 
-    def _add(self, encoded: Encoded) -> int:
-        self.table, starts, rows, values = add_features(encoded.columns, self._program, self.table)
-        return self._data.add(encoded, (starts, rows, values), n_rows(self.table))
+    def _add(self, encoded: Any) -> int:
+        self._known.append(encoded.digests())
+        return self.data.add(encoded)
 
     def _recognise(
-        self, references: Sequence[Doc], numbers: list[int | None], unsure: list[int], encoded: Encoded
+        self, references: Sequence[Doc], numbers: list[int | None], unsure: list[int], encoded: Any
     ) -> list[int]:
         """Find examples by their content; what is new is added, what has changed takes the place of its old self.
 
         Fills in `numbers`; returns those of them that are new or changed.
         """
         visited = self._visited
-        in_batch = np.zeros(len(self._data), np.bool_)
+        in_batch = np.zeros(len(self), np.bool_)
         known = [number for number in numbers if number is not None]
         in_batch[known] = True
         goes_on = not visited[known].all()
@@ -131,10 +116,10 @@ class Training:
         for k, (place, digest) in enumerate(zip(unsure, encoded.digests())):
             number = numbers[place]
             if number is not None:
-                if not self._data.is_unchanged(number, digest):
+                if not self._known.is_unchanged(number, digest):
                     changed[number] = k
                 continue
-            number = self._data.by_content(digest, visited, in_batch)
+            number = self._known.by_content(digest, visited, in_batch)
             if number is None:
                 new.append(k)
                 continue
@@ -143,18 +128,18 @@ class Training:
             goes_on |= not visited[number]
             in_batch[number] = True
             numbers[place] = number
-            self._data.bind([references[place]], number)
+            self._known.bind([references[place]], number)
         if new or goes_on:
             # The epoch is not over: what is there again is a duplicate, with dual variables of its own.
             new += repeated
         if changed:
             self._replace(changed, encoded)
-        first = len(self._data)
+        first = len(self)
         if new:
             self._grew = True
             self._add(encoded.take(new))
             self._visited = np.append(self._visited, np.zeros(len(new), np.bool_))
-            self._data.bind([references[unsure[k]] for k in new], first)
+            self._known.bind([references[unsure[k]] for k in new], first)
             for number, k in enumerate(new, first):
                 numbers[unsure[k]] = number
         # A reference that has changed is not new, and one that comes back makes up for one that is.
@@ -164,31 +149,19 @@ class Training:
             self.finished = False
         return fresh
 
-    def _problem(self) -> Problem:
-        chains = self._data.chains()
-        return Problem(
-            chains,
-            CHAINS,
-            max_oracle,
-            ORACLE,
-            len(self._data),
-            dimension(self.n_labels, n_rows(self.table)),
-            largest_plane(chains),
-        )
-
     def _up_to_date(self) -> Learner:
         """The learner, told of all examples and weights that have been added."""
         if self._learner is None:
             warm = None if self._weights is None else self.weights()
-            self._learner = start(self.parameters, self._problem(), warm)
-        elif self._learner.problem.data is not self._data.chains():
-            self._learner.extend(self._problem())
+            self._learner = start(self.parameters, self.data.problem(), warm)
+        elif self._learner.problem is not self.data.problem():
+            self._learner.extend(self.data.problem())
         return self._learner
 
     def _learn(self, numbers: list[int], fresh: list[int]) -> float:
         learner = self._up_to_date()
         if self._in_epoch and fresh:
-            self._complete(learner, np.intersect1d(fresh, self._data.incomplete()))
+            self._complete(learner, np.array(fresh, np.int64))
         suffered = 0.0
         while numbers and not self.finished:
             now, later, chosen = [], [], set()
@@ -204,7 +177,7 @@ class Training:
             if not self._in_epoch:
                 self._begin_epoch(learner)
             before = learner.loss
-            learner.visit(self._rng.permutation(np.array(sorted(now), np.int64)))
+            learner.visit(self._rng.permutation(self.data.examples_of(np.array(sorted(now), np.int64))))
             suffered += learner.loss - before
             self._visited[now] = True
             numbers = later
@@ -213,16 +186,14 @@ class Training:
         return suffered
 
     def _begin_epoch(self, learner: Learner) -> None:
-        self._complete(learner, self._data.incomplete())
+        self._complete(learner, None)
         learner.begin_epoch(self._rng)
         self._in_epoch = True
 
-    def _complete(self, learner: Learner, incomplete: np.ndarray) -> None:
-        """Complete what is unknown of these examples, int64, as w has it; planes of another completion are void."""
-        if len(incomplete):
-            examples = np.ascontiguousarray(incomplete, np.int64)
-            weights = learner.prediction_weights()
-            learner.remove(complete(self._data.chains(), examples, self._data.annotated, weights))
+    def _complete(self, learner: Learner, docs: np.ndarray | None) -> None:
+        """Complete what is unknown of these Docs, or of all, as w has it; planes of another completion are void."""
+        if self.data.is_incomplete():
+            learner.remove(self.data.complete(docs, learner.prediction_weights()))
 
     def _end_epoch(self, learner: Learner) -> None:
         self._in_epoch = self._grew = False
@@ -236,12 +207,13 @@ class Training:
         if self.finished:
             LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", self.name)
 
-    def _replace(self, changed: dict[int, int], encoded: Encoded) -> None:
+    def _replace(self, changed: dict[int, int], encoded: Any) -> None:
         """Give examples (number → place in `encoded`) their new features; what was learnt from the old ones is void."""
         if self._learner is not None:
-            self._learner.remove(np.array(list(changed)))
+            self._learner.remove(self.data.examples_of(np.array(list(changed), np.int64)))
         self._add(encoded.take(list(changed.values())))
-        self._data.replace_by_last(list(changed))
+        self._known.replace_by_last(list(changed))
+        self.data.replace_by_last(list(changed))
         if not self._has_changed:
             self._has_changed = True
             warnings.warn(
@@ -254,22 +226,22 @@ class Training:
     def _go_online(self) -> None:
         self._online = True
         warnings.warn(
-            f"[{self.name}] examples keep coming that are all new ({len(self._data):,} so far): from here on none is "
+            f"[{self.name}] examples keep coming that are all new ({len(self):,} so far): from here on none is "
             "remembered, and the solver goes on without dual variables, as an online learner",
             stacklevel=4,
         )
 
-    def _update_online(self, encoded: Encoded) -> float:
+    def _update_online(self, encoded: Any) -> float:
         learner = self._up_to_date()
-        learner.forget(np.arange(len(self._data)))
-        self._data = Sequences(self._constraints)
+        learner.forget(np.arange(learner.problem.n_examples))
+        self.data, self._known = self.data.emptied(), Recognition()
         self._add(encoded)
-        learner.extend(self._problem())
-        self._visited = np.zeros(len(self._data), np.bool_)
+        learner.extend(self.data.problem())
+        self._visited = np.zeros(len(self), np.bool_)
         if self._in_epoch:
-            self._complete(learner, self._data.incomplete())
+            self._complete(learner, None)
         else:
             self._begin_epoch(learner)
         before = learner.loss
-        learner.visit(self._rng.permutation(len(self._data)))
+        learner.visit(self._rng.permutation(learner.problem.n_examples))
         return learner.loss - before

@@ -372,5 +372,5 @@ def test_annotation_that_appears_after_initialize_binds_training_too():
     certificate = nlp.get_pipe("ssvm_ner").certificate()
     assert certificate.gap >= -1e-9 * certificate.primal
     training = nlp.get_pipe("ssvm_ner")._training
-    gold = training._data.chains().gold
+    gold = training.data.problem().data.gold
     assert nlp.get_pipe("ssvm_ner").weight_labels[gold[-3]] == "U-PER"

@@ -99,7 +99,7 @@ def test_memory_does_not_grow_with_the_epochs(factory, solver):
     for _ in range(30):
         nlp.update(EXAMPLES[factory](nlp), sgd=False)
         sizes.append(planes(nlp, factory))
-    assert len(nlp.get_pipe(factory)._training._data) == len(EXAMPLES[factory](nlp))
+    assert len(nlp.get_pipe(factory)._training) == len(EXAMPLES[factory](nlp))
     assert max(sizes[20:]) <= 2 * max(sizes[:20])
     assert_certified(nlp, factory)
 
@@ -160,7 +160,7 @@ def test_duplicates_in_the_corpus_count_as_often_as_they_occur(solver):
         random.shuffle(examples)
         nlp.update(examples, sgd=False)
         assert nlp.get_pipe("ssvm_tagger")._training.epochs == epoch
-    assert len(nlp.get_pipe("ssvm_tagger")._training._data) == len(corpus)
+    assert len(nlp.get_pipe("ssvm_tagger")._training) == len(corpus)
     assert_certified(nlp, "ssvm_tagger")
 
 
@@ -171,7 +171,7 @@ def test_duplicates_that_initialize_has_not_seen():
     for _ in range(6):
         nlp.update(tagger_examples(nlp, corpus), sgd=False)
     training = nlp.get_pipe("ssvm_tagger")._training
-    assert len(training._data) == len(corpus)
+    assert len(training) == len(corpus)
     assert training.epochs in (5, 6)
     assert_certified(nlp, "ssvm_tagger")
 
@@ -187,7 +187,7 @@ def test_duplicates_do_not_end_an_epoch(max_known):
             nlp.update(batch, sgd=False)
     training = nlp.get_pipe("ssvm_tagger")._training
     assert training.epochs in (4, 5)
-    assert len(training._data) <= len(corpus)
+    assert len(training) <= len(corpus)
     assert_certified(nlp, "ssvm_tagger")
 
 
@@ -213,7 +213,7 @@ def test_examples_unknown_to_initialize(factory, solver):
     for _ in range(10):
         for batch in minibatch(examples, 2):
             nlp.update(batch, sgd=False)
-    assert len(nlp.get_pipe(factory)._training._data) == len(examples)
+    assert len(nlp.get_pipe(factory)._training) == len(examples)
     if solver in DUAL_SOLVERS:
         assert_certified(nlp, factory)
 
@@ -255,7 +255,7 @@ def test_a_stream_that_never_repeats_goes_online(solver, hash_bits, monkeypatch)
         for batch in minibatch(stream[3:], 4):
             nlp.update(tagger_examples(nlp, batch), sgd=False)
             training = nlp.get_pipe("ssvm_tagger")._training
-            sizes.append((len(training._data), training._learner.progress().planes or 0))
+            sizes.append((len(training), training._learner.progress().planes or 0))
             dimensions.append(len(training.weights()))
     online = [w for w in caught if "online" in str(w.message)]
     assert len(online) == 1
@@ -320,7 +320,7 @@ def test_changing_tags_replace_what_was_learnt_from_the_old_ones(solver):
         if solver in DUAL_SOLVERS:
             assert_certified(nlp, "ssvm_ner")
     training = nlp.get_pipe("ssvm_ner")._training
-    assert len(training._data) == len(examples)
+    assert len(training) == len(examples)
     assert training.epochs == 12
     if solver != "SAP":  # its ρ₁ leaves no weight of so few examples
         assert nlp.evaluate(examples)["ents_f"] == 1.0
@@ -349,7 +349,7 @@ def test_the_same_text_with_other_gold_is_another_example(solver):
     nlp.initialize(lambda: tagger_examples(nlp))
     train(nlp, tagger_examples(nlp), 3)
     train(nlp, [tagged(nlp, "Dogs eat ham", "NOUN NOUN VERB")], 3)
-    assert len(nlp.get_pipe("ssvm_tagger")._training._data) == len(TAGGED) + 1
+    assert len(nlp.get_pipe("ssvm_tagger")._training) == len(TAGGED) + 1
     assert_certified(nlp, "ssvm_tagger")
 
 

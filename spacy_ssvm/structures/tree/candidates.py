@@ -30,7 +30,7 @@ def all_candidates(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _prune(trees, weights, most, needed, candidate_starts, candidates):
+def _prune(trees, weights, most, margin, needed, candidate_starts, candidates):
     at = 0
     starts = trees.columns.starts
     for sentence in range(len(starts) - 1):
@@ -40,7 +40,7 @@ def _prune(trees, weights, most, needed, candidate_starts, candidates):
         scores, kept = np.empty(n + 1), np.zeros(n + 1, np.bool_)
         for m in range(1, n + 1):
             token = starts[sentence] + m - 1
-            if n <= most:
+            if n <= 2:
                 kept[:] = True
             else:
                 for h in range(n + 1):
@@ -51,8 +51,11 @@ def _prune(trees, weights, most, needed, candidate_starts, candidates):
                         )
                         scores[h] = gather(weights, indices, values, found)
                 kept[:] = False
+                least = np.max(scores) - margin
                 for _ in range(most):
                     best = np.argmax(scores)
+                    if scores[best] < least:
+                        break
                     kept[best] = True
                     scores[best] = -np.inf
             kept[m - 1] = True
@@ -66,7 +69,9 @@ def _prune(trees, weights, most, needed, candidate_starts, candidates):
             candidate_starts[token + 1] = at
 
 
-def prune(trees: Trees, weights: np.ndarray, most: int, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def prune(
+    trees: Trees, weights: np.ndarray, most: int, margin: float, needed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The `most` best heads of each token by a first pass with its own templates and weights.
 
     trees: the sentences with the first pass's program; its candidates are not read. weights: float64 [d].
@@ -76,5 +81,5 @@ def prune(trees: Trees, weights: np.ndarray, most: int, needed: np.ndarray) -> t
     n_tokens = int(trees.columns.starts[-1])
     candidate_starts = np.zeros(n_tokens + 1, np.int64)
     candidates = np.zeros(n_tokens * (most + 2), np.int32)
-    _prune(trees, weights, most, needed, candidate_starts, candidates)
+    _prune(trees, weights, most, margin, needed, candidate_starts, candidates)
     return candidate_starts, candidates[: candidate_starts[-1]].copy()

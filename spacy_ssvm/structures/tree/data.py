@@ -80,4 +80,3 @@ TREES = types.NamedTuple(
 def dimension(shape: Shape) -> int:
     """Length of the weight vector."""
     return int((1 << shape.arc_bits) + (shape.n_labels << shape.label_bits))
-

@@ -10,7 +10,6 @@ from .parts import NONE
 from .projective import eisner
 from .projective_siblings import eisner_siblings
 from .scores import (
-    add_grandparents,
     add_siblings,
     dense_scores,
     feature_room,
@@ -52,7 +51,7 @@ def decode(trees, sentence, words, weights, loss_scale, heads, labels):
     structure, multi_root = trees.shape.structure, trees.shape.multi_root
     with_labels = trees.shape.n_labels > 1
     parts, best_labels = score_parts(trees, sentence, words, weights, loss_scale, with_labels)
-    if structure == PROJECTIVE_SIBLINGS or structure == LOOPY:
+    if structure in (PROJECTIVE_SIBLINGS, LOOPY):
         parts = add_siblings(trees, words, parts, weights)
     if structure == INDEPENDENT:
         best_heads(parts, heads)
@@ -90,7 +89,7 @@ def _tree_features(trees, words, heads, others, sign, indices, values, at):
         same = h == others[m]
         if not same:
             at = single_features(trees.program.arcs, words, h, m, bits, indices, values, at)
-        if structure == PROJECTIVE_SIBLINGS or structure == LOOPY:
+        if structure in (PROJECTIVE_SIBLINGS, LOOPY):
             s = _inner_neighbour(heads, m)
             if not same or s != _inner_neighbour(others, m):
                 at = sibling_features(trees, words, h, m, s, indices, values, at)
@@ -114,9 +113,7 @@ def _label_features(trees, words, heads, labels, gold_heads, gold_labels, indice
             label = gold_labels[m] if gold else labels[m]
             if head == 0:
                 continue
-            size = single_features(
-                trees.program.labels, words, head, m, trees.shape.label_bits, room, room_values, 0
-            )
+            size = single_features(trees.program.labels, words, head, m, trees.shape.label_bits, room, room_values, 0)
             for k in range(size):
                 indices[at] = behind + room[k] * n_labels + label
                 values[at] = room_values[k] if gold else -room_values[k]

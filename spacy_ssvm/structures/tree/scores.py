@@ -4,7 +4,7 @@ import numpy as np
 
 from ...features.arc_hashing import arc_direction, arc_features, distance_bin, most_features
 from ...kernels import kernel
-from .data import NOT_GIVEN, ROOT_LABEL
+from .data import ROOT_LABEL
 from .parts import FORBIDDEN, NONE, Parts
 
 

@@ -110,7 +110,9 @@ def scored_parts(draw, max_tokens: int = 5, siblings: bool = True, grandparents:
         between = range(min(h, m) + 1, max(h, m))
         inner = [NONE, *(int(number[h, s]) for s in between if number[h, s] != NONE)] if siblings else []
         pairs.append(sorted(arc for arc in inner if draw(st.integers(0, 3))))
-        over = [int(number[g, h]) for g in range(n + 1) if h and number[g, h] != NONE and g != m] if grandparents else []
+        over = (
+            [int(number[g, h]) for g in range(n + 1) if h and number[g, h] != NONE and g != m] if grandparents else []
+        )
         above.append(sorted(arc for arc in over if draw(st.integers(0, 3))))
 
     def drawn(count: int) -> np.ndarray:

@@ -1,0 +1,152 @@
+"""The examples of a sequence component: one chain for each Doc."""
+
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+
+from ..features.hashing import Columns, Program, Table
+from ..features.index import add_features, n_rows
+from ..solvers.problem import Problem
+from ..structures.chain.completion import complete, project
+from ..structures.chain.data import CHAINS, Chains, Constraints, dimension, largest_plane, make_chains
+from ..structures.chain.oracle import ORACLE, max_oracle
+from .data_set import DataSet, joined, members, taken
+
+
+class EncodedChains:
+    """A batch of n Docs with T tokens as the component reads them.
+
+    columns: attribute keys. annotated: int32 [T], gold labels, -1 where unknown. kinds: int32 [T], rows of the
+    token constraints. costs: float64 [T], losses of wrong labels.
+    """
+
+    def __init__(self, columns: Columns, annotated: np.ndarray, kinds: np.ndarray, costs: np.ndarray) -> None:
+        self.columns = columns
+        self.annotated = annotated
+        self.kinds = kinds
+        self.costs = np.where(annotated >= 0, costs, 0.0)
+
+    def take(self, docs: list[int]) -> "EncodedChains":
+        """Only these Docs."""
+        chosen = np.array(docs, np.int64)
+        tokens = members(self.columns.starts, chosen)
+        columns = Columns(
+            taken(self.columns.starts, chosen),
+            np.ascontiguousarray(self.columns.keys[:, tokens]),
+            np.ascontiguousarray(self.columns.reals[:, tokens]),
+        )
+        return EncodedChains(columns, self.annotated[tokens], self.kinds[tokens], self.costs[tokens])
+
+    def digests(self) -> list[bytes]:
+        """What each Doc consists of, in 16 bytes: equal for equal input and annotation."""
+        digests = []
+        for first, behind in pairwise(self.columns.starts):
+            digest = blake2b(self.columns.keys[:, first:behind].tobytes(), digest_size=16)
+            digest.update(self.columns.reals[:, first:behind].tobytes())
+            digest.update(self.annotated[first:behind].tobytes())
+            digest.update(self.kinds[first:behind].tobytes())
+            digests.append(digest.digest())
+        return digests
+
+
+class ChainSet(DataSet):
+    """Chains with their feature rows.
+
+    program: compiled templates. table: the feature index so far; it grows as chains are added.
+    constraints: of all of them. annotated: int32 [T], gold labels within the constraints, -1 where unknown.
+    """
+
+    impossible = "such as an entity that begins with whitespace"
+
+    def __init__(self, program: Program, table: Table, constraints: Constraints) -> None:
+        self.table = table
+        self.annotated = np.zeros(0, np.int32)
+        self._program = program
+        self._constraints = constraints
+        self._chunks: list[Chains] = []
+        self._problem: Problem | None = None
+
+    def add(self, encoded: EncodedChains) -> int:
+        self.table, feature_starts, rows, values = add_features(encoded.columns, self._program, self.table)
+        annotated = encoded.annotated.copy()
+        chunk = make_chains(
+            encoded.columns.starts,
+            feature_starts,
+            rows,
+            np.full(len(annotated), -1, np.int32),
+            self._constraints,
+            values,
+            encoded.costs,
+            encoded.kinds,
+        )
+        projected = project(chunk, annotated, self.dimension())
+        self._chunks.append(chunk)
+        self._problem = None
+        self.annotated = np.concatenate([self.annotated, annotated])
+        return projected
+
+    def replace_by_last(self, docs: list[int]) -> None:
+        chains = self._chains()
+        order = np.arange(len(chains.starts) - 1 - len(docs))
+        order[docs] = np.arange(len(order), len(order) + len(docs))
+        tokens = members(chains.starts, order)
+        features = members(chains.feature_starts, tokens)
+        self.annotated = self.annotated[tokens]
+        self._problem = None
+        self._chunks = [
+            make_chains(
+                taken(chains.starts, order),
+                taken(chains.feature_starts, tokens),
+                chains.rows[features],
+                chains.gold[tokens],
+                self._constraints,
+                chains.values[features],
+                chains.costs[tokens],
+                chains.kinds[tokens],
+            )
+        ]
+
+    def problem(self) -> Problem:
+        if self._problem is None:
+            chains = self._chains()
+            self._problem = Problem(
+                chains, CHAINS, max_oracle, ORACLE, len(chains.starts) - 1, self.dimension(), largest_plane(chains)
+            )
+        return self._problem
+
+    def dimension(self) -> int:
+        return dimension(len(self._constraints.start), n_rows(self.table))
+
+    def examples_of(self, docs: np.ndarray) -> np.ndarray:
+        return docs
+
+    def is_incomplete(self) -> bool:
+        return bool((self.annotated < 0).any())
+
+    def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        chains = self._chains()
+        incomplete = np.unique(np.searchsorted(chains.starts, np.flatnonzero(self.annotated < 0), "right") - 1)
+        examples = incomplete if docs is None else np.intersect1d(docs, incomplete)
+        return complete(chains, np.ascontiguousarray(examples, np.int64), self.annotated, weights)
+
+    def emptied(self) -> "ChainSet":
+        return ChainSet(self._program, self.table, self._constraints)
+
+    def _chains(self) -> Chains:
+        """All examples as one set of arrays. What `gold` holds by now is kept."""
+        if len(self._chunks) != 1:
+            chunks = self._chunks
+            self._chunks = [
+                make_chains(
+                    joined([chunk.starts for chunk in chunks]),
+                    joined([chunk.feature_starts for chunk in chunks]),
+                    np.concatenate([chunk.rows for chunk in chunks]),
+                    np.concatenate([chunk.gold for chunk in chunks]),
+                    self._constraints,
+                    np.concatenate([chunk.values for chunk in chunks]),
+                    np.concatenate([chunk.costs for chunk in chunks]),
+                    np.concatenate([chunk.kinds for chunk in chunks]),
+                )
+            ]
+        return self._chunks[0]

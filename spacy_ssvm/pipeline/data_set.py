@@ -1,0 +1,73 @@
+"""What training needs of a component's examples, whatever their structure: a problem that can grow."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..solvers.problem import Problem
+
+
+class DataSet(ABC):
+    """The Docs that are learnt from, as examples of a solver; a Doc can hold several of them.
+
+    What a component encodes has two methods besides what its data set reads: `take(docs)`, only these Docs of
+    it, and `digests()`, 16 bytes for each Doc that are equal for equal input and annotation.
+    """
+
+    impossible: str
+    """An example of what the structure does not allow, for a warning."""
+
+    @abstractmethod
+    def add(self, encoded: Any) -> int:
+        """Append Docs; returns how many examples had to be projected onto what the structure allows."""
+
+    @abstractmethod
+    def replace_by_last(self, docs: list[int]) -> None:
+        """Let the last Docs, those added last, take the places of these; both in the same order."""
+
+    @abstractmethod
+    def problem(self) -> Problem:
+        """All examples; the same object until something is added or replaced."""
+
+    @abstractmethod
+    def dimension(self) -> int:
+        """Present length of the weight vector."""
+
+    @abstractmethod
+    def examples_of(self, docs: np.ndarray) -> np.ndarray:
+        """The examples, int64, that these Docs, int64, consist of."""
+
+    @abstractmethod
+    def is_incomplete(self) -> bool:
+        """Whether anything is unknown of any gold structure."""
+
+    @abstractmethod
+    def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        """Set what is unknown of the gold structures of these Docs, int64, or of all, to what these weights predict.
+
+        Returns the examples that have changed, int64: what was learnt from their old completion is void.
+        """
+
+    @abstractmethod
+    def emptied(self) -> "DataSet":
+        """A data set without Docs that goes on with the same features."""
+
+
+def members(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The members of these ranges, all starts[k] … starts[k + 1] − 1 one after the other, int64."""
+    lengths = starts[chosen + 1] - starts[chosen]
+    behind = np.cumsum(lengths)
+    ranges: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts[chosen] - behind + lengths, lengths)
+    return ranges
+
+
+def taken(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Where these ranges start when only they are kept, int64."""
+    return np.concatenate([[0], np.cumsum(starts[chosen + 1] - starts[chosen])])
+
+
+def joined(starts: list[np.ndarray]) -> np.ndarray:
+    """The starts of ranges that follow each other, int64."""
+    behind = np.cumsum([0, *(part[-1] for part in starts)])
+    return np.concatenate([[0], *(part[1:] + before for part, before in zip(starts, behind))]).astype(np.int64)

@@ -1,0 +1,218 @@
+"""How the components learn: labels and examples are collected once, then each `update` goes to the training."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples
+
+from .. import model as models
+from .component import SsvmPipe
+from .figures import Figures
+
+if TYPE_CHECKING:
+    from ..solvers.certificate import Certificate
+    from .training import Training
+
+BATCH = 1000
+"""Examples that are read at a time before training starts."""
+
+
+class LearningPipe(SsvmPipe):
+    """A component with labels that it finds in the examples, whatever structure it learns.
+
+    What an example's gold annotation is read into is the subclass's affair: `Gold` below stands for it.
+    """
+
+    _training: "Training | None"
+    _scoring: Any
+    _features: Any
+    _labels_are_given: bool
+
+    @abstractmethod
+    def _gold(self, example: Example) -> Any:
+        """The gold annotation, a Gold, of the predicted Doc."""
+
+    @abstractmethod
+    def _is_annotated(self, gold: Any) -> bool:
+        """Whether there is anything to learn in it."""
+
+    @abstractmethod
+    def _labels_in(self, gold: Iterable[Any]) -> set[str]:
+        """The component's labels that occur there."""
+
+    @abstractmethod
+    def _report_gaps(self, gold: Sequence[Any]) -> None:
+        """Warn of annotation that is missing, contradictory or not to be learnt."""
+
+    @abstractmethod
+    def _encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
+        """A batch as the component's data set takes it."""
+
+    @abstractmethod
+    def _widen(self, before: Sequence[str]) -> None:
+        """Give the stored weights, which have these weight labels, zeros for those that have been added."""
+
+    @abstractmethod
+    def _start_training(self) -> "Training":
+        """Training from the weights that the component has, or from zero."""
+
+    @abstractmethod
+    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
+        """Whether what is read of these Docs changes when other components annotate them differently."""
+
+    def _before_training(self, batches: Sequence[Any]) -> None:
+        """What is learnt from the encoded examples before the solver starts."""
+
+    def add_label(self, label: str) -> int:
+        """Add a label, with weights of zero; what has been learnt is kept.
+
+        Returns 1, or 0 if the label is there already.
+
+        Raises:
+            ValueError: the label is no string, empty, or none that the component can set.
+        """
+        self._check_label(label)
+        if label in self.labels:
+            return 0
+        self._add_labels([label])
+        return 1
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        """Collect the labels, read the features' files, build the feature index and fix the gold structures.
+
+        get_examples: returns the training examples; those without any annotation are left out. labels: the labels,
+        where they are known beforehand; others in the examples then count as missing annotation. Labels that the
+        component has already stay.
+
+        Raises:
+            ValueError: no example, or none that has a label; `labels` is no list of labels; a feature file cannot be
+                read.
+        """
+        if not callable(get_examples):
+            raise TypeError(f"[{self.name}] initialize takes a function that returns examples, not {get_examples!r}")
+        examples = list(get_examples() or ())
+        if not examples:
+            raise ValueError(f"[{self.name}] initialize got no training examples: is the corpus empty?")
+        validate_examples(examples, f"{type(self).__name__}.initialize")
+        examples = [example for example in examples if len(example.predicted)]
+        self._forget()
+        models.clear(self.model)
+        self._load_resources(nlp)
+        gold = [self._gold(example) for example in examples]
+        self._add_labels(sorted(self._unknown_labels(gold)) if labels is None else self._checked_labels(labels))
+        if not self.labels:
+            raise ValueError(
+                f"[{self.name}] none of the {len(examples):,} training examples has a label to learn: annotate the "
+                f"corpus, or give [initialize.components.{self.name}.labels]"
+            )
+        self._labels_are_given = labels is not None
+        self._report_gaps(gold)
+        annotated = [place for place, found in enumerate(gold) if self._is_annotated(found)]
+        examples, gold = [examples[place] for place in annotated], [gold[place] for place in annotated]
+        batches = [
+            self._encode(examples[first : first + BATCH], gold[first : first + BATCH])
+            for first in range(0, len(examples), BATCH)
+        ]
+        self._before_training(batches)
+        self._training = self._start_training()
+        self._training.prepare([example.reference for example in examples], batches)
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Any = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from a batch of examples. `drop` and `sgd` mean nothing to our solvers and are ignored.
+
+        Returns `losses` with the loss that the solver has suffered added under the component's name.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.update")
+        examples = [example for example in examples if len(example.predicted)]
+        if not examples:
+            return losses
+        training = self._training or self._start_training()
+        reread = self._reads_annotation([example.predicted for example in examples])
+        gold = [None if training.knows(eg.reference) and not reread else self._gold(eg) for eg in examples]
+        learnt = [(eg, found) for eg, found in zip(examples, gold) if found is None or self._is_annotated(found)]
+        if not learnt:
+            return losses
+        new = self._unknown_labels(found for _, found in learnt if found is not None)
+        if new and not self._labels_are_given:
+            self._add_labels(sorted(new))
+            training = self._start_training()
+            learnt = [(eg, self._gold(eg) if found is None else found) for eg, found in learnt]
+        self._require_labels()
+        unsure = [place for place, (_, found) in enumerate(learnt) if found is not None]
+        encoded = self._encode([learnt[k][0] for k in unsure], [learnt[k][1] for k in unsure])
+        losses[self.name] += training.update([eg.reference for eg, _ in learnt], unsure, encoded)
+        self._training = training
+        self._scoring = None
+        return losses
+
+    @property
+    def figures(self) -> Figures | None:
+        return None if self._training is None else self._training.figures
+
+    def certificate(self) -> "Certificate | None":
+        return None if self._training is None else self._training.certificate()
+
+    def _forget(self) -> None:
+        self._training = self._scoring = self._features = None
+        self._labels_are_given = False
+
+    def _add_labels(self, labels: Sequence[str]) -> None:
+        """Append labels; the weights get zeros for them, and training starts anew from there."""
+        self._store()
+        before = self.weight_labels
+        self.cfg["labels"] = [*self.labels, *labels]
+        for label in labels:
+            self.vocab.strings.add(label)
+        if models.has_weights(self.model):
+            self._widen(before)
+        self._training = self._scoring = None
+
+    def _unknown_labels(self, gold: Iterable[Any]) -> set[str]:
+        return self._labels_in(gold) - set(self.labels)
+
+    def _check_label(self, label: Any) -> None:
+        """Raise a ValueError for what cannot be a label of this component."""
+        if not isinstance(label, str) or not label:
+            raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
+
+    def _checked_labels(self, labels: Any) -> list[str]:
+        """Those of the labels given to `initialize` that the component has not yet, each once."""
+        if not isinstance(labels, list | tuple):
+            raise ValueError(f"[{self.name}] initialize: labels must be a list of labels, not {labels!r}")
+        for label in labels:
+            self._check_label(label)
+        return [label for label in dict.fromkeys(labels) if label not in self.labels]
+
+    def _require_labels(self) -> None:
+        if not self.labels:
+            raise ValueError(f"[{self.name}] has no labels yet: train it, or call initialize or add_label first")
+
+    def _load_resources(self, nlp: Language | None) -> None:
+        from ..features.extractor import load_resources
+
+        def words(phrase: str) -> np.ndarray:
+            doc = nlp.make_doc(phrase) if nlp is not None else Doc(self.vocab, words=phrase.split())
+            return np.array([token.lower for token in doc if not token.is_space], np.uint64)
+
+        attributes = self.model.attrs
+        attributes["gazetteers"], attributes["clusters"] = load_resources(attributes["features"], words)

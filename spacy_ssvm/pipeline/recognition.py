@@ -1,0 +1,53 @@
+"""Recognising examples when they come back: by their reference Doc, or by what they consist of."""
+
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from spacy.tokens import Doc
+
+
+class Recognition:
+    """The numbers 0 … n − 1 of the examples known so far."""
+
+    def __init__(self) -> None:
+        self._digests: list[bytes] = []
+        self._by_digest: dict[bytes, list[int]] = {}
+        self._by_reference: WeakKeyDictionary[Doc, int] = WeakKeyDictionary()
+
+    def __len__(self) -> int:
+        return len(self._digests)
+
+    def append(self, digests: Sequence[bytes]) -> None:
+        """Give the next numbers to examples with these contents."""
+        for digest in digests:
+            self._by_digest.setdefault(digest, []).append(len(self._digests))
+            self._digests.append(digest)
+
+    def replace_by_last(self, numbers: Sequence[int]) -> None:
+        """Let the last examples, those appended last, take these numbers; both in the same order."""
+        kept = len(self) - len(numbers)
+        for number, digest in zip(numbers, self._digests[kept:]):
+            self._digests[number] = digest
+        del self._digests[kept:]
+        self._by_digest = {}
+        for number, digest in enumerate(self._digests):
+            self._by_digest.setdefault(digest, []).append(number)
+
+    def bind(self, references: Sequence[Doc], first: int) -> None:
+        """Remember these Docs as the references of examples first, first + 1, …"""
+        for number, reference in enumerate(references, first):
+            self._by_reference[reference] = number
+
+    def by_reference(self, reference: Doc) -> int | None:
+        """The example that this very Doc was recognised as before."""
+        return self._by_reference.get(reference)
+
+    def by_content(self, digest: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
+        """An example of this content, if possible neither visited in this epoch nor in this batch (both bool [n])."""
+        same = self._by_digest.get(digest)
+        return None if same is None else min(same, key=lambda n: (in_batch[n], visited[n]))
+
+    def is_unchanged(self, number: int, digest: bytes) -> bool:
+        """Whether the example still has this content."""
+        return self._digests[number] == digest

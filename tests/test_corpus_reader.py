@@ -1,13 +1,17 @@
 """The reader "spacy-ssvm.Corpus.v1", measured against spaCy's own."""
 
+import logging
+import re
+
 import pytest
 import spacy
 from confection import ConfigValidationError
 from spacy.tokens import Doc, DocBin
-from spacy.training import Corpus
+from spacy.training import Corpus, Example
 from spacy.training.augment import create_lower_casing_augmenter
 
-from spacy_ssvm.pipeline.corpus import create_corpus
+from spacy_ssvm.pipeline import jackknife
+from spacy_ssvm.pipeline.corpus import _parts, create_corpus
 
 WORDS = ["She", "can", "not", "go", ".", "I", "do", "n't", "know", "New York", "!"]
 TAGS = ["PRP", "MD", "RB", "VB", ".", "PRP", "VBP", "RB", "VB", "NNP", "."]
@@ -170,3 +174,162 @@ def test_unknown_setting_is_refused(path):
 def test_nothing_at_the_path(tmp_path, nlp):
     with pytest.warns(UserWarning, match="Could not locate any .spacy files"):
         assert list(create_corpus(tmp_path / "none")(nlp)) == []
+
+
+SENTENCES = [
+    (["the", "cat", "sleeps"], ["DT", "NN", "VBZ"], ["DET", "NOUN", "VERB"]),
+    (["a", "dog", "barks"], ["DT", "NN", "VBZ"], ["DET", "NOUN", "VERB"]),
+    (["the", "dog", "eats", "a", "cat"], ["DT", "NN", "VBZ", "DT", "NN"], ["DET", "NOUN", "VERB", "DET", "NOUN"]),
+]
+REPEATED = SENTENCES * 6
+
+
+@pytest.fixture(autouse=True)
+def _forgotten():
+    jackknife._remembered.clear()
+
+
+def saved(path, docs):
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+@pytest.fixture
+def tagged(tmp_path):
+    """18 Docs whose tags their words tell; in one, all tags are wrong."""
+    vocab = spacy.blank("en").vocab
+    docs = [Doc(vocab, words=words, tags=tags, pos=pos) for words, tags, pos in REPEATED]
+    docs[7] = Doc(vocab, words=REPEATED[7][0], tags=["NN", "VBZ", "DT"], pos=["NOUN", "VERB", "DET"])
+    return saved(tmp_path / "tagged.spacy", docs)
+
+
+@pytest.mark.parametrize("names", [["tag"], ["pos"], ["tag", "pos"], ["pos", "tag", "pos"]])
+def test_jackknifed_columns_are_predicted_from_other_documents(tagged, nlp, names):
+    examples = list(create_corpus(tagged, jackknife=names)(nlp))
+    for example, (words, tags, pos) in zip(examples, REPEATED, strict=True):
+        assert [token.text for token in example.predicted] == words
+        assert [token.tag_ for token in example.predicted] == (tags if "tag" in names else [""] * len(words))
+        assert [token.pos_ for token in example.predicted] == (pos if "pos" in names else [""] * len(words))
+    assert [token.tag_ for token in examples[7].reference] == ["NN", "VBZ", "DT"]
+
+
+def test_given_and_jackknifed_columns_together(tagged, nlp):
+    example = list(create_corpus(tagged, columns=["tag"], jackknife=["pos"])(nlp))[7]
+    assert [(token.tag_, token.pos_) for token in example.predicted] == [
+        ("NN", "DET"),
+        ("VBZ", "NOUN"),
+        ("DT", "VERB"),
+    ]
+
+
+def test_two_readers_jackknife_once(tagged, nlp, caplog):
+    """One makes the examples of `initialize`, the other those of `update`; each is read twice, once only in part."""
+    with caplog.at_level(logging.INFO, "spacy"):
+        passes = []
+        for corpus in (create_corpus(tagged, jackknife=["tag"]), create_corpus(tagged, jackknife=["tag"])):
+            next(iter(corpus(nlp)))
+            passes += [plain(corpus(nlp)), plain(corpus(nlp))]
+        passes.append(plain(create_corpus(tagged, jackknife=["tag"])(spacy.blank("en"))))
+    assert all(found == passes[0] for found in passes)
+    (line,) = [record.getMessage() for record in caplog.records if "Jackknifed" in record.getMessage()]
+    assert line.startswith(f'Jackknifed column "tag" of {tagged}: 5 folds, accuracy 95.45, ')
+
+
+def test_changed_corpus_is_jackknifed_anew(tagged, nlp):
+    list(create_corpus(tagged, jackknife=["tag"])(nlp))
+    saved(tagged, [Doc(nlp.vocab, words=words, tags=["X"] * len(words)) for words, _, _ in REPEATED])
+    examples = list(create_corpus(tagged, jackknife=["tag"])(nlp))
+    assert {token.tag_ for example in examples for token in example.predicted} == {"X"}
+
+
+def test_large_corpus_is_jackknifed_in_parts(tmp_path, nlp, monkeypatch, caplog):
+    tags = [[*tags, "CD"] for _, tags, _ in REPEATED * 4]
+    words = [[*words, f"number{number}"] for number, (words, _, _) in enumerate(REPEATED * 4)]
+    docs = [Doc(nlp.vocab, words=words, tags=tags) for words, tags in zip(words, tags)]
+    corpus = create_corpus(saved(tmp_path / "large.spacy", docs), jackknife=["tag"])
+    monkeypatch.setattr("spacy_ssvm.pipeline.corpus.MOST_KEPT", 130)
+    with caplog.at_level(logging.INFO, "spacy"):
+        examples = list(corpus(nlp))
+    assert [[token.tag_ for token in example.predicted] for example in examples] == tags
+    assert caplog.text.count("Jackknifed") == 5
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 9, 1000])
+def test_parts_are_the_whole_in_order(tagged, nlp, monkeypatch, most):
+    monkeypatch.setattr("spacy_ssvm.pipeline.corpus.MOST_KEPT", most)
+    examples = list(create_corpus(tagged)(nlp))
+    parts = list(_parts(iter(examples)))
+    assert [id(example) for part in parts for example in part] == list(map(id, examples))
+    tokens = [[len(example.predicted) for example in part] for part in parts]
+    assert all(sum(part[:-1]) <= most for part in tokens) and min(map(len, tokens)) >= 1
+    if most == 9:
+        assert min(map(sum, tokens)) >= 3 and len(parts) > 1
+
+
+def test_misaligned_and_missing_tags_are_predicted(tmp_path, nlp):
+    """ "dogcat" is one token for two gold words; one Doc is not annotated, one says only what a tag is not."""
+    docs = [Doc(nlp.vocab, words=words, tags=tags) for words, tags, _ in REPEATED]
+    docs[4] = Doc(nlp.vocab, words=["the", "dog", "cat"], spaces=[True, False, False], tags=["DT", "NN", "NN"])
+    docs[5] = Doc(nlp.vocab, words=["the", "cat", "sleeps"])
+    docs[6] = Doc(nlp.vocab, words=["the", "cat", "sleeps"], tags=["DT", "!VBZ", ""])
+    docs[8] = Doc(nlp.vocab, words=["!", "!"], tags=["!", "!"])
+    docs[11] = Doc(nlp.vocab, words=["!"], tags=["!"])
+    examples = list(create_corpus(saved(tmp_path / "corpus.spacy", docs), jackknife=["tag"], columns=["pos"])(nlp))
+    assert len(examples) == len(docs)
+    predicted = [[token.tag_ for token in example.predicted] for example in examples]
+    assert predicted[4][0] == "DT" and len(predicted[4]) == 2 and predicted[4][1] in {"DT", "NN", "VBZ", "!"}
+    assert predicted[5] == predicted[6] == ["DT", "NN", "VBZ"]
+    assert predicted[8] == ["!", "!"] and predicted[11] == ["!"]
+
+
+def test_augmented_examples_are_jackknifed(tagged, nlp):
+    corpus = create_corpus(tagged, jackknife=["pos"], augmenter=create_lower_casing_augmenter(0.5))
+    for _ in range(2):
+        examples = list(corpus(nlp))
+        assert [[token.pos_ for token in example.predicted] for example in examples] == [pos for _, _, pos in REPEATED]
+
+
+def test_nothing_to_jackknife_is_explained(tmp_path, nlp):
+    bare = saved(tmp_path / "bare.spacy", [Doc(nlp.vocab, words=["a", "b"], tags=["X", "Y"])] * 3)
+    message = rf'cannot jackknife column "pos" of {re.escape(str(bare))}: none of its 3 documents has gold values'
+    with pytest.raises(ValueError, match=message):
+        list(create_corpus(bare, jackknife=["tag", "pos"])(nlp))
+    words = SENTENCES[0][0] + SENTENCES[1][0]
+    tags = SENTENCES[0][1] + SENTENCES[1][1]
+    starts = [True, False, False, True, False, False]
+    one = saved(tmp_path / "one.spacy", [Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)])
+    with pytest.raises(ValueError, match=r"1 of its 1 documents .*gold_preproc = true"):
+        list(create_corpus(one, jackknife=["tag"])(nlp))
+    assert len(list(create_corpus(one, jackknife=["tag"], gold_preproc=True)(nlp))) == 2
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_empty_documents_are_passed_on(tagged, nlp, kept):
+    """spaCy's Corpus drops them, but an augmenter can make some."""
+
+    def emptied(nlp, example):
+        yield from [Example(Doc(nlp.vocab), Doc(nlp.vocab)), *[example] * kept]
+
+    examples = list(create_corpus(tagged, jackknife=["pos"], augmenter=emptied)(nlp))
+    found = [[token.pos_ for token in example.predicted] for example in examples]
+    assert found == [row for _, _, pos in REPEATED for row in [[], *[pos] * kept]]
+
+
+def test_jackknifing_is_named_in_configs(tagged, nlp):
+    corpus = resolve(path=str(tagged), jackknife=["tag"], folds=3, seed=7)
+    assert (corpus.folds, corpus.seed) == (3, 7)
+    assert plain(corpus(nlp)) == plain(create_corpus(tagged, jackknife=["tag"])(nlp))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"jackknife": ["tag", "lemma"]}, r"jackknife names \['lemma'\]; it can name \['tag', 'pos'\]"),
+        ({"jackknife": ["tag"], "columns": ["pos", "tag"]}, r"both columns and jackknife name \['tag'\]"),
+        ({"jackknife": ["tag"], "folds": 1}, "folds must be at least 2, not 1"),
+        ({"jackknife": ["tag"], "seed": -1}, "seed must not be negative, not -1"),
+    ],
+)
+def test_bad_jackknife_settings_are_refused(path, settings, message):
+    with pytest.raises(ValueError, match=message):
+        resolve(path=str(path), **settings)

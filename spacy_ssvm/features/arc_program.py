@@ -9,56 +9,56 @@ from spacy.strings import get_string_id
 from .arc_hashing import DIRECTION, DISTANCE, PLAIN, ArcProgram, ArcTemplates
 from .arc_templates import ROLES, ArcTemplate
 from .program import compile_templates
-from .templates import Part, Template
+from .templates import Template
 
 _BITS = {"": PLAIN, "direction": DIRECTION, "distance": DISTANCE}
 
 
 @dataclass(frozen=True)
 class CompiledArcTemplates:
-    """attributes: the name of each column that the program reads; program: the templates over these columns."""
+    """attributes: the name of each column that the programs read; program, first_pass: templates over these columns."""
 
     attributes: tuple[str, ...]
     program: ArcProgram
+    first_pass: ArcProgram
 
 
-def compile_arc_templates(arcs: Sequence[ArcTemplate], labels: Sequence[ArcTemplate]) -> CompiledArcTemplates:
-    """Number the distinct word templates of all roles and write each kind's templates as arrays.
+def compile_arc_templates(
+    arcs: Sequence[ArcTemplate], labels: Sequence[ArcTemplate], first_pass: Sequence[ArcTemplate]
+) -> CompiledArcTemplates:
+    """Number the distinct attributes as columns and write each kind's templates as arrays.
 
-    arcs: for heads, of all kinds. labels: for labels, of the kind "arc".
+    arcs: for heads, of all kinds. labels: for labels, and first_pass: to prune, both of the kind "arc".
 
     Raises:
-        ValueError: a label template reads a third word.
+        ValueError: a template for labels or for the first pass reads a third word.
     """
-    wrong = [template for template in labels if template.kind != "arc"]
+    wrong = [template for template in (*labels, *first_pass) if template.kind != "arc"]
     if wrong:
-        raise ValueError(f'label template "{wrong[0]}" reads a third word: labels are given to single arcs')
+        raise ValueError(f'arc template "{wrong[0]}" reads a third word: labels and the first pass see single arcs')
+    names: dict[str, None] = {}
+    for template in (*arcs, *labels, *first_pass):
+        names.update(dict.fromkeys(part.attribute for word in template.words.values() for part in word.parts))
+        names.update({template.between: None} if template.between else {})
+    attributes = tuple(names)
+    return CompiledArcTemplates(attributes, _program(attributes, arcs, labels), _program(attributes, first_pass, ()))
+
+
+def _program(attributes: tuple[str, ...], arcs: Sequence[ArcTemplate], labels: Sequence[ArcTemplate]) -> ArcProgram:
     everything = [*arcs, *labels]
     words = tuple(dict.fromkeys(word for template in everything for word in template.words.values()))
     between = tuple(dict.fromkeys(template.between for template in everything if template.between))
-    # What may lie between is read as a word template of its own, behind those that words are hashed with.
-    compiled = compile_templates(tuple(dict.fromkeys([*words, *(Template((Part(name, 0),)) for name in between)])))
-    n_parts = int(compiled.program.starts[len(words)])
-    program = compiled.program._replace(
-        starts=compiled.program.starts[: len(words) + 1],
-        columns=compiled.program.columns[:n_parts],
-        offsets=compiled.program.offsets[:n_parts],
-        seeds=compiled.program.seeds[: len(words)],
-    )
-    by_kind = {
-        kind: _compile([t for t in arcs if t.kind == kind], words, between)
+    of_kind = {
+        kind: _compile([template for template in arcs if template.kind == kind], words, between)
         for kind in ("arc", "sibling", "grandparent")
     }
-    return CompiledArcTemplates(
-        compiled.attributes,
-        ArcProgram(
-            program,
-            np.array([compiled.attributes.index(name) for name in between], np.int64),
-            by_kind["arc"],
-            _compile(labels, words, between),
-            by_kind["sibling"],
-            by_kind["grandparent"],
-        ),
+    return ArcProgram(
+        compile_templates(words, attributes).program,
+        np.array([attributes.index(name) for name in between], np.int64),
+        of_kind["arc"],
+        _compile(labels, words, between),
+        of_kind["sibling"],
+        of_kind["grandparent"],
     )
 
 

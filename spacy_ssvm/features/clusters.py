@@ -1,7 +1,9 @@
 """Word clusters, such as Brown clusters: a string for each word, of which prefixes are coarser clusters."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
 
@@ -27,6 +29,23 @@ def read_clusters(path: Path) -> dict[int, str]:
     if not clusters:
         raise ValueError(f"features.clusters: {path} is empty")
     return clusters
+
+
+def load_clusters(path: Path | None) -> dict[str, Any]:
+    """The clusters of a file as plain arrays that a model file keeps; empty where there is no file.
+
+    Raises:
+        ValueError: the file cannot be read or is malformed.
+    """
+    if path is None:
+        return {}
+    clusters = read_clusters(path)
+    return {"words": np.array(list(clusters), np.uint64), "names": list(clusters.values())}
+
+
+def clusters_of(arrays: dict[str, Any]) -> dict[int, str]:
+    """What `load_clusters` has made, as word key → cluster."""
+    return {int(word): name for word, name in zip(arrays.get("words", []), arrays.get("names", []))}
 
 
 def cluster_key(clusters: dict[int, str], lexeme: Lexeme, prefix: int) -> int:

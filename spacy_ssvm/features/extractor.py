@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .clusters import read_clusters
+from .clusters import clusters_of, load_clusters
 from .columns import ColumnReader
 from .gazetteer import read_gazetteer
 from .hashing import Table
@@ -26,11 +26,8 @@ class Extractor:
     def __init__(self, templates: list[str], gazetteers: dict[str, Any], clusters: dict[str, Any]) -> None:
         compiled = compile_templates(parse_templates(templates))
         tables = {name: _checked_table(name, arrays) for name, arrays in gazetteers.items()}
-        words = clusters.get("words", [])
         self.program = compiled.program
-        self.reader = ColumnReader(
-            compiled.attributes, tables, {int(word): name for word, name in zip(words, clusters.get("names", []))}
-        )
+        self.reader = ColumnReader(compiled.attributes, tables, clusters_of(clusters))
 
 
 def _checked_table(name: str, arrays: Sequence[np.ndarray]) -> Table:
@@ -57,7 +54,4 @@ def load_resources(features: FeatureSet, words: Callable[[str], np.ndarray]) -> 
         ValueError: a file cannot be read or is malformed.
     """
     gazetteers = {name: list(read_gazetteer(name, path, words)) for name, path in features.gazetteers.items()}
-    if features.clusters is None:
-        return gazetteers, {}
-    clusters = read_clusters(features.clusters)
-    return gazetteers, {"words": np.array(list(clusters), np.uint64), "names": list(clusters.values())}
+    return gazetteers, load_clusters(features.clusters)

@@ -18,12 +18,14 @@ class CompiledTemplates:
     program: Program
 
 
-def compile_templates(templates: tuple[Template, ...]) -> CompiledTemplates:
+def compile_templates(templates: tuple[Template, ...], attributes: tuple[str, ...] | None = None) -> CompiledTemplates:
     """Number the distinct attributes as columns and write the templates' parts as flat arrays.
 
+    attributes: columns in their order, where they are more than those of the templates.
     A template's hash starts from its own text, so that rows do not depend on its place in the list.
     """
-    attributes = tuple(dict.fromkeys(part.attribute for template in templates for part in template.parts))
+    if attributes is None:
+        attributes = tuple(dict.fromkeys(part.attribute for template in templates for part in template.parts))
     extensions = [name for name in attributes if name.startswith(EXTENSION)]
     parts = [part for template in templates for part in template.parts]
     program = Program(

@@ -11,7 +11,7 @@ from ..solvers.problem import Problem
 from ..structures.chain.completion import complete, project
 from ..structures.chain.data import CHAINS, Chains, Constraints, dimension, largest_plane, make_chains
 from ..structures.chain.oracle import ORACLE, max_oracle
-from .data_set import DataSet, joined, members, taken
+from .data_set import DataSet, joined, members, take_columns, taken
 
 
 class EncodedChains:
@@ -31,11 +31,7 @@ class EncodedChains:
         """Only these Docs."""
         chosen = np.array(docs, np.int64)
         tokens = members(self.columns.starts, chosen)
-        columns = Columns(
-            taken(self.columns.starts, chosen),
-            np.ascontiguousarray(self.columns.keys[:, tokens]),
-            np.ascontiguousarray(self.columns.reals[:, tokens]),
-        )
+        columns = take_columns(self.columns, chosen)
         return EncodedChains(columns, self.annotated[tokens], self.kinds[tokens], self.costs[tokens])
 
     def digests(self) -> list[bytes]:

@@ -1,53 +1,79 @@
 """The reader "spacy-ssvm.Corpus.v1": spaCy's Corpus, with given annotation brought to the components."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from spacy.attrs import LEMMA, MORPH, NORM, POS, TAG
+from spacy.attrs import LEMMA, MORPH, NORM, ORTH, POS, TAG
 from spacy.language import Language
 from spacy.training import Corpus, Example
 from spacy.vocab import Vocab
 
 COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM}
-
+TAGS = ("tag", "pos")
+"""Columns that can be jackknifed."""
 
 MOST_KEPT = 2_000_000
-"""Tokens of a corpus that are kept in memory between two readings; a larger one is read from disk each time."""
+"""Tokens of a corpus that are kept in memory between two readings; a larger one is read from disk each time.
+
+Also the most that are jackknifed together.
+"""
 
 
 class ColumnCorpus:
-    """Examples whose predicted Docs carry columns of the reference: gold tags for a chunker, say.
+    """Examples whose predicted Docs carry columns: given ones from the reference, jackknifed ones as a tagger has them.
 
     corpus: where the examples come from. columns: names among tag, pos, lemma, morph and norm. keep: hold what was
     read in memory, so that the corpus is parsed once and not at each evaluation; the references are then the same
-    Docs in every pass.
+    Docs in every pass. jackknife: names among tag and pos. folds: taggers that are trained for each of these, on
+    other documents than they predict. seed: of the order in which they learn.
     """
 
-    def __init__(self, corpus: Corpus, columns: Sequence[str], keep: bool = True) -> None:
-        unknown = sorted(set(columns) - set(COLUMNS))
-        if unknown:
-            raise ValueError(f"spacy-ssvm.Corpus.v1: columns names {unknown}; it can name {sorted(COLUMNS)}")
+    def __init__(
+        self,
+        corpus: Corpus,
+        columns: Sequence[str],
+        keep: bool = True,
+        jackknife: Sequence[str] = (),
+        folds: int = 5,
+        seed: int = 0,
+    ) -> None:
+        for argument, names, known in (("columns", columns, sorted(COLUMNS)), ("jackknife", jackknife, list(TAGS))):
+            unknown = sorted(set(names) - set(known))
+            if unknown:
+                raise ValueError(f"spacy-ssvm.Corpus.v1: {argument} names {unknown}; it can name {known}")
+        both = sorted(set(columns) & set(jackknife))
+        if both:
+            raise ValueError(
+                f"spacy-ssvm.Corpus.v1: both columns and jackknife name {both}; tags are either given or predicted"
+            )
+        if folds < 2:
+            raise ValueError(f"spacy-ssvm.Corpus.v1: folds must be at least 2, not {folds}")
+        if seed < 0:
+            raise ValueError(f"spacy-ssvm.Corpus.v1: seed must not be negative, not {seed}")
         self.corpus = corpus
         self.columns = tuple(columns)
         self.keep = keep
+        self.jackknife = tuple(dict.fromkeys(jackknife))
+        self.folds = folds
+        self.seed = seed
         self._kept: list[Example] | None = None
         self._vocab: Vocab | None = None
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
-        """Yield the examples; a token that is not aligned with a single reference token gets no value."""
+        """Yield the examples; a token that is not aligned with a single reference token gets no given value.
+
+        Raises:
+            ValueError: a column cannot be jackknifed, as fewer than two documents have it.
+        """
         if self._kept is not None and self._vocab is nlp.vocab:
             yield from (Example(example.predicted.copy(), example.reference) for example in self._kept)
             return
         kept: list[Example] | None = [] if self.keep else None
         n_tokens = 0
-        for example in self.corpus(nlp):
-            for name in self.columns:
-                values = example.get_aligned(COLUMNS[name])
-                example.predicted.from_array(
-                    [COLUMNS[name]], cast(Any, np.array([value or 0 for value in values], np.uint64))
-                )
+        for example in self._read(nlp):
             n_tokens += len(example.reference)
             if n_tokens > MOST_KEPT:
                 kept = None
@@ -55,6 +81,68 @@ class ColumnCorpus:
                 kept.append(Example(example.predicted.copy(), example.reference))
             yield example
         self._kept, self._vocab = kept, nlp.vocab
+
+    def _read(self, nlp: Language) -> Iterator[Example]:
+        examples = map(self._with_columns, self.corpus(nlp))
+        return chain.from_iterable(map(self._jackknifed, _parts(examples))) if self.jackknife else examples
+
+    def _with_columns(self, example: Example) -> Example:
+        for name in self.columns:
+            _write(example, name, _aligned(example, name))
+        return example
+
+    def _jackknifed(self, examples: list[Example]) -> list[Example]:
+        """These examples with predicted tags."""
+        from .jackknife import Jackknife
+
+        filled = [example for example in examples if len(example.predicted)]
+        if not filled:
+            return examples
+        jackknife = Jackknife([example.predicted for example in filled], self.folds, self.seed)
+        ends = np.cumsum([len(example.predicted) for example in filled])
+        for name in self.jackknife:
+            gold = np.concatenate([_aligned(example, name) for example in filled])
+            if name == "tag":
+                gold = _without_negative(gold, filled[0].reference.vocab)
+            values = jackknife.predict(gold, f'column "{name}" of {self.corpus.path}')
+            for example, part in zip(filled, np.split(values, ends[:-1])):
+                _write(example, name, part)
+        return examples
+
+
+def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:
+    """The examples in lists of at most MOST_KEPT tokens and an example, and, where there are several, at least half."""
+    part: list[Example] = []
+    n_tokens = 0
+    for example in examples:
+        part.append(example)
+        n_tokens += len(example.predicted)
+        if n_tokens > MOST_KEPT and len(part) > 1:
+            half = len(part) // 2
+            yield part[:half]
+            part = part[half:]
+            n_tokens = sum(len(example.predicted) for example in part)
+    if part:
+        yield part
+
+
+def _aligned(example: Example, name: str) -> np.ndarray:
+    """The reference's values for the predicted tokens, uint64 [T]; 0 without a single aligned token, or a value."""
+    predicted, reference = example.predicted, example.reference
+    if np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH)):
+        return np.asarray(reference.to_array(COLUMNS[name]), np.uint64)
+    return np.array([value or 0 for value in example.get_aligned(COLUMNS[name])], np.uint64)
+
+
+def _write(example: Example, name: str, values: np.ndarray) -> None:
+    example.predicted.from_array([COLUMNS[name]], cast(Any, values))
+
+
+def _without_negative(gold: np.ndarray, vocab: Vocab) -> np.ndarray:
+    """Tags, uint64 [T], with 0 for those that say only what a tag is not."""
+    tags = np.unique(gold)
+    negative = [tag for tag in tags if len(text := vocab.strings[int(tag)]) > 1 and text.startswith("!")]
+    return np.where(np.isin(gold, np.array(negative, np.uint64)), np.uint64(0), gold)
 
 
 def create_corpus(
@@ -64,15 +152,23 @@ def create_corpus(
     max_length: int = 0,
     limit: int = 0,
     augmenter: Callable[[Language, Example], Iterable[Example]] | None = None,
+    jackknife: list[str] | None = None,
+    folds: int = 5,
+    seed: int = 0,
 ) -> ColumnCorpus:
-    """The registered reader. All arguments but `columns` are those of "spacy.Corpus.v1".
+    """The registered reader. All arguments but `columns`, `jackknife`, `folds` and `seed` are spacy.Corpus.v1's.
+
+    columns: what components get as the reference has it. jackknife: what they get as a tagger predicts it, trained on
+    other documents: a parser learns from tags with the errors that it will meet.
 
     Raises:
-        ValueError: no path is given, or a column has an unknown name.
+        ValueError: no path is given, a column has an unknown name or is in both lists, or folds are fewer than two.
     """
     if path is None:
         raise ValueError(
             "spacy-ssvm.Corpus.v1 has no path: set [paths] in the config, or --paths.train and --paths.dev"
         )
     corpus: Any = Corpus(path, gold_preproc=gold_preproc, max_length=max_length, limit=limit, augmenter=augmenter)
-    return ColumnCorpus(corpus, columns or [], keep=augmenter is None)
+    return ColumnCorpus(
+        corpus, columns or [], augmenter is None, jackknife=jackknife or [], folds=int(folds), seed=int(seed)
+    )

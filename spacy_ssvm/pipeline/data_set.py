@@ -1,10 +1,12 @@
 """What training needs of a component's examples, whatever their structure: a problem that can grow."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..features.hashing import Columns
 from ..solvers.problem import Problem
 
 
@@ -71,3 +73,22 @@ def joined(starts: list[np.ndarray]) -> np.ndarray:
     """The starts of ranges that follow each other, int64."""
     behind = np.cumsum([0, *(part[-1] for part in starts)])
     return np.concatenate([[0], *(part[1:] + before for part, before in zip(starts, behind))]).astype(np.int64)
+
+
+def take_columns(columns: Columns, chosen: np.ndarray) -> Columns:
+    """Only these sequences, int64, in this order."""
+    tokens = members(columns.starts, chosen)
+    return Columns(
+        taken(columns.starts, chosen),
+        np.ascontiguousarray(columns.keys[:, tokens]),
+        np.ascontiguousarray(columns.reals[:, tokens]),
+    )
+
+
+def join_columns(parts: Sequence[Columns]) -> Columns:
+    """These columns one after the other."""
+    return Columns(
+        joined([part.starts for part in parts]),
+        np.concatenate([part.keys for part in parts], axis=1),
+        np.concatenate([part.reals for part in parts], axis=1),
+    )

@@ -9,6 +9,7 @@ from thinc.api import Config, Model
 from .. import registry  # noqa: F401  creates the registries that the default configs name
 from ..solvers.parameters import Parameters
 from .ner import SsvmNer
+from .parser import SsvmParser
 from .tagger import SsvmTagger
 
 TAGGER_CONFIG = """
@@ -45,6 +46,27 @@ label_costs = {}
 
 [ssvm_ner.scorer]
 @scorers = "spacy.ner_scorer.v1"
+"""
+
+PARSER_CONFIG = """
+[ssvm_parser]
+multi_root = false
+
+[ssvm_parser.model]
+@architectures = "spacy-ssvm.Tree.v1"
+structure = "projective"
+order = 2
+
+[ssvm_parser.model.features]
+@ssvm_features = "spacy-ssvm.ParserFeatures.v1"
+tags = ["tag", "pos"]
+
+[ssvm_parser.solver]
+@ssvm_solvers = "spacy-ssvm.DCD.v1"
+C = 0.003
+
+[ssvm_parser.scorer]
+@scorers = "spacy-ssvm.parser_scorer.v1"
 """
 
 
@@ -93,3 +115,30 @@ def make_ner(
 ) -> SsvmNer:
     """The factory "ssvm_ner"."""
     return SsvmNer(nlp.vocab, model, name, solver=solver, label_costs=label_costs, scorer=scorer)
+
+
+@Language.factory(
+    "ssvm_parser",
+    assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
+    default_config=Config().from_str(PARSER_CONFIG)["ssvm_parser"],
+    default_score_weights={
+        "uas": 0.0,
+        "las": 1.0,
+        "dep_uas": None,
+        "dep_las": None,
+        "dep_las_per_type": None,
+        "sents_p": None,
+        "sents_r": None,
+        "sents_f": 0.0,
+    },
+)
+def make_parser(
+    nlp: Language,
+    name: str,
+    model: Model,
+    solver: Parameters,
+    multi_root: bool,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> SsvmParser:
+    """The factory "ssvm_parser"."""
+    return SsvmParser(nlp.vocab, model, name, solver=solver, multi_root=multi_root, scorer=scorer)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, IS_SPACE
-from spacy.pipeline.dep_parser import parser_score as spacy_parser_score
+from spacy.pipeline.dep_parser import parser_score as spacy_parser_score  # type: ignore[import-not-found]
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -60,7 +60,7 @@ def count(example: Example) -> Counts:
     gold[single] = to_gold.data[to_gold.starts[single]]
     gold[single[from_gold.lengths[gold[single]] != 1]] = -1
 
-    compared = np.flatnonzero((gold >= 0) & words & stands_for_counted & (labels != 0))
+    compared = np.flatnonzero((gold >= 0) & stands_for_counted & (labels != 0))
     same_head = gold[heads[compared]] == gold_heads[gold[compared]]
     same_label = labels[compared] == gold_labels[gold[compared]]
     return Counts(
@@ -79,7 +79,7 @@ def _arcs(doc: Doc) -> tuple[np.ndarray, np.ndarray]:
 
 def _words(doc: Doc) -> np.ndarray:
     """Which tokens are more than whitespace, bool [T]."""
-    return np.asarray(doc.to_array(IS_SPACE)) == 0
+    return ~np.asarray(doc.to_array(IS_SPACE), np.bool_)
 
 
 def _f1(right: int, counts: Counts) -> float | None:

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 
-from ...features.arc_hashing import ArcProgram, ArcTemplates
+from ...features.arc_hashing import ArcProgram, ArcTemplates, hash_words, most_features
 from ...features.hashing import Columns, Program
+from ...kernels import kernel
 
 NOT_GIVEN = -1
 """A head or a label that is not annotated."""
@@ -80,3 +81,25 @@ TREES = types.NamedTuple(
 def dimension(shape: Shape) -> int:
     """Length of the weight vector."""
     return int((1 << shape.arc_bits) + (shape.n_labels << shape.label_bits))
+
+
+@kernel
+def _largest_plane(trees):
+    largest = 0
+    for sentence in range(len(trees.columns.starts) - 1):
+        n = trees.columns.starts[sentence + 1] - trees.columns.starts[sentence]
+        words = hash_words(trees.columns, trees.program, sentence)
+        distinct = 0
+        for b in range(len(words.previous)):
+            distinct = max(distinct, np.sum(words.previous[b, 1:] == 0))
+        program = trees.program
+        most = 0
+        for templates in (program.arcs, program.labels, program.siblings, program.grandparents):
+            most += most_features(templates, distinct)
+        largest = max(largest, 2 * n * most)
+    return largest
+
+
+def largest_plane(trees: Trees) -> int:
+    """An upper bound of the entries of ΔΦ of any example, before equal indices are merged."""
+    return int(_largest_plane(trees))

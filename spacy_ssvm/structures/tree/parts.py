@@ -6,7 +6,7 @@ import numpy as np
 from numba.core import types
 
 FORBIDDEN = -1e30
-"""Score of an arc that is none of the candidates. Finite: where no tree keeps to the candidates, the best breaks few."""
+"""Score of an arc that is no candidate. Finite: where no tree keeps to the candidates, the best breaks the fewest."""
 NONE = -1
 
 

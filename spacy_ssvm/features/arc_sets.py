@@ -1,0 +1,198 @@
+"""Feature sets for dependency parsing. Importing this module does not import numba."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .arc_templates import ArcTemplate, parse_arc_templates
+from .attributes import GAZETTEER, cluster_prefix
+
+LARGEST_HASH = 28
+
+
+@dataclass(frozen=True)
+class ArcFeatureSet:
+    """What the parser reads of its input.
+
+    arcs: templates for heads: of arcs, of siblings and of grandparents. labels: for the labels of arcs.
+    first_pass: for the pass that prunes hopeless arcs.
+    clusters: file with one "cluster<TAB>word" a line (further columns are ignored), or None.
+    hash_bits: the features of `arcs` are hashed to 2^hash_bits weights. label_hash_bits: those of `labels` to
+    2^label_hash_bits rows of one weight for each label.
+    """
+
+    arcs: tuple[ArcTemplate, ...]
+    labels: tuple[ArcTemplate, ...]
+    first_pass: tuple[ArcTemplate, ...]
+    clusters: Path | None
+    hash_bits: int
+    label_hash_bits: int
+
+
+def arc_templates(
+    arcs: list[str],
+    labels: list[str],
+    first_pass: list[str],
+    clusters: str | Path | None = None,
+    hash_bits: int = 23,
+    label_hash_bits: int = 17,
+) -> ArcFeatureSet:
+    """A feature set from lists of arc template strings.
+
+    Raises:
+        ValueError: a bad, unknown or repeated template, one that reads a gazetteer, or clusters where no file is given,
+            or a hash size outside 8 … 28 bits.
+    """
+    parsed = [parse_arc_templates(texts) for texts in (arcs, labels, first_pass)]
+    for template in (template for group in parsed for template in group):
+        for word in template.words.values():
+            for part in word.parts:
+                if part.attribute.startswith(GAZETTEER):
+                    raise ValueError(f'arc template "{template}" reads a gazetteer: the parser has none')
+                if cluster_prefix(part.attribute) is not None and clusters is None:
+                    raise ValueError(f'arc template "{template}" reads clusters, but features.clusters names no file')
+    for name, bits in (("hash_bits", hash_bits), ("label_hash_bits", label_hash_bits)):
+        if not 8 <= int(bits) <= LARGEST_HASH:
+            raise ValueError(f"features.{name} must be between 8 and {LARGEST_HASH}, not {bits}")
+    for name, group in zip(("arcs", "first_pass"), (parsed[0], parsed[2])):
+        if not group:
+            raise ValueError(f"features.{name}: the list of templates is empty")
+    path = None if clusters is None else Path(clusters)
+    return ArcFeatureSet(parsed[0], parsed[1], parsed[2], path, int(hash_bits), int(label_hash_bits))
+
+
+def parser_features(
+    tags: Sequence[str] = ("tag", "pos"),
+    clusters: str | Path | None = None,
+    hash_bits: int = 23,
+    label_hash_bits: int = 17,
+) -> ArcFeatureSet:
+    """Features after McDonald et al. 2005, with siblings, grandparents, affixes and shapes.
+
+    tags: attributes with the tags, the finest first; words are conjoined with the first one.
+
+    Raises:
+        ValueError: no tags are given, or one is none that a template can read.
+    """
+    if not tags:
+        raise ValueError('features.tags is empty: name the attributes with the tags, such as ["tag", "pos"]')
+    fine = tags[0]
+    more = [] if clusters is None else ["cluster6", "cluster"]
+    words = [_both("lower", "lower"), *(_both("lower", tag) for tag in tags), *(_both(tag, "lower") for tag in tags)]
+    heads = [
+        *_related(
+            [
+                *(single for tag in tags for single in (f"head.{tag}[0]", f"mod.{tag}[0]")),
+                *("head.lower[0]", "mod.lower[0]", f"head.lower[0]+head.{fine}[0]", f"mod.lower[0]+mod.{fine}[0]"),
+                *words,
+                *(_both(tag, tag) for tag in tags),
+                *_with_tags(fine),
+                *(template for tag in tags for template in _surroundings(tag)),
+                *_affixes(fine),
+                *(template for name in more for template in (_both(name, name), _both(name, fine), _both(fine, name))),
+            ],
+            ("direction", "distance"),
+        ),
+        *(f"head.{tag}[0]+between.{tag}+mod.{tag}[0]" for tag in tags),
+        *_related(_third("sib", tags), ("direction",)),
+        *_related(_third("grand", tags), ("direction",)),
+    ]
+    labels = [
+        *_related(
+            [
+                *(single for tag in tags for single in (f"head.{tag}[0]", f"mod.{tag}[0]")),
+                *("head.lower[0]", "mod.lower[0]", f"head.lower[0]+head.{fine}[0]", f"mod.lower[0]+mod.{fine}[0]"),
+                *words,
+                *(_both(tag, tag) for tag in tags),
+                *_with_tags(fine),
+                *_label_surroundings(fine),
+                *(template for name in more for template in (f"mod.{name}[0]", _both(name, fine), _both(fine, name))),
+            ],
+            ("direction",),
+        ),
+        *_related([_both(fine, fine), f"mod.{fine}[0]", f"head.{fine}[0]", "mod.lower[0]"], ("distance",)),
+        f"head.{fine}[0]+between.{fine}+mod.{fine}[0]",
+    ]
+    return arc_templates(heads, labels, _first_pass(fine, tags[-1]), clusters, hash_bits, label_hash_bits)
+
+
+def _both(head: str, mod: str) -> str:
+    return f"head.{head}[0]+mod.{mod}[0]"
+
+
+def _related(templates: Iterable[str], relations: Sequence[str]) -> list[str]:
+    return [f"{template}+{relation}" for template in templates for relation in relations]
+
+
+def _with_tags(tag: str) -> list[str]:
+    head, mod = ("head.lower[0]", f"head.{tag}[0]"), ("mod.lower[0]", f"mod.{tag}[0]")
+    return [
+        "+".join(parts) for parts in ((*head, *mod), (*head, mod[0]), (*head, mod[1]), (head[0], *mod), (head[1], *mod))
+    ]
+
+
+def _surroundings(tag: str) -> list[str]:
+    """Both words' tags with those next to them, on every combination of sides, and with one of them."""
+    head, mod = f"head.{tag}[0]", f"mod.{tag}[0]"
+    sides = [(h, m) for h in (1, -1) for m in (-1, 1)]
+    return [
+        *(f"{head}+head.{tag}[{h}]+{mod}+mod.{tag}[{m}]" for h, m in sides),
+        *(f"{head}+head.{tag}[{h}]+{mod}" for h in (1, -1)),
+        *(f"{head}+{mod}+mod.{tag}[{m}]" for m in (-1, 1)),
+    ]
+
+
+def _affixes(tag: str) -> list[str]:
+    return [
+        f"head.lower_suffix3[0]+mod.{tag}[0]",
+        f"head.{tag}[0]+mod.lower_suffix3[0]",
+        "head.lower_suffix2[0]+mod.lower_suffix2[0]",
+        f"head.short_shape[0]+mod.{tag}[0]",
+        f"head.{tag}[0]+mod.short_shape[0]",
+    ]
+
+
+def _label_surroundings(tag: str) -> list[str]:
+    head, mod = f"head.{tag}[0]", f"mod.{tag}[0]"
+    return [
+        *(f"{head}+{mod}+mod.{tag}[{m}]" for m in (-1, 1)),
+        *(f"{head}+head.{tag}[{h}]+{mod}" for h in (-1, 1)),
+        *(f"{mod}+mod.lower[{m}]" for m in (-1, 1)),
+        "mod.lower_suffix3[0]",
+        f"{head}+mod.lower_suffix2[0]",
+        f"head.lower_suffix3[0]+{mod}",
+        "mod.short_shape[0]",
+    ]
+
+
+def _third(role: str, tags: Sequence[str]) -> list[str]:
+    """A third word, a sibling or a grandparent, with the modifier and with both words."""
+    fine = tags[0]
+    head, mod, third = f"head.{fine}[0]", f"mod.{fine}[0]", f"{role}.{fine}[0]"
+    return [
+        *(f"{role}.{tag}[0]+mod.{tag}[0]" for tag in tags),
+        *(f"head.{tag}[0]+{role}.{tag}[0]+mod.{tag}[0]" for tag in tags),
+        f"{role}.lower[0]+{mod}",
+        f"{third}+mod.lower[0]",
+        f"{role}.lower[0]+mod.lower[0]",
+        f"head.lower[0]+{third}+{mod}",
+        f"{head}+{role}.lower[0]+{mod}",
+        f"{head}+{third}+mod.lower[0]",
+    ]
+
+
+def _first_pass(fine: str, coarse: str) -> list[str]:
+    head, mod = f"head.{fine}[0]", f"mod.{fine}[0]"
+    return [
+        f"{mod}+distance",
+        f"{head}+distance",
+        f"{head}+{mod}+distance",
+        f"head.{coarse}[0]+mod.{coarse}[0]+direction"
+        if coarse == fine
+        else f"head.{coarse}[0]+mod.{coarse}[0]+distance",
+        f"head.lower[0]+{mod}+direction",
+        f"{head}+mod.lower[0]+direction",
+        f"{head}+between.{coarse}+{mod}",
+        *(f"{head}+{mod}+mod.{fine}[{m}]+direction" for m in (-1, 1)),
+        *(f"{head}+head.{fine}[{h}]+{mod}+direction" for h in (-1, 1)),
+    ]

@@ -1,0 +1,123 @@
+"""The gold trees of an example: annotated heads and labels, cut into the sentences that are learnt from."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from spacy.attrs import DEP, HEAD, ORTH, SENT_START
+from spacy.tokens import Doc
+from spacy.training import Example
+
+NOT_GIVEN = -1
+ROOT = "ROOT"
+"""The label of a root in spaCy, whatever the treebank calls it."""
+
+LONGEST = 1000
+"""Tokens of a sentence that are parsed together: charts need memory of the order of their square."""
+
+
+class GoldTrees(NamedTuple):
+    """Gold annotation of the T tokens of a predicted Doc.
+
+    sentences: int64 [S + 1], first token of each sentence. heads: int32 [T], a token's head as its place in the
+    sentence from 1, 0 for the root, NOT_GIVEN where unknown. labels: None where unknown.
+    cyclic: sentences whose annotation was dropped, as it goes round in a circle. crossing: heads that were dropped, as
+    they lie in another sentence.
+    """
+
+    sentences: np.ndarray
+    heads: np.ndarray
+    labels: Sequence[str | None]
+    cyclic: int
+    crossing: int
+
+
+def sentences(starts: np.ndarray | None, n_tokens: int) -> np.ndarray:
+    """Sentences from their first tokens, int64 [S + 1]; None is one sentence. Longer ones are cut at LONGEST tokens."""
+    bounds = np.append(np.zeros(1, np.int64) if starts is None else starts, n_tokens)
+    pieces = [np.arange(first, behind, LONGEST) for first, behind in pairwise(bounds)]
+    return np.append(np.concatenate(pieces), n_tokens).astype(np.int64)
+
+
+def sentence_starts(doc: Doc) -> np.ndarray | None:
+    """The tokens, int64, that sentences are known to start with, the first one among them; None if nothing is known."""
+    if not doc.has_annotation("SENT_START"):
+        return None
+    starts = np.asarray(doc.to_array(SENT_START)).astype(np.int64) == 1
+    starts[0] = True
+    return np.flatnonzero(starts)
+
+
+def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
+    """Read an example; boundaries that the predicted Doc has come before those of the gold annotation.
+
+    multi_root: a sentence may have several roots. spaCy then takes each for a sentence of its own, so that the gold
+    annotation says nothing about boundaries: without boundaries on the predicted Doc, the Doc is one sentence.
+    """
+    predicted, reference = example.predicted, example.reference
+    heads, labels = _arcs(example)
+    starts = sentence_starts(predicted)
+    if starts is None and not multi_root:
+        starts = sentence_starts(reference) if _same_tokens(predicted, reference) else _aligned_starts(example)
+    bounds = sentences(starts, len(predicted))
+    number = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    known = heads != NOT_GIVEN
+    crossing = known & (number[heads] != number)
+    heads[crossing] = NOT_GIVEN
+    is_root = heads == np.arange(len(heads))
+    local = np.where(heads == NOT_GIVEN, NOT_GIVEN, np.where(is_root, 0, heads - bounds[number] + 1)).astype(np.int32)
+    labels = [ROOT if root else None if label == ROOT else label for label, root in zip(labels, is_root)]
+    cyclic = 0
+    for first, behind in pairwise(bounds):
+        if _has_cycle(local[first:behind]):
+            cyclic += 1
+            local[first:behind] = NOT_GIVEN
+            labels[first:behind] = [None] * int(behind - first)
+    return GoldTrees(bounds, local, labels, cyclic, int(crossing.sum()))
+
+
+def _same_tokens(predicted: Doc, reference: Doc) -> bool:
+    return len(predicted) == len(reference) and np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH))
+
+
+def _arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
+    """The head of each predicted token as a token, int64, NOT_GIVEN where unknown, and its label."""
+    predicted, reference = example.predicted, example.reference
+    if _same_tokens(predicted, reference):
+        dep = np.asarray(reference.to_array(DEP), np.uint64)
+        offsets = np.asarray(reference.to_array(HEAD)).astype(np.int64)
+        heads = np.where(dep == 0, NOT_GIVEN, np.arange(len(reference)) + offsets)
+        strings = reference.vocab.strings
+        return heads, [strings[int(label)] if label else None for label in dep]
+    found, labels = example.get_aligned_parse(projectivize=False)  # type: ignore[no-untyped-call]
+    return (
+        np.array([NOT_GIVEN if head is None else head for head in found], np.int64),
+        [label or None for label in labels],
+    )
+
+
+def _aligned_starts(example: Example) -> np.ndarray | None:
+    found = example.get_aligned_sent_starts()  # type: ignore[no-untyped-call]
+    if not any(found):
+        return None
+    starts = np.array([bool(start) and start != -1 for start in found])
+    starts[0] = True
+    return np.flatnonzero(starts)
+
+
+def _has_cycle(heads: np.ndarray) -> bool:
+    """Whether heads int32 [n], places from 1, lead round in a circle."""
+    state = np.zeros(len(heads) + 1, np.int8)
+    state[0] = 2
+    for token in range(1, len(heads) + 1):
+        path = []
+        node = token
+        while node > 0 and state[node] == 0:
+            state[node] = 1
+            path.append(node)
+            node = int(heads[node - 1])
+        if node > 0 and state[node] == 1:
+            return True
+        state[path] = 2
+    return False

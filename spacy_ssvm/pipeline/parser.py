@@ -1,0 +1,298 @@
+"""`ssvm_parser`: a labelled dependency tree for each sentence."""
+
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from spacy.attrs import DEP, HEAD, SENT_START
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from .. import model as models
+from .. import tree_weights
+from ..solvers.parameters import Mira, Parameters
+from .gold_trees import NOT_GIVEN, ROOT, GoldTrees, gold_trees, sentence_starts, sentences
+from .learning import LearningPipe
+from .parser_scores import parser_score
+
+if TYPE_CHECKING:
+    from ..features.arc_extractor import ArcExtractor
+    from ..features.hashing import Columns
+    from ..structures.tree.data import Shape
+    from ..structures.tree.first_pass import FirstPass
+    from .training import Training
+    from .tree_set import EncodedTrees
+
+LOGGER = logging.getLogger("spacy")
+FIRST_PASS_EPOCHS = 2
+FIRST_PASS_SOLVER = Mira(C=0.1)
+FIRST_PASS_LONGEST = 100
+"""Tokens of the longest sentences that the first pass is trained on: it sees all arcs, whose number is the square."""
+
+
+class SsvmParser(LearningPipe):
+    """Sets `token.head` and `token.dep`, and with them `doc.sents`.
+
+    A sentence gets one root. With multi_root, it gets as many as score best; `doc.sents` then stays as it was before,
+    until the Doc is saved and loaded: spaCy derives sentences from roots.
+    """
+
+    _scoring: "tree_weights.TreeWeights | None"
+    _features: "ArcExtractor | None"
+    _first_pass_weights: np.ndarray
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "ssvm_parser",
+        *,
+        solver: Parameters,
+        multi_root: bool = False,
+        scorer: Callable[..., dict[str, Any]] | None = parser_score,
+    ) -> None:
+        if "first_pass" not in model.attrs:
+            raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Tree.v1", not {model.name!r}')
+        super().__init__(vocab, model, name, solver=solver, scorer=scorer, multi_root=bool(multi_root))
+        self._has_warned = False
+
+    @property
+    def weight_labels(self) -> tuple[str, ...]:
+        return (ROOT, *(label for label in self.labels if label != ROOT))
+
+    def predict(self, docs: Iterable[Doc]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The head of each token of each Doc, int64 [tokens], as a token, and its weight label, int32, as a number."""
+        docs = list(docs)
+        self._require_labels()
+        if not any(len(doc) for doc in docs):
+            return [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
+        from ..structures.tree.data import Trees
+        from ..structures.tree.decoding import decode_all
+
+        weights = self._weights()
+        extractor = self._extractor()
+        bounds = [sentences(self._boundaries(doc), len(doc)) for doc in docs]
+        columns, _ = _cut(extractor.reader.read(docs, docs[0].vocab), bounds)
+        n_tokens = int(columns.starts[-1])
+        nothing, free = np.full(n_tokens, NOT_GIVEN, np.int32), np.zeros(n_tokens)
+        candidates = self._first_pass(weights.first_pass).candidates(columns, nothing)
+        trees = Trees(columns, extractor.program, *candidates, nothing, nothing, free, free, self._shape())
+        heads, labels = decode_all(trees, weights.trees)
+        first = np.repeat(columns.starts[:-1], np.diff(columns.starts))
+        absolute = np.where(heads == 0, np.arange(n_tokens), first + heads - 1)
+        return [(absolute[a:b] - a, labels[a:b]) for a, b in pairwise(np.cumsum([0, *map(len, docs)]))]
+
+    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Write the predicted trees, from `predict`, to the Docs."""
+        for doc, (heads, labels) in zip(docs, predictions):
+            if not len(doc):
+                continue
+            names = np.array([doc.vocab.strings.add(label) for label in self.weight_labels], np.uint64)
+            starts = np.asarray(doc.to_array(SENT_START))
+            offsets = (heads - np.arange(len(doc))).astype(np.int64).view(np.uint64)
+            has_starts = doc.has_annotation("SENT_START")
+            doc.from_array([HEAD, DEP], cast(Any, np.stack([offsets, names[labels]], axis=1)))
+            if self.cfg["multi_root"] and has_starts:
+                doc.from_array([SENT_START], cast(Any, starts.astype(np.uint64)))
+
+    def _gold(self, example: Example) -> GoldTrees:
+        return gold_trees(example, self.cfg["multi_root"])
+
+    def _is_annotated(self, gold: GoldTrees) -> bool:
+        return bool((gold.heads != NOT_GIVEN).any())
+
+    def _labels_in(self, gold: Iterable[GoldTrees]) -> set[str]:
+        return {label for found in gold for label in found.labels if label is not None}
+
+    def _report_gaps(self, gold: Sequence[GoldTrees]) -> None:
+        n_tokens = sum(len(found.heads) for found in gold)
+        unknown = sum(int((found.heads == NOT_GIVEN).sum()) for found in gold)
+        crossing = sum(found.crossing for found in gold)
+        cyclic = sum(found.cyclic for found in gold)
+        if cyclic:
+            warnings.warn(
+                f"[{self.name}] the gold heads of {cyclic:,} sentences go round in circles: they are left out",
+                stacklevel=3,
+            )
+        if crossing:
+            warnings.warn(
+                f"[{self.name}] {crossing:,} of {n_tokens:,} gold heads lie in another sentence and count as missing; "
+                "if the treebank has sentences with several roots, set multi_root = true",
+                stacklevel=3,
+            )
+        if unknown > crossing:
+            warnings.warn(
+                f"[{self.name}] {unknown:,} of {n_tokens:,} training tokens have no gold head that can be used; the "
+                "model completes them as it learns, in sentences where others have one",
+                stacklevel=3,
+            )
+        unlisted = sorted(self._unknown_labels(gold))
+        if unlisted:
+            warnings.warn(
+                f"[{self.name}] the training examples have labels that initialize was not given and that count as "
+                f"missing: {', '.join(unlisted)}",
+                stacklevel=3,
+            )
+
+    def _encode(self, examples: Sequence[Example], gold: Sequence[GoldTrees]) -> "EncodedTrees":
+        from .tree_set import EncodedTrees
+
+        docs = [example.predicted for example in examples]
+        numbers = {label: number for number, label in enumerate(self.weight_labels)}
+        heads = np.concatenate([np.zeros(0, np.int32), *(found.heads for found in gold)])
+        labels = np.array(
+            [NOT_GIVEN if label is None else numbers.get(label, NOT_GIVEN) for found in gold for label in found.labels],
+            np.int32,
+        )
+        read = self._extractor().reader.read(docs, docs[0].vocab if docs else self.vocab)
+        columns, first_sentences = _cut(read, [found.sentences for found in gold])
+        encoded = EncodedTrees(first_sentences, columns, heads, labels)
+        # Sentences without any annotation have nothing to learn from.
+        n_known = np.add.reduceat(heads != NOT_GIVEN, columns.starts[:-1]) if len(heads) else np.zeros(0)
+        return encoded.with_sentences(np.flatnonzero(n_known))
+
+    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
+        return self._extractor().reader.reads_annotation or any(doc.has_annotation("SENT_START") for doc in docs)
+
+    def _before_training(self, batches: "Sequence[EncodedTrees]") -> None:
+        """Train the first pass, and say which share of the gold heads it keeps."""
+        from ..solvers.fit import fit
+        from ..structures.tree.first_pass import ranking
+        from .tree_set import EncodedTrees, problem_of
+
+        if not self.model.attrs["most_heads"]:
+            return
+        together = EncodedTrees.joined(batches)
+        lengths = np.diff(together.columns.starts)
+        together = together.with_sentences(np.flatnonzero(lengths <= FIRST_PASS_LONGEST))
+        if not len(together.heads):
+            return
+        problem = problem_of(ranking(self._extractor().first_pass, together.columns, together.heads))
+        learner, _ = fit(FIRST_PASS_SOLVER, problem, FIRST_PASS_EPOCHS)
+        self._first_pass_weights = learner.prediction_weights().astype(np.float32)
+        starts, candidates = self._first_pass(self._first_pass_weights).candidates(
+            together.columns, np.full(len(together.heads), NOT_GIVEN, np.int32)
+        )
+        token = np.repeat(np.arange(len(together.heads)), np.diff(starts))
+        known = int((together.heads != NOT_GIVEN).sum())
+        LOGGER.info(
+            "[%s] the first pass keeps %.1f heads a token, and %.2f %% of the gold heads",
+            self.name,
+            len(candidates) / len(together.heads),
+            100 * int((candidates == together.heads[token]).sum()) / known,
+        )
+
+    def _start_training(self) -> "Training":
+        from .training import Training
+        from .tree_set import TreeSet
+
+        start = None
+        if models.has_weights(self.model):
+            stored = self._stored()
+            self._first_pass_weights, start = stored.first_pass, stored.trees
+        data = TreeSet(self._extractor().program, self._first_pass(self._first_pass_weights), self._shape())
+        return Training(self.name, self.solver, data, start)
+
+    def _store(self) -> None:
+        if self._training is not None:
+            tree_weights.store(self.model, self._weights(), self.weight_labels)
+
+    def _stored(self) -> "tree_weights.TreeWeights":
+        from ..structures.tree.data import dimension
+        from ..structures.tree.first_pass import BITS
+
+        return tree_weights.load(self.model, self.weight_labels, dimension(self._shape()), 1 << BITS)
+
+    def _check_weights(self) -> None:
+        self._stored()
+
+    def _widen(self, before: Sequence[str]) -> None:
+        from ..structures.tree.data import dimension
+        from ..structures.tree.first_pass import BITS
+
+        shape = self._shape()._replace(n_labels=len(before))
+        weights = tree_weights.load(self.model, before, dimension(shape), 1 << BITS)
+        wider = tree_weights.widen(weights, 1 << shape.arc_bits, len(before), len(self.weight_labels))
+        tree_weights.store(self.model, wider, self.weight_labels)
+
+    def _weights(self) -> "tree_weights.TreeWeights":
+        """The weights to predict with."""
+        if self._scoring is None:
+            from ..structures.tree.data import dimension
+
+            if self._training is not None:
+                weights = self._training.weights().astype(np.float32)
+                self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
+            elif models.has_weights(self.model):
+                self._scoring = self._stored()
+            else:
+                weights = np.zeros(dimension(self._shape()), np.float32)
+                self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
+        return self._scoring
+
+    def _first_pass(self, weights: np.ndarray) -> "FirstPass":
+        from ..structures.tree.first_pass import FirstPass
+
+        attributes = self.model.attrs
+        return FirstPass(self._extractor().first_pass, weights, attributes["most_heads"], attributes["margin"])
+
+    def _shape(self) -> "Shape":
+        from ..structures.tree.data import LOOPY, PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING, Shape
+
+        attributes = self.model.attrs
+        structure = {
+            ("projective", 1): PROJECTIVE,
+            ("projective", 2): PROJECTIVE_SIBLINGS,
+            ("nonprojective", 1): SPANNING,
+            ("nonprojective", 2): LOOPY,
+        }[attributes["structure"], attributes["order"]]
+        bits = attributes["hash_bits"], attributes["label_hash_bits"]
+        return Shape(len(self.weight_labels), *bits, structure, self.cfg["multi_root"])
+
+    def _extractor(self) -> "ArcExtractor":
+        if self._features is None:
+            from ..features.arc_extractor import ArcExtractor
+
+            attributes = self.model.attrs
+            self._features = ArcExtractor(
+                attributes["arcs"], attributes["label_arcs"], attributes["first_pass"], attributes["clusters"]
+            )
+        return self._features
+
+    def _load_resources(self, nlp: Language | None) -> None:
+        from ..features.clusters import load_clusters
+
+        self.model.attrs["clusters"] = load_clusters(self.model.attrs["features"].clusters)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._first_pass_weights = np.zeros(0, np.float32)
+
+    def _boundaries(self, doc: Doc) -> np.ndarray | None:
+        starts = sentence_starts(doc)
+        if starts is None and not self._has_warned and not self.cfg["multi_root"]:
+            self._has_warned = True
+            warnings.warn(
+                f"[{self.name}] a Doc has no sentence boundaries and is parsed as one sentence: put a component that "
+                'sets them before the parser, such as "ssvm_senter" (this is said once)',
+                stacklevel=4,
+            )
+        return starts
+
+
+def _cut(columns: "Columns", bounds: Sequence[np.ndarray]) -> "tuple[Columns, np.ndarray]":
+    """Columns of Docs as columns of their sentences, and each Doc's first sentence, int64 [n + 1].
+
+    bounds: for each Doc the first tokens of its sentences, and its length.
+    """
+    starts = [found[:-1] + first for found, first in zip(bounds, columns.starts)]
+    first_sentences = np.cumsum([0, *map(len, starts)])
+    return columns._replace(
+        starts=np.append(np.concatenate(starts), columns.starts[-1]).astype(np.int64)
+    ), first_sentences

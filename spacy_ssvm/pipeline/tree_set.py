@@ -1,0 +1,204 @@
+"""The examples of a parser: one tree for each sentence of a Doc."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+
+from ..features.arc_hashing import ArcProgram
+from ..features.hashing import Columns
+from ..solvers.problem import Problem
+from ..structures.tree.completion import complete, project
+from ..structures.tree.data import NOT_GIVEN, TREES, Shape, Trees, dimension, largest_plane
+from ..structures.tree.first_pass import FirstPass
+from ..structures.tree.oracle import ORACLE, max_oracle
+from .data_set import DataSet, join_columns, joined, members, take_columns, taken
+
+
+class EncodedTrees:
+    """A batch of n Docs with T tokens in S sentences as the component reads them.
+
+    docs: int64 [n + 1], first sentence of each Doc. columns: attribute keys of the sentences.
+    heads, labels: int32 [T], gold, NOT_GIVEN where unknown; a head is a place in the sentence from 1, 0 for the root.
+    """
+
+    def __init__(self, docs: np.ndarray, columns: Columns, heads: np.ndarray, labels: np.ndarray) -> None:
+        self.docs = docs
+        self.columns = columns
+        self.heads = heads
+        self.labels = labels
+
+    def take(self, docs: list[int]) -> "EncodedTrees":
+        """Only these Docs."""
+        chosen = np.array(docs, np.int64)
+        return EncodedTrees(taken(self.docs, chosen), *self._sentences(members(self.docs, chosen)))
+
+    def with_sentences(self, chosen: np.ndarray) -> "EncodedTrees":
+        """All Docs, but only these of their sentences, int64, ascending."""
+        return EncodedTrees(np.searchsorted(chosen, self.docs), *self._sentences(chosen))
+
+    @staticmethod
+    def joined(batches: Sequence["EncodedTrees"]) -> "EncodedTrees":
+        """These batches as one."""
+        columns = [batch.columns for batch in batches]
+        return EncodedTrees(
+            joined([batch.docs for batch in batches]),
+            join_columns(columns),
+            np.concatenate([batch.heads for batch in batches]),
+            np.concatenate([batch.labels for batch in batches]),
+        )
+
+    def _sentences(self, chosen: np.ndarray) -> tuple[Columns, np.ndarray, np.ndarray]:
+        tokens = members(self.columns.starts, chosen)
+        return take_columns(self.columns, chosen), self.heads[tokens], self.labels[tokens]
+
+    def digests(self) -> list[bytes]:
+        """What each Doc consists of, in 16 bytes: equal for equal input and annotation."""
+        digests = []
+        for first_sentence, last_sentence in pairwise(self.docs):
+            starts = self.columns.starts[first_sentence : last_sentence + 1]
+            first, behind = starts[0], starts[-1]
+            digest = blake2b((starts - first).tobytes(), digest_size=16)
+            digest.update(self.columns.keys[:, first:behind].tobytes())
+            digest.update(self.columns.reals[:, first:behind].tobytes())
+            digest.update(self.heads[first:behind].tobytes())
+            digest.update(self.labels[first:behind].tobytes())
+            digests.append(digest.digest())
+        return digests
+
+
+def problem_of(trees: Trees) -> Problem:
+    """All sentences as a solver sees them."""
+    n_sentences = len(trees.columns.starts) - 1
+    return Problem(trees, TREES, max_oracle, ORACLE, n_sentences, dimension(trees.shape), largest_plane(trees))
+
+
+class TreeSet(DataSet):
+    """Sentences with their candidate arcs and gold trees.
+
+    program: compiled templates. first_pass: what leaves the candidates. shape: of the trees.
+    """
+
+    impossible = "such as crossing arcs where only projective trees are built, or a second root"
+
+    def __init__(self, program: ArcProgram, first_pass: FirstPass, shape: Shape) -> None:
+        self._program = program
+        self._first_pass = first_pass
+        self._shape = shape
+        self._chunks: list[Trees] = []
+        self._docs = np.zeros((0, 2), np.int64)
+        self._problem: Problem | None = None
+
+    def add(self, encoded: EncodedTrees) -> int:
+        heads, labels = encoded.heads.copy(), encoded.labels.copy()
+        candidates = self._first_pass.candidates(encoded.columns, heads)
+        n_sentences = sum(len(chunk.columns.starts) - 1 for chunk in self._chunks)
+        trees = self._trees(encoded.columns, *candidates, heads.copy(), labels.copy())
+        projected = project(trees, heads, labels)
+        chunk = trees._replace(
+            head_costs=np.where(heads != NOT_GIVEN, 1.0, 0.0), label_costs=np.where(labels != NOT_GIVEN, 1.0, 0.0)
+        )
+        first = encoded.docs[:-1] + n_sentences
+        self._docs = np.concatenate([self._docs, np.stack([first, np.diff(encoded.docs)], axis=1)])
+        self._chunks.append(chunk)
+        self._problem = None
+        return projected
+
+    def replace_by_last(self, docs: list[int]) -> None:
+        """As in `DataSet`; where a Doc has as many sentences as before, they take the places of the old ones."""
+        trees = self._all()
+        old, new = self._docs[docs], self._docs[len(self._docs) - len(docs) :]
+        order = np.arange(len(trees.columns.starts) - 1)
+        used = np.ones(len(order), np.bool_)
+        for (before, n_before), (after, n_after) in zip(old, new):
+            if n_before == n_after:
+                order[before : before + n_before] = np.arange(after, after + n_after)
+                used[after : after + n_after] = False
+            else:
+                # They stay where they are, and what they replace becomes empty: other examples keep their numbers.
+                order[before : before + n_before] = len(order)
+        moved = np.cumsum(used) - 1
+        self._docs[docs] = [
+            (before if n_before == n_after else moved[after], n_after)
+            for (before, n_before), (after, n_after) in zip(old, new)
+        ]
+        self._docs = self._docs[: len(self._docs) - len(docs)].copy()
+        self._chunks = [self._taken(trees, order[used])]
+        self._problem = None
+
+    def problem(self) -> Problem:
+        if self._problem is None:
+            self._problem = problem_of(self._all())
+        return self._problem
+
+    def dimension(self) -> int:
+        return dimension(self._shape)
+
+    def examples_of(self, docs: np.ndarray) -> np.ndarray:
+        first, count = self._docs[docs].T
+        examples: np.ndarray = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+        return examples
+
+    def is_incomplete(self) -> bool:
+        return any((chunk.label_costs == 0).any() or (chunk.head_costs == 0).any() for chunk in self._chunks)
+
+    def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        trees = self._all()
+        unknown = np.flatnonzero((trees.head_costs == 0) | (trees.label_costs == 0))
+        examples = np.unique(np.searchsorted(trees.columns.starts, unknown, "right") - 1)
+        if docs is not None:
+            examples = np.intersect1d(self.examples_of(docs), examples)
+        return complete(trees, np.ascontiguousarray(examples, np.int64), weights)
+
+    def emptied(self) -> "TreeSet":
+        return TreeSet(self._program, self._first_pass, self._shape)
+
+    def _trees(
+        self,
+        columns: Columns,
+        candidate_starts: np.ndarray,
+        candidates: np.ndarray,
+        heads: np.ndarray,
+        labels: np.ndarray,
+    ) -> Trees:
+        nothing = np.zeros(len(heads))
+        return Trees(
+            columns, self._program, candidate_starts, candidates, heads, labels, nothing, nothing.copy(), self._shape
+        )
+
+    def _all(self) -> Trees:
+        """All examples as one set of arrays. What `gold` holds by now is kept."""
+        if len(self._chunks) != 1:
+            chunks = self._chunks
+
+            self._chunks = [
+                Trees(
+                    join_columns([chunk.columns for chunk in chunks]),
+                    self._program,
+                    joined([chunk.candidate_starts for chunk in chunks]),
+                    np.concatenate([chunk.candidates for chunk in chunks]),
+                    np.concatenate([chunk.gold for chunk in chunks]),
+                    np.concatenate([chunk.gold_labels for chunk in chunks]),
+                    np.concatenate([chunk.head_costs for chunk in chunks]),
+                    np.concatenate([chunk.label_costs for chunk in chunks]),
+                    self._shape,
+                )
+            ]
+        return self._chunks[0]
+
+    def _taken(self, trees: Trees, sentences: np.ndarray) -> Trees:
+        """Only these sentences, int64, in this order; number S of S stands for an empty one."""
+        starts = np.append(trees.columns.starts, trees.columns.starts[-1])
+        tokens = members(starts, sentences)
+        return Trees(
+            take_columns(trees.columns._replace(starts=starts), sentences),
+            self._program,
+            taken(trees.candidate_starts, tokens),
+            trees.candidates[members(trees.candidate_starts, tokens)],
+            trees.gold[tokens],
+            trees.gold_labels[tokens],
+            trees.head_costs[tokens],
+            trees.label_costs[tokens],
+            self._shape,
+        )

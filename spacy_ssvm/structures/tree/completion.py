@@ -1,0 +1,83 @@
+"""Complete what the gold annotation leaves open, and project gold that is no tree of the structure onto it."""
+
+import numpy as np
+
+from ...features.arc_hashing import hash_words
+from ...kernels import kernel
+from .data import NOT_GIVEN, PROJECTIVE, PROJECTIVE_SIBLINGS, ROOT_LABEL, Trees
+from .oracle import decode
+from .parts import FORBIDDEN
+from .projective import eisner
+from .spanning import maximum_spanning_tree
+
+
+@kernel
+def _complete(trees, examples, weights, changed):
+    for k in range(len(examples)):
+        example = examples[k]
+        first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
+        words = hash_words(trees.columns, trees.program, example)
+        heads, labels = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
+        # Only what is annotated has a cost, so that this scale rules out every tree that differs from it.
+        decode(trees, example, words, weights, FORBIDDEN, heads, labels)
+        for m in range(1, n + 1):
+            token = first + m - 1
+            if trees.gold[token] != heads[m] or trees.gold_labels[token] != labels[m]:
+                changed[k] = True
+                trees.gold[token], trees.gold_labels[token] = heads[m], labels[m]
+
+
+def complete(trees: Trees, examples: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Complete the gold trees of these examples, int64, by constrained decoding with w, float64 [d].
+
+    What is annotated has a cost of its own and stays. Returns the examples whose gold tree has changed, int64: what
+    was learnt from their old one is void.
+    """
+    changed = np.zeros(len(examples), np.bool_)
+    _complete(trees, examples, weights, changed)
+    return np.asarray(examples[changed])
+
+
+@kernel
+def _project(trees, heads, labels, changed):
+    starts = trees.columns.starts
+    projective = trees.shape.structure in (PROJECTIVE, PROJECTIVE_SIBLINGS)
+    for example in range(len(starts) - 1):
+        first, n = starts[example], starts[example + 1] - starts[example]
+        scores = np.full((n + 1, n + 1), FORBIDDEN)
+        for m in range(1, n + 1):
+            gold = heads[first + m - 1]
+            for c in range(trees.candidate_starts[first + m - 1], trees.candidate_starts[first + m]):
+                h = trees.candidates[c]
+                scores[h, m] = 0.0 if gold == NOT_GIVEN or gold == h else -1.0  # noqa: SIM109
+        found = np.empty(n + 1, np.int32)
+        if projective:
+            eisner(scores, trees.shape.multi_root, found)
+        else:
+            maximum_spanning_tree(scores, trees.shape.multi_root, found)
+        for m in range(1, n + 1):
+            token = first + m - 1
+            trees.gold[token] = found[m]
+            if heads[token] != NOT_GIVEN and heads[token] != found[m]:  # noqa: SIM109
+                changed[example] = True
+                heads[token] = found[m]
+            if heads[token] == 0:
+                labels[token] = ROOT_LABEL
+            elif labels[token] == ROOT_LABEL:
+                labels[token] = NOT_GIVEN
+            trees.gold_labels[token] = labels[token]
+            if labels[token] == NOT_GIVEN:
+                trees.gold_labels[token] = ROOT_LABEL if found[m] == 0 else ROOT_LABEL + 1
+
+
+def project(trees: Trees, heads: np.ndarray, labels: np.ndarray) -> int:
+    """Replace annotation that no tree of the structure agrees with by the nearest (fewest heads changed) that one has.
+
+    trees: the candidates are read, annotated heads among them; the gold trees become legal ones.
+    heads, labels: int32 [T], NOT_GIVEN where unknown, without cycles; changed in place, labels where they do not go
+    with their head: that of the root is ROOT_LABEL, and of no other.
+    Returns the number of examples that have lost a head.
+    """
+    changed = np.zeros(len(trees.columns.starts) - 1, np.bool_)
+    _project(trees, heads, labels, changed)
+    return int(changed.sum())

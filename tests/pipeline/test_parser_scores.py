@@ -1,0 +1,202 @@
+"""The parser's scorer, against a plain reading of CoNLL-U and against spaCy's own."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.pipeline.dep_parser import parser_score as spacy_parser_score
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.training.converters import conllu_to_docs
+
+from spacy_ssvm.pipeline.parser_scores import make_parser_scorer, parser_score
+
+DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
+EWT = DATA / "ud_english_ewt" / "en_ewt-ud-dev.conllu"
+VOCAB = spacy.blank("en").vocab
+LABELS = ("ROOT", "nsubj", "nsubj:pass", "NSUBJ", "punct", "p", "obl:tmod")
+
+
+def doc(words, heads, deps, spaces=None):
+    """A Doc; a token without label is one without annotation. As in CoNLL-U, heads count from 1, and 0 is the root."""
+    if not words:
+        return Doc(VOCAB)
+    heads = [head - 1 if head else number for number, head in enumerate(heads)]
+    return Doc(VOCAB, words=words, spaces=spaces, heads=heads, deps=list(deps))
+
+
+def conllu(words, heads, deps):
+    return [(str(number), word, str(h), d) for number, (word, h, d) in enumerate(zip(words, heads, deps), 1)]
+
+
+def read_scores(gold, system):
+    """UAS and LAS by lines of CoNLL-U (id, form, head, deprel) as CoNLL 2018 defines them, full labels compared.
+
+    Words count as the same if they are the same characters of the text; a line with deprel "_" is not annotated.
+    """
+    right = {"uas": 0, "las": 0}
+    n_gold = n_system = 0
+    for gold_lines, system_lines in zip(gold, system, strict=True):
+        spans = {"gold": {"0": "root"}, "system": {"0": "root"}}
+        for side, lines in (("gold", gold_lines), ("system", system_lines)):
+            position = 0
+            for number, form, _, _ in lines:
+                spans[side][number] = (position, position + len(form))
+                position += len(form)
+        annotated = {
+            spans["gold"][number]: (spans["gold"][head], deprel)
+            for number, _, head, deprel in gold_lines
+            if deprel != "_"
+        }
+        n_gold += len(annotated)
+        for number, _, head, deprel in system_lines:
+            first, behind = spans["system"][number]
+            n_system += any(first < b and a < behind for a, b in annotated)
+            if (first, behind) in annotated and deprel != "_":
+                gold_head, gold_deprel = annotated[first, behind]
+                if spans["system"][head] == gold_head:
+                    right["uas"] += 1
+                    right["las"] += deprel == gold_deprel
+    return {name: 2 * count / (n_gold + n_system) if n_gold else None for name, count in right.items()}
+
+
+@st.composite
+def parses(draw, n_characters):
+    """Words over the same characters, with any heads and labels; label "_" where there is no annotation."""
+    cuts = draw(st.sets(st.integers(1, max(n_characters - 1, 1)), max_size=n_characters))
+    ends = sorted({*(cut for cut in cuts if cut < n_characters), n_characters})
+    text = "abcdefghij"[:n_characters]
+    words = [text[first:behind] for first, behind in zip([0, *ends], ends)]
+    deps = draw(st.lists(st.sampled_from([*LABELS, "_"]), min_size=len(words), max_size=len(words)))
+    heads = draw(st.lists(st.integers(0, len(words)), min_size=len(words), max_size=len(words)))
+    # A token that is its own head is a root, and one without annotation has no head.
+    heads = [0 if head == number or dep == "_" else head for number, (head, dep) in enumerate(zip(heads, deps), 1)]
+    return words, heads, deps
+
+
+@given(st.data())
+def test_scores_are_those_of_a_plain_reading(data):
+    """Any tokenisation, missing heads on both sides, several roots, cycles: scorers see what parsers write."""
+    pairs = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        n_characters = data.draw(st.integers(1, 8))
+        pairs.append((data.draw(parses(n_characters)), data.draw(parses(n_characters))))
+    examples = []
+    for gold, system in pairs:
+        docs = [
+            doc(words, heads, ["" if dep == "_" else dep for dep in deps], [False] * len(words))
+            for words, heads, deps in (system, gold)
+        ]
+        examples.append(Example(*docs))
+    expected = read_scores([conllu(*gold) for gold, _ in pairs], [conllu(*system) for _, system in pairs])
+    scores = parser_score(iter(examples))
+    assert scores["uas"] == pytest.approx(expected["uas"])
+    assert scores["las"] == pytest.approx(expected["las"])
+
+
+@given(st.integers(1, 8).flatmap(lambda n: st.tuples(parses(n), parses(n))), st.booleans())
+def test_the_rest_is_spacys(pair, ignore_all):
+    examples = [
+        Example(*(doc(w, h, ["" if dep == "_" else dep for dep in d], [False] * len(w)) for w, h, d in pair))
+    ] * 2
+    settings = {"ignore_labels": LABELS} if ignore_all else {}
+    expected = spacy_parser_score(examples, **settings)
+    scores = parser_score(examples, **settings)
+    assert {name: scores[name] for name in expected} == expected
+    assert set(scores) == {*expected, "uas", "las"}
+
+
+WORDS = ["They", "were", "seen", ",", "too"]
+HEADS = [3, 3, 0, 3, 3]
+DEPS = ["nsubj:pass", "aux:pass", "ROOT", "punct", "advmod"]
+
+
+def score(*pairs):
+    return parser_score([Example(predicted, reference) for predicted, reference in pairs])
+
+
+@pytest.mark.parametrize(
+    ("heads", "deps", "uas", "las"),
+    [
+        (HEADS, DEPS, 1.0, 1.0),
+        (HEADS, ["nsubj", *DEPS[1:]], 1.0, 0.8),
+        (HEADS, ["NSUBJ:PASS", *DEPS[1:]], 1.0, 0.8),
+        ([3, 3, 0, 5, 3], DEPS, 0.8, 0.8),
+        ([3, 3, 0, 0, 3], [*DEPS[:3], "ROOT", "advmod"], 0.8, 0.8),
+        ([0, 1, 1, 1, 1], DEPS, 0.0, 0.0),
+    ],
+)
+def test_punctuation_subtypes_and_case_count(heads, deps, uas, las):
+    scores = score((doc(WORDS, heads, deps), doc(WORDS, HEADS, DEPS)))
+    assert (scores["uas"], scores["las"]) == (pytest.approx(uas), pytest.approx(las))
+
+
+def test_several_roots():
+    gold = doc(WORDS, [0, 0, 0, 3, 3], DEPS)
+    assert score((doc(WORDS, HEADS, DEPS), gold))["uas"] == pytest.approx(0.6)
+    assert score((gold.copy(), gold))["uas"] == 1.0
+
+
+def test_missing_heads_are_not_counted_and_hide_nothing_elsewhere():
+    """spaCy leaves out the second Doc's first two tokens, as the first Doc lacks annotation at these places."""
+    partial = doc(WORDS, [0, 0, 0, 3, 3], ["", "", *DEPS[2:]])
+    wrong = doc(WORDS, [2, 1, 0, 3, 3], DEPS)
+    scores = score((doc(WORDS, HEADS, DEPS), partial), (wrong, doc(WORDS, HEADS, DEPS)))
+    assert scores["uas"] == scores["las"] == pytest.approx(6 / 8)
+
+
+def test_unparsed_docs_are_all_wrong():
+    scores = score((Doc(VOCAB, words=WORDS), doc(WORDS, HEADS, DEPS)))
+    assert scores["uas"] == scores["las"] == 0.0
+
+
+def test_nothing_is_annotated():
+    scores = score((doc(WORDS, HEADS, DEPS), Doc(VOCAB, words=WORDS)), (Doc(VOCAB), Doc(VOCAB)))
+    assert scores["uas"] is scores["las"] is None
+    assert parser_score([])["uas"] is None
+
+
+def test_whitespace_is_no_word():
+    """Tokens of whitespace, as spaCy's tokenizer makes them, count on neither side."""
+    predicted = doc(["Go", " ", "now", "\n"], [0, 1, 1, 3], ["ROOT", "dep", "advmod", "dep"])
+    scores = score((predicted, doc(["Go", "now"], [0, 1], ["ROOT", "advmod"])))
+    assert scores["uas"] == scores["las"] == 1.0
+    attached_to_space = doc(["Go", " ", "now", "\n"], [0, 1, 2, 3], ["ROOT", "dep", "advmod", "dep"])
+    assert score((attached_to_space, doc(["Go", "now"], [0, 1], ["ROOT", "advmod"])))["uas"] == 0.5
+
+
+@pytest.mark.skipif(not EWT.is_file(), reason=f"no English Web Treebank in {DATA}: set SPACY_SSVM_DATA")
+def test_real_text():
+    """300 sentences with a fifth of their heads and labels replaced, in the file and in spaCy's Docs alike."""
+    rng = random.Random(0)
+    gold, system, examples = [], [], []
+    for sentence in EWT.read_text(encoding="utf8").strip().split("\n\n")[:300]:
+        lines = [line.split("\t") for line in sentence.split("\n") if not line.startswith("#")]
+        lines = [line for line in lines if line[0].isdigit()]
+        (reference,) = conllu_to_docs(sentence + "\n", n_sents=1, no_print=True)
+        if [token.text for token in reference] != [line[1] for line in lines]:
+            continue
+        changed = [list(line) for line in lines]
+        for number, line in enumerate(changed, 1):
+            if rng.random() < 0.2:
+                line[6] = str(rng.choice([head for head in range(len(lines) + 1) if head != number]))
+            if rng.random() < 0.2:
+                line[7] = rng.choice(["nmod", "obl:tmod", "punct"])
+        gold.append([(line[0], line[1], line[6], line[7]) for line in lines])
+        system.append([(line[0], line[1], line[6], line[7]) for line in changed])
+        deps = ["ROOT" if line[7] == "root" else line[7] for line in changed]
+        heads = [int(line[6]) for line in changed]
+        predicted = doc([line[1] for line in lines], heads, deps)
+        examples.append(Example(predicted, reference))
+    assert len(examples) > 250
+    scores, expected = parser_score(examples), read_scores(gold, system)
+    assert scores["uas"] == pytest.approx(expected["uas"]) and 0.7 < scores["uas"] < 0.9
+    assert scores["las"] == pytest.approx(expected["las"]) and 0.5 < scores["las"] < scores["uas"]
+
+
+def test_the_registered_function_makes_the_scorer():
+    assert make_parser_scorer() is parser_score

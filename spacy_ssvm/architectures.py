@@ -34,18 +34,19 @@ def tree(
 ) -> Model:
     """Dependency trees: a weight for each hashed feature of an arc or of a pair of arcs, and a block for its label.
 
-    structure, order: "projective" 1 is Eisner's algorithm, 2 adds siblings, both exact; "nonprojective" 1 is the
-    maximum spanning tree, exact, 2 adds siblings and grandparents by loopy belief propagation, which is approximate.
+    structure, order: "projective" 1 is Eisner's algorithm, 2 adds siblings, 3 adds siblings and grandparents, all
+    exact; "nonprojective" 1 is the maximum spanning tree, exact, 2 adds siblings and grandparents by loopy belief
+    propagation, which is approximate.
     most_heads, margin: the first pass keeps for each token at most so many heads, and of them only those that it
     scores at most `margin` below the best; most_heads = 0 keeps all.
 
     Raises:
         ValueError: an unknown structure or order, or a negative number.
     """
-    if structure not in ("projective", "nonprojective") or order not in (1, 2):
+    if order not in {"projective": (1, 2, 3), "nonprojective": (1, 2)}.get(structure, ()):
         raise ValueError(
-            f'model.structure must be "projective" or "nonprojective" and model.order 1 or 2, not {structure!r} and '
-            f"{order!r}"
+            'model.structure must be "projective", with model.order 1, 2 or 3, or "nonprojective", with 1 or 2, not '
+            f"{structure!r} with {order!r}"
         )
     if int(most_heads) < 0 or not float(margin) >= 0:
         raise ValueError(f"model.most_heads and model.margin must not be negative, but are {most_heads} and {margin}")

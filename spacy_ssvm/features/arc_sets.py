@@ -35,7 +35,7 @@ def arc_templates(
     first_pass: list[str],
     clusters: str | Path | None = None,
     hash_bits: int = 23,
-    label_hash_bits: int = 17,
+    label_hash_bits: int = 18,
 ) -> ArcFeatureSet:
     """A feature set from lists of arc template strings.
 
@@ -65,7 +65,7 @@ def parser_features(
     tags: Sequence[str] = ("tag", "pos"),
     clusters: str | Path | None = None,
     hash_bits: int = 23,
-    label_hash_bits: int = 17,
+    label_hash_bits: int = 18,
 ) -> ArcFeatureSet:
     """Features after McDonald et al. 2005, with siblings, grandparents, affixes and shapes.
 
@@ -105,13 +105,17 @@ def parser_features(
                 *words,
                 *(_both(tag, tag) for tag in tags),
                 *_with_tags(fine),
-                *_label_surroundings(fine),
+                *(template for tag in tags for template in _label_surroundings(tag)),
+                *_label_words(fine, tags[-1]),
                 *(template for name in more for template in (f"mod.{name}[0]", _both(name, fine), _both(fine, name))),
             ],
             ("direction",),
         ),
         *_related([_both(fine, fine), f"mod.{fine}[0]", f"head.{fine}[0]", "mod.lower[0]"], ("distance",)),
-        f"head.{fine}[0]+between.{fine}+mod.{fine}[0]",
+        *(f"head.{tag}[0]+between.{tag}+mod.{tag}[0]" for tag in tags),
+        f"between.{tags[-1]}+mod.{tags[-1]}[0]+direction",
+        f"between.lower+mod.{tags[-1]}[0]+direction",
+        f"head.{tags[-1]}[0]+between.{tags[-1]}+direction",
     ]
     return arc_templates(heads, labels, _first_pass(fine, tags[-1]), clusters, hash_bits, label_hash_bits)
 
@@ -157,10 +161,23 @@ def _label_surroundings(tag: str) -> list[str]:
     return [
         *(f"{head}+{mod}+mod.{tag}[{m}]" for m in (-1, 1)),
         *(f"{head}+head.{tag}[{h}]+{mod}" for h in (-1, 1)),
-        *(f"{mod}+mod.lower[{m}]" for m in (-1, 1)),
+        *(f"{mod}+mod.{tag}[{m}]" for m in (-1, 1)),
+        f"mod.{tag}[-2]+mod.{tag}[-1]+{mod}",
+        f"{head}+mod.{tag}[-2]+mod.{tag}[-1]+{mod}",
+    ]
+
+
+def _label_words(fine: str, coarse: str) -> list[str]:
+    mod = f"mod.{coarse}[0]"
+    return [
+        *(f"{mod}+mod.lower[{m}]" for m in (-2, -1, 1)),
+        *(f"head.lower[{h}]+{mod}" for h in (-1, 1)),
+        "head.lower[0]+mod.lower[-1]",
+        "mod.lower[-1]+mod.lower[0]",
+        "mod.lower[0]+mod.lower[1]",
         "mod.lower_suffix3[0]",
-        f"{head}+mod.lower_suffix2[0]",
-        f"head.lower_suffix3[0]+{mod}",
+        f"head.{fine}[0]+mod.lower_suffix2[0]",
+        f"head.lower_suffix3[0]+mod.{fine}[0]",
         "mod.short_shape[0]",
     ]
 

@@ -243,17 +243,18 @@ class SsvmParser(LearningPipe):
         return FirstPass(self._extractor().first_pass, weights, attributes["most_heads"], attributes["margin"])
 
     def _shape(self) -> "Shape":
-        from ..structures.tree.data import LOOPY, PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING, Shape
+        from ..structures.tree import data
 
         attributes = self.model.attrs
         structure = {
-            ("projective", 1): PROJECTIVE,
-            ("projective", 2): PROJECTIVE_SIBLINGS,
-            ("nonprojective", 1): SPANNING,
-            ("nonprojective", 2): LOOPY,
+            ("projective", 1): data.PROJECTIVE,
+            ("projective", 2): data.PROJECTIVE_SIBLINGS,
+            ("projective", 3): data.PROJECTIVE_GRANDPARENTS,
+            ("nonprojective", 1): data.SPANNING,
+            ("nonprojective", 2): data.LOOPY,
         }[attributes["structure"], attributes["order"]]
         bits = attributes["hash_bits"], attributes["label_hash_bits"]
-        return Shape(len(self.weight_labels), *bits, structure, self.cfg["multi_root"])
+        return data.Shape(len(self.weight_labels), *bits, structure, self.cfg["multi_root"])
 
     def _extractor(self) -> "ArcExtractor":
         if self._features is None:

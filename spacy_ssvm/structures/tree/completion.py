@@ -4,7 +4,7 @@ import numpy as np
 
 from ...features.arc_hashing import hash_words
 from ...kernels import kernel
-from .data import NOT_GIVEN, PROJECTIVE, PROJECTIVE_SIBLINGS, ROOT_LABEL, Trees
+from .data import LOOPY, NOT_GIVEN, ROOT_LABEL, SPANNING, Trees
 from .oracle import decode
 from .parts import FORBIDDEN
 from .projective import eisner
@@ -41,7 +41,7 @@ def complete(trees: Trees, examples: np.ndarray, weights: np.ndarray) -> np.ndar
 @kernel
 def _project(trees, heads, labels, changed):
     starts = trees.columns.starts
-    projective = trees.shape.structure in (PROJECTIVE, PROJECTIVE_SIBLINGS)
+    projective = trees.shape.structure not in (SPANNING, LOOPY)
     for example in range(len(starts) - 1):
         first, n = starts[example], starts[example + 1] - starts[example]
         scores = np.full((n + 1, n + 1), FORBIDDEN)
@@ -58,7 +58,7 @@ def _project(trees, heads, labels, changed):
         for m in range(1, n + 1):
             token = first + m - 1
             trees.gold[token] = found[m]
-            if heads[token] != NOT_GIVEN and heads[token] != found[m]:  # noqa: SIM109
+            if heads[token] != NOT_GIVEN and heads[token] != found[m]:
                 changed[example] = True
                 heads[token] = found[m]
             if heads[token] == 0:

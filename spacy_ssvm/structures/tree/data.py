@@ -13,13 +13,14 @@ NOT_GIVEN = -1
 """A head or a label that is not annotated."""
 ROOT_LABEL = 0
 """The label of every arc from the root, and of no other."""
-INDEPENDENT, PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING, LOOPY = range(5)
-"""The structures: each word its own best head (no tree); Eisner's, without and with siblings; maximum spanning
-tree; the same with siblings and grandparents by loopy belief propagation."""
+INDEPENDENT, PROJECTIVE, PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS, SPANNING, LOOPY = range(6)
+"""The structures: each word its own best head (no tree); the best projective tree, of arcs, with siblings, with
+siblings and grandparents; the maximum spanning tree, and the same with siblings and grandparents by loopy belief
+propagation."""
 
 
 class Shape(NamedTuple):
-    """n_labels: L. arc_bits, label_bits: sizes of the hashed indices. structure: one of the five. multi_root: or one
+    """n_labels: L. arc_bits, label_bits: sizes of the hashed indices. structure: one of the six. multi_root: or one
     root a sentence."""
 
     n_labels: int

@@ -5,11 +5,13 @@ from numba.core import types
 
 from ...features.arc_hashing import hash_words
 from ...kernels import kernel
-from .data import INDEPENDENT, LOOPY, PROJECTIVE, PROJECTIVE_SIBLINGS, ROOT_LABEL, TREES
+from .data import INDEPENDENT, LOOPY, PROJECTIVE, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, ROOT_LABEL, TREES
 from .parts import NONE
 from .projective import eisner
+from .projective_grandparents import eisner_grandparents
 from .projective_siblings import eisner_siblings
 from .scores import (
+    add_grandparents,
     add_siblings,
     dense_scores,
     feature_room,
@@ -28,6 +30,18 @@ ORACLE = types.Tuple((types.int64, types.float64))(
     types.Array(types.float64, 1, "C"),
 )
 """(entries, loss) = oracle(data, example, weights, loss_scale, indices, values)"""
+
+
+@kernel
+def has_siblings(structure):
+    """Whether a structure scores pairs of neighbouring siblings."""
+    return structure in (PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS, LOOPY)
+
+
+@kernel
+def has_grandparents(structure):
+    """Whether a structure scores pairs of an arc and the arc above it."""
+    return structure in (PROJECTIVE_GRANDPARENTS, LOOPY)
 
 
 @kernel
@@ -51,14 +65,18 @@ def decode(trees, sentence, words, weights, loss_scale, heads, labels):
     structure, multi_root = trees.shape.structure, trees.shape.multi_root
     with_labels = trees.shape.n_labels > 1
     parts, best_labels = score_parts(trees, sentence, words, weights, loss_scale, with_labels)
-    if structure in (PROJECTIVE_SIBLINGS, LOOPY):
+    if has_siblings(structure):
         parts = add_siblings(trees, words, parts, weights)
+    if has_grandparents(structure):
+        parts = add_grandparents(trees, words, parts, weights)
     if structure == INDEPENDENT:
         best_heads(parts, heads)
     elif structure == PROJECTIVE:
         eisner(dense_scores(parts), multi_root, heads)
     elif structure == PROJECTIVE_SIBLINGS:
         eisner_siblings(parts, multi_root, heads)
+    elif structure == PROJECTIVE_GRANDPARENTS:
+        eisner_grandparents(parts, multi_root, heads)
     labels[0] = ROOT_LABEL
     for m in range(1, len(heads)):
         arc = parts.number[heads[m], m]
@@ -89,11 +107,11 @@ def _tree_features(trees, words, heads, others, sign, indices, values, at):
         same = h == others[m]
         if not same:
             at = single_features(trees.program.arcs, words, h, m, bits, indices, values, at)
-        if structure in (PROJECTIVE_SIBLINGS, LOOPY):
+        if has_siblings(structure):
             s = _inner_neighbour(heads, m)
             if not same or s != _inner_neighbour(others, m):
                 at = sibling_features(trees, words, h, m, s, indices, values, at)
-        if structure == LOOPY and h != 0 and (not same or heads[h] != others[h]):
+        if has_grandparents(structure) and h != 0 and (not same or heads[h] != others[h]):
             at = grand_features(trees, words, heads[h], h, m, indices, values, at)
     for k in range(begin, at):
         values[k] *= sign

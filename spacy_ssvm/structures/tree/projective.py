@@ -1,76 +1,140 @@
-"""tmp"""
+"""Exact first-order decoding of projective trees (Eisner 1996, 2000), in O(n³)."""
+
+from typing import NamedTuple
 
 import numpy as np
+
 from ...kernels import kernel
+from .parts import NONE
+
+SPAN, SPLIT = 0, 1
+"""Kinds of items. A span (h, e) is head h with all that lies between it and the end e, both included, on one side;
+its options are the child of h farthest from it. A split (i, j) is what lies below an arc between i and j; its
+options are the last token on the side of i."""
+
+
+class Charts(NamedTuple):
+    """The best score of each item, float64 [n + 1, n + 1], −∞ where there is none.
+
+    right[i, j]: span (i, j). left[i, j]: span (j, i).
+    arc_right[i, j]: arc (i, j) and all between. arc_left[i, j]: arc (j, i) and all between.
+    All rows begin at the left end: they are filled by additions to whole rows.
+    """
+
+    right: np.ndarray
+    left: np.ndarray
+    arc_right: np.ndarray
+    arc_left: np.ndarray
+
+
+@kernel
+def raise_row(row, score, others):
+    """row ← max(row, score + others), all elements at once: this vectorises, a running maximum would not."""
+    for j in range(len(row)):
+        row[j] = max(row[j], score + others[j])
+
+
+@kernel
+def fill_charts(scores, multi_root):
+    """The `Charts` of scores float64 [n + 1, n + 1].
+
+    With a single root, no span (0, j) but the whole sentence exists: a second child of the root would need one.
+    """
+    n = len(scores) - 1
+    right, left = np.full((n + 1, n + 1), -np.inf), np.full((n + 1, n + 1), -np.inf)
+    arc_right, arc_left = np.full((n + 1, n + 1), -np.inf), np.full((n + 1, n + 1), -np.inf)
+    below = np.empty(n + 1)
+    for i in range(n, -1, -1):
+        right[i, i] = left[i, i] = 0.0
+        below[:] = -np.inf
+        for j in range(i + 1, n + 1):
+            raise_row(below[j:], right[i, j - 1], left[j, j:])
+            arc_right[i, j] = below[j] + scores[i, j]
+            first = j if i > 0 or multi_root else n
+            raise_row(right[i, first:], arc_right[i, j], right[j, first:])
+        if i > 0:
+            for j in range(i + 1, n + 1):
+                arc_left[i, j] = below[j] + scores[j, i]
+            for m in range(i, n):
+                raise_row(left[i, m + 1 :], left[i, m], arc_left[m, m + 1 :])
+    return Charts(right, left, arc_right, arc_left)
+
+
+@kernel
+def options(kind, a, b):
+    """The options (first, behind) of item (a, b)."""
+    if kind == SPAN and a < b:
+        return a + 1, b + 1
+    return min(a, b), max(a, b)
+
+
+@kernel
+def option_score(charts, kind, a, b, option):
+    """The best score of item (a, b) with this option."""
+    if kind == SPLIT:
+        return charts.right[a, option] + charts.left[option + 1, b]
+    if a < b:
+        return charts.arc_right[a, option] + charts.right[option, b]
+    return charts.arc_left[option, a] + charts.left[b, option]
+
+
+@kernel
+def best_option(charts, kind, a, b):
+    """The first of the best options of item (a, b)."""
+    first, behind = options(kind, a, b)
+    best, score = first, option_score(charts, kind, a, b, first)
+    for option in range(first + 1, behind):
+        if option_score(charts, kind, a, b, option) > score:
+            best, score = option, option_score(charts, kind, a, b, option)
+    return best
+
+
+@kernel
+def new_agenda(n):
+    """An agenda int64 [·, 3] of (kind, a, b) with the whole sentence as its only item; returns it and its size.
+
+    No token is in two waiting items but as an end, so that 3n + 3 rows suffice.
+    """
+    agenda = np.empty((3 * n + 3, 3), np.int64)
+    agenda[0, 0], agenda[0, 1], agenda[0, 2] = SPAN, 0, n
+    return agenda, 1 if n > 0 else 0
+
+
+@kernel
+def expand(kind, a, b, option, agenda, size, heads):
+    """Add to the agenda what item (a, b) with this option consists of, and its arc to heads; returns the new size."""
+    if kind == SPAN:
+        heads[option] = a
+        agenda[size, 0], agenda[size, 1], agenda[size, 2] = SPLIT, min(a, option), max(a, option)
+        size += 1
+        if option != b:
+            agenda[size, 0], agenda[size, 1], agenda[size, 2] = SPAN, option, b
+            size += 1
+        return size
+    if option != a:
+        agenda[size, 0], agenda[size, 1], agenda[size, 2] = SPAN, a, option
+        size += 1
+    if option + 1 != b:
+        agenda[size, 0], agenda[size, 1], agenda[size, 2] = SPAN, b, option + 1
+        size += 1
+    return size
 
 
 @kernel
 def eisner(scores, multi_root, heads):
+    """The best projective tree into heads int32 [n + 1], heads[0] = −1; returns its score.
+
+    scores: float64 [n + 1, n + 1], of (head, modifier); the diagonal and column 0 are ignored.
+    multi_root: whether more than one token may have head 0.
+    Where every tree has FORBIDDEN arcs, the result has as few of them as possible; among such trees it is an arbitrary
+    one, since scores of ordinary size vanish beside FORBIDDEN. Equal scores always give the same tree.
+    """
     n = len(scores) - 1
-    heads[0] = -1
-    N = n + 1
-    cr = np.full((N, N), -np.inf)
-    cl = np.full((N, N), -np.inf)
-    ir = np.full((N, N), -np.inf)
-    il = np.full((N, N), -np.inf)
-    br = np.zeros((N, N), np.int32)
-    bl = np.zeros((N, N), np.int32)
-    bi = np.zeros((N, N), np.int32)
-    for i in range(N):
-        cr[i, i] = 0.0
-        cl[i, i] = 0.0
-    for w in range(1, N):
-        for i in range(0, N - w):
-            j = i + w
-            if i == 0 and not multi_root:
-                # single root: only arc 0->j with left complete part empty handled by restricting
-                best, arg = -np.inf, 0
-                v = cr[0, 0] + cl[1, j] if j >= 1 else -np.inf
-                best, arg = v, 0
-            else:
-                best, arg = -np.inf, i
-                for k in range(i, j):
-                    v = cr[i, k] + cl[k + 1, j] if False else cr[i, k] + cl[j, k + 1]
-                    if v > best:
-                        best, arg = v, k
-            if i == 0 and not multi_root:
-                best = cl[j, 1]
-                arg = 0
-            ir[i, j] = best + scores[i, j]
-            il[i, j] = best + scores[j, i] if i > 0 else -np.inf
-            bi[i, j] = arg
-            best, arg = -np.inf, j
-            for k in range(i + 1, j + 1):
-                v = ir[i, k] + cr[k, j]
-                if v > best:
-                    best, arg = v, k
-            cr[i, j] = best
-            br[i, j] = arg
-            if i > 0:
-                best, arg = -np.inf, i
-                for k in range(i, j):
-                    v = cl[k, i] + il[k, j]
-                    if v > best:
-                        best, arg = v, k
-                cl[j, i] = best
-                bl[i, j] = arg
-    stack = [(0, n, 0)]
-    while len(stack) > 0:
-        i, j, kind = stack.pop()
-        if i == j:
-            continue
-        if kind == 0:
-            k = br[i, j]
-            heads[k] = i
-            stack.append((k, j, 0))
-            q = bi[i, k]
-            stack.append((i, q, 0))
-            stack.append((q + 1, k, 1))
-        else:
-            k = bl[i, j]
-            heads[k] = j
-            stack.append((i, k, 1))
-            q = bi[k, j]
-            stack.append((k, q, 0))
-            stack.append((q + 1, j, 1))
-    return cr[0, n]
+    heads[0] = NONE
+    charts = fill_charts(scores, multi_root)
+    agenda, size = new_agenda(n)
+    while size > 0:
+        size -= 1
+        kind, a, b = agenda[size]
+        size = expand(kind, a, b, best_option(charts, kind, a, b), agenda, size, heads)
+    return charts.right[0, n]

@@ -1,0 +1,163 @@
+"""Exact projective decoding with siblings and grandparents (Koo & Collins 2010, model 1, with pairs of arcs only)."""
+
+import numpy as np
+
+from ...kernels import kernel
+from .parts import NONE
+
+
+@kernel
+def _children(parts):
+    """Arcs by head, their modifiers ascending: starts int64 [n + 2] and arcs int32 [A]."""
+    starts = np.zeros(len(parts.number) + 1, np.int64)
+    for head in parts.heads:
+        starts[head + 1] += 1
+    starts = np.cumsum(starts)
+    arcs, filled = np.empty(len(parts.heads), np.int32), starts.copy()
+    for arc in range(len(parts.heads)):
+        arcs[filled[parts.heads[arc]]] = arc
+        filled[parts.heads[arc]] += 1
+    return starts, arcs
+
+
+@kernel
+def _above(parts):
+    """The arcs to each node, those to m being starts[m] … starts[m + 1] − 1; the root has one, number A."""
+    size = len(parts.heads)
+    starts = np.zeros(len(parts.number) + 1, np.int64)
+    for modifier in parts.modifiers:
+        starts[modifier + 1] += 1
+    starts = np.cumsum(starts)
+    return np.append(starts, size)
+
+
+@kernel
+def _split(span, left_arc, right_arc, left, right):
+    """The best border k between the spans of two neighbouring siblings, left … k and k + 1 … right."""
+    best, border = -np.inf, left
+    for k in range(left, right):
+        score = span[left_arc, k] + span[right_arc, k + 1]
+        if score > best:
+            best, border = score, k
+    return best, border
+
+
+@kernel
+def _listed(arcs, scores, first, behind, arc):
+    """The score of a pair with this arc in an ascending list, or 0."""
+    for k in range(first, behind):
+        if arcs[k] == arc:
+            return scores[k]
+    return 0.0
+
+
+@kernel
+def eisner_grandparents(parts, multi_root, heads):
+    """The best projective tree under all `Parts`; O(n³) for a bounded number of candidate heads.
+
+    A span is known by the arc to its head: span[a, e] is the best that the modifier of a can make of the nodes from
+    itself to e, and part[a, b] the best of the nodes between both ends of a, when b is the arc to the head of a.
+
+    multi_root: whether several tokens may have head 0. heads: int32 [n + 1], filled; heads[0] = NONE.
+    Returns the score; −inf where the candidates hold no projective tree: heads then is the chain 0 → 1 → 2 …
+    """
+    n, size = len(parts.number) - 1, len(parts.heads)
+    starts, children = _children(parts)
+    above = _above(parts)
+    most = 1
+    for node in range(1, n + 1):
+        most = max(most, above[node + 1] - above[node])
+    span = np.full((size + 1, n + 1), -np.inf)
+    last = np.full((size + 1, n + 1), NONE, np.int32)
+    part = np.full((size, most), -np.inf)
+    inner = np.full((size, most), NONE, np.int32)
+    for arc in range(size):
+        span[arc, parts.modifiers[arc]] = 0.0
+    span[size, 0] = 0.0
+    between, pair = np.empty(n + 1), np.empty(n + 1)
+    siblings = np.empty(n + 1, np.int32)
+    for width in range(1, n + 1):
+        for i in range(n + 1 - width):
+            j = i + width
+            for way in range(2):
+                h, m = (i, j) if way == 0 else (j, i)
+                arc = parts.number[h, m]
+                if arc == NONE:
+                    continue
+                first, behind = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
+                alone = span[arc, h + 1 if way == 0 else h - 1] + _listed(
+                    parts.siblings, parts.sibling_scores, first, behind, NONE
+                )
+                found = 0
+                if h > 0 or multi_root:
+                    for c in range(starts[h], starts[h + 1]):
+                        sibling = children[c]
+                        s = parts.modifiers[sibling]
+                        if i < s < j:
+                            ends = (sibling, arc, s, m) if way == 0 else (arc, sibling, m, s)
+                            siblings[found] = sibling
+                            between[found] = _split(span, *ends)[0]
+                            pair[found] = _listed(parts.siblings, parts.sibling_scores, first, behind, sibling)
+                            found += 1
+                first, behind = parts.grand_starts[arc], parts.grand_starts[arc + 1]
+                slots = above[h + 1] - above[h] if h > 0 else 1
+                for slot in range(slots):
+                    grand = 0.0
+                    if h > 0:
+                        if parts.heads[above[h] + slot] == m:
+                            continue
+                        grand = _listed(parts.grands, parts.grand_scores, first, behind, above[h] + slot)
+                    best, chosen = alone, NONE
+                    for k in range(found):
+                        score = part[siblings[k], slot] + between[k] + pair[k]
+                        if score > best:
+                            best, chosen = score, siblings[k]
+                    part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, chosen
+            for way in range(2):
+                h, end = (i, j) if way == 0 else (j, i)
+                slots = above[h + 1] - above[h] if h > 0 else 1
+                for slot in range(slots if h > 0 or way == 0 else 0):
+                    row = above[h] + slot if h > 0 else size
+                    best, chosen = -np.inf, NONE
+                    for c in range(starts[h], starts[h + 1]):
+                        arc = children[c]
+                        m = parts.modifiers[arc]
+                        if min(h, end) <= m <= max(h, end):
+                            score = part[arc, slot] + span[arc, end]
+                            if score > best:
+                                best, chosen = score, arc
+                    span[row, end], last[row, end] = best, chosen
+    heads[0] = NONE
+    if span[size, n] == -np.inf:
+        for m in range(1, n + 1):
+            heads[m] = m - 1
+        return span[size, n]
+    stack = np.empty((4 * n + 4, 2), np.int32)
+    stack[0, 0], stack[0, 1] = size, n
+    top = 1
+    while top > 0:
+        top -= 1
+        row, end = stack[top, 0], stack[top, 1]
+        h = parts.modifiers[row] if row < size else 0
+        if h == end:
+            continue
+        slot = row - above[h] if h > 0 else 0
+        arc = last[row, end]
+        stack[top, 0], stack[top, 1] = arc, end
+        top += 1
+        while True:
+            m = parts.modifiers[arc]
+            heads[m] = h
+            sibling = inner[arc, slot]
+            if sibling == NONE:
+                stack[top, 0], stack[top, 1] = arc, h + 1 if h < m else h - 1
+                top += 1
+                break
+            s = parts.modifiers[sibling]
+            ends = (sibling, arc, s, m) if h < m else (arc, sibling, m, s)
+            border = _split(span, *ends)[1]
+            stack[top, 0], stack[top, 1] = ends[0], border
+            stack[top + 1, 0], stack[top + 1, 1] = ends[1], border + 1
+            top += 2
+            arc = sibling
+    return span[size, n]

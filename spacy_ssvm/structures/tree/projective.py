@@ -93,9 +93,9 @@ def best_option(charts, kind, a, b):
 def new_agenda(n):
     """An agenda int64 [·, 3] of (kind, a, b) with the whole sentence as its only item; returns it and its size.
 
-    No token is in two waiting items but as an end, so that 3n + 3 rows suffice.
+    A whole tree has no more items than that: one span on each side of each token, and one split for each arc.
     """
-    agenda = np.empty((3 * n + 3, 3), np.int64)
+    agenda = np.empty((3 * n + 2, 3), np.int64)
     agenda[0, 0], agenda[0, 1], agenda[0, 2] = SPAN, 0, n
     return agenda, 1 if n > 0 else 0
 

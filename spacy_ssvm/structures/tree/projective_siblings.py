@@ -157,7 +157,7 @@ def eisner_siblings(parts, multi_root, heads):
     if charts.right[0, n] == -np.inf:
         return eisner(dense_scores(parts), multi_root, heads)
     heads[0] = NONE
-    # No token is in two waiting spans but as an end.
+    # A whole tree has one span on each side of each token.
     agenda = np.empty((2 * n + 2, 2), np.int64)
     agenda[0, 0], agenda[0, 1] = 0, n
     size = 1

@@ -1,0 +1,282 @@
+"""Non-projective trees with siblings and grandparents, approximately: loopy belief propagation with a TREE factor.
+
+Smith & Eisner 2008; Martins et al. 2010, §2.2 and §3.2. A binary variable says whether a candidate arc is in the tree,
+and the factor graph is the model of `Parts` itself, nothing is left out or relaxed in it:
+
+- TREE, over all arcs: 1 if they are a tree, else 0, times exp of the arcs' scores; its messages are differences of
+  log-odds between the marginals of the matrix-tree theorem and what went into it;
+- a head automaton for each head and side, over its candidate modifiers: siblings in `Parts` are neighbours, which no
+  factor over two arcs can express; its messages come from forward-backward;
+- GRAND, for each listed pair of arcs (g, h), (h, m): exp of its score if both are there.
+
+Messages are log-odds. A round updates the automata, then the pairs, one after the other with the newest beliefs, then
+TREE; the beliefs are TREE's marginals, so that each token's heads sum to one. Without pairs, one round is exact.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...kernels import kernel
+from .loopy_automata import TINY, Automata, build_automata, run_automaton
+from .matrix_tree import tree_marginals
+from .parts import FORBIDDEN, Parts
+from .scores import dense_scores
+from .scoring import score_tree
+from .spanning import maximum_spanning_tree
+
+DAMPING = 0.3
+"""The share of the old message in a new one."""
+SHARPNESS = 8.0
+"""The spread to which a decoder scales the scores."""
+RANGE = 30.0
+"""No arc enters TREE with log-odds further below its token's best: matrix-tree differences would drown in rounding."""
+LIMIT = 300.0
+"""Bound of log-odds before exp."""
+
+
+class Messages(NamedTuple):
+    """What the factors say about the arcs, in log-odds.
+
+    belief: float64 [A], all factors together. evidence: float64 [A], all but TREE, the arcs' own scores included.
+    siblings: float64 [A], from the automaton. upper, lower: float64 [G], from each GRAND to its arcs (g, h) and (h, m).
+    boosts: float64 [G], exp of the pairs' scores.
+    """
+
+    belief: np.ndarray
+    evidence: np.ndarray
+    siblings: np.ndarray
+    upper: np.ndarray
+    lower: np.ndarray
+    boosts: np.ndarray
+
+
+@kernel
+def _start(parts):
+    """Empty messages; belief is to be set by TREE."""
+    size, pairs = len(parts.heads), len(parts.grands)
+    boosts = np.empty(pairs)
+    for k in range(pairs):
+        boosts[k] = math.exp(min(max(parts.grand_scores[k], -LIMIT), LIMIT))
+    return Messages(
+        np.zeros(size), parts.scores.copy(), np.zeros(size), np.zeros(pairs), np.zeros(pairs), boosts
+    )
+
+
+@kernel
+def _tell(messages, own, at, arc, message):
+    """Replace own[at], what a factor says to an arc, by a message, damped."""
+    change = (1.0 - DAMPING) * (message - own[at])
+    own[at] += change
+    messages.belief[arc] += change
+    messages.evidence[arc] += change
+
+
+@kernel
+def _ask_siblings(automata, messages, automaton, odds, answers):
+    """`run_automaton` on the current messages; returns the log-partition."""
+    first = automata.starts[automaton]
+    for c in range(len(odds)):
+        arc = automata.arcs[first + c]
+        odds[c] = messages.belief[arc] - messages.siblings[arc]
+    return run_automaton(automata, automaton, odds, answers)
+
+
+@kernel
+def _update_siblings(automata, messages):
+    longest = np.max(np.diff(automata.starts))
+    room, answers = np.empty(longest), np.empty(longest)
+    for automaton in range(len(automata.starts) - 1):
+        first, behind = automata.starts[automaton], automata.starts[automaton + 1]
+        if first == behind:
+            continue
+        _ask_siblings(automata, messages, automaton, room[: behind - first], answers)
+        for c in range(behind - first):
+            arc = automata.arcs[first + c]
+            _tell(messages, messages.siblings, arc, arc, answers[c])
+
+
+@kernel
+def _pair_message(odds, boost):
+    """log-odds from a pair to one of its arcs, given the other's and exp of the pair's score."""
+    other = math.exp(min(max(odds, -LIMIT), LIMIT))
+    return math.log((1.0 + boost * other) / (1.0 + other))
+
+
+@kernel
+def _update_grandparents(parts, messages):
+    belief, upper, lower = messages.belief, messages.upper, messages.lower
+    for arc in range(len(parts.heads)):
+        for k in range(parts.grand_starts[arc], parts.grand_starts[arc + 1]):
+            above = parts.grands[k]
+            _tell(messages, lower, k, arc, _pair_message(belief[above] - upper[k], messages.boosts[k]))
+            _tell(messages, upper, k, above, _pair_message(belief[arc] - lower[k], messages.boosts[k]))
+
+
+@kernel
+def _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs):
+    """TREE's answer to the evidence: beliefs [A] and their log-odds, messages.belief.
+
+    reach: how far below its token's best an arc's log-odds may enter. dense, marginals: float64 [n + 1, n + 1], scratch, FORBIDDEN where there is no candidate.
+    Returns TREE's log-partition and the largest change of a belief.
+    """
+    size, change = len(parts.heads), 0.0
+    first = 0
+    while first < size:
+        m, behind = parts.modifiers[first], first
+        while behind < size and parts.modifiers[behind] == m:
+            behind += 1
+        least = np.max(messages.evidence[first:behind]) - reach
+        for arc in range(first, behind):
+            dense[parts.heads[arc], m] = max(messages.evidence[arc], least)
+        first = behind
+    log_partition = tree_marginals(dense, multi_root, marginals)
+    first = 0
+    while first < size:
+        m, behind = parts.modifiers[first], first
+        rest = 0.0
+        # An arc is absent where another head of its token is present: summed, 1 − p keeps its precision.
+        while behind < size and parts.modifiers[behind] == m:
+            messages.belief[behind] = rest
+            rest += max(marginals[parts.heads[behind], m], 0.0)
+            behind += 1
+        rest = 0.0
+        for arc in range(behind - 1, first - 1, -1):
+            p = max(marginals[parts.heads[arc], m], 0.0)
+            absent = messages.belief[arc] + rest
+            messages.belief[arc] = math.log(max(p, TINY)) - math.log(max(absent, TINY))
+            rest += p
+            change = max(change, abs(p - beliefs[arc]))
+            beliefs[arc] = p
+        first = behind
+    return log_partition, change
+
+
+@kernel
+def _update_pairs(parts, automata, messages):
+    if len(parts.siblings) > 0:
+        _update_siblings(automata, messages)
+    _update_grandparents(parts, messages)
+
+
+@kernel
+def _softplus(x):
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+@kernel
+def _bethe(parts, automata, messages, tree):
+    """The Bethe approximation of the log-partition, from TREE's: Σ of factors less Σ of arcs, counted too often."""
+    total = tree
+    if len(parts.siblings) > 0:
+        longest = np.max(np.diff(automata.starts))
+        room, answers = np.empty(longest), np.empty(longest)
+        for automaton in range(len(automata.starts) - 1):
+            k = automata.starts[automaton + 1] - automata.starts[automaton]
+            total += _ask_siblings(automata, messages, automaton, room[:k], answers)
+        for arc in range(len(parts.heads)):
+            total -= _softplus(messages.belief[arc])
+    for arc in range(len(parts.heads)):
+        for k in range(parts.grand_starts[arc], parts.grand_starts[arc + 1]):
+            above = parts.grands[k]
+            odds, odds_above = messages.belief[arc] - messages.lower[k], messages.belief[above] - messages.upper[k]
+            both = odds + odds_above + parts.grand_scores[k]
+            # log(1 + e^odds + e^odds_above + e^both)
+            either = np.logaddexp(odds, odds_above)
+            total += np.logaddexp(np.logaddexp(0.0, both), either)
+            total -= _softplus(messages.belief[arc]) + _softplus(messages.belief[above])
+    return total
+
+
+@kernel
+def loopy_marginals(parts, multi_root, max_iterations, tolerance, beliefs):
+    """Marginals of the arcs, approximately.
+
+    tolerance: the largest change of a belief in one round at which it stops. beliefs: float64 [A], output.
+    Returns the Bethe estimate of the log-partition, which bounds nothing, the number of TREE's updates, and whether
+    it has converged. Exact where there are no pairs.
+    """
+    dense, marginals = dense_scores(parts), np.zeros(parts.number.shape)
+    beliefs[:] = 0.0
+    messages, automata = _start(parts), build_automata(parts)
+    log_partition, _ = _update_tree(parts, multi_root, messages, np.inf, dense, marginals, beliefs)
+    iterations, converged = 1, len(parts.siblings) + len(parts.grands) == 0
+    while not converged and iterations < max_iterations:
+        _update_pairs(parts, automata, messages)
+        log_partition, change = _update_tree(parts, multi_root, messages, RANGE, dense, marginals, beliefs)
+        iterations += 1
+        converged = change <= tolerance
+    return _bethe(parts, automata, messages, log_partition), iterations, converged
+
+
+@kernel
+def _variance(values):
+    return np.var(values) if len(values) > 0 else 0.0
+
+
+@kernel
+def _sharpened(parts):
+    """The parts with their scores scaled to the spread SHARPNESS.
+
+    Spread: the root of the variance of the arcs' scores about the mean of their token, plus that of the pairs'.
+    """
+    total, first, size = 0.0, 0, len(parts.heads)
+    while first < size:
+        behind = first
+        while behind < size and parts.modifiers[behind] == parts.modifiers[first]:
+            behind += 1
+        total += (behind - first) * np.var(parts.scores[first:behind])
+        first = behind
+    spread = math.sqrt(total / size + _variance(parts.sibling_scores) + _variance(parts.grand_scores))
+    scale = SHARPNESS / spread if spread > 0.0 else 1.0
+    return Parts(
+        parts.number,
+        parts.heads,
+        parts.modifiers,
+        parts.scores * scale,
+        parts.sibling_starts,
+        parts.siblings,
+        parts.sibling_scores * scale,
+        parts.grand_starts,
+        parts.grands,
+        parts.grand_scores * scale,
+    )
+
+
+@kernel
+def _most_probable_tree(parts, beliefs, multi_root, dense, heads):
+    """The tree of the largest product of beliefs; those about no candidate stay FORBIDDEN in `dense`, scratch."""
+    for arc in range(len(parts.heads)):
+        dense[parts.heads[arc], parts.modifiers[arc]] = math.log(max(beliefs[arc], TINY))
+    maximum_spanning_tree(dense, multi_root, heads)
+
+
+@kernel
+def loopy_decode(parts, multi_root, max_iterations, tolerance, heads):
+    """A tree of large score into heads int32 [n + 1], heads[0] = −1, and its score; the best tree often, not always.
+
+    After each round the maximum spanning tree of the log-beliefs is scored by `Parts`, and the best of all is
+    returned, so that the answer is never below the first-order one. Exact where there are no pairs. The scores are
+    scaled first: decoding does not depend on their scale, and sharp beliefs come near the maximum.
+    """
+    dense = dense_scores(parts)
+    maximum_spanning_tree(dense, multi_root, heads)
+    best = score_tree(parts, heads)
+    if len(parts.siblings) + len(parts.grands) == 0:
+        return best
+    found, marginals, beliefs = np.empty_like(heads), np.zeros(parts.number.shape), np.zeros(len(parts.heads))
+    sharp = _sharpened(parts)
+    messages, automata = _start(sharp), build_automata(sharp)
+    _update_tree(sharp, multi_root, messages, RANGE, dense, marginals, beliefs)
+    iterations, change = 1, np.inf
+    while iterations < max_iterations and change > tolerance:
+        _update_pairs(sharp, automata, messages)
+        _, change = _update_tree(sharp, multi_root, messages, RANGE, dense, marginals, beliefs)
+        iterations += 1
+        _most_probable_tree(parts, beliefs, multi_root, dense, found)
+        score = score_tree(parts, found)
+        if score > best:
+            best = score
+            heads[:] = found
+    return best

@@ -28,17 +28,17 @@ def chain(features: FeatureSet) -> Model:
 def tree(
     features: ArcFeatureSet,
     structure: Literal["projective", "nonprojective"] = "projective",
-    order: int = 2,
-    most_heads: int = 12,
-    margin: float = 2.0,
+    order: int = 3,
+    most_heads: int = 16,
+    margin: float = 5.0,
 ) -> Model:
     """Dependency trees: a weight for each hashed feature of an arc or of a pair of arcs, and a block for its label.
 
     structure, order: "projective" 1 is Eisner's algorithm, 2 adds siblings, 3 adds siblings and grandparents, all
     exact; "nonprojective" 1 is the maximum spanning tree, exact, 2 adds siblings and grandparents by loopy belief
     propagation, which is approximate.
-    most_heads, margin: the first pass keeps for each token at most so many heads, and of them only those that it
-    scores at most `margin` below the best; most_heads = 0 keeps all.
+    most_heads, margin: the first pass keeps for each token at most so many heads, and of them only those whose
+    log-probability is at most `margin` below that of the best; most_heads = 0 keeps all.
 
     Raises:
         ValueError: an unknown structure or order, or a negative number.

@@ -16,7 +16,7 @@ PLAIN, DIRECTION, DISTANCE = 1, 2, 4
 
 
 class ArcTemplates(NamedTuple):
-    """F compiled arc templates of one kind; those that differ in nothing but their relation are one.
+    """F compiled arc templates of one kind; those of single arcs that differ in nothing but their relation are one.
 
     words: int64 [3, F], the word template (a column of `Words`) of head, modifier and third word; the last one,
     which is the same everywhere, stands for "not read".
@@ -31,12 +31,18 @@ class ArcTemplates(NamedTuple):
 
 
 class ArcProgram(NamedTuple):
-    """words: the token templates of all roles. between: int64 [B], columns. The rest: templates by kind."""
+    """words: the token templates of all roles. between: int64 [B], columns. The rest: templates by kind.
+
+    Label templates that read nothing but one word and the direction are apart: they are the same for all arcs to this
+    modifier, or from this head, that point in the same direction.
+    """
 
     words: Program
     between: np.ndarray
     arcs: ArcTemplates
     labels: ArcTemplates
+    head_labels: ArcTemplates
+    modifier_labels: ArcTemplates
     siblings: ArcTemplates
     grandparents: ArcTemplates
 
@@ -99,6 +105,16 @@ def arc_direction(head, modifier):
 
 
 @kernel
+def _direction_key(direction):
+    return np.uint64(direction + 100)
+
+
+@kernel
+def _distance_key(distance):
+    return np.uint64(distance + 10_000)
+
+
+@kernel
 def _write(state, relations, direction, distance, value, mask, indices, values, at):
     if relations & PLAIN:
         indices[at] = np.int64(mix(state, np.uint64(1)) & mask)
@@ -116,39 +132,70 @@ def _write(state, relations, direction, distance, value, mask, indices, values, 
 
 
 @kernel
-def arc_features(templates, words, head, modifier, third, direction, distance, bits, indices, values, at):
-    """Write hashed features, below 2^bits, of an arc and, where templates read one, of a third word.
+def arc_features(templates, words, head, modifier, bits, indices, values, at):
+    """Write hashed features, below 2^bits, of an arc by itself.
 
-    third: a node; n + 1 for none. direction, distance: what these parts are in a template, as small integers.
     indices: int64, values: float64, written from `at` on; an index may repeat. Returns where they end.
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    towards = np.uint64(direction + 100)
-    far = np.uint64(distance + 10_000)
+    direction = _direction_key(arc_direction(head, modifier))
+    distance = _distance_key(distance_bin(head, modifier))
     for t in range(len(templates.seeds)):
-        at_head, at_modifier, at_third = templates.words[0, t], templates.words[1, t], templates.words[2, t]
-        value = float(words.values[head, at_head] * words.values[modifier, at_modifier] * words.values[third, at_third])
+        at_head, at_modifier = templates.words[0, t], templates.words[1, t]
+        value = float(words.values[head, at_head] * words.values[modifier, at_modifier])
         if value == 0.0:
             continue
-        state = mix(templates.seeds[t], words.keys[head, at_head])
-        state = mix(state, words.keys[modifier, at_modifier])
-        state = mix(state, words.keys[third, at_third])
-        b = templates.between[t]
+        state = mix(mix(templates.seeds[t], words.keys[head, at_head]), words.keys[modifier, at_modifier])
+        relations, b = templates.relations[t], templates.between[t]
         if b < 0:
-            at = _write(state, templates.relations[t], towards, far, value, mask, indices, values, at)
+            at = _write(state, relations, direction, distance, value, mask, indices, values, at)
             continue
         left = min(head, modifier)
         for node in range(left + 1, max(head, modifier)):
             key = words.between[b, node]
             if key != 0 and words.previous[b, node] <= left:
-                state_here = mix(state, key)
-                at = _write(state_here, templates.relations[t], towards, far, value, mask, indices, values, at)
+                at = _write(mix(state, key), relations, direction, distance, value, mask, indices, values, at)
+    return at
+
+
+@kernel
+def pair_states(templates, words, head, modifier, direction, distance, states, values):
+    """What the features of an arc with different third words have in common, into uint64 [F] and float64 [F].
+
+    direction, distance: what these parts are in a template, as small integers.
+    """
+    for t in range(len(templates.seeds)):
+        at_head, at_modifier = templates.words[0, t], templates.words[1, t]
+        values[t] = float(words.values[head, at_head] * words.values[modifier, at_modifier])
+        state = mix(mix(templates.seeds[t], words.keys[head, at_head]), words.keys[modifier, at_modifier])
+        relation = templates.relations[t]
+        if relation == DIRECTION:
+            state = mix(state, _direction_key(direction))
+        elif relation == DISTANCE:
+            state = mix(state, _distance_key(distance))
+        states[t] = state
+
+
+@kernel
+def pair_features(templates, words, third, states, state_values, bits, indices, values, at):
+    """Write the hashed features, below 2^bits, of an arc with a third word; node n + 1 for none.
+
+    states, state_values: of the arc, from `pair_states`. The rest as in `arc_features`.
+    """
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for t in range(len(templates.seeds)):
+        word = templates.words[2, t]
+        value = state_values[t] * words.values[third, word]
+        if value != 0.0:
+            indices[at] = np.int64(mix(states[t], words.keys[third, word]) & mask)
+            values[at] = value
+            at += 1
     return at
 
 
 @kernel
 def most_features(templates, n):
-    """An upper bound of what `arc_features` writes for one arc of a sentence of n tokens."""
+    """An upper bound of the features of one arc, or pair of arcs, with n distinct keys between the words."""
     most = 0
     for t in range(len(templates.seeds)):
         relations = templates.relations[t]

@@ -1,6 +1,6 @@
 """Compile arc templates to the arrays that the arc kernels run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,24 +48,30 @@ def _program(attributes: tuple[str, ...], arcs: Sequence[ArcTemplate], labels: S
     everything = [*arcs, *labels]
     words = tuple(dict.fromkeys(word for template in everything for word in template.words.values()))
     between = tuple(dict.fromkeys(template.between for template in everything if template.between))
-    of_kind = {
-        kind: _compile([template for template in arcs if template.kind == kind], words, between)
-        for kind in ("arc", "sibling", "grandparent")
+
+    def compiled(templates: Iterable[ArcTemplate]) -> ArcTemplates:
+        return _compile(list(templates), words, between)
+
+    of_word = {
+        role: [t for t in labels if set(t.words) == {role} and not t.between and t.relation != "distance"]
+        for role in ("head", "mod")
     }
     return ArcProgram(
         compile_templates(words, attributes).program,
         np.array([attributes.index(name) for name in between], np.int64),
-        of_kind["arc"],
-        _compile(labels, words, between),
-        of_kind["sibling"],
-        of_kind["grandparent"],
+        compiled(template for template in arcs if template.kind == "arc"),
+        compiled(template for template in labels if template not in [*of_word["head"], *of_word["mod"]]),
+        compiled(of_word["head"]),
+        compiled(of_word["mod"]),
+        compiled(template for template in arcs if template.kind == "sibling"),
+        compiled(template for template in arcs if template.kind == "grandparent"),
     )
 
 
 def _compile(templates: Sequence[ArcTemplate], words: Sequence[Template], between: Sequence[str]) -> ArcTemplates:
     merged: dict[str, tuple[ArcTemplate, int]] = {}
     for template in templates:
-        key = template.without_relation()
+        key = template.without_relation() if template.kind == "arc" else str(template)
         merged[key] = template, merged.get(key, (template, 0))[1] | _BITS[template.relation]
     third = [role for role in ROLES if role not in ("head", "mod")]
 

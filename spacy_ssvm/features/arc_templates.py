@@ -79,6 +79,8 @@ def parse_arc_template(text: str) -> ArcTemplate:
         raise ValueError(f'arc template "{text}" reads neither of the two words')
     if "sib" in words and "grand" in words:
         raise ValueError(f'arc template "{text}" reads a sibling and a grandparent: there is no such part of a tree')
+    if between and ("sib" in words or "grand" in words):
+        raise ValueError(f'arc template "{text}" reads a third word, and what lies between head and modifier as well')
     return ArcTemplate(
         {role: Template(tuple(words[role])) for role in ROLES if role in words},
         between[0] if between else None,

@@ -123,6 +123,22 @@ def ner_features(
     return _with_resources(own, gazetteers, clusters, hash_bits, extra)
 
 
+def senter_features(
+    gazetteers: dict[str, str | Path] | None = None,
+    clusters: str | Path | None = None,
+    hash_bits: int | None = None,
+    extra: list[str] | None = None,
+) -> FeatureSet:
+    """Features for sentence starts, on both sides of a boundary before the token; `extra` templates and the given
+    resources are added."""
+    own = [
+        "bias",
+        *_window("lower", -3, 3),
+        "word[0]",
+    ]
+    return _with_resources(own, gazetteers, clusters, hash_bits, extra)
+
+
 def _window(attribute: str, first: int, last: int) -> Iterable[str]:
     return (f"{attribute}[{offset}]" for offset in range(first, last + 1))
 

@@ -10,6 +10,7 @@ from .. import registry  # noqa: F401  creates the registries that the default c
 from ..solvers.parameters import Parameters
 from .ner import SsvmNer
 from .parser import SsvmParser
+from .senter import SsvmSenter
 from .tagger import SsvmTagger
 
 TAGGER_CONFIG = """
@@ -48,6 +49,24 @@ label_costs = {}
 @scorers = "spacy.ner_scorer.v1"
 """
 
+SENTER_CONFIG = """
+[ssvm_senter]
+overwrite = false
+label_costs = {}
+
+[ssvm_senter.model]
+@architectures = "spacy-ssvm.Chain.v1"
+
+[ssvm_senter.model.features]
+@ssvm_features = "spacy-ssvm.SenterFeatures.v1"
+
+[ssvm_senter.solver]
+@ssvm_solvers = "spacy-ssvm.DCD.v1"
+
+[ssvm_senter.scorer]
+@scorers = "spacy.senter_scorer.v1"
+"""
+
 PARSER_CONFIG = """
 [ssvm_parser]
 multi_root = false
@@ -55,7 +74,7 @@ multi_root = false
 [ssvm_parser.model]
 @architectures = "spacy-ssvm.Tree.v1"
 structure = "projective"
-order = 2
+order = 3
 
 [ssvm_parser.model.features]
 @ssvm_features = "spacy-ssvm.ParserFeatures.v1"
@@ -115,6 +134,27 @@ def make_ner(
 ) -> SsvmNer:
     """The factory "ssvm_ner"."""
     return SsvmNer(nlp.vocab, model, name, solver=solver, label_costs=label_costs, scorer=scorer)
+
+
+@Language.factory(
+    "ssvm_senter",
+    assigns=["token.is_sent_start", "doc.sents"],
+    default_config=Config().from_str(SENTER_CONFIG)["ssvm_senter"],
+    default_score_weights={"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
+)
+def make_senter(
+    nlp: Language,
+    name: str,
+    model: Model,
+    solver: Parameters,
+    overwrite: bool,
+    label_costs: dict[str, float],
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> SsvmSenter:
+    """The factory "ssvm_senter"."""
+    return SsvmSenter(
+        nlp.vocab, model, name, solver=solver, overwrite=overwrite, label_costs=label_costs, scorer=scorer
+    )
 
 
 @Language.factory(

@@ -16,7 +16,7 @@ from thinc.api import Model
 
 from .. import model as models
 from .. import tree_weights
-from ..solvers.parameters import Mira, Parameters
+from ..solvers.parameters import Parameters
 from .gold_trees import NOT_GIVEN, ROOT, GoldTrees, gold_trees, sentence_starts, sentences
 from .learning import LearningPipe
 from .parser_scores import parser_score
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("spacy")
 FIRST_PASS_EPOCHS = 2
-FIRST_PASS_SOLVER = Mira(C=0.1)
+FIRST_PASS_RATE = 0.2
 FIRST_PASS_LONGEST = 100
 """Tokens of the longest sentences that the first pass is trained on: it sees all arcs, whose number is the square."""
 
@@ -162,9 +162,8 @@ class SsvmParser(LearningPipe):
 
     def _before_training(self, batches: "Sequence[EncodedTrees]") -> None:
         """Train the first pass, and say which share of the gold heads it keeps."""
-        from ..solvers.fit import fit
-        from ..structures.tree.first_pass import ranking
-        from .tree_set import EncodedTrees, problem_of
+        from ..solvers.adagrad import maximum_likelihood
+        from .tree_set import EncodedTrees, ranking_problem
 
         if not self.model.attrs["most_heads"]:
             return
@@ -173,9 +172,9 @@ class SsvmParser(LearningPipe):
         together = together.with_sentences(np.flatnonzero(lengths <= FIRST_PASS_LONGEST))
         if not len(together.heads):
             return
-        problem = problem_of(ranking(self._extractor().first_pass, together.columns, together.heads))
-        learner, _ = fit(FIRST_PASS_SOLVER, problem, FIRST_PASS_EPOCHS)
-        self._first_pass_weights = learner.prediction_weights().astype(np.float32)
+        problem = ranking_problem(self._extractor().first_pass, together)
+        weights = maximum_likelihood(problem, FIRST_PASS_EPOCHS, FIRST_PASS_RATE, self.solver.seed)
+        self._first_pass_weights = weights.astype(np.float32)
         starts, candidates = self._first_pass(self._first_pass_weights).candidates(
             together.columns, np.full(len(together.heads), NOT_GIVEN, np.int32)
         )

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ...features.arc_hashing import ArcProgram, hash_words, most_features
+from ...features.arc_hashing import ArcProgram, arc_features, hash_words
 from ...features.hashing import Columns
 from ...kernels import kernel
 from .data import NOT_GIVEN
-from .scores import gather, single_features
+from .scores import feature_room, gather
 
 REACH = 100
 """How far a head may be where no first pass has been trained; the root is always near."""
@@ -53,14 +53,13 @@ def _prune(columns, program, bits, weights, most, margin, needed, candidate_star
     for sentence in range(len(starts) - 1):
         n = starts[sentence + 1] - starts[sentence]
         words = hash_words(columns, program, sentence)
-        room = max(most_features(program.arcs, n), 1)
-        indices, values = np.empty(room, np.int64), np.empty(room)
+        indices, values = feature_room(program, n)
         scores, kept = np.empty(n + 1), np.zeros(n + 1, np.bool_)
         for m in range(1, n + 1):
             for h in range(n + 1):
                 scores[h] = -np.inf
                 if h != m:
-                    found = single_features(program.arcs, words, h, m, bits, indices, values, 0)
+                    found = arc_features(program.arcs, words, h, m, bits, indices, values, 0)
                     scores[h] = gather(weights, indices, values, found)
             kept[:] = False
             least = np.max(scores) - margin

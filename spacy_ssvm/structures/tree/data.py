@@ -65,7 +65,7 @@ _TEMPLATES = types.NamedTuple(
 TREES = types.NamedTuple(
     [
         types.NamedTuple([_array(types.int64), _array(types.uint64, 2), _array(types.float32, 2)], Columns),
-        types.NamedTuple([_PROGRAM, _array(types.int64), *[_TEMPLATES] * 4], ArcProgram),
+        types.NamedTuple([_PROGRAM, _array(types.int64), *[_TEMPLATES] * 6], ArcProgram),
         _array(types.int64),
         _array(types.int32),
         _array(types.int32),
@@ -95,8 +95,9 @@ def _largest_plane(trees):
             distinct = max(distinct, np.sum(words.previous[b, 1:] == 0))
         program = trees.program
         most = 0
-        for templates in (program.arcs, program.labels, program.siblings, program.grandparents):
+        for templates in (program.arcs, program.labels, program.head_labels, program.modifier_labels):
             most += most_features(templates, distinct)
+        most += len(program.siblings.seeds) + len(program.grandparents.seeds)
         largest = max(largest, 2 * n * most)
     return largest
 

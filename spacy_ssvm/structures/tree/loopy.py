@@ -59,9 +59,7 @@ def _start(parts):
     boosts = np.empty(pairs)
     for k in range(pairs):
         boosts[k] = math.exp(min(max(parts.grand_scores[k], -LIMIT), LIMIT))
-    return Messages(
-        np.zeros(size), parts.scores.copy(), np.zeros(size), np.zeros(pairs), np.zeros(pairs), boosts
-    )
+    return Messages(np.zeros(size), parts.scores.copy(), np.zeros(size), np.zeros(pairs), np.zeros(pairs), boosts)
 
 
 @kernel

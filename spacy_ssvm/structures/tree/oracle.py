@@ -3,23 +3,14 @@
 import numpy as np
 from numba.core import types
 
-from ...features.arc_hashing import hash_words
+from ...features.arc_hashing import arc_features, hash_words, pair_features
 from ...kernels import kernel
 from .data import INDEPENDENT, LOOPY, PROJECTIVE, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, ROOT_LABEL, TREES
 from .parts import NONE
 from .projective import eisner
 from .projective_grandparents import eisner_grandparents
 from .projective_siblings import eisner_siblings
-from .scores import (
-    add_grandparents,
-    add_siblings,
-    dense_scores,
-    feature_room,
-    grand_features,
-    score_parts,
-    sibling_features,
-    single_features,
-)
+from .scores import add_grandparents, add_siblings, dense_scores, grand_states, score_parts, sibling_states
 
 ORACLE = types.Tuple((types.int64, types.float64))(
     TREES,
@@ -68,7 +59,7 @@ def decode(trees, sentence, words, weights, loss_scale, heads, labels):
     if has_siblings(structure):
         parts = add_siblings(trees, words, parts, weights)
     if has_grandparents(structure):
-        parts = add_grandparents(trees, words, parts, weights)
+        parts = add_grandparents(trees, sentence, words, parts, weights)
     if structure == INDEPENDENT:
         best_heads(parts, heads)
     elif structure == PROJECTIVE:
@@ -99,43 +90,41 @@ def _inner_neighbour(heads, modifier):
 @kernel
 def _tree_features(trees, words, heads, others, sign, indices, values, at):
     """Features of the parts of one tree that the other one has not, with this sign."""
-    structure = trees.shape.structure
-    bits = trees.shape.arc_bits
+    structure, program, bits = trees.shape.structure, trees.program, trees.shape.arc_bits
     begin = at
     for m in range(1, len(heads)):
         h = heads[m]
         same = h == others[m]
         if not same:
-            at = single_features(trees.program.arcs, words, h, m, bits, indices, values, at)
+            at = arc_features(program.arcs, words, h, m, bits, indices, values, at)
         if has_siblings(structure):
             s = _inner_neighbour(heads, m)
             if not same or s != _inner_neighbour(others, m):
-                at = sibling_features(trees, words, h, m, s, indices, values, at)
+                states, state_values = sibling_states(program, words, h, m)
+                at = pair_features(program.siblings, words, s, states, state_values, bits, indices, values, at)
         if has_grandparents(structure) and h != 0 and (not same or heads[h] != others[h]):
-            at = grand_features(trees, words, heads[h], h, m, indices, values, at)
+            states, state_values = grand_states(program, words, heads[h] < m, h, m)
+            at = pair_features(program.grandparents, words, heads[h], states, state_values, bits, indices, values, at)
     for k in range(begin, at):
         values[k] *= sign
     return at
 
 
 @kernel
-def _label_features(trees, words, heads, labels, gold_heads, gold_labels, indices, values, at):
-    """Features of the labels of one tree less those of the other, where arc or label differ."""
+def _label_features(trees, words, heads, labels, others, other_labels, sign, indices, values, at):
+    """Features of the labels of one tree where the other one's arc or label differs, with this sign."""
     n_labels, behind = trees.shape.n_labels, 1 << trees.shape.arc_bits
-    room, room_values = feature_room(trees, len(heads) - 1)
+    bits, program = trees.shape.label_bits, trees.program
     for m in range(1, len(heads)):
-        if heads[m] == gold_heads[m] and labels[m] == gold_labels[m]:
+        head, label = heads[m], labels[m]
+        if head == 0 or (head == others[m] and label == other_labels[m]):
             continue
-        for gold in range(2):
-            head = gold_heads[m] if gold else heads[m]
-            label = gold_labels[m] if gold else labels[m]
-            if head == 0:
-                continue
-            size = single_features(trees.program.labels, words, head, m, trees.shape.label_bits, room, room_values, 0)
-            for k in range(size):
-                indices[at] = behind + room[k] * n_labels + label
-                values[at] = room_values[k] if gold else -room_values[k]
-                at += 1
+        begin = at
+        for templates in (program.labels, program.head_labels, program.modifier_labels):
+            at = arc_features(templates, words, head, m, bits, indices, values, at)
+        for k in range(begin, at):
+            indices[k] = behind + indices[k] * n_labels + label
+            values[k] *= sign
     return at
 
 
@@ -160,7 +149,8 @@ def feature_difference(trees, sentence, words, heads, labels, indices, values):
     at = _tree_features(trees, words, gold_heads, heads, 1.0, indices, values, 0)
     at = _tree_features(trees, words, heads, gold_heads, -1.0, indices, values, at)
     if with_labels:
-        at = _label_features(trees, words, heads, labels, gold_heads, gold_labels, indices, values, at)
+        at = _label_features(trees, words, gold_heads, gold_labels, heads, labels, 1.0, indices, values, at)
+        at = _label_features(trees, words, heads, labels, gold_heads, gold_labels, -1.0, indices, values, at)
     return at, loss
 
 

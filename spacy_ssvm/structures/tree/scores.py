@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from ...features.arc_hashing import arc_direction, arc_features, distance_bin, most_features
+from ...features.arc_hashing import (
+    arc_direction,
+    arc_features,
+    distance_bin,
+    most_features,
+    pair_features,
+    pair_states,
+)
 from ...kernels import kernel
 from .data import ROOT_LABEL
 from .parts import FORBIDDEN, NONE, Parts
@@ -18,66 +25,46 @@ def gather(weights, indices, values, size):
 
 
 @kernel
-def feature_room(trees, n):
-    """Indices int64 and values float64 with room for what `arc_features` writes of any part of a sentence."""
-    program = trees.program
-    most = max(
-        most_features(program.arcs, n),
-        most_features(program.labels, n),
-        most_features(program.siblings, n),
-        most_features(program.grandparents, n),
-        1,
-    )
-    return np.empty(most, np.int64), np.empty(most)
+def feature_room(program, n):
+    """Indices int64 and values float64 with room for the features of any arc or pair of a sentence of n tokens."""
+    most = max(most_features(program.arcs, n), most_features(program.labels, n))
+    for templates in (program.head_labels, program.modifier_labels, program.siblings, program.grandparents):
+        most = max(most, most_features(templates, n))
+    return np.empty(most + 1, np.int64), np.empty(most + 1)
 
 
 @kernel
-def sibling_features(trees, words, head, modifier, inner, indices, values, at):
-    """Features of an arc and its inner neighbour (a node, n + 1 for none)."""
-    bits = trees.shape.arc_bits
+def sibling_states(program, words, head, modifier):
+    """What `pair_features` takes for an arc and its inner neighbour."""
+    size = len(program.siblings.seeds)
+    states, values = np.empty(size, np.uint64), np.empty(size)
     direction, distance = arc_direction(head, modifier), distance_bin(head, modifier)
-    return arc_features(
-        trees.program.siblings, words, head, modifier, inner, direction, distance, bits, indices, values, at
-    )
+    pair_states(program.siblings, words, head, modifier, direction, distance, states, values)
+    return states, values
 
 
 @kernel
-def grand_features(trees, words, grand, head, modifier, indices, values, at):
-    """Features of the arcs (grand, head) and (head, modifier)."""
-    bits = trees.shape.arc_bits
-    direction = 9 * arc_direction(grand, head) + 3 * arc_direction(head, modifier) + (1 if grand < modifier else 0)
-    distance = distance_bin(head, modifier)
-    return arc_features(
-        trees.program.grandparents, words, head, modifier, grand, direction, distance, bits, indices, values, at
-    )
+def grand_states(program, words, grand_left, head, modifier):
+    """What `pair_features` takes for an arc and the arc above it; grand_left: whether that comes from the left.
+
+    The direction is that of both arcs; whether the arc above comes from the root is known from the third word.
+    """
+    size = len(program.grandparents.seeds)
+    states, values = np.empty(size, np.uint64), np.empty(size)
+    direction = 2 * arc_direction(head, modifier) + (1 if grand_left else 0)
+    pair_states(program.grandparents, words, head, modifier, direction, distance_bin(head, modifier), states, values)
+    return states, values
 
 
 @kernel
-def single_features(templates, words, head, modifier, bits, indices, values, at):
-    """Features of an arc by itself."""
-    nobody = len(words.keys) - 1
-    direction, distance = arc_direction(head, modifier), distance_bin(head, modifier)
-    return arc_features(templates, words, head, modifier, nobody, direction, distance, bits, indices, values, at)
-
-
-@kernel
-def score_labels(trees, words, head, modifier, weights, indices, values, scores):
-    """The scores of all labels of one arc into `scores`, float64 [L]; ROOT_LABEL is set for no arc but the root's."""
-    n_labels = trees.shape.n_labels
-    scores[:] = 0.0
-    if head == 0:
-        scores[:] = FORBIDDEN
-        scores[ROOT_LABEL] = 0.0
-        return
-    size = single_features(trees.program.labels, words, head, modifier, trees.shape.label_bits, indices, values, 0)
-    labels_behind = 1 << trees.shape.arc_bits
+def _add_labels(templates, words, head, modifier, trees, weights, indices, values, scores):
+    size = arc_features(templates, words, head, modifier, trees.shape.label_bits, indices, values, 0)
+    n_labels, behind = trees.shape.n_labels, 1 << trees.shape.arc_bits
     for k in range(size):
-        block = labels_behind + indices[k] * n_labels
-        value = values[k]
-        row = weights[block : block + n_labels]
+        block = behind + indices[k] * n_labels
+        row, value = weights[block : block + n_labels], values[k]
         for label in range(n_labels):
             scores[label] += row[label] * value
-    scores[ROOT_LABEL] = FORBIDDEN
 
 
 @kernel
@@ -94,27 +81,48 @@ def score_parts(trees, sentence, words, weights, loss_scale, with_labels):
     number = np.full((n + 1, n + 1), NONE, np.int32)
     heads, modifiers = np.empty(size, np.int32), np.empty(size, np.int32)
     scores, labels = np.empty(size), np.zeros(size, np.int32)
-    label_scores = np.empty(shape.n_labels)
-    indices, values = feature_room(trees, n)
+    indices, values = feature_room(program, n)
+    n_labels = shape.n_labels if with_labels else 0
+    # By direction: what a head and a modifier by themselves say about the label.
+    of_head, of_modifier = np.zeros((n + 1, 2, n_labels)), np.zeros((2, n_labels))
+    is_known = np.zeros((n + 1, 2), np.bool_)
+    label_scores = np.empty(n_labels)
     for m in range(1, n + 1):
         token = first + m - 1
+        of_modifier[:] = 0.0
+        is_scored = np.zeros(2, np.bool_)
         for c in range(trees.candidate_starts[token], trees.candidate_starts[token + 1]):
             arc, h = c - begin, trees.candidates[c]
             number[h, m] = arc
             heads[arc], modifiers[arc] = h, m
-            found = single_features(program.arcs, words, h, m, shape.arc_bits, indices, values, 0)
+            found = arc_features(program.arcs, words, h, m, shape.arc_bits, indices, values, 0)
             score = gather(weights, indices, values, found)
             if h != trees.gold[token]:
                 score += loss_scale * trees.head_costs[token]
             if with_labels:
-                score_labels(trees, words, h, m, weights, indices, values, label_scores)
                 cost = loss_scale * trees.label_costs[token]
-                if cost != 0.0:
-                    for label in range(shape.n_labels):
-                        if label != trees.gold_labels[token]:
-                            label_scores[label] += cost
-                labels[arc] = np.argmax(label_scores)
-                score += label_scores[labels[arc]]
+                if h == 0:
+                    labels[arc] = ROOT_LABEL
+                    score += cost if trees.gold_labels[token] != ROOT_LABEL else 0.0
+                else:
+                    way = 1 if h < m else 0
+                    if not is_known[h, way]:
+                        is_known[h, way] = True
+                        _add_labels(program.head_labels, words, h, m, trees, weights, indices, values, of_head[h, way])
+                    if not is_scored[way]:
+                        is_scored[way] = True
+                        _add_labels(
+                            program.modifier_labels, words, h, m, trees, weights, indices, values, of_modifier[way]
+                        )
+                    label_scores[:] = of_head[h, way] + of_modifier[way]
+                    _add_labels(program.labels, words, h, m, trees, weights, indices, values, label_scores)
+                    best, chosen = -np.inf, ROOT_LABEL
+                    for label in range(ROOT_LABEL + 1, n_labels):
+                        augmented = label_scores[label] + (cost if label != trees.gold_labels[token] else 0.0)
+                        if augmented > best:
+                            best, chosen = augmented, label
+                    labels[arc] = chosen
+                    score += best
             scores[arc] = score
     return Parts(
         number,
@@ -133,9 +141,10 @@ def score_parts(trees, sentence, words, weights, loss_scale, with_labels):
 @kernel
 def add_siblings(trees, words, parts, weights):
     """The same parts with all pairs of neighbouring siblings."""
-    n = len(parts.number) - 1
-    starts = np.zeros(len(parts.heads) + 1, np.int64)
-    for arc in range(len(parts.heads)):
+    n, size = len(parts.number) - 1, len(parts.heads)
+    program, bits = trees.program, trees.shape.arc_bits
+    starts = np.zeros(size + 1, np.int64)
+    for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
         count = 1
         for s in range(min(h, m) + 1, max(h, m)):
@@ -143,16 +152,17 @@ def add_siblings(trees, words, parts, weights):
                 count += 1
         starts[arc + 1] = starts[arc] + count
     siblings, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1])
-    indices, values = feature_room(trees, n)
-    for arc in range(len(parts.heads)):
+    indices, values = feature_room(program, n)
+    for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
+        states, state_values = sibling_states(program, words, h, m)
         k = starts[arc]
-        found = sibling_features(trees, words, h, m, n + 1, indices, values, 0)
+        found = pair_features(program.siblings, words, n + 1, states, state_values, bits, indices, values, 0)
         siblings[k], scores[k] = NONE, gather(weights, indices, values, found)
         for s in range(min(h, m) + 1, max(h, m)):
             if parts.number[h, s] != NONE:
                 k += 1
-                found = sibling_features(trees, words, h, m, s, indices, values, 0)
+                found = pair_features(program.siblings, words, s, states, state_values, bits, indices, values, 0)
                 siblings[k], scores[k] = parts.number[h, s], gather(weights, indices, values, found)
     return Parts(
         parts.number,
@@ -169,29 +179,44 @@ def add_siblings(trees, words, parts, weights):
 
 
 @kernel
-def add_grandparents(trees, words, parts, weights):
+def add_grandparents(trees, sentence, words, parts, weights):
     """The same parts with all pairs of an arc and the arc above it."""
-    n = len(parts.number) - 1
-    starts = np.zeros(len(parts.heads) + 1, np.int64)
-    for arc in range(len(parts.heads)):
+    n, size = len(parts.number) - 1, len(parts.heads)
+    program, bits = trees.program, trees.shape.arc_bits
+    first = trees.columns.starts[sentence]
+    begin = trees.candidate_starts[first]
+    # Arcs are numbered as candidates are: those to h are above[h − 1] … above[h] − 1.
+    above = trees.candidate_starts[first : first + n + 1] - begin
+    starts = np.zeros(size + 1, np.int64)
+    for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
         count = 0
         if h != 0:
-            for g in range(n + 1):
-                if g != m and parts.number[g, h] != NONE:
-                    count += 1
+            count = above[h] - above[h - 1] - (1 if parts.number[m, h] != NONE else 0)
         starts[arc + 1] = starts[arc] + count
     grands, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1])
-    indices, values = feature_room(trees, n)
-    for arc in range(len(parts.heads)):
+    indices, values = feature_room(program, n)
+    for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
+        if h == 0:
+            continue
         k = starts[arc]
-        if h != 0:
-            for g in range(n + 1):
-                if g != m and parts.number[g, h] != NONE:
-                    found = grand_features(trees, words, g, h, m, indices, values, 0)
-                    grands[k], scores[k] = parts.number[g, h], gather(weights, indices, values, found)
-                    k += 1
+        left_states, left_values = grand_states(program, words, True, h, m)
+        right_states, right_values = grand_states(program, words, False, h, m)
+        for upper in range(above[h - 1], above[h]):
+            g = parts.heads[upper]
+            if g == m:
+                continue
+            if g < m:
+                found = pair_features(
+                    program.grandparents, words, g, left_states, left_values, bits, indices, values, 0
+                )
+            else:
+                found = pair_features(
+                    program.grandparents, words, g, right_states, right_values, bits, indices, values, 0
+                )
+            grands[k], scores[k] = upper, gather(weights, indices, values, found)
+            k += 1
     return Parts(
         parts.number,
         parts.heads,

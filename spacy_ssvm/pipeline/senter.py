@@ -1,0 +1,141 @@
+"""`ssvm_senter`: where sentences start."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.attrs import ORTH, SENT_START
+from spacy.pipeline.senter import senter_score
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from .. import model as models
+from ..solvers.parameters import Parameters
+from .chain_pipe import ChainPipe, Gold
+
+if TYPE_CHECKING:
+    from ..structures.chain.data import Constraints
+
+INSIDE, START = LABELS = ("I", "S")
+"""spaCy's names: a token continues a sentence or starts one."""
+
+
+class SsvmSenter(ChainPipe):
+    """Sets `token.is_sent_start`, to True or False; overwrite: also where it is set already.
+
+    The first token of a Doc always starts a sentence. What is set already and kept is a fixed point for the rest.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "ssvm_senter",
+        *,
+        solver: Parameters,
+        overwrite: bool = False,
+        label_costs: dict[str, float] | None = None,
+        scorer: Callable[..., dict[str, Any]] | None = senter_score,
+    ) -> None:
+        super().__init__(
+            vocab,
+            model,
+            name,
+            solver=solver,
+            label_costs=label_costs or {},
+            scorer=scorer,
+            labels=list(LABELS),
+            overwrite=bool(overwrite),
+        )
+
+    @property
+    def weight_labels(self) -> tuple[str, ...]:
+        return self.labels
+
+    @property
+    def hide_labels(self) -> bool:
+        """Whether `nlp.pipe_labels` leaves the component out: its labels are no annotation."""
+        return True
+
+    def predict(self, docs: Iterable[Doc]) -> list[np.ndarray]:
+        if self._training is None and not models.has_weights(self.model):
+            raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
+        return super().predict(docs)
+
+    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
+        """Write the predicted sentence starts, from `predict`, to the Docs."""
+        for doc, labels in zip(docs, predictions):
+            if not len(doc):
+                continue
+            starts = np.where(labels == LABELS.index(START), 1, -1)
+            if not self.cfg["overwrite"]:
+                present = _sent_starts(doc)
+                starts = np.where(present != 0, present, starts)
+            doc.from_array([SENT_START], starts.astype(np.uint64))
+
+    def _take_cfg(self, cfg: Any) -> None:
+        super()._take_cfg(cfg)
+        if self.labels != LABELS:
+            raise ValueError(f"its cfg has the labels {list(self.labels)}")
+
+    def _check_label(self, label: Any) -> None:
+        if label not in LABELS:
+            raise ValueError(f"[{self.name}] a label can only be one of {', '.join(LABELS)}, not {label!r}")
+
+    def _constraints(self) -> "Constraints":
+        from ..structures.chain.data import FORBIDDEN, unconstrained
+
+        free = unconstrained(len(LABELS))
+        fixed = np.where(np.eye(len(LABELS), dtype=np.bool_), 0.0, FORBIDDEN)
+        return free._replace(start=fixed[LABELS.index(START)], token=np.concatenate([free.token, fixed]))
+
+    def _kinds(self, docs: Sequence[Doc]) -> np.ndarray:
+        kinds = np.zeros(sum(map(len, docs)), np.int32)
+        if self.cfg["overwrite"]:
+            return kinds
+        first = 0
+        for doc in docs:
+            present = _sent_starts(doc)[1:]
+            kind = kinds[first + 1 : first + len(doc)]
+            kind[present == -1] = 1 + LABELS.index(INSIDE)
+            kind[present == 1] = 1 + LABELS.index(START)
+            first += len(doc)
+        return kinds
+
+    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
+        constrained = not self.cfg["overwrite"] and any(_sent_starts(doc)[1:].any() for doc in docs)
+        return constrained or super()._reads_annotation(docs)
+
+    def _gold(self, example: Example) -> Gold:
+        """The gold label of each token of the predicted Doc; None where a boundary is inside a token.
+
+        Tokens that are not set continue a sentence, as in `doc.sents`; in a Doc that has False for others, they are
+        unknown.
+        """
+        predicted, reference = example.predicted, example.reference
+        given = _sent_starts(reference)
+        if not given[1:].any():
+            return [None] * len(predicted)
+        names = {1: START, -1: INSIDE, 0: None if (given == -1).any() else INSIDE}
+        gold = [START, *(names[int(start)] for start in given[1:])]
+        if np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH)):
+            return gold
+        aligned: list[str | None] = []
+        last = -1
+        for parts in map(example.alignment.x2y.__getitem__, range(len(predicted))):
+            if not len(parts) or START in (gold[part] for part in parts[1:]):
+                aligned.append(None)
+            else:
+                aligned.append(INSIDE if parts[0] == last else gold[parts[0]])
+            last = parts[-1] if len(parts) else last
+        return aligned
+
+    def _label_of(self, weight_label: str) -> str | None:
+        return weight_label
+
+
+def _sent_starts(doc: Doc) -> np.ndarray:
+    """1 for a start, -1 for none, 0 where it is not set, int64 [tokens]."""
+    return np.asarray(doc.to_array(SENT_START)).astype(np.int64)

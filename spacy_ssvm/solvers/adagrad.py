@@ -1,0 +1,32 @@
+"""Maximum likelihood by AdaGrad (Duchi et al. 2011), for small auxiliary models rather than for components."""
+
+import numpy as np
+
+from ..kernels import kernel
+from .problem import Problem, call
+
+
+@kernel
+def _visit(oracle, data, examples, weights, squares, rate, indices, values):
+    total = 0.0
+    for example in examples:
+        entries, loss = oracle(data, example, weights, 0.0, indices, values)
+        for k in range(entries):
+            squares[indices[k]] += values[k] * values[k]
+            weights[indices[k]] += rate * values[k] / np.sqrt(squares[indices[k]])
+        total += loss
+    return total
+
+
+def maximum_likelihood(problem: Problem, epochs: int, rate: float, seed: int) -> np.ndarray:
+    """Weights float64 [d] that make the gold structures likely, after so many passes in random order.
+
+    problem: its oracle is a marginal oracle: it writes Φ(x_i, y_i) − E[Φ(x_i, y)], y ~ exp(wᵀΦ(x_i, y)), and returns
+    −log P(y_i | x_i; w) as the loss. rate: of the steps.
+    """
+    weights, squares = np.zeros(problem.dimension), np.zeros(problem.dimension)
+    indices, values = np.zeros(problem.largest_plane, np.int64), np.zeros(problem.largest_plane)
+    rng = np.random.default_rng(seed)
+    for _ in range(epochs):
+        call(_visit, problem, rng.permutation(problem.n_examples), weights, squares, rate, indices, values)
+    return weights

@@ -19,6 +19,15 @@ SOLVERS: dict[str, dict[str, str | float]] = {
     "perceptron": {"@ssvm_solvers": "spacy-ssvm.Perceptron.v1"},
     "sgd": {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "C": 0.1},
 }
+PARSER = {
+    "dcd": {"C": 0.003},
+    "dcd_light": {"C": 0.003},
+    "sap": {"C": 0.01, "rho1": 0.01, "rho2": 1.0},
+    "mira": {"C": 0.03},
+    "perceptron": {},
+    "sgd": {"C": 0.003},
+}
+"""What is different for trees, whose planes are of another size: their solvers' parameters."""
 
 
 def generate(folder: Path) -> list[Path]:
@@ -27,7 +36,8 @@ def generate(folder: Path) -> list[Path]:
     for template in sorted((HERE / "templates").glob("*.cfg")):
         for name, solver in SOLVERS.items():
             config = load_config(template)
-            config["components"][template.stem]["solver"] = {**solver, "seed": "${system.seed}"}
+            tuned = PARSER[name] if template.stem == "parser" else {}
+            config["components"][template.stem]["solver"] = {**solver, **tuned, "seed": "${system.seed}"}
             path = folder / template.stem / f"{name}.cfg"
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory() as scratch:

@@ -35,7 +35,7 @@ def arc_templates(
     first_pass: list[str],
     clusters: str | Path | None = None,
     hash_bits: int = 23,
-    label_hash_bits: int = 18,
+    label_hash_bits: int = 17,
 ) -> ArcFeatureSet:
     """A feature set from lists of arc template strings.
 
@@ -65,7 +65,7 @@ def parser_features(
     tags: Sequence[str] = ("tag", "pos"),
     clusters: str | Path | None = None,
     hash_bits: int = 23,
-    label_hash_bits: int = 18,
+    label_hash_bits: int = 17,
 ) -> ArcFeatureSet:
     """Features after McDonald et al. 2005, with siblings, grandparents, affixes and shapes.
 
@@ -97,26 +97,7 @@ def parser_features(
         *_related(_third("sib", tags), ("direction",)),
         *_related(_third("grand", tags), ("direction",)),
     ]
-    labels = [
-        *_related(
-            [
-                *(single for tag in tags for single in (f"head.{tag}[0]", f"mod.{tag}[0]")),
-                *("head.lower[0]", "mod.lower[0]", f"head.lower[0]+head.{fine}[0]", f"mod.lower[0]+mod.{fine}[0]"),
-                *words,
-                *(_both(tag, tag) for tag in tags),
-                *_with_tags(fine),
-                *(template for tag in tags for template in _label_surroundings(tag)),
-                *_label_words(fine, tags[-1]),
-                *(template for name in more for template in (f"mod.{name}[0]", _both(name, fine), _both(fine, name))),
-            ],
-            ("direction",),
-        ),
-        *_related([_both(fine, fine), f"mod.{fine}[0]", f"head.{fine}[0]", "mod.lower[0]"], ("distance",)),
-        *(f"head.{tag}[0]+between.{tag}+mod.{tag}[0]" for tag in tags),
-        f"between.{tags[-1]}+mod.{tags[-1]}[0]+direction",
-        f"between.lower+mod.{tags[-1]}[0]+direction",
-        f"head.{tags[-1]}[0]+between.{tags[-1]}+direction",
-    ]
+    labels = [*_labels(fine, tags[-1]), *_related((f"mod.{name}[0]" for name in more), ("direction",))]
     return arc_templates(heads, labels, _first_pass(fine, tags[-1]), clusters, hash_bits, label_hash_bits)
 
 
@@ -156,30 +137,26 @@ def _affixes(tag: str) -> list[str]:
     ]
 
 
-def _label_surroundings(tag: str) -> list[str]:
-    head, mod = f"head.{tag}[0]", f"mod.{tag}[0]"
-    return [
-        *(f"{head}+{mod}+mod.{tag}[{m}]" for m in (-1, 1)),
-        *(f"{head}+head.{tag}[{h}]+{mod}" for h in (-1, 1)),
-        *(f"{mod}+mod.{tag}[{m}]" for m in (-1, 1)),
-        f"mod.{tag}[-2]+mod.{tag}[-1]+{mod}",
-        f"{head}+mod.{tag}[-2]+mod.{tag}[-1]+{mod}",
-    ]
-
-
-def _label_words(fine: str, coarse: str) -> list[str]:
-    mod = f"mod.{coarse}[0]"
-    return [
-        *(f"{mod}+mod.lower[{m}]" for m in (-2, -1, 1)),
-        *(f"head.lower[{h}]+{mod}" for h in (-1, 1)),
-        "head.lower[0]+mod.lower[-1]",
-        "mod.lower[-1]+mod.lower[0]",
+def _labels(fine: str, coarse: str) -> list[str]:
+    """What was left when templates that do not help on UD English EWT were taken away, a few at a time."""
+    head, mod = f"head.{fine}[0]", f"mod.{fine}[0]"
+    with_direction = [
+        *("head.lower[0]", head, "mod.lower[0]", f"mod.lower[0]+{mod}"),
+        *("head.lower[0]+mod.lower[0]", f"{head}+{mod}", f"{head}+mod.lower[0]"),
+        *(f"head.lower[0]+mod.{coarse}[0]", f"head.{coarse}[0]+mod.lower[0]"),
+        *(f"head.lower[0]+{head}+mod.lower[0]", f"head.lower[0]+{head}+{mod}", f"{head}+mod.lower[0]+{mod}"),
+        *(f"{head}+head.{fine}[-1]+{mod}", f"{head}+{mod}+mod.{fine}[1]"),
+        *(f"mod.{coarse}[0]+mod.{coarse}[{m}]" for m in (-1, 1)),
+        f"mod.{coarse}[0]+mod.{coarse}[-1]+mod.{coarse}[-2]",
+        *(f"mod.{coarse}[0]+mod.lower[{m}]" for m in (-2, -1)),
+        *(f"head.lower[{h}]+mod.{coarse}[0]" for h in (-1, 1)),
         "mod.lower[0]+mod.lower[1]",
         "mod.lower_suffix3[0]",
-        f"head.{fine}[0]+mod.lower_suffix2[0]",
-        f"head.lower_suffix3[0]+mod.{fine}[0]",
-        "mod.short_shape[0]",
+        f"head.lower_suffix3[0]+{mod}",
+        *(f"between.{name}+mod.{coarse}[0]" for name in ("lower", coarse)),
+        f"head.{coarse}[0]+between.{coarse}",
     ]
+    return [*_related(dict.fromkeys(with_direction), ("direction",)), "mod.lower[0]+distance", f"{mod}+distance"]
 
 
 def _third(role: str, tags: Sequence[str]) -> list[str]:

@@ -99,7 +99,51 @@ def ewt(root: Path, output: Path) -> None:
         print(f"ewt-{name}.spacy: {len(docs):,} sentences")
 
 
-CORPORA = {"conll2000": conll2000, "conll2002": conll2002, "wnut17": wnut17, "ewt": ewt}
+def conll2007(root: Path, output: Path) -> None:
+    """Basque dependency trees; a Doc is a sentence, whatever number of roots it has. The last tenth serves as dev."""
+    archive = root / "nltk" / "conll2007.zip"
+    train, test = (list(read_columns(zipped(archive, f"conll2007/eus.{part}", "latin1"), "\t")) for part in ("train", "test"))
+    behind = len(train) - len(train) // 10
+    parts = {"part": train[:behind], "dev": train[behind:], "train": train, "test": test}
+    vocab = Vocab(strings=spacy.blank("en").vocab.strings)
+    for name, sentences in parts.items():
+        docs = DocBin(docs=[tree(rows, vocab) for rows in sentences])
+        docs.to_disk(output / f"conll2007-eus-{name}.spacy")
+        roots = sum(sum(row[6] == "0" for row in rows) > 1 for rows in sentences)
+        crossing = sum(sum(is_crossed(rows, row) for row in rows) for rows in sentences)
+        n_tokens = sum(map(len, sentences))
+        print(
+            f"conll2007-eus-{name}.spacy: {len(sentences):,} sentences, {roots:,} with several roots; "
+            f"{n_tokens:,} tokens, {crossing / n_tokens:.2%} of the arcs non-projective"
+        )
+
+
+def tree(rows: Sentence, vocab: Vocab) -> Doc:
+    """A sentence in the columns of CoNLL-X; each morphological feature becomes one with the value Yes."""
+    heads = [int(row[6]) for row in rows]
+    return Doc(
+        vocab,
+        words=[row[1] for row in rows],
+        tags=[row[4] for row in rows],
+        lemmas=[row[2] for row in rows],
+        morphs=["" if row[5] == "_" else "|".join(f"{f}=Yes" for f in sorted(set(row[5].split("|")))) for row in rows],
+        heads=[place if head == 0 else head - 1 for place, head in enumerate(heads)],
+        deps=[row[7] for row in rows],
+    )
+
+
+def is_crossed(rows: Sentence, row: list[str]) -> bool:
+    """Whether a token between both ends of this arc is no descendant of its head."""
+    head, token = int(row[6]), int(row[0])
+    for between in range(min(head, token) + 1, max(head, token)):
+        while between not in (0, head):
+            between = int(rows[between - 1][6])
+        if between != head:
+            return True
+    return False
+
+
+CORPORA = {"conll2007": conll2007, "conll2000": conll2000, "conll2002": conll2002, "wnut17": wnut17, "ewt": ewt}
 
 
 if __name__ == "__main__":

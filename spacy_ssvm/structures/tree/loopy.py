@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import kernel
-from .loopy_automata import TINY, Automata, build_automata, run_automaton
+from .loopy_automata import TINY, build_automata, run_automaton
 from .matrix_tree import tree_marginals
-from .parts import FORBIDDEN, Parts
+from .parts import Parts
 from .scores import dense_scores
 from .scoring import score_tree
 from .spanning import maximum_spanning_tree
@@ -32,6 +32,8 @@ SHARPNESS = 8.0
 """The spread to which a decoder scales the scores."""
 RANGE = 30.0
 """No arc enters TREE with log-odds further below its token's best: matrix-tree differences would drown in rounding."""
+ROUNDING = 1e-6
+"""How far the sum of a token's marginals may be from one."""
 LIMIT = 300.0
 """Bound of log-odds before exp."""
 
@@ -113,23 +115,50 @@ def _update_grandparents(parts, messages):
 
 
 @kernel
-def _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs):
-    """TREE's answer to the evidence: beliefs [A] and their log-odds, messages.belief.
+def _is_distribution(marginals):
+    """Whether each token's heads sum to one and none is negative, rounding aside; false for NaN."""
+    for m in range(1, len(marginals)):
+        total = 0.0
+        for h in range(len(marginals)):
+            if h != m:
+                if not marginals[h, m] >= -ROUNDING:
+                    return False
+                total += marginals[h, m]
+        if not abs(total - 1.0) <= ROUNDING:
+            return False
+    return True
 
-    reach: how far below its token's best an arc's log-odds may enter. dense, marginals: float64 [n + 1, n + 1], scratch, FORBIDDEN where there is no candidate.
-    Returns TREE's log-partition and the largest change of a belief.
-    """
-    size, change = len(parts.heads), 0.0
-    first = 0
+
+@kernel
+def _enter_tree(parts, evidence, reach, dense):
+    """The evidence as a matrix, no arc further than `reach` below its token's best."""
+    size, first = len(parts.heads), 0
     while first < size:
         m, behind = parts.modifiers[first], first
         while behind < size and parts.modifiers[behind] == m:
             behind += 1
-        least = np.max(messages.evidence[first:behind]) - reach
+        least = np.max(evidence[first:behind]) - reach
         for arc in range(first, behind):
-            dense[parts.heads[arc], m] = max(messages.evidence[arc], least)
+            dense[parts.heads[arc], m] = max(evidence[arc], least)
         first = behind
+
+
+@kernel
+def _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs):
+    """TREE's answer to the evidence: beliefs [A] and their log-odds, messages.belief.
+
+    reach: how far below its token's best an arc may enter; less where the marginals drown in rounding all the same.
+    dense, marginals: float64 [n + 1, n + 1], scratch; dense is FORBIDDEN where there is no candidate.
+    Returns TREE's log-partition and the largest change of a belief.
+    """
+    size, change = len(parts.heads), 0.0
+    _enter_tree(parts, messages.evidence, reach, dense)
     log_partition = tree_marginals(dense, multi_root, marginals)
+    reach = min(reach, 2.0 * RANGE)
+    while reach > 1.0 and not _is_distribution(marginals):
+        reach /= 2.0
+        _enter_tree(parts, messages.evidence, reach, dense)
+        log_partition = tree_marginals(dense, multi_root, marginals)
     first = 0
     while first < size:
         m, behind = parts.modifiers[first], first
@@ -193,16 +222,19 @@ def loopy_marginals(parts, multi_root, max_iterations, tolerance, beliefs):
 
     tolerance: the largest change of a belief in one round at which it stops. beliefs: float64 [A], output.
     Returns the Bethe estimate of the log-partition, which bounds nothing, the number of TREE's updates, and whether
-    it has converged. Exact where there are no pairs.
+    it has converged. Exact where there are no pairs. Where no tree keeps to the candidates: −inf, beliefs of 0.
     """
     dense, marginals = dense_scores(parts), np.zeros(parts.number.shape)
     beliefs[:] = 0.0
     messages, automata = _start(parts), build_automata(parts)
-    log_partition, _ = _update_tree(parts, multi_root, messages, np.inf, dense, marginals, beliefs)
     iterations, converged = 1, len(parts.siblings) + len(parts.grands) == 0
+    reach = np.inf if converged else RANGE
+    log_partition, _ = _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs)
+    if log_partition == -np.inf:
+        return log_partition, iterations, False
     while not converged and iterations < max_iterations:
         _update_pairs(parts, automata, messages)
-        log_partition, change = _update_tree(parts, multi_root, messages, RANGE, dense, marginals, beliefs)
+        log_partition, change = _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs)
         iterations += 1
         converged = change <= tolerance
     return _bethe(parts, automata, messages, log_partition), iterations, converged
@@ -256,7 +288,9 @@ def loopy_decode(parts, multi_root, max_iterations, tolerance, heads):
 
     After each round the maximum spanning tree of the log-beliefs is scored by `Parts`, and the best of all is
     returned, so that the answer is never below the first-order one. Exact where there are no pairs. The scores are
-    scaled first: decoding does not depend on their scale, and sharp beliefs come near the maximum.
+    scaled first: decoding does not depend on their scale, and sharp beliefs come near the maximum. Of random trees of
+    6 tokens, arcs of deviation 1 and pairs of 1/2, 90 % are the best one after 10 rounds, 15 % of the first-order ones
+    (`loopy_quality.py` among the benchmarks).
     """
     dense = dense_scores(parts)
     maximum_spanning_tree(dense, multi_root, heads)

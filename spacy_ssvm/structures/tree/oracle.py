@@ -5,13 +5,25 @@ from numba.core import types
 
 from ...features.arc_hashing import arc_features, hash_words, pair_features
 from ...kernels import kernel
-from .data import INDEPENDENT, LOOPY, PROJECTIVE, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, ROOT_LABEL, TREES
+from .data import (
+    INDEPENDENT,
+    LOOPY,
+    PROJECTIVE,
+    PROJECTIVE_GRANDPARENTS,
+    PROJECTIVE_SIBLINGS,
+    ROOT_LABEL,
+    SPANNING,
+    TREES,
+)
+from .loopy import loopy_decode
 from .parts import NONE
 from .projective import eisner
 from .projective_grandparents import eisner_grandparents
 from .projective_siblings import eisner_siblings
 from .scores import add_grandparents, add_siblings, dense_scores, grand_states, score_parts, sibling_states
+from .spanning import maximum_spanning_tree
 
+LOOPY_ITERATIONS, LOOPY_TOLERANCE = 10, 1e-3
 ORACLE = types.Tuple((types.int64, types.float64))(
     TREES,
     types.int64,
@@ -68,6 +80,10 @@ def decode(trees, sentence, words, weights, loss_scale, heads, labels):
         eisner_siblings(parts, multi_root, heads)
     elif structure == PROJECTIVE_GRANDPARENTS:
         eisner_grandparents(parts, multi_root, heads)
+    elif structure == SPANNING:
+        maximum_spanning_tree(dense_scores(parts), multi_root, heads)
+    elif structure == LOOPY:
+        loopy_decode(parts, multi_root, LOOPY_ITERATIONS, LOOPY_TOLERANCE, heads)
     labels[0] = ROOT_LABEL
     for m in range(1, len(heads)):
         arc = parts.number[heads[m], m]

@@ -254,6 +254,7 @@ def test_large_scores(scale, multi_root):
         estimate, iterations, converged, beliefs = marginals(parts, multi_root, 20)
         assert np.isfinite(estimate) and np.isfinite(beliefs).all()
         assert beliefs.min() >= 0.0
+        assert np.bincount(parts.modifiers, beliefs)[1:] == pytest.approx(1.0, abs=1e-5)
         rounds.append((iterations, converged))
         score, heads = decode(parts, multi_root)
         assert is_tree(heads) and (multi_root or heads.count(0) == 1)
@@ -286,6 +287,21 @@ def test_no_tokens(multi_root):
     )
     assert decode(parts, multi_root) == (0.0, (NONE,))
     assert marginals(parts, multi_root)[:3] == (0.0, 1, True)
+
+
+@pytest.mark.parametrize("multi_root", [False, True])
+def test_no_tree_among_the_candidates(multi_root):
+    """Tokens 1 and 2 can only be each other's heads: one arc has to be broken."""
+    candidates = np.zeros((4, 4), np.bool_)
+    candidates[[2, 1, 2, 1, 0], [1, 2, 3, 3, 3]] = True
+    parts = parts_of(np.random.default_rng(10), candidates, 1.0, 0.5, False)
+    estimate, _, converged, beliefs = marginals(parts, multi_root)
+    assert (estimate, converged) == (-np.inf, False)
+    assert (beliefs == 0.0).all()
+    score, heads = decode(parts, multi_root)
+    assert is_tree(heads) and (multi_root or heads.count(0) == 1)
+    assert score == pytest.approx(parts_score(parts, heads))
+    assert 2 * FORBIDDEN < score < FORBIDDEN / 2
 
 
 def test_long_sentence():

@@ -19,15 +19,23 @@ SOLVERS: dict[str, dict[str, str | float]] = {
     "perceptron": {"@ssvm_solvers": "spacy-ssvm.Perceptron.v1"},
     "sgd": {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "C": 0.1},
 }
-PARSER = {
-    "dcd": {"C": 0.003},
-    "dcd_light": {"C": 0.003},
-    "sap": {"C": 0.01, "rho1": 0.01, "rho2": 1.0},
-    "mira": {"C": 0.03},
-    "perceptron": {},
-    "sgd": {"C": 0.003},
+TUNED: dict[str, dict[str, dict[str, float]]] = {
+    "parser": {
+        "dcd": {"C": 0.003},
+        "dcd_light": {"C": 0.003},
+        "sap": {"C": 0.01, "rho1": 0.01, "rho2": 1.0},
+        "mira": {"C": 0.03},
+        "sgd": {"C": 0.003},
+    },
+    "senter": {
+        "dcd": {"C": 0.03},
+        "dcd_light": {"C": 0.03},
+        "sap": {"C": 0.1, "rho1": 0.03, "rho2": 1.0},
+        "mira": {"C": 0.03},
+        "sgd": {"C": 0.03},
+    },
 }
-"""What is different for trees, whose planes are of another size: their solvers' parameters."""
+"""Solver parameters of components whose planes are of another size than those of sentences with a label a token."""
 
 
 def generate(folder: Path) -> list[Path]:
@@ -36,7 +44,7 @@ def generate(folder: Path) -> list[Path]:
     for template in sorted((HERE / "templates").glob("*.cfg")):
         for name, solver in SOLVERS.items():
             config = load_config(template)
-            tuned = PARSER[name] if template.stem == "parser" else {}
+            tuned = TUNED.get(template.stem, {}).get(name, {})
             config["components"][template.stem]["solver"] = {**solver, **tuned, "seed": "${system.seed}"}
             path = folder / template.stem / f"{name}.cfg"
             path.parent.mkdir(parents=True, exist_ok=True)

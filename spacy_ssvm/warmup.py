@@ -15,7 +15,7 @@ from .features.index import empty_table, grown
 from .pipeline.component import SsvmPipe
 from .registry import ssvm_solvers
 
-COMPONENTS = ("ssvm_tagger", "ssvm_ner")
+COMPONENTS = ("ssvm_senter", "ssvm_tagger", "ssvm_ner")
 
 
 def warmup() -> list[kernels.CacheStatistics]:
@@ -67,5 +67,6 @@ def _example(vocab: Any, words: list[str | None]) -> Example:
         words=tokens,
         tags=["" if word is None else word.lower() for word in words],
         ents=["B-THING", *(["O"] * (len(words) - 1))],
+        sent_starts=[word is not None for word in words],
     )
     return Example(Doc(vocab, words=tokens), reference)

@@ -1,4 +1,8 @@
-"""Kernels that hash arc templates: each word's parts once a sentence, then their combinations for each arc."""
+"""Kernels that hash arc templates: each word's parts once a sentence, then their combinations for each arc.
+
+Kernels take many arcs at once, few arrays, and take no slices: a parser spends its time here, and for each arc a call
+that counts references to its arguments would cost more than the arithmetic.
+"""
 
 from typing import NamedTuple
 
@@ -11,61 +15,96 @@ ROOT = np.uint64(0xC2B2AE3D27D4EB4F)
 """The key of every word template at the root."""
 NOBODY = np.uint64(0x165667B19E3779F9)
 """The key of every word template where there is no such word."""
-PLAIN, DIRECTION, DISTANCE = 1, 2, 4
-"""Bits of `ArcTemplates.relations`."""
+PLAIN, DIRECTION, DISTANCE = range(3)
+"""What a template adds to the words: nothing, the direction, or the binned distance with its direction."""
 
 
 class ArcTemplates(NamedTuple):
-    """F compiled arc templates of one kind; those of single arcs that differ in nothing but their relation are one.
+    """F compiled arc templates of one kind, ordered by what they add to the words.
 
-    words: int64 [3, F], the word template (a column of `Words`) of head, modifier and third word; the last one,
-    which is the same everywhere, stands for "not read".
-    between: int64 [F], a row of `Words.between`, or -1.
-    relations: int64 [F], which of PLAIN, DIRECTION and DISTANCE to write. seeds: uint64 [F].
+    words: int64 [3, F], the word template of head, modifier and third word; W of W stands for "not read".
+    between: int64 [F], a row of `Sentence.between`, or -1.
+    starts: int64 [4], first template with PLAIN, DIRECTION and DISTANCE. seeds: uint64 [F].
     """
 
     words: np.ndarray
     between: np.ndarray
-    relations: np.ndarray
+    starts: np.ndarray
     seeds: np.ndarray
 
 
 class ArcProgram(NamedTuple):
     """words: the token templates of all roles. between: int64 [B], columns. The rest: templates by kind.
 
-    Label templates that read nothing but one word and the direction are apart: they are the same for all arcs to this
-    modifier, or from this head, that point in the same direction.
+    Templates that read what lies between are apart, as they write several features. So are label templates that read
+    nothing but one word and the direction: they are the same for all arcs to this modifier, or from this head, that
+    point in the same direction.
     """
 
     words: Program
     between: np.ndarray
     arcs: ArcTemplates
+    arcs_between: ArcTemplates
     labels: ArcTemplates
+    labels_between: ArcTemplates
     head_labels: ArcTemplates
     modifier_labels: ArcTemplates
     siblings: ArcTemplates
     grandparents: ArcTemplates
 
 
-class Words(NamedTuple):
-    """The word templates of a sentence of n tokens.
+class Sides(NamedTuple):
+    """The words of a sentence as the F templates of one kind read them in each role: head, modifier, third word.
 
-    Node 0 is the root, 1 … n the tokens, n + 1 stands for "no such word".
+    Node 0 is the root, 1 … n are the tokens, n + 1 stands for "no such word". Few arrays, as calls pass them by value.
 
-    keys: uint64 [n + 2, W + 1]. values: float32 [n + 2, W + 1], 0 where a template does not fire.
-    between: uint64 [B, n + 1], keys of what may lie between; 0 for no value.
-    previous: int64 [B, n + 1], the last node before this one with the same key, or 0.
+    keys: uint64 [3, n + 2, F], hash states of heads and keys of the others. values: float64 [3, n + 2, F], 0 where a
+    word template does not fire. starts, between: of `ArcTemplates`.
     """
 
     keys: np.ndarray
     values: np.ndarray
+    starts: np.ndarray
+    between: np.ndarray
+
+
+class Sentence(NamedTuple):
+    """A sentence of n tokens, read.
+
+    between: uint64 [B, n + 1], keys of what may lie between; 0 for no value. previous: int64 [B, n + 1], the last node
+    before this one with the same key, or 0. The rest: `Sides` of the templates of this name in `ArcProgram`.
+    """
+
     between: np.ndarray
     previous: np.ndarray
+    arcs: Sides
+    arcs_between: Sides
+    labels: Sides
+    labels_between: Sides
+    head_labels: Sides
+    modifier_labels: Sides
+    siblings: Sides
+    grandparents: Sides
 
 
 @kernel
-def hash_words(columns, program, sentence):
-    """`Words` of a sentence of `columns`."""
+def _sides(templates, word_keys, word_values):
+    """`Sides` from the keys uint64 and values float32 of all word templates, [n + 2, W + 1]."""
+    nodes, size = len(word_keys), len(templates.seeds)
+    keys, values = np.empty((3, nodes, size), np.uint64), np.empty((3, nodes, size))
+    for role in range(3):
+        for node in range(nodes):
+            for t in range(size):
+                word = templates.words[role, t]
+                key = word_keys[node, word]
+                keys[role, node, t] = mix(templates.seeds[t], key) if role == 0 else key
+                values[role, node, t] = word_values[node, word]
+    return Sides(keys, values, templates.starts, templates.between)
+
+
+@kernel
+def read_sentence(columns, program, sentence):
+    """`Sentence` number `sentence` of `columns`."""
     first, behind = columns.starts[sentence], columns.starts[sentence + 1]
     n, n_templates = behind - first, len(program.words.seeds)
     keys = np.zeros((n + 2, n_templates + 1), np.uint64)
@@ -86,7 +125,18 @@ def hash_words(columns, program, sentence):
             while earlier > 0 and between[b, earlier] != between[b, node]:
                 earlier -= 1
             previous[b, node] = earlier
-    return Words(keys, values, between, previous)
+    return Sentence(
+        between,
+        previous,
+        _sides(program.arcs, keys, values),
+        _sides(program.arcs_between, keys, values),
+        _sides(program.labels, keys, values),
+        _sides(program.labels_between, keys, values),
+        _sides(program.head_labels, keys, values),
+        _sides(program.modifier_labels, keys, values),
+        _sides(program.siblings, keys, values),
+        _sides(program.grandparents, keys, values),
+    )
 
 
 @kernel
@@ -105,100 +155,67 @@ def arc_direction(head, modifier):
 
 
 @kernel
-def _direction_key(direction):
-    return np.uint64(direction + 100)
+def _relation_key(relation, direction, distance):
+    return np.uint64(1 if relation == PLAIN else direction + 100 if relation == DIRECTION else distance + 10_000)
 
 
 @kernel
-def _distance_key(distance):
-    return np.uint64(distance + 10_000)
+def write_features(sides, arcs, begin, behind, bits, indices, values, at):
+    """Write the hashed features of arcs begin … behind − 1, F for each, with value 0 where a template does not fire.
 
-
-@kernel
-def _write(state, relations, direction, distance, value, mask, indices, values, at):
-    if relations & PLAIN:
-        indices[at] = np.int64(mix(state, np.uint64(1)) & mask)
-        values[at] = value
-        at += 1
-    if relations & DIRECTION:
-        indices[at] = np.int64(mix(state, direction) & mask)
-        values[at] = value
-        at += 1
-    if relations & DISTANCE:
-        indices[at] = np.int64(mix(state, distance) & mask)
-        values[at] = value
-        at += 1
-    return at
-
-
-@kernel
-def arc_features(templates, words, head, modifier, bits, indices, values, at):
-    """Write hashed features, below 2^bits, of an arc by itself.
-
-    indices: int64, values: float64, written from `at` on; an index may repeat. Returns where they end.
+    arcs: int64 [5, A]: heads, modifiers, third words (node n + 1 for none), and what direction and distance are in a
+    template. bits: indices are below 2^bits. indices: int64, values: float64, written from `at` on; an index may
+    repeat. Returns where they end.
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    direction = _direction_key(arc_direction(head, modifier))
-    distance = _distance_key(distance_bin(head, modifier))
-    for t in range(len(templates.seeds)):
-        at_head, at_modifier = templates.words[0, t], templates.words[1, t]
-        value = float(words.values[head, at_head] * words.values[modifier, at_modifier])
-        if value == 0.0:
-            continue
-        state = mix(mix(templates.seeds[t], words.keys[head, at_head]), words.keys[modifier, at_modifier])
-        relations, b = templates.relations[t], templates.between[t]
-        if b < 0:
-            at = _write(state, relations, direction, distance, value, mask, indices, values, at)
-            continue
-        left = min(head, modifier)
-        for node in range(left + 1, max(head, modifier)):
-            key = words.between[b, node]
-            if key != 0 and words.previous[b, node] <= left:
-                at = _write(mix(state, key), relations, direction, distance, value, mask, indices, values, at)
+    for arc in range(begin, behind):
+        head, modifier, third = arcs[0, arc], arcs[1, arc], arcs[2, arc]
+        for relation in range(3):
+            key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
+            for t in range(sides.starts[relation], sides.starts[relation + 1]):
+                state = mix(mix(sides.keys[0, head, t], sides.keys[1, modifier, t]), sides.keys[2, third, t])
+                indices[at + t] = np.int64(mix(state, key) & mask)
+                values[at + t] = sides.values[0, head, t] * sides.values[1, modifier, t] * sides.values[2, third, t]
+        at += len(sides.between)
     return at
 
 
 @kernel
-def pair_states(templates, words, head, modifier, direction, distance, states, values):
-    """What the features of an arc with different third words have in common, into uint64 [F] and float64 [F].
+def write_between(sides, between, previous, arcs, begin, behind, bits, indices, values, ends, at):
+    """The same for templates that read what lies between: a feature for each distinct key there.
 
-    direction, distance: what these parts are in a template, as small integers.
-    """
-    for t in range(len(templates.seeds)):
-        at_head, at_modifier = templates.words[0, t], templates.words[1, t]
-        values[t] = float(words.values[head, at_head] * words.values[modifier, at_modifier])
-        state = mix(mix(templates.seeds[t], words.keys[head, at_head]), words.keys[modifier, at_modifier])
-        relation = templates.relations[t]
-        if relation == DIRECTION:
-            state = mix(state, _direction_key(direction))
-        elif relation == DISTANCE:
-            state = mix(state, _distance_key(distance))
-        states[t] = state
-
-
-@kernel
-def pair_features(templates, words, third, states, state_values, bits, indices, values, at):
-    """Write the hashed features, below 2^bits, of an arc with a third word; node n + 1 for none.
-
-    states, state_values: of the arc, from `pair_states`. The rest as in `arc_features`.
+    between, previous: of `Sentence`. ends: int64 [behind − begin], filled: where the features of each arc end.
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    for t in range(len(templates.seeds)):
-        word = templates.words[2, t]
-        value = state_values[t] * words.values[third, word]
-        if value != 0.0:
-            indices[at] = np.int64(mix(states[t], words.keys[third, word]) & mask)
-            values[at] = value
-            at += 1
+    for arc in range(begin, behind):
+        head, modifier = arcs[0, arc], arcs[1, arc]
+        left, right = min(head, modifier), max(head, modifier)
+        for relation in range(3):
+            key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
+            for t in range(sides.starts[relation], sides.starts[relation + 1]):
+                value = sides.values[0, head, t] * sides.values[1, modifier, t]
+                if value == 0.0:
+                    continue
+                state = mix(mix(sides.keys[0, head, t], sides.keys[1, modifier, t]), key)
+                b = sides.between[t]
+                for node in range(left + 1, right):
+                    if between[b, node] != 0 and previous[b, node] <= left:
+                        indices[at] = np.int64(mix(state, between[b, node]) & mask)
+                        values[at] = value
+                        at += 1
+        ends[arc - begin] = at
     return at
 
 
 @kernel
-def most_features(templates, n):
-    """An upper bound of the features of one arc, or pair of arcs, with n distinct keys between the words."""
-    most = 0
-    for t in range(len(templates.seeds)):
-        relations = templates.relations[t]
-        times = (relations & 1) + (relations >> 1 & 1) + (relations >> 2 & 1)
-        most += times * (n if templates.between[t] >= 0 else 1)
-    return most
+def most_features(program, n):
+    """An upper bound of the features of an arc with its label and its pairs, with n distinct keys between its words."""
+    return (
+        len(program.arcs.seeds)
+        + len(program.labels.seeds)
+        + len(program.head_labels.seeds)
+        + len(program.modifier_labels.seeds)
+        + len(program.siblings.seeds)
+        + len(program.grandparents.seeds)
+        + (len(program.arcs_between.seeds) + len(program.labels_between.seeds)) * n
+    )

@@ -7,11 +7,11 @@ import numpy as np
 from spacy.strings import get_string_id
 
 from .arc_hashing import DIRECTION, DISTANCE, PLAIN, ArcProgram, ArcTemplates
-from .arc_templates import ROLES, ArcTemplate
+from .arc_templates import ArcTemplate
 from .program import compile_templates
 from .templates import Template
 
-_BITS = {"": PLAIN, "direction": DIRECTION, "distance": DISTANCE}
+RELATIONS = {"": PLAIN, "direction": DIRECTION, "distance": DISTANCE}
 
 
 @dataclass(frozen=True)
@@ -52,36 +52,36 @@ def _program(attributes: tuple[str, ...], arcs: Sequence[ArcTemplate], labels: S
     def compiled(templates: Iterable[ArcTemplate]) -> ArcTemplates:
         return _compile(list(templates), words, between)
 
-    of_word = {
-        role: [t for t in labels if set(t.words) == {role} and not t.between and t.relation != "distance"]
-        for role in ("head", "mod")
-    }
+    def of_word(role: str) -> list[ArcTemplate]:
+        return [t for t in labels if set(t.words) == {role} and not t.between and t.relation != "distance"]
+
+    single = [template for template in arcs if template.kind == "arc"]
+    shared = [*of_word("head"), *of_word("mod")]
     return ArcProgram(
         compile_templates(words, attributes).program,
         np.array([attributes.index(name) for name in between], np.int64),
-        compiled(template for template in arcs if template.kind == "arc"),
-        compiled(template for template in labels if template not in [*of_word["head"], *of_word["mod"]]),
-        compiled(of_word["head"]),
-        compiled(of_word["mod"]),
+        compiled(template for template in single if not template.between),
+        compiled(template for template in single if template.between),
+        compiled(template for template in labels if not template.between and template not in shared),
+        compiled(template for template in labels if template.between),
+        compiled(of_word("head")),
+        compiled(of_word("mod")),
         compiled(template for template in arcs if template.kind == "sibling"),
         compiled(template for template in arcs if template.kind == "grandparent"),
     )
 
 
 def _compile(templates: Sequence[ArcTemplate], words: Sequence[Template], between: Sequence[str]) -> ArcTemplates:
-    merged: dict[str, tuple[ArcTemplate, int]] = {}
-    for template in templates:
-        key = template.without_relation() if template.kind == "arc" else str(template)
-        merged[key] = template, merged.get(key, (template, 0))[1] | _BITS[template.relation]
-    third = [role for role in ROLES if role not in ("head", "mod")]
-
-    def word(template: ArcTemplate, roles: Sequence[str]) -> int:
+    def word(template: ArcTemplate, *roles: str) -> int:
         return next((words.index(template.words[role]) for role in roles if role in template.words), len(words))
 
-    rows = [template for template, _ in merged.values()]
+    ordered = sorted(templates, key=lambda template: RELATIONS[template.relation])
+    relations = [RELATIONS[template.relation] for template in ordered]
+    roles = (("head",), ("mod",), ("sib", "grand"))
     return ArcTemplates(
-        np.array([[word(t, roles) for t in rows] for roles in (["head"], ["mod"], third)], np.int64).reshape(3, -1),
-        np.array([between.index(t.between) if t.between else -1 for t in rows], np.int64),
-        np.array([bits for _, bits in merged.values()], np.int64),
-        np.array([get_string_id(key) or 1 for key in merged], np.uint64),
+        np.array([[word(template, *role) for template in ordered] for role in roles], np.int64).reshape(3, -1),
+        np.array([between.index(t.between) if t.between else -1 for t in ordered], np.int64),
+        np.searchsorted(relations, [PLAIN, DIRECTION, DISTANCE, len(RELATIONS)]).astype(np.int64),
+        # What a template adds to its words is hashed in by the kernels, so that it has no part in the seed.
+        np.array([get_string_id(template.without_relation()) or 1 for template in ordered], np.uint64),
     )

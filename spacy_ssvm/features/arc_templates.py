@@ -66,7 +66,7 @@ def parse_arc_template(text: str) -> ArcTemplate:
         elif piece.startswith(_BETWEEN) and "[" not in piece:
             _token_part(text, f"{rest}[0]")
             between.append(rest)
-        elif role in ROLES and rest:
+        elif role in ROLES and "[" in rest:
             words.setdefault(role, []).append(_token_part(text, rest))
         else:
             raise ValueError(
@@ -94,17 +94,18 @@ def parse_arc_templates(texts: list[str]) -> tuple[ArcTemplate, ...]:
     Raises:
         ValueError: a template is bad, or two say the same.
     """
-    templates: dict[str, ArcTemplate] = {}
+    templates: dict[frozenset[str], ArcTemplate] = {}
     for text in texts:
         template = parse_arc_template(text)
-        if str(template) in templates:
-            raise ValueError(f'arc template "{text}" stands there twice: remove one')
-        templates[str(template)] = template
+        parts = frozenset(str(template).split("+"))
+        if parts in templates:
+            raise ValueError(f'arc template "{text}" says the same as "{templates[parts]}": remove one')
+        templates[parts] = template
     return tuple(templates.values())
 
 
 def _token_part(text: str, part: str) -> Part:
     try:
         return parse_template(part).parts[0]
-    except (ValueError, IndexError) as error:
+    except ValueError as error:
         raise ValueError(re.sub(r"^feature template [^:]*", f'arc template "{text}"', str(error))) from error

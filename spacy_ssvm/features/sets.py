@@ -129,12 +129,40 @@ def senter_features(
     hash_bits: int | None = None,
     extra: list[str] | None = None,
 ) -> FeatureSet:
-    """Features for sentence starts, on both sides of a boundary before the token; `extra` templates and the given
-    resources are added."""
+    """Features for sentence starts, of the text on both sides; `extra` templates and the given resources are added."""
     own = [
         "bias",
-        *_window("lower", -3, 3),
         "word[0]",
+        *_window("lower", -3, 3),
+        "lower[-2]+lower[-1]",
+        "lower[-1]+lower[0]",
+        "lower[0]+lower[1]",
+        *_window("short_shape", -2, 2),
+        "short_shape[-1]+short_shape[0]",
+        "short_shape[0]+short_shape[1]",
+        "short_shape[-2]+short_shape[-1]+short_shape[0]",
+        *_window("shape", -2, 1),
+        "shape[-1]+shape[0]",
+        "short_shape[-1]+word[0]",
+        "lower[-1]+short_shape[0]",
+        "lower[-2]+lower[-1]+short_shape[0]",
+        "lower[-1]+short_shape[0]+short_shape[1]",
+        "has_space[-2]",
+        "has_space[-1]",
+        "has_space[-1]+lower[-1]",
+        "has_space[-1]+lower[-1]+short_shape[0]",
+        "has_space[-2]+lower[-1]+short_shape[0]",
+        "lower_suffix3[-1]",
+        "lower_suffix3[0]",
+        "lower_prefix3[0]",
+        *_window("is_title", -2, 3),
+        *_window("is_upper", -2, 3),
+        *_window("is_stop", -2, 2),
+        "is_stop[-1]+is_stop[0]",
+        *_window("is_punct", -2, 2),
+        *(f"{attribute}[{offset}]" for attribute in ("like_num", "like_url", "like_email") for offset in (-1, 0)),
+        *_window("length", -1, 0),
+        *_window("is_space", -1, 0),
     ]
     return _with_resources(own, gazetteers, clusters, hash_bits, extra)
 

@@ -52,7 +52,7 @@ label_costs = {}
 SENTER_CONFIG = """
 [ssvm_senter]
 overwrite = false
-label_costs = {}
+label_costs = {"S": 2.0}
 
 [ssvm_senter.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -62,6 +62,7 @@ label_costs = {}
 
 [ssvm_senter.solver]
 @ssvm_solvers = "spacy-ssvm.DCD.v1"
+C = 0.03
 
 [ssvm_senter.scorer]
 @scorers = "spacy.senter_scorer.v1"

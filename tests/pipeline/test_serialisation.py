@@ -1,4 +1,4 @@
-"""Saving, loading, pickling, sourcing and freezing both components."""
+"""Saving, loading, pickling, sourcing and freezing the components."""
 
 import pickle
 
@@ -9,6 +9,7 @@ from spacy.language import Language
 
 from .toy import (
     EXAMPLES,
+    LABELLED,
     SPANS,
     TAGGED,
     annotation,
@@ -22,11 +23,11 @@ from .toy import (
     trained,
 )
 
-FACTORIES = ("ssvm_tagger", "ssvm_ner")
-both = pytest.mark.parametrize("factory", FACTORIES)
+every = pytest.mark.parametrize("factory", EXAMPLES)
+labelled = pytest.mark.parametrize("factory", LABELLED)
 
 
-@both
+@every
 def test_disk(factory, tmp_path):
     nlp = trained(factory)
     nlp.to_disk(tmp_path)
@@ -35,7 +36,7 @@ def test_disk(factory, tmp_path):
     assert annotations(again) == annotations(nlp)
 
 
-@both
+@every
 def test_bytes(factory):
     nlp = trained(factory)
     again = blank(factory).from_bytes(nlp.to_bytes())
@@ -43,7 +44,7 @@ def test_bytes(factory):
     assert again.get_pipe(factory).to_bytes(exclude=["vocab"]) == nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
 
 
-@both
+@every
 def test_saving_in_the_middle_of_training_changes_nothing(factory, tmp_path):
     nlp = blank(factory)
     examples = EXAMPLES[factory](nlp)
@@ -57,7 +58,7 @@ def test_saving_in_the_middle_of_training_changes_nothing(factory, tmp_path):
     assert nlp.get_pipe(factory).to_bytes(exclude=["vocab"]) == straight.get_pipe(factory).to_bytes(exclude=["vocab"])
 
 
-@both
+@every
 @pytest.mark.parametrize("exclude", [["vocab"], ["strings"], ["vocab", "strings"]])
 def test_without_vocab_or_strings(factory, exclude, tmp_path):
     """The labels' strings travel with the component."""
@@ -74,7 +75,7 @@ def test_without_vocab_or_strings(factory, exclude, tmp_path):
         assert annotations(again) == annotations(nlp)
 
 
-@both
+@every
 def test_loading_into_a_vocabulary_that_holds_other_words(factory):
     nlp = trained(factory)
     again = spacy.blank("en")
@@ -85,7 +86,7 @@ def test_loading_into_a_vocabulary_that_holds_other_words(factory):
     assert annotations(again) == annotations(nlp)
 
 
-@both
+@every
 def test_docs_of_another_vocabulary(factory):
     """A component can be handed Docs that do not share its vocabulary."""
     nlp = trained(factory)
@@ -95,7 +96,7 @@ def test_docs_of_another_vocabulary(factory):
         assert annotation(tokens) == annotation(nlp(doc(nlp, text)))
 
 
-@both
+@every
 def test_excluding_the_model_keeps_the_present_one(factory):
     nlp, untouched = trained(factory), trained(factory)
     data = trained(factory, epochs=0).get_pipe(factory).to_bytes()
@@ -103,7 +104,7 @@ def test_excluding_the_model_keeps_the_present_one(factory):
     assert annotations(nlp) == annotations(untouched)
 
 
-@both
+@every
 def test_a_failed_load_changes_nothing(factory):
     nlp, untouched = trained(factory), trained(factory)
     data = trained(factory, epochs=1).get_pipe(factory).to_bytes()
@@ -114,7 +115,7 @@ def test_a_failed_load_changes_nothing(factory):
     assert nlp.get_pipe(factory).to_bytes(exclude=["vocab"]) == untouched.get_pipe(factory).to_bytes(exclude=["vocab"])
 
 
-@both
+@labelled
 def test_an_untrained_component_round_trips(factory, tmp_path):
     nlp = blank(factory)
     nlp.to_disk(tmp_path)
@@ -125,7 +126,7 @@ def test_an_untrained_component_round_trips(factory, tmp_path):
     assert len(again("text")) == 1
 
 
-@both
+@every
 def test_pickling(factory):
     nlp = trained(factory)
     again = pickle.loads(pickle.dumps(nlp.get_pipe(factory)))
@@ -134,16 +135,16 @@ def test_pickling(factory):
         assert annotation(again(doc(nlp, text))) == annotation(nlp(doc(nlp, text)))
 
 
-@both
+@every
 def test_a_loaded_hashed_model_predicts_the_same(factory, tmp_path):
-    name = {"ssvm_tagger": "TaggerFeatures", "ssvm_ner": "NerFeatures"}[factory]
+    name = {"ssvm_tagger": "TaggerFeatures", "ssvm_ner": "NerFeatures", "ssvm_senter": "SenterFeatures"}[factory]
     features = {"@ssvm_features": f"spacy-ssvm.{name}.v1", "hash_bits": 10}
     nlp = trained(factory, model={"@architectures": "spacy-ssvm.Chain.v1", "features": features})
     nlp.to_disk(tmp_path)
     assert annotations(spacy.load(tmp_path)) == annotations(nlp)
 
 
-@both
+@every
 @pytest.mark.parametrize("trained_before", [True, False], ids=["after training", "after loading"])
 def test_several_processes(factory, trained_before, tmp_path):
     nlp = trained(factory)
@@ -184,7 +185,7 @@ def test_sourcing():
     assert annotations(nlp) == annotations(source)
 
 
-@both
+@every
 def test_a_sourced_component_learns_on(factory):
     """Its vocabulary is still that of the pipeline it comes from; the Docs are not."""
     source = trained(factory)
@@ -193,6 +194,7 @@ def test_a_sourced_component_learns_on(factory):
     corpus = {
         "ssvm_tagger": [("Zebras graze quietly", "NOUN VERB ADV")],
         "ssvm_ner": [("Zoe visited Quito", "U-PER O U-GPE")],
+        "ssvm_senter": [("Zoe left / Zebras graze", "S I S I I")],
     }[factory]
     examples = EXAMPLES[factory](nlp, corpus)
     nlp.resume_training()
@@ -202,7 +204,7 @@ def test_a_sourced_component_learns_on(factory):
     assert annotation(tokens) == annotation(gold)
 
 
-@both
+@every
 def test_sourcing_and_saving(factory, tmp_path):
     source = trained(factory)
     nlp = spacy.blank("en")
@@ -235,7 +237,7 @@ def test_select_pipes():
     assert nlp(doc(nlp, SPANS[0][0])).ents
 
 
-@both
+@every
 def test_the_error_handler_sees_only_the_bad_doc(factory, monkeypatch):
     nlp = trained(factory)
     component = nlp.get_pipe(factory)
@@ -255,7 +257,7 @@ def test_the_error_handler_sees_only_the_bad_doc(factory, monkeypatch):
     assert failed == [(factory, ["boom"])]
 
 
-@both
+@every
 def test_without_error_handler_errors_are_raised(factory, monkeypatch):
     nlp = trained(factory)
     monkeypatch.setattr(nlp.get_pipe(factory), "set_annotations", lambda docs, predictions: 1 / 0)
@@ -263,7 +265,7 @@ def test_without_error_handler_errors_are_raised(factory, monkeypatch):
         list(nlp.pipe(["text"]))
 
 
-@both
+@labelled
 def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
     trained(factory).to_disk(tmp_path)
     nlp = spacy.load(tmp_path)
@@ -293,7 +295,7 @@ def test_weights_survive_widening():
     assert [[e for e in ents if e[2] != "ORG"] for _, ents in tokens] == [list(ents) for _, ents in before]
 
 
-@both
+@every
 def test_initialize_again_starts_from_zero(factory):
     nlp = trained(factory)
     examples = EXAMPLES[factory](nlp)
@@ -315,7 +317,7 @@ def test_the_model_holds_no_strings_of_the_corpus():
     assert b"NOUN" in data
 
 
-@both
+@every
 def test_predictions_of_a_batch_equal_those_of_single_docs(factory):
     nlp = trained(factory)
     docs = [doc(nlp, text) for text, _ in (*TAGGED, *SPANS)]

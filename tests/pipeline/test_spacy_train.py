@@ -12,8 +12,7 @@ from spacy.util import load_config
 
 from .toy import EXAMPLES, NEARLY_UNREGULARISED, SOLVERS
 
-FACTORIES = ("ssvm_tagger", "ssvm_ner")
-SCORES = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f"}
+SCORES = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f", "ssvm_senter": "sents_f"}
 ONE_BATCH_PER_EPOCH = {
     "training.batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 10**9},
     "training.accumulate_gradient": 1,
@@ -22,13 +21,13 @@ ONE_BATCH_PER_EPOCH = {
     "training.max_steps": 0,
     "training.max_epochs": 5,
 }
-both = pytest.mark.parametrize("factory", FACTORIES)
+every = pytest.mark.parametrize("factory", EXAMPLES)
 
 
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory) -> dict[str, Path]:
     paths = {}
-    for factory in FACTORIES:
+    for factory in EXAMPLES:
         nlp = spacy.blank("en")
         paths[factory] = tmp_path_factory.mktemp("corpus") / f"{factory}.spacy"
         DocBin(docs=[example.reference for example in EXAMPLES[factory](nlp)]).to_disk(paths[factory])
@@ -64,7 +63,7 @@ def score(nlp: Language, factory: str) -> float:
     return nlp.evaluate(EXAMPLES[factory](nlp))[SCORES[factory]]
 
 
-@both
+@every
 def test_init_config_alone(factory, corpora, tmp_path):
     """`spacy init config -p` and `spacy train`, nothing changed but the number of steps."""
     path = tmp_path / "plain.cfg"
@@ -82,7 +81,7 @@ def test_init_config_alone(factory, corpora, tmp_path):
     assert score(spacy.load(tmp_path / "out" / "model-best"), factory) == 1.0
 
 
-@both
+@every
 def test_fill_config_changes_nothing_in_a_filled_one(factory, corpora, tmp_path):
     path = config(factory, corpora[factory], tmp_path)
     fill_config(tmp_path / "filled.cfg", path, silent=True)
@@ -93,7 +92,7 @@ def test_fill_config_changes_nothing_in_a_filled_one(factory, corpora, tmp_path)
     assert "tolerance" in filled["solver"]
 
 
-@both
+@every
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_trains(factory, solver, corpora, tmp_path, capsys):
     epochs = 25 if solver == "SAP" else 10
@@ -105,7 +104,7 @@ def test_every_solver_trains(factory, solver, corpora, tmp_path, capsys):
     assert f"{factory}_loss" in nlp.meta["performance"]
 
 
-@both
+@every
 @pytest.mark.parametrize("max_epochs", [3, 0, -1])
 def test_epochs(factory, max_epochs, corpora, tmp_path):
     """A number of epochs, without end, and streamed; each learns the corpus."""
@@ -116,7 +115,7 @@ def test_epochs(factory, max_epochs, corpora, tmp_path):
     assert score(nlp, factory) == 1.0
 
 
-@both
+@every
 @pytest.mark.parametrize("reader, max_epochs", [("spacy.Corpus.v1", -1), ("spacy-ssvm.Corpus.v1", 4)])
 def test_two_runs_write_the_same_bytes(factory, reader, max_epochs, corpora, tmp_path):
     overrides = {
@@ -138,7 +137,7 @@ def test_two_runs_write_the_same_bytes(factory, reader, max_epochs, corpora, tmp
     assert [str(path) for path in first if first[path] != second.get(path)] == []
 
 
-@both
+@every
 def test_small_batches(factory, corpora, tmp_path):
     """However the epochs are cut into batches, the corpus is learnt."""
     batches = {"training.batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 2, "get_length": None}}

@@ -29,9 +29,8 @@ from .toy import (
     trained,
 )
 
-FACTORIES = ("ssvm_tagger", "ssvm_ner")
-both = pytest.mark.parametrize("factory", FACTORIES)
-LABELS = {"ssvm_tagger": ["ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"], "ssvm_ner": ["GPE", "PER"]}
+every = pytest.mark.parametrize("factory", EXAMPLES)
+LABELS = {"ssvm_tagger": ["ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"], "ssvm_ner": ["GPE", "PER"], "ssvm_senter": ["I", "S"]}
 NEVER_DONE = {"tolerance": 0.0}
 
 
@@ -62,7 +61,7 @@ def sentences(number: int) -> list[tuple[str, str]]:
     return [(f"the noun{i} verb{i}s adj{i}", "DET NOUN VERB ADJ") for i in range(number)]
 
 
-@both
+@every
 def test_losses(factory):
     nlp = blank(factory)
     examples = EXAMPLES[factory](nlp)
@@ -77,7 +76,7 @@ def test_losses(factory):
     assert last < first
 
 
-@both
+@every
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_new_example_objects_are_recognised_by_content(factory, solver):
     """Building the same examples anew in each epoch gives the very model that keeping them gives."""
@@ -90,7 +89,7 @@ def test_new_example_objects_are_recognised_by_content(factory, solver):
     assert model_bytes(nlp, factory) == model_bytes(kept, factory)
 
 
-@both
+@every
 @pytest.mark.parametrize("solver", DUAL_SOLVERS)
 def test_memory_does_not_grow_with_the_epochs(factory, solver):
     nlp = blank(factory, solver=solver, solver_settings=NEVER_DONE)
@@ -104,14 +103,14 @@ def test_memory_does_not_grow_with_the_epochs(factory, solver):
     assert_certified(nlp, factory)
 
 
-@both
+@every
 def test_the_certificate_closes(factory):
     nlp = trained(factory, epochs=60)
     certificate = nlp.get_pipe(factory).certificate()
     assert 0 <= certificate.relative_gap <= 1e-3
 
 
-@both
+@every
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_order_within_a_batch_does_not_matter(factory, solver):
     models = []
@@ -125,7 +124,7 @@ def test_order_within_a_batch_does_not_matter(factory, solver):
     assert models[0] == models[1]
 
 
-@both
+@every
 def test_the_seed_matters_and_decides(factory):
     def model(seed: int) -> bytes:
         return model_bytes(trained(factory, 3, solver="Perceptron", solver_settings={"seed": seed}), factory)
@@ -134,7 +133,7 @@ def test_the_seed_matters_and_decides(factory):
     assert model(1) != model(2)
 
 
-@both
+@every
 @pytest.mark.parametrize("solver", DUAL_SOLVERS)
 def test_shuffled_minibatches(factory, solver):
     """An epoch is over when all examples have been seen, however they were cut into batches."""
@@ -204,7 +203,7 @@ def test_repeated_references_in_one_batch(solver):
     assert model_bytes(once, "ssvm_tagger") == model_bytes(twice, "ssvm_tagger")
 
 
-@both
+@every
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_examples_unknown_to_initialize(factory, solver):
     nlp = blank(factory, solver=solver, solver_settings={} if solver == "Perceptron" else {"C": 5.0})
@@ -365,7 +364,7 @@ def test_missing_annotation_keeps_the_certificate(solver):
         assert_certified(nlp, "ssvm_tagger")
 
 
-@both
+@every
 def test_hooks_of_spacy_that_mean_nothing_here(factory):
     nlp = blank(factory)
     examples = EXAMPLES[factory](nlp)
@@ -382,7 +381,7 @@ def test_hooks_of_spacy_that_mean_nothing_here(factory):
     assert model_bytes(nlp, factory) == model_bytes(trained(factory), factory)
 
 
-@both
+@every
 def test_rehearsal_is_accepted(factory):
     nlp = trained(factory)
     before = model_bytes(nlp, factory)
@@ -391,7 +390,7 @@ def test_rehearsal_is_accepted(factory):
     assert model_bytes(nlp, factory) == before
 
 
-@both
+@every
 @pytest.mark.parametrize("solver", ["Perceptron", "MIRA"])
 def test_averaged_weights_are_what_is_seen_and_saved(factory, solver):
     nlp = trained(factory, epochs=3, solver=solver)

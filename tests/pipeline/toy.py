@@ -29,6 +29,14 @@ SPANS = [
     ("New York calls Tom Berg Junior !", "B-GPE L-GPE O B-PER I-PER L-PER O"),
     ("Anna Paris left .", "U-PER U-GPE O O"),
 ]
+PARAGRAPHS = [
+    ("I like green eggs . Eat blue ham . It is good", "S I I I I S I I I S I I"),
+    ("The old dog sleeps . Does she ? No", "S I I I I S I I S"),
+    ("Dr. Berg left . We saw Dr. Smith today", "S I I I S I I I I"),
+    ("thanks for the ham it was good", "S I I I S I I"),
+    ("What ? Nothing !", "S I S I"),
+    ("Regards Anna Berg", "S I I"),
+]
 
 
 def doc(nlp: Language, text: str, **annotation) -> Doc:
@@ -48,7 +56,16 @@ def ner_examples(nlp: Language, corpus=SPANS) -> list[Example]:
     return [Example(doc(nlp, text), doc(nlp, text, ents=biluo_to_iob(tags.split()))) for text, tags in corpus]
 
 
-EXAMPLES = {"ssvm_tagger": tagger_examples, "ssvm_ner": ner_examples}
+def senter_examples(nlp: Language, corpus=PARAGRAPHS) -> list[Example]:
+    return [
+        Example(doc(nlp, text), doc(nlp, text, sent_starts=[label == "S" for label in labels.split()]))
+        for text, labels in corpus
+    ]
+
+
+EXAMPLES = {"ssvm_tagger": tagger_examples, "ssvm_ner": ner_examples, "ssvm_senter": senter_examples}
+LABELLED = ("ssvm_tagger", "ssvm_ner")
+"""Components that learn their labels from the examples."""
 
 
 def blank(factory: str, solver: str = "DCD", solver_settings: dict | None = None, **config) -> Language:
@@ -78,10 +95,11 @@ def trained(factory: str, epochs: int = 10, **settings) -> Language:
 
 
 def annotation(doc: Doc) -> tuple:
-    return tuple(token.tag_ for token in doc), tuple((e.start, e.end, e.label_) for e in doc.ents)
+    entities = tuple((e.start, e.end, e.label_) for e in doc.ents)
+    return tuple(token.tag_ for token in doc), entities, tuple(token.is_sent_start for token in doc)
 
 
-def annotations(nlp: Language, corpora=(TAGGED, SPANS)) -> list[tuple]:
+def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS)) -> list[tuple]:
     return [annotation(nlp(doc(nlp, text))) for corpus in corpora for text, _ in corpus]
 
 

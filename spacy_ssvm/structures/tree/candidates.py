@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ...features.arc_hashing import ArcProgram, arc_features, hash_words
+from ...features.arc_hashing import ArcProgram, read_sentence
 from ...features.hashing import Columns
 from ...kernels import kernel
 from .data import NOT_GIVEN
-from .scores import feature_room, gather
+from .scores import describe_arc, feature_room, score_between, score_features
 
 REACH = 100
 """How far a head may be where no first pass has been trained; the root is always near."""
@@ -52,15 +52,17 @@ def _prune(columns, program, bits, weights, most, margin, needed, candidate_star
     starts = columns.starts
     for sentence in range(len(starts) - 1):
         n = starts[sentence + 1] - starts[sentence]
-        words = hash_words(columns, program, sentence)
-        indices, values = feature_room(program, n)
-        scores, kept = np.empty(n + 1), np.zeros(n + 1, np.bool_)
+        read = read_sentence(columns, program, sentence)
+        room = feature_room(program, n)
+        kept = np.zeros(n + 1, np.bool_)
+        arcs, scores = np.empty((5, n + 1), np.int64), np.empty(n + 1)
         for m in range(1, n + 1):
             for h in range(n + 1):
-                scores[h] = -np.inf
-                if h != m:
-                    found = arc_features(program.arcs, words, h, m, bits, indices, values, 0)
-                    scores[h] = gather(weights, indices, values, found)
+                describe_arc(arcs, h, h, m, n + 1)
+            scores[:] = 0.0
+            score_features(read.arcs, arcs, bits, weights, room, scores)
+            score_between(read.arcs_between, read.between, read.previous, arcs, bits, weights, room, scores)
+            scores[m] = -np.inf
             kept[:] = False
             least = np.max(scores) - margin
             for _ in range(most):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...features.arc_hashing import hash_words
+from ...features.arc_hashing import read_sentence
 from ...kernels import kernel
 from .data import LOOPY, NOT_GIVEN, ROOT_LABEL, SPANNING, Trees
 from .oracle import decode
@@ -16,10 +16,10 @@ def _complete(trees, examples, weights, changed):
     for k in range(len(examples)):
         example = examples[k]
         first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
-        words = hash_words(trees.columns, trees.program, example)
+        read = read_sentence(trees.columns, trees.program, example)
         heads, labels = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
         # Only what is annotated has a cost, so that this scale rules out every tree that differs from it.
-        decode(trees, example, words, weights, FORBIDDEN, heads, labels)
+        decode(trees, example, read, weights, FORBIDDEN, heads, labels)
         for m in range(1, n + 1):
             token = first + m - 1
             if trees.gold[token] != heads[m] or trees.gold_labels[token] != labels[m]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 
-from ...features.arc_hashing import ArcProgram, ArcTemplates, hash_words, most_features
+from ...features.arc_hashing import ArcProgram, ArcTemplates, most_features, read_sentence
 from ...features.hashing import Columns, Program
 from ...kernels import kernel
 
@@ -65,7 +65,7 @@ _TEMPLATES = types.NamedTuple(
 TREES = types.NamedTuple(
     [
         types.NamedTuple([_array(types.int64), _array(types.uint64, 2), _array(types.float32, 2)], Columns),
-        types.NamedTuple([_PROGRAM, _array(types.int64), *[_TEMPLATES] * 6], ArcProgram),
+        types.NamedTuple([_PROGRAM, _array(types.int64), *[_TEMPLATES] * 8], ArcProgram),
         _array(types.int64),
         _array(types.int32),
         _array(types.int32),
@@ -89,16 +89,11 @@ def _largest_plane(trees):
     largest = 0
     for sentence in range(len(trees.columns.starts) - 1):
         n = trees.columns.starts[sentence + 1] - trees.columns.starts[sentence]
-        words = hash_words(trees.columns, trees.program, sentence)
+        read = read_sentence(trees.columns, trees.program, sentence)
         distinct = 0
-        for b in range(len(words.previous)):
-            distinct = max(distinct, np.sum(words.previous[b, 1:] == 0))
-        program = trees.program
-        most = 0
-        for templates in (program.arcs, program.labels, program.head_labels, program.modifier_labels):
-            most += most_features(templates, distinct)
-        most += len(program.siblings.seeds) + len(program.grandparents.seeds)
-        largest = max(largest, 2 * n * most)
+        for b in range(len(read.previous)):
+            distinct = max(distinct, np.sum(read.previous[b, 1:] == 0))
+        largest = max(largest, 2 * n * most_features(trees.program, distinct))
     return largest
 
 

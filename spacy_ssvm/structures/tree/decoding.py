@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...features.arc_hashing import hash_words
+from ...features.arc_hashing import read_sentence
 from ...kernels import kernel
 from .data import Trees
 from .oracle import decode
@@ -13,9 +13,9 @@ def _decode_all(trees, weights, heads, labels):
     starts = trees.columns.starts
     for sentence in range(len(starts) - 1):
         first, behind = starts[sentence], starts[sentence + 1]
-        words = hash_words(trees.columns, trees.program, sentence)
+        read = read_sentence(trees.columns, trees.program, sentence)
         found, found_labels = np.empty(behind - first + 1, np.int32), np.empty(behind - first + 1, np.int32)
-        decode(trees, sentence, words, weights, 0.0, found, found_labels)
+        decode(trees, sentence, read, weights, 0.0, found, found_labels)
         heads[first:behind] = found[1:]
         labels[first:behind] = found_labels[1:]
 

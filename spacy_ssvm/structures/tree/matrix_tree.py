@@ -9,7 +9,7 @@ from .spanning import maximum_spanning_tree
 
 @kernel
 def _invert(matrix):
-    """Gauss–Jordan with row pivots: `matrix` float64 [n, n] becomes its inverse. Returns log |det|, −inf if singular."""
+    """Gauss–Jordan with row pivots: `matrix` float64 [n, n] becomes its inverse. Returns log |det|, or −inf."""
     n = len(matrix)
     swaps = np.empty(n, np.int64)
     log_determinant = 0.0

@@ -3,7 +3,7 @@
 import numpy as np
 from numba.core import types
 
-from ...features.arc_hashing import arc_features, hash_words, pair_features
+from ...features.arc_hashing import read_sentence, write_between, write_features
 from ...kernels import kernel
 from .data import (
     INDEPENDENT,
@@ -20,7 +20,7 @@ from .parts import NONE
 from .projective import eisner
 from .projective_grandparents import eisner_grandparents
 from .projective_siblings import eisner_siblings
-from .scores import add_grandparents, add_siblings, dense_scores, grand_states, score_parts, sibling_states
+from .scores import add_grandparents, add_siblings, dense_scores, describe_arc, describe_grand, score_parts
 from .spanning import maximum_spanning_tree
 
 LOOPY_ITERATIONS, LOOPY_TOLERANCE = 10, 1e-3
@@ -60,18 +60,18 @@ def best_heads(parts, heads):
 
 
 @kernel
-def decode(trees, sentence, words, weights, loss_scale, heads, labels):
+def decode(trees, sentence, read, weights, loss_scale, heads, labels):
     """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y): heads int32 [n + 1], heads[0] = −1, and labels int32 [n + 1].
 
     Exact but for LOOPY.
     """
     structure, multi_root = trees.shape.structure, trees.shape.multi_root
     with_labels = trees.shape.n_labels > 1
-    parts, best_labels = score_parts(trees, sentence, words, weights, loss_scale, with_labels)
+    parts, best_labels = score_parts(trees, sentence, read, weights, loss_scale, with_labels)
     if has_siblings(structure):
-        parts = add_siblings(trees, words, parts, weights)
+        parts = add_siblings(trees, read, parts, weights)
     if has_grandparents(structure):
-        parts = add_grandparents(trees, sentence, words, parts, weights)
+        parts = add_grandparents(trees, sentence, read, parts, weights)
     if structure == INDEPENDENT:
         best_heads(parts, heads)
     elif structure == PROJECTIVE:
@@ -104,48 +104,57 @@ def _inner_neighbour(heads, modifier):
 
 
 @kernel
-def _tree_features(trees, words, heads, others, sign, indices, values, at):
+def _tree_features(trees, read, heads, others, sign, indices, values, at):
     """Features of the parts of one tree that the other one has not, with this sign."""
-    structure, program, bits = trees.shape.structure, trees.program, trees.shape.arc_bits
-    begin = at
+    structure, bits, begin = trees.shape.structure, trees.shape.arc_bits, at
+    nobody = len(heads)
+    arc, ends = np.empty((5, 1), np.int64), np.empty(1, np.int64)
     for m in range(1, len(heads)):
         h = heads[m]
         same = h == others[m]
         if not same:
-            at = arc_features(program.arcs, words, h, m, bits, indices, values, at)
+            describe_arc(arc, 0, h, m, nobody)
+            at = write_features(read.arcs, arc, 0, 1, bits, indices, values, at)
+            at = write_between(
+                read.arcs_between, read.between, read.previous, arc, 0, 1, bits, indices, values, ends, at
+            )
         if has_siblings(structure):
             s = _inner_neighbour(heads, m)
             if not same or s != _inner_neighbour(others, m):
-                states, state_values = sibling_states(program, words, h, m)
-                at = pair_features(program.siblings, words, s, states, state_values, bits, indices, values, at)
+                describe_arc(arc, 0, h, m, s)
+                at = write_features(read.siblings, arc, 0, 1, bits, indices, values, at)
         if has_grandparents(structure) and h != 0 and (not same or heads[h] != others[h]):
-            states, state_values = grand_states(program, words, heads[h] < m, h, m)
-            at = pair_features(program.grandparents, words, heads[h], states, state_values, bits, indices, values, at)
+            describe_grand(arc, 0, heads[h], h, m)
+            at = write_features(read.grandparents, arc, 0, 1, bits, indices, values, at)
     for k in range(begin, at):
         values[k] *= sign
     return at
 
 
 @kernel
-def _label_features(trees, words, heads, labels, others, other_labels, sign, indices, values, at):
+def _label_features(trees, read, heads, labels, others, other_labels, sign, indices, values, at):
     """Features of the labels of one tree where the other one's arc or label differs, with this sign."""
-    n_labels, behind = trees.shape.n_labels, 1 << trees.shape.arc_bits
-    bits, program = trees.shape.label_bits, trees.program
+    n_labels, first_row = trees.shape.n_labels, 1 << trees.shape.arc_bits
+    bits, nobody = trees.shape.label_bits, len(heads)
+    arc, ends = np.empty((5, 1), np.int64), np.empty(1, np.int64)
     for m in range(1, len(heads)):
         head, label = heads[m], labels[m]
         if head == 0 or (head == others[m] and label == other_labels[m]):
             continue
         begin = at
-        for templates in (program.labels, program.head_labels, program.modifier_labels):
-            at = arc_features(templates, words, head, m, bits, indices, values, at)
+        describe_arc(arc, 0, head, m, nobody)
+        at = write_features(read.labels, arc, 0, 1, bits, indices, values, at)
+        at = write_features(read.head_labels, arc, 0, 1, bits, indices, values, at)
+        at = write_features(read.modifier_labels, arc, 0, 1, bits, indices, values, at)
+        at = write_between(read.labels_between, read.between, read.previous, arc, 0, 1, bits, indices, values, ends, at)
         for k in range(begin, at):
-            indices[k] = behind + indices[k] * n_labels + label
+            indices[k] = first_row + indices[k] * n_labels + label
             values[k] *= sign
     return at
 
 
 @kernel
-def feature_difference(trees, sentence, words, heads, labels, indices, values):
+def feature_difference(trees, sentence, read, heads, labels, indices, values):
     """ΔΦ = Φ(x_i, y_i) − Φ(x_i, y) for heads and labels int32 [n + 1], as (index, value) pairs that may repeat.
 
     Returns the number of entries written and the loss Δ(y_i, y).
@@ -162,11 +171,11 @@ def feature_difference(trees, sentence, words, heads, labels, indices, values):
             loss += trees.head_costs[token]
         if with_labels and labels[m] != gold_labels[m]:
             loss += trees.label_costs[token]
-    at = _tree_features(trees, words, gold_heads, heads, 1.0, indices, values, 0)
-    at = _tree_features(trees, words, heads, gold_heads, -1.0, indices, values, at)
+    at = _tree_features(trees, read, gold_heads, heads, 1.0, indices, values, 0)
+    at = _tree_features(trees, read, heads, gold_heads, -1.0, indices, values, at)
     if with_labels:
-        at = _label_features(trees, words, gold_heads, gold_labels, heads, labels, 1.0, indices, values, at)
-        at = _label_features(trees, words, heads, labels, gold_heads, gold_labels, -1.0, indices, values, at)
+        at = _label_features(trees, read, gold_heads, gold_labels, heads, labels, 1.0, indices, values, at)
+        at = _label_features(trees, read, heads, labels, gold_heads, gold_labels, -1.0, indices, values, at)
     return at, loss
 
 
@@ -178,7 +187,7 @@ def max_oracle(trees, example, weights, loss_scale, indices, values):
     Returns the number of entries and the (unscaled) loss.
     """
     n = trees.columns.starts[example + 1] - trees.columns.starts[example]
-    words = hash_words(trees.columns, trees.program, example)
+    read = read_sentence(trees.columns, trees.program, example)
     heads, labels = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
-    decode(trees, example, words, weights, loss_scale, heads, labels)
-    return feature_difference(trees, example, words, heads, labels, indices, values)
+    decode(trees, example, read, weights, loss_scale, heads, labels)
+    return feature_difference(trees, example, read, heads, labels, indices, values)

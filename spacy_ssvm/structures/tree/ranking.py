@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ...features.arc_hashing import ArcProgram, arc_features, hash_words
+from ...features.arc_hashing import ArcProgram, most_features, read_sentence, write_between, write_features
 from ...features.hashing import Columns
 from ...kernels import kernel
 from .candidates import near_candidates
 from .data import INDEPENDENT, NOT_GIVEN, Shape, Trees
-from .scores import feature_room, gather
+from .scores import describe_arc, feature_room, score_between, score_features
 
 NEGLIGIBLE = 1e-3
 """Arcs whose probability is this near to the truth are left out of the gradient: they are many and change nothing."""
@@ -20,22 +20,23 @@ def marginal_oracle(trees, example, weights, loss_scale, indices, values):
     Entries whose expectation is NEGLIGIBLE are left out. Returns the number of entries and −log P(y_i).
     """
     first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
-    words = hash_words(trees.columns, trees.program, example)
+    read = read_sentence(trees.columns, trees.program, example)
     bits, program = trees.shape.arc_bits, trees.program
-    room, room_values = feature_room(program, n)
-    scores = np.empty(n + 1)
+    room, ends = feature_room(program, n), np.empty(1, np.int64)
     at, loss = 0, 0.0
     for m in range(1, n + 1):
         token = first + m - 1
         begin, count = trees.candidate_starts[token], trees.candidate_starts[token + 1] - trees.candidate_starts[token]
+        arcs, scores = np.empty((5, count), np.int64), np.zeros(count)
         for c in range(count):
-            h = trees.candidates[begin + c]
-            found = arc_features(program.arcs, words, h, m, bits, room, room_values, 0)
-            scores[c] = gather(weights, room, room_values, found)
-            if h != trees.gold[token]:
+            describe_arc(arcs, c, trees.candidates[begin + c], m, n + 1)
+        score_features(read.arcs, arcs, bits, weights, room, scores)
+        score_between(read.arcs_between, read.between, read.previous, arcs, bits, weights, room, scores)
+        for c in range(count):
+            if trees.candidates[begin + c] != trees.gold[token]:
                 scores[c] += loss_scale * trees.head_costs[token]
-        highest = np.max(scores[:count])
-        total = np.sum(np.exp(scores[:count] - highest))
+        highest = np.max(scores)
+        total = np.sum(np.exp(scores - highest))
         for c in range(count):
             h = trees.candidates[begin + c]
             gradient = -np.exp(scores[c] - highest) / total
@@ -43,7 +44,20 @@ def marginal_oracle(trees, example, weights, loss_scale, indices, values):
                 loss -= np.log(-gradient)
                 gradient += 1.0
             if abs(gradient) > NEGLIGIBLE:
-                behind = arc_features(program.arcs, words, h, m, bits, indices, values, at)
+                behind = write_features(read.arcs, arcs, c, c + 1, bits, indices, values, at)
+                behind = write_between(
+                    read.arcs_between,
+                    read.between,
+                    read.previous,
+                    arcs,
+                    c,
+                    c + 1,
+                    bits,
+                    indices,
+                    values,
+                    ends,
+                    behind,
+                )
                 values[at:behind] *= gradient
                 at = behind
     return at, loss
@@ -74,8 +88,8 @@ def _largest_gradient(trees):
     largest = 0
     for sentence in range(len(trees.columns.starts) - 1):
         first, behind = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
-        room, _ = feature_room(trees.program, behind - first)
-        largest = max(largest, len(room) * (trees.candidate_starts[behind] - trees.candidate_starts[first]))
+        most = most_features(trees.program, behind - first)
+        largest = max(largest, most * (trees.candidate_starts[behind] - trees.candidate_starts[first]))
     return largest
 
 

@@ -1,129 +1,190 @@
 """Scores of a sentence's candidate arcs, their best labels, and pairs of arcs."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ...features.arc_hashing import (
-    arc_direction,
-    arc_features,
-    distance_bin,
-    most_features,
-    pair_features,
-    pair_states,
-)
+from ...features.arc_hashing import arc_direction, distance_bin, most_features, write_between, write_features
 from ...kernels import kernel
 from .data import ROOT_LABEL
 from .parts import FORBIDDEN, NONE, Parts
 
+CHUNK = 64
+"""Arcs whose features are hashed before their weights are fetched: enough to keep memory busy, not to fill caches."""
 
-@kernel
-def gather(weights, indices, values, size):
-    """Σ of weights at hashed features."""
-    total = 0.0
-    for k in range(size):
-        total += weights[indices[k]] * values[k]
-    return total
+
+class Room(NamedTuple):
+    """Scratch for the features of CHUNK arcs: indices int64, values float64, and ends int64 [CHUNK]."""
+
+    indices: np.ndarray
+    values: np.ndarray
+    ends: np.ndarray
 
 
 @kernel
 def feature_room(program, n):
-    """Indices int64 and values float64 with room for the features of any arc or pair of a sentence of n tokens."""
-    most = max(most_features(program.arcs, n), most_features(program.labels, n))
-    for templates in (program.head_labels, program.modifier_labels, program.siblings, program.grandparents):
-        most = max(most, most_features(templates, n))
-    return np.empty(most + 1, np.int64), np.empty(most + 1)
+    """`Room` for a sentence of n tokens."""
+    most = CHUNK * most_features(program, n)
+    return Room(np.empty(most, np.int64), np.empty(most), np.empty(CHUNK, np.int64))
 
 
 @kernel
-def sibling_states(program, words, head, modifier):
-    """What `pair_features` takes for an arc and its inner neighbour."""
-    size = len(program.siblings.seeds)
-    states, values = np.empty(size, np.uint64), np.empty(size)
-    direction, distance = arc_direction(head, modifier), distance_bin(head, modifier)
-    pair_states(program.siblings, words, head, modifier, direction, distance, states, values)
-    return states, values
+def gather(weights, indices, values, begin, behind):
+    """Σ of weights at hashed features: four sums, so that an addition need not wait for the one before."""
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    fours = begin + (behind - begin) // 4 * 4
+    for k in range(begin, fours, 4):
+        first += weights[indices[k]] * values[k]
+        second += weights[indices[k + 1]] * values[k + 1]
+        third += weights[indices[k + 2]] * values[k + 2]
+        fourth += weights[indices[k + 3]] * values[k + 3]
+    for k in range(fours, behind):
+        first += weights[indices[k]] * values[k]
+    return (first + second) + (third + fourth)
 
 
 @kernel
-def grand_states(program, words, grand_left, head, modifier):
-    """What `pair_features` takes for an arc and the arc above it; grand_left: whether that comes from the left.
+def describe_arc(arcs, arc, head, modifier, third):
+    """Fill in a column of what `write_features` takes; third: the inner neighbour, or n + 1 for none."""
+    arcs[0, arc], arcs[1, arc], arcs[2, arc] = head, modifier, third
+    arcs[3, arc], arcs[4, arc] = arc_direction(head, modifier), distance_bin(head, modifier)
 
-    The direction is that of both arcs; whether the arc above comes from the root is known from the third word.
+
+@kernel
+def describe_grand(arcs, arc, grand, head, modifier):
+    """The same for an arc and the arc above it: the direction is that of both.
+
+    Whether the arc above comes from the root is known from the third word.
     """
-    size = len(program.grandparents.seeds)
-    states, values = np.empty(size, np.uint64), np.empty(size)
-    direction = 2 * arc_direction(head, modifier) + (1 if grand_left else 0)
-    pair_states(program.grandparents, words, head, modifier, direction, distance_bin(head, modifier), states, values)
-    return states, values
+    describe_arc(arcs, arc, head, modifier, grand)
+    arcs[3, arc] = 2 * arc_direction(head, modifier) + (1 if grand < modifier else 0)
 
 
 @kernel
-def _add_labels(templates, words, head, modifier, trees, weights, indices, values, scores):
-    size = arc_features(templates, words, head, modifier, trees.shape.label_bits, indices, values, 0)
-    n_labels, behind = trees.shape.n_labels, 1 << trees.shape.arc_bits
-    for k in range(size):
-        block = behind + indices[k] * n_labels
-        row, value = weights[block : block + n_labels], values[k]
-        for label in range(n_labels):
-            scores[label] += row[label] * value
+def score_features(sides, arcs, bits, weights, room, scores):
+    """wᵀf of all these arcs or pairs, added to scores float64 [A]."""
+    size = len(sides.between)
+    for begin in range(0, len(scores), CHUNK):
+        behind = min(begin + CHUNK, len(scores))
+        write_features(sides, arcs, begin, behind, bits, room.indices, room.values, 0)
+        for arc in range(begin, behind):
+            at = (arc - begin) * size
+            scores[arc] += gather(weights, room.indices, room.values, at, at + size)
 
 
 @kernel
-def score_parts(trees, sentence, words, weights, loss_scale, with_labels):
+def score_between(sides, between, previous, arcs, bits, weights, room, scores):
+    """The same for templates that read what lies between."""
+    for begin in range(0, len(scores), CHUNK):
+        behind = min(begin + CHUNK, len(scores))
+        write_between(sides, between, previous, arcs, begin, behind, bits, room.indices, room.values, room.ends, 0)
+        at = 0
+        for arc in range(begin, behind):
+            scores[arc] += gather(weights, room.indices, room.values, at, room.ends[arc - begin])
+            at = room.ends[arc - begin]
+
+
+@kernel
+def _add_rows(weights, first_row, indices, values, begin, behind, scores, row):
+    """Add the label weights of features begin … behind − 1 to scores[row], float64 [·, L]."""
+    n_labels = scores.shape[1]
+    for k in range(begin, behind):
+        block, value = first_row + indices[k] * n_labels, values[k]
+        if value != 0.0:
+            for label in range(n_labels):
+                scores[row, label] += weights[block + label] * value
+
+
+@kernel
+def score_label_features(sides, arcs, bits, first_row, weights, room, scores):
+    """The weights of all labels of these arcs, added to scores float64 [A, L]; first_row: where their weights start."""
+    size = len(sides.between)
+    for begin in range(0, len(scores), CHUNK):
+        behind = min(begin + CHUNK, len(scores))
+        write_features(sides, arcs, begin, behind, bits, room.indices, room.values, 0)
+        for arc in range(begin, behind):
+            at = (arc - begin) * size
+            _add_rows(weights, first_row, room.indices, room.values, at, at + size, scores, arc)
+
+
+@kernel
+def score_label_between(sides, between, previous, arcs, bits, first_row, weights, room, scores):
+    """The same for templates that read what lies between."""
+    for begin in range(0, len(scores), CHUNK):
+        behind = min(begin + CHUNK, len(scores))
+        write_between(sides, between, previous, arcs, begin, behind, bits, room.indices, room.values, room.ends, 0)
+        at = 0
+        for arc in range(begin, behind):
+            _add_rows(weights, first_row, room.indices, room.values, at, room.ends[arc - begin], scores, arc)
+            at = room.ends[arc - begin]
+
+
+@kernel
+def _score_labels(trees, read, arcs, weights, room, scores):
+    """The scores of all labels of all arcs, added to float64 [A, L]."""
+    n, bits, first_row = read.arcs.keys.shape[1] - 2, trees.shape.label_bits, 1 << trees.shape.arc_bits
+    # Features of one word are the same for all its arcs in one direction, that of 2 · node or of 2 · node + 1.
+    ways = np.empty((5, 2 * n + 2), np.int64)
+    for node in range(n + 1):
+        describe_arc(ways, 2 * node, node, node, n + 1)
+        describe_arc(ways, 2 * node + 1, node, node, n + 1)
+        ways[3, 2 * node], ways[3, 2 * node + 1] = 2, 3
+    of_heads, of_modifiers = np.zeros((2 * n + 2, scores.shape[1])), np.zeros((2 * n + 2, scores.shape[1]))
+    score_label_features(read.head_labels, ways, bits, first_row, weights, room, of_heads)
+    score_label_features(read.modifier_labels, ways, bits, first_row, weights, room, of_modifiers)
+    for arc in range(len(scores)):
+        way = 0 if arcs[0, arc] < arcs[1, arc] else 1
+        for label in range(scores.shape[1]):
+            scores[arc, label] += of_heads[2 * arcs[0, arc] + way, label] + of_modifiers[2 * arcs[1, arc] + way, label]
+    score_label_features(read.labels, arcs, bits, first_row, weights, room, scores)
+    score_label_between(read.labels_between, read.between, read.previous, arcs, bits, first_row, weights, room, scores)
+
+
+@kernel
+def score_parts(trees, sentence, read, weights, loss_scale, with_labels):
     """All `Parts` of a sentence with wᵀΦ + loss_scale · Δ of each arc under its best label, and these labels.
 
     with_labels: whether labels are scored at all. Returns the parts and int32 [A].
     """
     first, behind = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
     n = behind - first
-    shape, program = trees.shape, trees.program
     begin = trees.candidate_starts[first]
     size = trees.candidate_starts[behind] - begin
     number = np.full((n + 1, n + 1), NONE, np.int32)
     heads, modifiers = np.empty(size, np.int32), np.empty(size, np.int32)
-    scores, labels = np.empty(size), np.zeros(size, np.int32)
-    indices, values = feature_room(program, n)
-    n_labels = shape.n_labels if with_labels else 0
-    # By direction: what a head and a modifier by themselves say about the label.
-    of_head, of_modifier = np.zeros((n + 1, 2, n_labels)), np.zeros((2, n_labels))
-    is_known = np.zeros((n + 1, 2), np.bool_)
-    label_scores = np.empty(n_labels)
+    arcs = np.empty((5, size), np.int64)
     for m in range(1, n + 1):
         token = first + m - 1
-        of_modifier[:] = 0.0
-        is_scored = np.zeros(2, np.bool_)
         for c in range(trees.candidate_starts[token], trees.candidate_starts[token + 1]):
             arc, h = c - begin, trees.candidates[c]
             number[h, m] = arc
             heads[arc], modifiers[arc] = h, m
-            found = arc_features(program.arcs, words, h, m, shape.arc_bits, indices, values, 0)
-            score = gather(weights, indices, values, found)
-            if h != trees.gold[token]:
-                score += loss_scale * trees.head_costs[token]
-            if with_labels:
-                cost = loss_scale * trees.label_costs[token]
-                if h == 0:
-                    labels[arc] = ROOT_LABEL
-                    score += cost if trees.gold_labels[token] != ROOT_LABEL else 0.0
-                else:
-                    way = 1 if h < m else 0
-                    if not is_known[h, way]:
-                        is_known[h, way] = True
-                        _add_labels(program.head_labels, words, h, m, trees, weights, indices, values, of_head[h, way])
-                    if not is_scored[way]:
-                        is_scored[way] = True
-                        _add_labels(
-                            program.modifier_labels, words, h, m, trees, weights, indices, values, of_modifier[way]
-                        )
-                    label_scores[:] = of_head[h, way] + of_modifier[way]
-                    _add_labels(program.labels, words, h, m, trees, weights, indices, values, label_scores)
-                    best, chosen = -np.inf, ROOT_LABEL
-                    for label in range(ROOT_LABEL + 1, n_labels):
-                        augmented = label_scores[label] + (cost if label != trees.gold_labels[token] else 0.0)
-                        if augmented > best:
-                            best, chosen = augmented, label
-                    labels[arc] = chosen
-                    score += best
-            scores[arc] = score
+            describe_arc(arcs, arc, h, m, n + 1)
+    bits, room = trees.shape.arc_bits, feature_room(trees.program, n)
+    scores, labels = np.zeros(size), np.zeros(size, np.int32)
+    score_features(read.arcs, arcs, bits, weights, room, scores)
+    score_between(read.arcs_between, read.between, read.previous, arcs, bits, weights, room, scores)
+    label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels))
+    if with_labels:
+        _score_labels(trees, read, arcs, weights, room, label_scores)
+    for arc in range(size):
+        token = first + modifiers[arc] - 1
+        if heads[arc] != trees.gold[token]:
+            scores[arc] += loss_scale * trees.head_costs[token]
+        if not with_labels:
+            continue
+        cost, gold = loss_scale * trees.label_costs[token], trees.gold_labels[token]
+        if heads[arc] == 0:
+            labels[arc] = ROOT_LABEL
+            scores[arc] += cost if gold != ROOT_LABEL else 0.0
+            continue
+        best = -np.inf
+        for label in range(ROOT_LABEL + 1, trees.shape.n_labels):
+            score = label_scores[arc, label] + (cost if label != gold else 0.0)
+            if score > best:
+                best = score
+                labels[arc] = label
+        scores[arc] += best
     return Parts(
         number,
         heads,
@@ -139,10 +200,9 @@ def score_parts(trees, sentence, words, weights, loss_scale, with_labels):
 
 
 @kernel
-def add_siblings(trees, words, parts, weights):
+def add_siblings(trees, read, parts, weights):
     """The same parts with all pairs of neighbouring siblings."""
     n, size = len(parts.number) - 1, len(parts.heads)
-    program, bits = trees.program, trees.shape.arc_bits
     starts = np.zeros(size + 1, np.int64)
     for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
@@ -151,19 +211,20 @@ def add_siblings(trees, words, parts, weights):
             if parts.number[h, s] != NONE:
                 count += 1
         starts[arc + 1] = starts[arc] + count
-    siblings, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1])
-    indices, values = feature_room(program, n)
+    siblings, scores = np.empty(starts[-1], np.int32), np.zeros(starts[-1])
+    pairs = np.empty((5, starts[-1]), np.int64)
+    k = 0
     for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
-        states, state_values = sibling_states(program, words, h, m)
-        k = starts[arc]
-        found = pair_features(program.siblings, words, n + 1, states, state_values, bits, indices, values, 0)
-        siblings[k], scores[k] = NONE, gather(weights, indices, values, found)
+        siblings[k] = NONE
+        describe_arc(pairs, k, h, m, n + 1)
+        k += 1
         for s in range(min(h, m) + 1, max(h, m)):
             if parts.number[h, s] != NONE:
+                siblings[k] = parts.number[h, s]
+                describe_arc(pairs, k, h, m, s)
                 k += 1
-                found = pair_features(program.siblings, words, s, states, state_values, bits, indices, values, 0)
-                siblings[k], scores[k] = parts.number[h, s], gather(weights, indices, values, found)
+    score_features(read.siblings, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
     return Parts(
         parts.number,
         parts.heads,
@@ -179,10 +240,9 @@ def add_siblings(trees, words, parts, weights):
 
 
 @kernel
-def add_grandparents(trees, sentence, words, parts, weights):
+def add_grandparents(trees, sentence, read, parts, weights):
     """The same parts with all pairs of an arc and the arc above it."""
     n, size = len(parts.number) - 1, len(parts.heads)
-    program, bits = trees.program, trees.shape.arc_bits
     first = trees.columns.starts[sentence]
     begin = trees.candidate_starts[first]
     # Arcs are numbered as candidates are: those to h are above[h − 1] … above[h] − 1.
@@ -194,29 +254,19 @@ def add_grandparents(trees, sentence, words, parts, weights):
         if h != 0:
             count = above[h] - above[h - 1] - (1 if parts.number[m, h] != NONE else 0)
         starts[arc + 1] = starts[arc] + count
-    grands, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1])
-    indices, values = feature_room(program, n)
+    grands, scores = np.empty(starts[-1], np.int32), np.zeros(starts[-1])
+    pairs = np.empty((5, starts[-1]), np.int64)
+    k = 0
     for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
         if h == 0:
             continue
-        k = starts[arc]
-        left_states, left_values = grand_states(program, words, True, h, m)
-        right_states, right_values = grand_states(program, words, False, h, m)
         for upper in range(above[h - 1], above[h]):
-            g = parts.heads[upper]
-            if g == m:
-                continue
-            if g < m:
-                found = pair_features(
-                    program.grandparents, words, g, left_states, left_values, bits, indices, values, 0
-                )
-            else:
-                found = pair_features(
-                    program.grandparents, words, g, right_states, right_values, bits, indices, values, 0
-                )
-            grands[k], scores[k] = upper, gather(weights, indices, values, found)
-            k += 1
+            if parts.heads[upper] != m:
+                grands[k] = upper
+                describe_grand(pairs, k, parts.heads[upper], h, m)
+                k += 1
+    score_features(read.grandparents, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
     return Parts(
         parts.number,
         parts.heads,

@@ -1,0 +1,151 @@
+"""Which heads a token is left with, by definition; and what the first pass is trained on, by summing it up."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_ssvm.features.arc_hashing import ArcProgram
+from spacy_ssvm.structures.tree.candidates import REACH, near_candidates, prune
+from spacy_ssvm.structures.tree.data import NOT_GIVEN, PROJECTIVE, Shape, dimension
+from spacy_ssvm.structures.tree.first_pass import BITS, FirstPass
+from spacy_ssvm.structures.tree.ranking import NEGLIGIBLE, largest_gradient, marginal_oracle, ranking
+
+from ...features.arc_reference import Kernels
+from .tree_problems import random_sentences
+
+lengths = st.lists(st.integers(0, 6), min_size=1, max_size=3)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def sentences_of(rng, sizes):
+    data = random_sentences(rng, Shape(1, 8, 4, PROJECTIVE, False), sizes)
+    return data.columns, data.program
+
+
+def random_heads(rng, sizes, share: float) -> np.ndarray:
+    """Some tokens' heads, int32 [T], NOT_GIVEN for the others."""
+    found = []
+    for n in sizes:
+        for m in range(1, n + 1):
+            others = [h for h in range(n + 1) if h != m]
+            found.append(rng.choice(others) if rng.random() < share else NOT_GIVEN)
+    return np.array(found, np.int32)
+
+
+def per_token(starts, candidates, sizes) -> list[list[int]]:
+    assert starts[0] == 0 and starts[-1] == len(candidates) and len(starts) == sum(sizes) + 1
+    assert starts.dtype == np.int64 and candidates.dtype == np.int32
+    return [candidates[a:b].tolist() for a, b in zip(starts, starts[1:])]
+
+
+def arc_scores(columns, program: ArcProgram, bits: int, weights) -> list[dict[int, float]]:
+    """The score of each head of each token, summed up in plain Python."""
+    found = []
+    for sentence in range(len(columns.starts) - 1):
+        kernels = Kernels(program, columns, sentence, bits)
+        for m in range(1, kernels.n + 1):
+            scores = {}
+            for h in range(kernels.n + 1):
+                if h != m:
+                    scores[h] = sum(weights[i] * value for i, value in kernels.features("arc", {"head": h, "mod": m}))
+            found.append(scores)
+    return found
+
+
+def places(sizes) -> list[int]:
+    return [m for n in sizes for m in range(1, n + 1)]
+
+
+@settings(max_examples=40)
+@given(seeds, lengths, st.integers(1, 8), st.sampled_from([0.0, 1.0, 3.0, 1e9, np.inf]), st.booleans())
+def test_prune(seed, sizes, most, margin, ties):
+    """Whole weights make ties: then any of the heads of equal score may stay."""
+    rng, bits = np.random.default_rng(seed), 7
+    columns, program = sentences_of(rng, sizes)
+    weights = rng.integers(-2, 3, 1 << bits).astype(float) if ties else rng.normal(size=1 << bits)
+    needed = random_heads(rng, sizes, 0.3)
+    found = per_token(*prune(columns, program, bits, weights, most, margin, needed), sizes)
+    for m, must, kept, scores in zip(places(sizes), needed, found, arc_scores(columns, program, bits, weights)):
+        assert kept == sorted({*kept}) and m not in kept
+        assert m - 1 in kept and (must == NOT_GIVEN or must in kept)
+        highest = max(scores.values())
+        for h, score in scores.items():
+            better = sum(other > score + 1e-9 for other in scores.values())
+            as_good = sum(other >= score - 1e-9 for k, other in scores.items() if k != h)
+            if h not in kept:
+                assert score < highest - margin + 1e-9 or as_good >= most
+            elif h not in (m - 1, must):
+                assert score >= highest - margin - 1e-9 and better < most
+        extra = len({m - 1, must} - {NOT_GIVEN})
+        assert len(kept) <= most + extra
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_first_pass(dtype):
+    rng = np.random.default_rng(1)
+    sizes = [5, 0, 7]
+    columns, program = sentences_of(rng, sizes)
+    needed, weights = random_heads(rng, sizes, 0.2), rng.normal(size=1 << BITS).astype(dtype)
+    trained = FirstPass(program, weights, 3, 2.5).candidates(columns, needed)
+    for array, expected in zip(trained, prune(columns, program, BITS, weights, 3, 2.5, needed)):
+        np.testing.assert_array_equal(array, expected)
+    assert 12 < len(trained[1]) < 5 * 5 + 7 * 7
+    untrained = FirstPass(program, np.zeros(0, dtype), 3, 2.5).candidates(columns, needed)
+    for array, expected in zip(untrained, near_candidates(columns.starts, needed)):
+        np.testing.assert_array_equal(array, expected)
+    assert len(untrained[1]) == 5 * 5 + 7 * 7
+
+
+@pytest.mark.parametrize("with_alone", [False, True])
+def test_near_candidates(with_alone):
+    rng, sizes = np.random.default_rng(0), [3, 0, REACH + 40, 1]
+    needed, n_tokens = random_heads(rng, sizes, 0.5), sum(sizes)
+    alone = rng.random(n_tokens) < 0.5 if with_alone else None
+    starts = np.cumsum([0, *sizes])
+    found = per_token(*near_candidates(starts, needed, *([alone] if with_alone else [])), sizes)
+    token = 0
+    for n in sizes:
+        for m in range(1, n + 1):
+            others = {h for h in range(n + 1) if h == 0 or abs(h - m) <= REACH} - {m}
+            expected = {m - 1} if with_alone and alone[token] else others
+            assert found[token] == sorted(expected | ({int(needed[token])} - {NOT_GIVEN}))
+            token += 1
+    far = [m for m, must in zip(places(sizes), needed) if must > 0 and abs(must - m) > REACH]
+    assert far, "a head out of reach that is needed"
+
+
+@settings(max_examples=30)
+@given(seeds, lengths, st.sampled_from([0.0, 1.0]))
+def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
+    """For each token −log P(gold head), and f(gold) − E f without the arcs that hardly count."""
+    rng, bits = np.random.default_rng(seed), 9
+    columns, program = sentences_of(rng, sizes)
+    heads = random_heads(rng, sizes, 0.7)
+    trees = ranking(program, bits, columns, heads)
+    assert len(heads) == len(trees.gold) and dimension(trees.shape) == 1 << bits
+    weights = rng.normal(size=1 << bits) * rng.choice([0.1, 1.0, 5.0])
+    indices, values = (np.zeros(largest_gradient(trees) + 1, dtype) for dtype in (np.int64, np.float64))
+    tokens = iter(zip(heads, arc_scores(columns, program, bits, weights)))
+    for sentence in range(len(sizes)):
+        kernels = Kernels(program, columns, sentence, bits)
+        expected, expected_loss = np.zeros(1 << bits), 0.0
+        for m in range(1, kernels.n + 1):
+            head, scores = next(tokens)
+            if head == NOT_GIVEN:
+                continue
+            augmented = {h: score + loss_scale * (h != head) for h, score in scores.items()}
+            log_partition = np.logaddexp.reduce(list(augmented.values()))
+            expected_loss += log_partition - augmented[head]
+            for h, score in augmented.items():
+                gradient = (h == head) - np.exp(score - log_partition)
+                if abs(gradient) > NEGLIGIBLE:
+                    for index, value in kernels.features("arc", {"head": h, "mod": m}):
+                        expected[index] += gradient * value
+        indices[:] = -1
+        entries, loss = marginal_oracle(trees, sentence, weights, loss_scale, indices, values)
+        assert entries <= largest_gradient(trees) and (indices[entries:] == -1).all()
+        found = np.zeros(1 << bits)
+        np.add.at(found, indices[:entries], values[:entries])
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+        assert loss == pytest.approx(expected_loss, abs=1e-9)

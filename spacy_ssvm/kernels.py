@@ -38,8 +38,6 @@ def source_digest() -> bytes:
 def kernel(function: Callable[..., Any]) -> Any:
     """Make `function` a nogil numba kernel, cached on disk wherever numba finds a writable place.
 
-    numba stamps a cache entry with the kernel's own file only, so that a change in a callee of another
-    module would go unnoticed: the stamp is replaced by the digest of all kernel sources.
     Where no place is writable the kernel is compiled anew in each process.
     """
     try:
@@ -47,9 +45,28 @@ def kernel(function: Callable[..., Any]) -> Any:
     except RuntimeError:
         dispatcher = numba.njit(nogil=True)(function)
     else:
-        cast(Any, dispatcher)._cache._cache_file._source_stamp = source_digest()
+        _trust_only_present_sources(cast(Any, dispatcher)._cache._cache_file)
     KERNELS.append(dispatcher)
     return dispatcher
+
+
+def _trust_only_present_sources(cache_file: Any) -> None:
+    """Make numba take nothing from a kernel's cache file that other sources than the present ones have left there.
+
+    numba stamps a cache entry with the kernel's own file only, so that a change in a callee of another module would go
+    unnoticed: the stamp is replaced by the digest of all kernel sources. It unpickles an index before it looks at the
+    stamp, which fails where an older version names a class that is gone: such an index counts as empty.
+    """
+    load_index = cache_file._load_index
+
+    def load_index_or_nothing() -> Any:
+        try:
+            return load_index()
+        except Exception:
+            return {}
+
+    cache_file._source_stamp = source_digest()
+    cache_file._load_index = load_index_or_nothing
 
 
 def specialise(dispatcher: Any, *argument_types: Any) -> Any:

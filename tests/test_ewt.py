@@ -49,3 +49,23 @@ def test_tagger_on_real_text(solver, settings):
     assert (certificate is None) == (solver in ("MIRA", "Perceptron", "SGD"))
     if certificate is not None:
         assert 0 <= certificate.relative_gap < 0.6
+
+
+@needs_ewt
+def test_senter_on_real_text():
+    """150 documents of ten sentences teach it far more than a rule for final punctuation finds."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_senter")
+    parts = []
+    for part in ("train", "dev"):
+        text = (EWT / f"en_ewt-ud-{part}.conllu").read_text(encoding="utf8")
+        docs = list(conllu_to_docs(text, n_sents=10, no_print=True))[:: 8 if part == "train" else 4]
+        parts.append([Example(nlp.make_doc(doc.text), doc) for doc in docs])
+    train, dev = parts
+    nlp.initialize(lambda: train)
+    for _ in range(6):
+        nlp.update(train)
+    rule = spacy.blank("en")
+    rule.add_pipe("sentencizer")
+    by_rule = rule.evaluate([Example(rule.make_doc(eg.text), eg.reference) for eg in dev])["sents_f"]
+    assert nlp.evaluate(dev)["sents_f"] > by_rule + 0.1

@@ -15,6 +15,7 @@ from spacy_ssvm.chain_weights import TYPES, Weights
 from spacy_ssvm.features.sets import FeatureSet, templates
 from spacy_ssvm.model import DamagedModel
 from spacy_ssvm.pipeline.ner import SsvmNer
+from spacy_ssvm.pipeline.senter import SsvmSenter
 from spacy_ssvm.pipeline.tagger import SsvmTagger
 from spacy_ssvm.solvers.parameters import Dcd
 
@@ -224,10 +225,13 @@ def predictions(pipe):
     docs = [Doc(pipe.vocab, words=text.split()) for text, _, _ in SENTENCES]
     docs.append(Doc(pipe.vocab, words=["Anna", "unknown", "New", "York", "New"]))
     docs = list(pipe.pipe(docs))
-    return [([t.tag_ for t in doc], [(e.start, e.end, e.label_) for e in doc.ents]) for doc in docs]
+    return [
+        ([t.tag_ for t in doc], [(e.start, e.end, e.label_) for e in doc.ents], [t.is_sent_start for t in doc])
+        for doc in docs
+    ]
 
 
-@pytest.fixture(scope="module", params=[SsvmTagger, SsvmNer])
+@pytest.fixture(scope="module", params=[SsvmTagger, SsvmNer, SsvmSenter])
 def trained(request, tmp_path_factory):
     """A component class, its features, a trained component's bytes, and what it predicts."""
     feature_set = features(tmp_path_factory.mktemp("features"))
@@ -236,13 +240,14 @@ def trained(request, tmp_path_factory):
     for text, tags, entities in SENTENCES:
         words = text.split()
         iob = [tag.replace("U-", "B-").replace("L-", "I-") for tag in entities.split()]
-        reference = Doc(pipe.vocab, words=words, tags=tags.split(), ents=iob)
+        starts = [word in ("New", "Bonn", "she") for word in words]
+        reference = Doc(pipe.vocab, words=words, tags=tags.split(), ents=iob, sent_starts=starts)
         examples.append(Example(Doc(pipe.vocab, words=words), reference))
     pipe.initialize(lambda: examples)
     for _ in range(5):
         pipe.update(examples)
     expected = predictions(pipe)
-    assert any(entities or any(tags) for tags, entities in expected)
+    assert any(entities or any(tags) or any(starts[1:]) for tags, entities, starts in expected)
     return request.param, feature_set, pipe.to_bytes(), expected
 
 

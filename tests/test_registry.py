@@ -13,6 +13,7 @@ from spacy.language import Language
 ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
 SOLVERS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_ssvm_solvers")
 COMPONENTS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_factories")
+SEQUENCES = sorted(set(COMPONENTS) - {"ssvm_parser"})
 
 
 def run(code: str, *options: str) -> str:
@@ -78,11 +79,12 @@ def test_every_solver_in_every_component(component, solver):
     [
         {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["bias", "_.room[0]"], "hash_bits": 12},
         {"@ssvm_features": "spacy-ssvm.TaggerFeatures.v1", "extra": ["norm[0]"]},
+        {"@ssvm_features": "spacy-ssvm.SenterFeatures.v1", "hash_bits": 20, "extra": ["tag[0]"]},
         {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "gazetteers": {"city": "city.txt"}, "clusters": "brown.txt"},
     ],
 )
-@pytest.mark.parametrize("component", COMPONENTS)
-def test_every_feature_set_in_every_component(component, features):
+@pytest.mark.parametrize("component", SEQUENCES)
+def test_every_feature_set_in_every_sequence_component(component, features):
     nlp = spacy.blank("en")
     model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
     nlp.add_pipe(component, config={"model": model})
@@ -155,6 +157,7 @@ import sys, spacy
 nlp = spacy.blank("en")
 nlp.add_pipe("ssvm_tagger")
 nlp.add_pipe("ssvm_ner")
+nlp.add_pipe("ssvm_senter")
 before = set(sys.modules)
 for solver in {SOLVERS}:
     spacy.util.load_model_from_config(nlp.config.merge({{"components": {{

@@ -9,13 +9,11 @@ import numpy as np
 from spacy_ssvm.features.arc_hashing import (
     ArcProgram,
     arc_direction,
-    arc_features,
-    arc_states,
-    between_features,
     distance_bin,
     most_features,
-    pair_features,
     read_sentence,
+    write_between,
+    write_features,
 )
 from spacy_ssvm.features.arc_program import compile_arc_templates
 from spacy_ssvm.features.arc_templates import parse_arc_templates
@@ -135,27 +133,24 @@ class Kernels:
     def written(self, kind: str, nodes: dict[str, Node]) -> list[tuple[int, float]]:
         """All that is written, values of 0 too; not a cell before or behind it is touched."""
         read, h, m = self.sentence, nodes["head"], nodes["mod"]
+        way, third = arc_direction(h, m), nodes.get(kind, self.n + 1)
+        if kind == "grand":
+            way = 2 * way + (third < h)
+        arc = np.array([[h], [m], [third], [way], [distance_bin(h, m)]], np.int64)
         most = most_features(self.program, self.n)
-        indices, values, states = np.full(most + 4, -7, np.int64), np.full(most + 4, np.nan), np.empty(most, np.uint64)
-        at = behind = 2
-        if kind == "arc" or kind == "label":
-            plain = [read.arcs] if kind == "arc" else [read.labels, read.head_labels, read.modifier_labels]
-            for sides in plain:
-                behind = arc_features(sides, h, m, self.bits, states, indices, values, behind)
-            sides = read.arcs_between if kind == "arc" else read.labels_between
+        indices, values, at = np.full(most + 4, -7, np.int64), np.full(most + 4, np.nan), 2
+        sides = {"arc": [read.arcs], "sib": [read.siblings], "grand": [read.grandparents]}
+        for of_kind in sides.get(kind, [read.labels, read.head_labels, read.modifier_labels]):
+            at = write_features(of_kind, arc, 0, 1, self.bits, indices, values, at)
+        if kind in ("arc", "label"):
+            of_kind, ends = read.arcs_between if kind == "arc" else read.labels_between, np.zeros(1, np.int64)
             inside = read.between, read.previous
-            behind = between_features(sides, *inside, h, m, self.bits, states, indices, values, behind)
-        else:
-            way, sides = arc_direction(h, m), read.siblings
-            if kind == "grand":
-                way, sides = 2 * way + (nodes["grand"] < h), read.grandparents
-            states, worths = np.empty(len(sides.between), np.uint64), np.empty(len(sides.between))
-            arc_states(sides, h, m, way, distance_bin(h, m), states, worths)
-            behind = pair_features(sides, nodes[kind], states, worths, self.bits, indices, values, at)
-        untouched = [0, 1, *range(behind, most + 4)]
+            at = write_between(of_kind, *inside, arc, 0, 1, self.bits, indices, values, ends, at)
+            assert ends == [at]
+        untouched = [0, 1, *range(at, most + 4)]
         assert (indices[untouched] == -7).all() and np.isnan(values[untouched]).all()
-        assert (indices[at:behind] >= 0).all() and (indices[at:behind] < 1 << self.bits).all()
-        return list(zip(indices[at:behind].tolist(), values[at:behind].tolist()))
+        assert (indices[2:at] >= 0).all() and (indices[2:at] < 1 << self.bits).all()
+        return list(zip(indices[2:at].tolist(), values[2:at].tolist()))
 
     def features(self, kind: str, nodes: dict[str, Node]) -> list[tuple[int, float]]:
         """The features that fire."""

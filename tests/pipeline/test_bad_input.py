@@ -38,7 +38,7 @@ def test_a_corpus_without_annotation(factory):
         nlp.initialize(lambda: bare)
 
 
-@every
+@labelled
 def test_a_corpus_of_empty_docs(factory):
     nlp = blank(factory)
     with pytest.raises(ValueError, match=rf"\[{factory}\]"):

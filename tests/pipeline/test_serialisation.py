@@ -292,7 +292,7 @@ def test_weights_survive_widening():
     before = annotations(nlp)
     nlp.get_pipe("ssvm_ner").add_label("ORG")
     tokens = annotations(nlp)
-    assert [[e for e in ents if e[2] != "ORG"] for _, ents in tokens] == [list(ents) for _, ents in before]
+    assert [[e for e in ents if e[2] != "ORG"] for _, ents, _ in tokens] == [list(ents) for _, ents, _ in before]
 
 
 @every

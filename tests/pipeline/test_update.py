@@ -30,7 +30,11 @@ from .toy import (
 )
 
 every = pytest.mark.parametrize("factory", EXAMPLES)
-LABELS = {"ssvm_tagger": ["ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"], "ssvm_ner": ["GPE", "PER"], "ssvm_senter": ["I", "S"]}
+LABELS = {
+    "ssvm_tagger": ["ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"],
+    "ssvm_ner": ["GPE", "PER"],
+    "ssvm_senter": ["I", "S"],
+}
 NEVER_DONE = {"tolerance": 0.0}
 
 

@@ -209,14 +209,19 @@ class Tiny(NamedTuple):
 
 
 @st.composite
-def tiny_trees(draw, structure: int, hamming: bool = False, max_tokens: int = 4) -> Tiny:
-    """One or two sentences, empty ones among them; few bits, so that features collide; whole weights make ties."""
-    n_labels = draw(st.integers(1, 3))
-    longest = max_tokens if n_labels < 3 else 3
+def shapes(draw, structure: int) -> Shape:
+    """Few bits, so that features collide."""
+    return Shape(draw(st.integers(1, 3)), draw(st.integers(3, 7)), draw(st.integers(3, 6)), structure, draw(st.booleans()))
+
+
+@st.composite
+def tiny_trees(draw, structure: int, max_tokens: int = 4) -> Tiny:
+    """One or two sentences, empty ones among them; whole weights make ties."""
+    shape = draw(shapes(structure))
+    longest = max_tokens if shape.n_labels < 3 else max_tokens - 1
     lengths = draw(st.lists(st.integers(0, longest), min_size=1, max_size=2))
-    shape = Shape(n_labels, draw(st.integers(3, 7)), draw(st.integers(3, 6)), structure, draw(st.booleans()))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    data = random_trees(rng, shape, lengths, density=draw(st.sampled_from([1.0, 0.5])), hamming=hamming)
+    data = random_trees(rng, shape, lengths, density=draw(st.sampled_from([1.0, 0.5])), hamming=draw(st.booleans()))
     d = dimension(shape)
     return Tiny(data, rng.integers(-2, 3, d).astype(np.float64) if draw(st.booleans()) else rng.normal(size=d))
 

@@ -1,0 +1,125 @@
+"""Trees of whole batches: the same as one by one, and what can be said of them where they cannot be enumerated."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_ssvm.structures.tree.data import (
+    LOOPY,
+    PROJECTIVE,
+    PROJECTIVE_GRANDPARENTS,
+    PROJECTIVE_SIBLINGS,
+    ROOT_LABEL,
+    SPANNING,
+    Shape,
+    dimension,
+)
+from spacy_ssvm.structures.tree.decoding import decode_all
+
+from .enumeration import is_projective, is_tree
+from .tree_problems import EXACT, Labelled, examples_of, random_sentences, tiny_trees
+
+ALL = [*EXACT.values(), LOOPY]
+NAMES = [*EXACT, "loopy"]
+
+
+def decoded(data, weights) -> list[Labelled]:
+    heads, labels = decode_all(data, weights)
+    assert heads.dtype == labels.dtype == np.int32 and len(heads) == len(labels) == data.columns.starts[-1]
+    return [
+        Labelled((-1, *heads[first:behind].tolist()), (ROOT_LABEL, *labels[first:behind].tolist()))
+        for first, behind in zip(data.columns.starts, data.columns.starts[1:])
+    ]
+
+
+@pytest.mark.parametrize("structure", EXACT.values(), ids=EXACT)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_every_tree_of_a_batch_is_the_best(structure, data):
+    """In either precision, and whatever gold and its costs say."""
+    tiny = data.draw(tiny_trees(structure))
+    for weights in (tiny.weights, tiny.weights.astype(np.float32)):
+        for example, y in zip(tiny.examples, decoded(tiny.data, weights), strict=True):
+            values = example.scores(example.labelled, weights.astype(np.float64))
+            assert y in example.labelled
+            assert values[example.labelled.index(y)] == pytest.approx(values.max(), abs=1e-5)
+
+
+def long_sentences(structure: int, sizes: list[int], multi_root: bool = False, density: float = 0.2):
+    rng = np.random.default_rng(len(sizes))
+    data = random_sentences(rng, Shape(4, 12, 8, structure, multi_root), sizes, density)
+    return data, np.random.default_rng(7).normal(size=dimension(data.shape)).astype(np.float32)
+
+
+@pytest.mark.parametrize("multi_root", [False, True])
+@pytest.mark.parametrize("structure", ALL[1:], ids=NAMES[1:])
+def test_long_sentences(structure, multi_root):
+    """Trees of candidates, with the root's label at the root's arcs only; crossing arcs where these are allowed."""
+    data, weights = long_sentences(structure, [40, 0, 1, 25], multi_root)
+    crossing = False
+    for example, y in zip(examples_of(data), decoded(data, weights), strict=True):
+        assert is_tree(y.heads)
+        assert all(h in example.candidates(m) for m, h in enumerate(y.heads[1:], 1))
+        assert multi_root or not example.n or y.heads.count(0) == 1
+        assert all((h == 0) == (label == ROOT_LABEL) for h, label in zip(y.heads[1:], y.labels[1:]))
+        assert max(y.labels) < 4
+        crossing |= not is_projective(y.heads)
+    assert crossing == (structure in (SPANNING, LOOPY))
+
+
+@pytest.mark.parametrize("structure", ALL, ids=NAMES)
+def test_a_batch_is_its_sentences(structure):
+    sizes = [7, 0, 12, 1]
+    data, weights = long_sentences(structure, sizes)
+    together = decoded(data, weights)
+    assert decoded(data, weights) == together, "decoding changes nothing"
+    for number, (first, behind) in enumerate(zip(data.columns.starts, data.columns.starts[1:])):
+        starts = data.candidate_starts[first : behind + 1]
+        columns = data.columns._replace(
+            starts=np.array([0, behind - first]),
+            keys=data.columns.keys[:, first:behind].copy(),
+            reals=data.columns.reals[:, first:behind].copy(),
+        )
+        alone = data._replace(
+            columns=columns,
+            candidate_starts=starts - starts[0],
+            candidates=data.candidates[starts[0] : starts[-1]].copy(),
+            gold=data.gold[first:behind].copy(),
+            gold_labels=data.gold_labels[first:behind].copy(),
+            head_costs=data.head_costs[first:behind].copy(),
+            label_costs=data.label_costs[first:behind].copy(),
+        )
+        assert decoded(alone, weights) == [together[number]]
+
+
+def test_more_trees_are_no_worse():
+    """First order: heads by themselves, then spanning trees, then projective ones, then those with one root."""
+    data, weights = long_sentences(PROJECTIVE, [30, 18])
+    totals = []
+    for structure, multi_root in ((EXACT["independent"], True), (SPANNING, True), (PROJECTIVE, True), (PROJECTIVE, False)):
+        trees = data._replace(shape=data.shape._replace(structure=structure, multi_root=multi_root))
+        pairs = zip(examples_of(data), decoded(trees, weights), strict=True)
+        totals.append(sum(example.scores([y], weights.astype(np.float64))[0] for example, y in pairs))
+    assert totals == sorted(totals, reverse=True)
+    assert totals[0] > totals[-1]
+
+
+@pytest.mark.parametrize(
+    ("lower", "higher"), [(PROJECTIVE, PROJECTIVE_SIBLINGS), (PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS)]
+)
+def test_each_order_is_best_at_its_own_scores(lower, higher):
+    data, weights = long_sentences(higher, [24, 30])
+    below = decoded(data._replace(shape=data.shape._replace(structure=lower)), weights)
+    above = decoded(data, weights)
+    assert above != below
+    for example, simple, better in zip(examples_of(data), below, above, strict=True):
+        worse, best = example.scores([simple, better], weights.astype(np.float64))
+        assert best >= worse - 1e-4
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_sentences(dtype):
+    data, weights = long_sentences(PROJECTIVE, [])
+    heads, labels = decode_all(data, weights.astype(dtype))
+    assert len(heads) == len(labels) == 0

@@ -158,6 +158,7 @@ nlp = spacy.blank("en")
 nlp.add_pipe("ssvm_tagger")
 nlp.add_pipe("ssvm_ner")
 nlp.add_pipe("ssvm_senter")
+nlp.add_pipe("ssvm_parser")
 before = set(sys.modules)
 for solver in {SOLVERS}:
     spacy.util.load_model_from_config(nlp.config.merge({{"components": {{

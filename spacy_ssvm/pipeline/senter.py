@@ -1,7 +1,7 @@
 """`ssvm_senter`: where sentences start."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from spacy.attrs import ORTH, SENT_START
@@ -23,9 +23,9 @@ INSIDE, START = LABELS = ("I", "S")
 
 
 class SsvmSenter(ChainPipe):
-    """Sets `token.is_sent_start`, to True or False; overwrite: also where it is set already.
+    """Sets `token.is_sent_start` to True or False; overwrite: also where it is set already.
 
-    The first token of a Doc always starts a sentence. What is set already and kept is a fixed point for the rest.
+    The first token of a Doc always starts a sentence. What is set and kept is decided for its neighbours, too.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class SsvmSenter(ChainPipe):
             if not self.cfg["overwrite"]:
                 present = _sent_starts(doc)
                 starts = np.where(present != 0, present, starts)
-            doc.from_array([SENT_START], starts.astype(np.uint64))
+            doc.from_array([SENT_START], cast(Any, starts.astype(np.uint64)))
 
     def _take_cfg(self, cfg: Any) -> None:
         super()._take_cfg(cfg)

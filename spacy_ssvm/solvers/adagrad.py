@@ -12,6 +12,8 @@ def _visit(oracle, data, examples, weights, squares, rate, indices, values):
     for example in examples:
         entries, loss = oracle(data, example, weights, 0.0, indices, values)
         for k in range(entries):
+            if values[k] == 0.0:
+                continue
             squares[indices[k]] += values[k] * values[k]
             weights[indices[k]] += rate * values[k] / np.sqrt(squares[indices[k]])
         total += loss

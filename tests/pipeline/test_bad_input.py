@@ -9,10 +9,11 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from .test_spacy_train import config
-from .toy import EXAMPLES, LABELLED, blank, doc, tagger_examples, templates
+from .toy import EXAMPLES, LABELLED, SEQUENCES, blank, doc, tagger_examples, templates
 
 every = pytest.mark.parametrize("factory", EXAMPLES)
 labelled = pytest.mark.parametrize("factory", LABELLED)
+sequences = pytest.mark.parametrize("factory", SEQUENCES)
 
 
 @every
@@ -60,7 +61,7 @@ def test_update_takes_examples(factory):
         nlp.get_pipe(factory).update([nlp("text")])
 
 
-@every
+@sequences
 @pytest.mark.parametrize("cost", [math.nan, math.inf, -1.0])
 def test_label_costs(factory, cost):
     component = blank(factory).get_pipe(factory)
@@ -68,14 +69,14 @@ def test_label_costs(factory, cost):
         type(component)(component.vocab, component.model, solver=component.solver, label_costs={"O": cost})
 
 
-@every
+@sequences
 @pytest.mark.parametrize("cost", [-1.0, "much", None])
 def test_label_costs_in_a_config(factory, cost):
     with pytest.raises(ValueError, match="label_costs"):
         spacy.blank("en").add_pipe(factory, config={"label_costs": {"O": cost}})
 
 
-@labelled
+@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
 @pytest.mark.parametrize("cost", ["0.5", 2])
 def test_label_costs_may_be_written_as_numbers_are_in_configs(factory, cost):
     nlp = spacy.blank("en")
@@ -119,11 +120,11 @@ def test_a_model_of_another_kind(factory):
         "pretrained_vectors": None,
     }
     model |= {"window_size": 1, "maxout_pieces": 2, "subword_features": True}
-    with pytest.raises(ValueError, match=rf"\[{factory}\].*spacy-ssvm\.Chain\.v1"):
+    with pytest.raises(ValueError, match=rf"\[{factory}\].*spacy-ssvm\.(Chain|Tree)\.v1"):
         blank(factory, model=model)
 
 
-@every
+@sequences
 def test_values_that_are_not_finite_name_the_token(factory):
     nlp = blank(factory, model=templates("_.reading[0]"))
     from spacy.tokens import Token

@@ -1,5 +1,7 @@
 """`ssvm_senter` as a user of spaCy's senter expects it."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import spacy
@@ -125,7 +127,7 @@ def test_gold_of_tokens_is_that_of_their_characters(learnt, drawn):
     text = "abcdefghijklmn"
 
     def tokens(edges: list[int], **annotation) -> Doc:
-        words = [text[a:b] for a, b in zip(edges, edges[1:])]
+        words = [text[a:b] for a, b in pairwise(edges)]
         return Doc(learnt.vocab, words=words, spaces=[False] * len(words), **annotation)
 
     example = Example(tokens(predicted_edges), tokens(edges, sent_starts=sent_starts))
@@ -219,7 +221,7 @@ def test_a_text_that_begins_within_a_sentence_starts_one():
 def test_line_breaks_are_learnt():
     nlp = blank("ssvm_senter")
     words = ["Dear", "Anna", "\n\n", "thanks", "for", "ham", "\n", "and", "eggs", "\n\n", "bye"]
-    sent_starts = [label == "S" for label in "S I I S I I I I I I S".split()]
+    sent_starts = [label == "S" for label in "SIISIIIIIIS"]
     examples = [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, sent_starts=sent_starts))]
     nlp.initialize(lambda: examples)
     train(nlp, examples, 20)

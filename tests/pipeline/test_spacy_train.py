@@ -10,9 +10,9 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
-from .toy import EXAMPLES, NEARLY_UNREGULARISED, SOLVERS
+from .toy import EXAMPLES, NEARLY_UNREGULARISED, SEQUENCES, SMALL, SOLVERS
 
-SCORES = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f", "ssvm_senter": "sents_f"}
+SCORES = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f", "ssvm_senter": "sents_f", "ssvm_parser": "las"}
 ONE_BATCH_PER_EPOCH = {
     "training.batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 10**9},
     "training.accumulate_gradient": 1,
@@ -41,6 +41,7 @@ def config(factory: str, corpus: Path, folder: Path, solver: str = "DCD", **over
         "@ssvm_solvers": f"spacy-ssvm.{solver}.v1",
         **NEARLY_UNREGULARISED[solver],
     }
+    filled["components"][factory].update(SMALL.get(factory, {}))
     for key, value in {**ONE_BATCH_PER_EPOCH, **overrides}.items():
         block, _, name = key.rpartition(".")
         section = filled
@@ -88,7 +89,8 @@ def test_fill_config_changes_nothing_in_a_filled_one(factory, corpora, tmp_path)
     fill_config(tmp_path / "again.cfg", tmp_path / "filled.cfg", silent=True)
     assert (tmp_path / "filled.cfg").read_text() == (tmp_path / "again.cfg").read_text()
     filled = load_config(tmp_path / "filled.cfg")["components"][factory]
-    assert {"model", "solver", "scorer", "label_costs"} <= set(filled)
+    assert {"model", "solver", "scorer"} <= set(filled)
+    assert ("label_costs" in filled) == (factory in SEQUENCES)
     assert "tolerance" in filled["solver"]
 
 

@@ -34,6 +34,7 @@ LABELS = {
     "ssvm_tagger": ["ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"],
     "ssvm_ner": ["GPE", "PER"],
     "ssvm_senter": ["I", "S"],
+    "ssvm_parser": ["amod", "case", "det", "nmod", "nsubj", "obj", "punct"],
 }
 NEVER_DONE = {"tolerance": 0.0}
 

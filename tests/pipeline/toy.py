@@ -37,6 +37,15 @@ PARAGRAPHS = [
     ("What ? Nothing !", "S I S I"),
     ("Regards Anna Berg", "S I I"),
 ]
+TREES = [
+    ("I like green eggs", "nsubj:2 ROOT:2 amod:4 obj:2"),
+    ("Eat blue ham !", "ROOT:1 amod:3 obj:1 punct:1"),
+    ("The cat sleeps", "det:2 nsubj:3 ROOT:3"),
+    ("She saw the old dog", "nsubj:2 ROOT:2 det:5 amod:5 obj:2"),
+    ("Dogs of Berlin eat ham", "nsubj:4 case:3 nmod:1 ROOT:4 obj:4"),
+    ("Nothing", "ROOT:1"),
+]
+"""Each token's label and its head, counted from 1; a root is its own head, and "-" is a token without annotation."""
 
 
 def doc(nlp: Language, text: str, **annotation) -> Doc:
@@ -63,21 +72,61 @@ def senter_examples(nlp: Language, corpus=PARAGRAPHS) -> list[Example]:
     ]
 
 
-EXAMPLES = {"ssvm_tagger": tagger_examples, "ssvm_ner": ner_examples, "ssvm_senter": senter_examples}
-LABELLED = ("ssvm_tagger", "ssvm_ner")
+def parse(nlp: Language, text: str, arcs: str, **annotation) -> Doc:
+    """A Doc with these arcs, as the toy treebank writes them."""
+    split = [arc.rpartition(":") if arc != "-" else ("", "", str(i)) for i, arc in enumerate(arcs.split(), 1)]
+    heads, deps = [int(head) - 1 for _, _, head in split], [label for label, _, _ in split]
+    return doc(nlp, text, heads=heads, deps=deps, **annotation)
+
+
+def parser_examples(nlp: Language, corpus=TREES) -> list[Example]:
+    return [Example(doc(nlp, text), parse(nlp, text, arcs)) for text, arcs in corpus]
+
+
+EXAMPLES = {
+    "ssvm_tagger": tagger_examples,
+    "ssvm_ner": ner_examples,
+    "ssvm_senter": senter_examples,
+    "ssvm_parser": parser_examples,
+}
+SEQUENCES = ("ssvm_tagger", "ssvm_ner", "ssvm_senter")
+LABELLED = ("ssvm_tagger", "ssvm_ner", "ssvm_parser")
 """Components that learn their labels from the examples."""
+STRUCTURES = (("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2))
+SMALL_TREE = {
+    "@architectures": "spacy-ssvm.Tree.v1",
+    "features": {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 14, "label_hash_bits": 10},
+}
+SMALL = {"ssvm_parser": {"model": SMALL_TREE}}
+"""What keeps toy components small."""
 
 
 def blank(factory: str, solver: str = "DCD", solver_settings: dict | None = None, **config) -> Language:
     nlp = spacy.blank("en")
     block = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1", **(solver_settings or {})}
-    nlp.add_pipe(factory, config={"solver": block, **config})
+    nlp.add_pipe(factory, config={"solver": block, **SMALL.get(factory, {}), **config})
     return nlp
 
 
 def templates(*texts: str, **settings) -> dict:
     features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": list(texts), **settings}
     return {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
+
+
+def arc_templates(*texts: str, order: int = 1, **settings) -> dict:
+    features = {
+        "@ssvm_features": "spacy-ssvm.ArcTemplates.v1",
+        "arcs": list(texts),
+        "labels": ["head.lower[0]+mod.lower[0]+direction", "mod.lower[0]"],
+        "first_pass": ["head.lower[0]+mod.lower[0]", "mod.lower[0]+distance"],
+        "hash_bits": 12,
+        "label_hash_bits": 8,
+    }
+    return {"@architectures": "spacy-ssvm.Tree.v1", "features": features, "order": order, **settings}
+
+
+def tree_of(structure: str, order: int, **settings) -> dict:
+    return {**SMALL_TREE, "structure": structure, "order": order, **settings}
 
 
 def train(nlp: Language, examples: list[Example], epochs: int = 10) -> None:
@@ -96,10 +145,11 @@ def trained(factory: str, epochs: int = 10, **settings) -> Language:
 
 def annotation(doc: Doc) -> tuple:
     entities = tuple((e.start, e.end, e.label_) for e in doc.ents)
-    return tuple(token.tag_ for token in doc), entities, tuple(token.is_sent_start for token in doc)
+    starts = tuple(token.is_sent_start for token in doc)
+    return tuple(token.tag_ for token in doc), entities, starts, tuple((token.head.i, token.dep_) for token in doc)
 
 
-def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS)) -> list[tuple]:
+def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES)) -> list[tuple]:
     return [annotation(nlp(doc(nlp, text))) for corpus in corpora for text, _ in corpus]
 
 

@@ -17,7 +17,7 @@ from spacy.util import load_config
 def main() -> None:
     source, solver, output, *overrides = sys.argv[1:]
     config = load_config(source)
-    name = config["nlp"]["pipeline"][0]
+    name = config["nlp"]["pipeline"][-1]
     block = json.loads(solver)
     if block:
         config["components"][name]["solver"] = block

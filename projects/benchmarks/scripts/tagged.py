@@ -1,0 +1,36 @@
+"""Write corpora whose tags are predicted, for parsers: TAGGER TRAIN OTHER …
+
+Of TRAIN, each sentence's tags are those of taggers that have not seen it; of the others, those of the pipeline TAGGER.
+Heads and labels stay gold. data/ewt-dev.spacy becomes data/ewt-dev-tagged.spacy.
+"""
+
+import sys
+from pathlib import Path
+
+import spacy
+from spacy.attrs import POS, TAG
+from spacy.tokens import Doc, DocBin
+
+from spacy_ssvm.pipeline.corpus import create_corpus
+
+
+def write(path: Path, tagged: list[Doc], gold: list[Doc]) -> None:
+    right = n_tokens = 0
+    for predicted, reference in zip(tagged, gold):
+        tags = predicted.to_array([TAG, POS])
+        right += int((tags[:, 0] == reference.to_array(TAG)).sum())
+        n_tokens += len(reference)
+        reference.from_array([TAG, POS], tags)
+    DocBin(docs=gold).to_disk(path.with_stem(f"{path.stem}-tagged"))
+    print(f"{path.stem}-tagged{path.suffix}: {right / n_tokens:.2%} of the tags are right")
+
+
+if __name__ == "__main__":
+    nlp = spacy.load(sys.argv[1], exclude=["parser"])
+    train, *others = map(Path, sys.argv[2:])
+    examples = list(create_corpus(train, gold_preproc=True, jackknife=["tag", "pos"])(nlp))
+    write(train, [example.predicted for example in examples], [example.reference for example in examples])
+    for path in others:
+        examples = list(create_corpus(path, gold_preproc=True)(nlp))
+        tagged = list(nlp.pipe([example.predicted for example in examples]))
+        write(path, tagged, [example.reference for example in examples])

@@ -39,13 +39,14 @@ TUNED: dict[str, dict[str, dict[str, float]]] = {
 
 
 def generate(folder: Path) -> list[Path]:
-    """Write all configs below `folder`; returns their paths."""
+    """Write all configs below `folder`, where the last component has the solver; returns their paths."""
     written = []
     for template in sorted((HERE / "templates").glob("*.cfg")):
         for name, solver in SOLVERS.items():
             config = load_config(template)
-            tuned = TUNED.get(template.stem, {}).get(name, {})
-            config["components"][template.stem]["solver"] = {**solver, **tuned, "seed": "${system.seed}"}
+            component = config["nlp"]["pipeline"][-1]
+            tuned = TUNED.get(component, {}).get(name, {})
+            config["components"][component]["solver"] = {**solver, **tuned, "seed": "${system.seed}"}
             path = folder / template.stem / f"{name}.cfg"
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory() as scratch:

@@ -46,6 +46,7 @@ class SsvmParser(LearningPipe):
     _scoring: "tree_weights.TreeWeights | None"
     _features: "ArcExtractor | None"
     _first_pass_weights: np.ndarray
+    _has_warned: bool
 
     def __init__(
         self,
@@ -60,7 +61,6 @@ class SsvmParser(LearningPipe):
         if "first_pass" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Tree.v1", not {model.name!r}')
         super().__init__(vocab, model, name, solver=solver, scorer=scorer, multi_root=bool(multi_root))
-        self._has_warned = False
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -273,6 +273,7 @@ class SsvmParser(LearningPipe):
     def _forget(self) -> None:
         super()._forget()
         self._first_pass_weights = np.zeros(0, np.float32)
+        self._has_warned = False
 
     def _boundaries(self, doc: Doc) -> np.ndarray | None:
         starts = sentence_starts(doc)

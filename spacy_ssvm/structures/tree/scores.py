@@ -57,7 +57,7 @@ def describe_grand(arcs, arc, grand, head, modifier):
     Whether the arc above comes from the root is known from the third word.
     """
     describe_arc(arcs, arc, head, modifier, grand)
-    arcs[3, arc] = 2 * arc_direction(head, modifier) + (1 if grand < modifier else 0)
+    arcs[3, arc] = 2 * arc_direction(head, modifier) + (1 if grand < head else 0)
 
 
 @kernel

@@ -102,7 +102,9 @@ def ewt(root: Path, output: Path) -> None:
 def conll2007(root: Path, output: Path) -> None:
     """Basque dependency trees; a Doc is a sentence, whatever number of roots it has. The last tenth serves as dev."""
     archive = root / "nltk" / "conll2007.zip"
-    train, test = (list(read_columns(zipped(archive, f"conll2007/eus.{part}", "latin1"), "\t")) for part in ("train", "test"))
+    train, test = (
+        list(read_columns(zipped(archive, f"conll2007/eus.{part}", "latin1"), "\t")) for part in ("train", "test")
+    )
     behind = len(train) - len(train) // 10
     parts = {"part": train[:behind], "dev": train[behind:], "train": train, "test": test}
     vocab = Vocab(strings=spacy.blank("en").vocab.strings)

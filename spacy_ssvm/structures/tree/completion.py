@@ -50,6 +50,9 @@ def _project(trees, heads, labels, changed):
             for c in range(trees.candidate_starts[first + m - 1], trees.candidate_starts[first + m]):
                 h = trees.candidates[c]
                 scores[h, m] = 0.0 if gold == NOT_GIVEN or gold == h else -1.0  # noqa: SIM109
+                if h == 0 and gold == NOT_GIVEN and labels[first + m - 1] > ROOT_LABEL:
+                    # All of these together weigh less than one head.
+                    scores[h, m] = -1.0 / (n + 1)
         found = np.empty(n + 1, np.int32)
         if projective:
             eisner(scores, trees.shape.multi_root, found)
@@ -63,15 +66,18 @@ def _project(trees, heads, labels, changed):
                 heads[token] = found[m]
             if heads[token] == 0:
                 labels[token] = ROOT_LABEL
-            elif labels[token] == ROOT_LABEL:
+            elif labels[token] == ROOT_LABEL or found[m] == 0:
                 labels[token] = NOT_GIVEN
             trees.gold_labels[token] = labels[token]
             if labels[token] == NOT_GIVEN:
-                trees.gold_labels[token] = ROOT_LABEL if found[m] == 0 else ROOT_LABEL + 1
+                trees.gold_labels[token] = ROOT_LABEL if found[m] == 0 or trees.shape.n_labels == 1 else ROOT_LABEL + 1
 
 
 def project(trees: Trees, heads: np.ndarray, labels: np.ndarray) -> int:
-    """Replace annotation that no tree of the structure agrees with by the nearest (fewest heads changed) that one has.
+    """Replace annotation that no tree of the structure agrees with by the nearest that one has.
+
+    That is the one with the fewest heads changed, then with the fewest labels of words without a head lost.
+
 
     trees: the candidates are read, annotated heads among them; the gold trees become legal ones.
     heads, labels: int32 [T], NOT_GIVEN where unknown, without cycles; changed in place, labels where they do not go

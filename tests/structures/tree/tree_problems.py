@@ -36,16 +36,24 @@ EXACT = {
 }
 """The structures whose decoding is exact."""
 
-ARCS = """
-    head.tag[0]+mod.tag[0] mod.tag[0]+distance head.tag[0]+direction mod._.heat[0]+direction mod.tag[-1]+mod.tag[0]
-    head.tag[0]+between.tag+mod.tag[0]
-""".split()
+ARCS = [
+    "head.tag[0]+mod.tag[0]",
+    "mod.tag[0]+distance",
+    "head.tag[0]+direction",
+    "mod._.heat[0]+direction",
+    "mod.tag[-1]+mod.tag[0]",
+    "head.tag[0]+between.tag+mod.tag[0]",
+]
 SIBLINGS = ["sib.tag[0]+mod.tag[0]+direction", "head.tag[0]+mod.lower[0]+sib.tag[0]"]
 GRANDPARENTS = ["mod.tag[0]+grand.tag[0]+direction", "head.tag[0]+mod.lower[0]+grand.tag[0]"]
-LABELS = """
-    head.tag[0] mod.tag[0]+direction head.tag[0]+mod.tag[0] mod.lower[0]+distance mod.tag[0]+between.tag
-    head._.heat[0]+mod.tag[0]
-""".split()
+LABELS = [
+    "head.tag[0]",
+    "mod.tag[0]+direction",
+    "head.tag[0]+mod.tag[0]",
+    "mod.lower[0]+distance",
+    "mod.tag[0]+between.tag",
+    "head._.heat[0]+mod.tag[0]",
+]
 
 
 class Labelled(NamedTuple):
@@ -211,7 +219,9 @@ class Tiny(NamedTuple):
 @st.composite
 def shapes(draw, structure: int) -> Shape:
     """Few bits, so that features collide."""
-    return Shape(draw(st.integers(1, 3)), draw(st.integers(3, 7)), draw(st.integers(3, 6)), structure, draw(st.booleans()))
+    return Shape(
+        draw(st.integers(1, 3)), draw(st.integers(3, 7)), draw(st.integers(3, 6)), structure, draw(st.booleans())
+    )
 
 
 @st.composite

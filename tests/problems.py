@@ -1,5 +1,6 @@
 """Small learning problems from a seeded generator, their planes by enumeration, and optima found by SciPy."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from spacy_ssvm.structures.chain.data import CHAINS, Chains, dimension, largest_
 from spacy_ssvm.structures.chain.oracle import ORACLE, max_oracle
 
 from .structures.enumeration import joint_feature, loss, sequences
+from .structures.tree.tree_problems import Example
 
 
 def chain_problem(chains: Chains, n_rows: int) -> Problem:
@@ -69,15 +71,28 @@ class Planes(NamedTuple):
 
 def all_planes(problem: Problem) -> Planes:
     """All planes by enumeration, the gold structures' among them."""
-    chains, d = problem.data, problem.dimension
+    planes_of = _sequence_planes if isinstance(problem.data, Chains) else _tree_planes
     differences, losses, examples = [], [], []
     for example in range(problem.n_examples):
-        gold = joint_feature(chains, example, chains.gold[slice(*chains.starts[example : example + 2])], d)
-        for y in sequences(chains, example):
-            differences.append(gold - joint_feature(chains, example, y, d))
-            losses.append(loss(chains, example, y))
+        for difference, cost in planes_of(problem, example):
+            differences.append(difference)
+            losses.append(cost)
             examples.append(example)
     return Planes(np.array(differences), np.array(losses), np.array(examples))
+
+
+def _sequence_planes(problem: Problem, example: int) -> Iterator[tuple[np.ndarray, float]]:
+    chains, d = problem.data, problem.dimension
+    gold = joint_feature(chains, example, chains.gold[slice(*chains.starts[example : example + 2])], d)
+    for y in sequences(chains, example):
+        yield gold - joint_feature(chains, example, y, d), loss(chains, example, y)
+
+
+def _tree_planes(problem: Problem, example: int) -> Iterator[tuple[np.ndarray, float]]:
+    trees = Example(problem.data, example)
+    gold = trees.joint_feature(trees.gold)
+    for y in trees.labelled:
+        yield gold - trees.joint_feature(y), trees.loss(y)
 
 
 def slacks_of(planes: Planes, w: np.ndarray) -> np.ndarray:

@@ -105,7 +105,7 @@ def test_template_must_be_a_string():
     ],
 )
 def test_templates_that_say_the_same_are_refused(texts):
-    with pytest.raises(ValueError, match="says the same as .* remove one") as refusal:
+    with pytest.raises(ValueError, match=r"says the same as .* remove one") as refusal:
         parse_arc_templates(texts)
     assert f'"{texts[-1]}"' in str(refusal.value)
 

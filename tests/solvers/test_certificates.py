@@ -1,13 +1,17 @@
 """Duality gaps of the dual solvers: never negative, shrinking to the tolerance, true to their definition."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_light
+from spacy_ssvm.structures.tree.data import PROJECTIVE_SIBLINGS, SPANNING
 
 from ..problems import all_planes, chain_problem, objective, random_problem
+from ..structures.tree.tree_problems import tree_problem
 
 ROUNDING = 1e-12
 
@@ -21,6 +25,21 @@ SOLVERS = {
 }
 
 
+PROBLEMS = {
+    "indicators": lambda: random_problem(4, max_length=4),
+    "real values": lambda: random_problem(4, max_length=4, real=True),
+    "projective trees": lambda: tree_problem(4),
+    "spanning trees": lambda: tree_problem(4, structure=SPANNING, max_length=3),
+    "trees with siblings": lambda: tree_problem(4, structure=PROJECTIVE_SIBLINGS),
+}
+
+
+@cache
+def with_planes(kind):
+    problem = PROBLEMS[kind]()
+    return problem, all_planes(problem)
+
+
 def primal_of(parameters, planes, w):
     """The objective by enumeration."""
     if isinstance(parameters, Sap):
@@ -30,11 +49,11 @@ def primal_of(parameters, planes, w):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("C", [0.02, 0.5])
-@pytest.mark.parametrize("real", [False, True])
-def test_every_epoch(solver, C, real):
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_every_epoch(solver, C, kind):
     """The dual never decreases, the gap is never negative, and the primal is what enumeration says."""
-    problem = random_problem(4, max_length=4, real=real)
-    planes, parameters = all_planes(problem), SOLVERS[solver](C)
+    problem, planes = with_planes(kind)
+    parameters = SOLVERS[solver](C)
     learner, rng = start(parameters, problem), np.random.default_rng(0)
     dual = 0.0
     for _ in range(20):
@@ -46,7 +65,7 @@ def test_every_epoch(solver, C, real):
         assert certificate.primal == pytest.approx(primal_of(parameters, planes, learner.w), rel=1e-9)
         assert certificate.dual >= dual - ROUNDING * abs(dual)
         # A plane is kept in single precision: real feature values are rounded once.
-        assert certificate.gap >= -(1e-6 if real else ROUNDING) * certificate.primal
+        assert certificate.gap >= -(1e-6 if kind == "real values" else ROUNDING) * certificate.primal
         dual = certificate.dual
 
 

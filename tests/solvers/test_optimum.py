@@ -8,6 +8,7 @@ from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.parameters import Dcd, Sap, dcd_light
 
 from ..problems import all_planes, objective, optimum, random_problem
+from ..structures.tree.tree_problems import tree_problem
 
 
 @pytest.fixture(scope="module", params=[(0, False), (1, False), (2, True)], ids=["0/1", "0/1 again", "real"])
@@ -49,8 +50,9 @@ def test_a_large_rho1_leaves_no_weight(tiny):
 
 
 @pytest.mark.parametrize("C", [0.01, 0.05])
-def test_dcd_light_and_dcd_ssvm_agree(C):
-    problem = random_problem(7)
+@pytest.mark.parametrize("make", [random_problem, tree_problem])
+def test_dcd_light_and_dcd_ssvm_agree(make, C):
+    problem = make(7)
     _, light = fit(dcd_light(C=C, delta=0, tolerance=5e-5), problem, max_epochs=3000)
     _, full = fit(Dcd(C=C, delta=0, tolerance=5e-5), problem, max_epochs=3000)
     assert light.primal == pytest.approx(full.primal, rel=1e-4)

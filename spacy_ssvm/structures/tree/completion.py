@@ -78,7 +78,6 @@ def project(trees: Trees, heads: np.ndarray, labels: np.ndarray) -> int:
 
     That is the one with the fewest heads changed, then with the fewest labels of words without a head lost.
 
-
     trees: the candidates are read, annotated heads among them; the gold trees become legal ones.
     heads, labels: int32 [T], NOT_GIVEN where unknown, without cycles; changed in place, labels where they do not go
     with their head: that of the root is ROOT_LABEL, and of no other.

@@ -1,5 +1,7 @@
 """Which heads a token is left with, by definition; and what the first pass is trained on, by summing it up."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,7 +38,7 @@ def random_heads(rng, sizes, share: float) -> np.ndarray:
 def per_token(starts, candidates, sizes) -> list[list[int]]:
     assert starts[0] == 0 and starts[-1] == len(candidates) and len(starts) == sum(sizes) + 1
     assert starts.dtype == np.int64 and candidates.dtype == np.int32
-    return [candidates[a:b].tolist() for a, b in zip(starts, starts[1:])]
+    return [candidates[a:b].tolist() for a, b in pairwise(starts)]
 
 
 def arc_scores(columns, program: ArcProgram, bits: int, weights) -> list[dict[int, float]]:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.structures.tree.completion import complete, project
-from spacy_ssvm.structures.tree.data import LOOPY, NOT_GIVEN, ROOT_LABEL
+from spacy_ssvm.structures.tree.data import LOOPY, NOT_GIVEN, ROOT_LABEL, Shape
 
 from .enumeration import is_tree
 from .tree_problems import EXACT, Example, Labelled, random_sentences, shapes, tiny_trees
@@ -72,7 +72,7 @@ def random_annotation(rng, example: Example, n_labels: int) -> tuple[np.ndarray,
 @settings(max_examples=40)
 @given(data=st.data())
 def test_project(structure, data):
-    """The fewest heads are lost; what is unknown stays so and costs nothing; gold is a tree and agrees with the rest."""
+    """The fewest heads are lost; what is unknown stays so and costs nothing; gold is a tree and agrees."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     shape = data.draw(shapes(structure))
     sizes = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=2))
@@ -105,8 +105,6 @@ def test_project(structure, data):
 @of_trees
 def test_a_label_keeps_a_token_from_the_root(structure):
     """Where heads are unknown and another tree is there, no root is chosen that is labelled as something else."""
-    from spacy_ssvm.structures.tree.data import Shape
-
     trees = random_sentences(np.random.default_rng(0), Shape(3, 5, 5, structure, False), [3])
     heads, labels = np.full(3, NOT_GIVEN, np.int32), np.array([1, NOT_GIVEN, 2], np.int32)
     assert project(trees, heads, labels) == 0

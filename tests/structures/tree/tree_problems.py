@@ -1,4 +1,4 @@
-"""Small sentences with candidate arcs and labelled gold trees: all their trees, and every quantity by its definition."""
+"""Small sentences with labelled gold trees: all their trees, and every quantity by its definition."""
 
 import itertools
 from functools import cached_property
@@ -243,7 +243,7 @@ def problem_of(data: Trees) -> Problem:
 
 
 def tree_problem(
-    seed: int = 0, structure: int = PROJECTIVE, n_examples: int = 8, max_length: int = 4, n_labels: int = 1
+    seed: int = 0, structure: int = PROJECTIVE, n_examples: int = 8, max_length: int = 4, n_labels: int = 3
 ) -> Problem:
     """Sentences with trees by a random linear rule with noise, so that no w separates them all."""
     rng = np.random.default_rng(seed)

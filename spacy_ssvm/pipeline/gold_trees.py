@@ -42,7 +42,7 @@ def sentences(starts: np.ndarray | None, n_tokens: int) -> np.ndarray:
 
 def sentence_starts(doc: Doc) -> np.ndarray | None:
     """The tokens, int64, that sentences are known to start with, the first one among them; None if nothing is known."""
-    if not doc.has_annotation("SENT_START"):
+    if not len(doc) or not doc.has_annotation("SENT_START"):
         return None
     starts = np.asarray(doc.to_array(SENT_START)).astype(np.int64) == 1
     starts[0] = True

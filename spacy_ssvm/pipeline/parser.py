@@ -132,7 +132,7 @@ class SsvmParser(LearningPipe):
                 "model completes them as it learns, in sentences where others have one",
                 stacklevel=3,
             )
-        unlisted = sorted(self._unknown_labels(gold))
+        unlisted = sorted(self._unknown_labels(gold) - {ROOT})
         if unlisted:
             warnings.warn(
                 f"[{self.name}] the training examples have labels that initialize was not given and that count as "
@@ -165,7 +165,7 @@ class SsvmParser(LearningPipe):
         from ..solvers.adagrad import maximum_likelihood
         from .tree_set import EncodedTrees, ranking_problem
 
-        if not self.model.attrs["most_heads"]:
+        if not self.model.attrs["most_heads"] or not batches:
             return
         together = EncodedTrees.joined(batches)
         lengths = np.diff(together.columns.starts)
@@ -294,6 +294,4 @@ def _cut(columns: "Columns", bounds: Sequence[np.ndarray]) -> "tuple[Columns, np
     """
     starts = [found[:-1] + first for found, first in zip(bounds, columns.starts)]
     first_sentences = np.cumsum([0, *map(len, starts)])
-    return columns._replace(
-        starts=np.append(np.concatenate(starts), columns.starts[-1]).astype(np.int64)
-    ), first_sentences
+    return columns._replace(starts=np.concatenate([*starts, columns.starts[-1:]]).astype(np.int64)), first_sentences

@@ -16,6 +16,7 @@ from spacy_ssvm.pipeline import training as training_module
 from .toy import (
     DUAL_SOLVERS,
     EXAMPLES,
+    NEARLY_UNREGULARISED,
     SOLVERS,
     TAGGED,
     annotations,
@@ -142,7 +143,7 @@ def test_the_seed_matters_and_decides(factory):
 @pytest.mark.parametrize("solver", DUAL_SOLVERS)
 def test_shuffled_minibatches(factory, solver):
     """An epoch is over when all examples have been seen, however they were cut into batches."""
-    nlp = blank(factory, solver=solver, solver_settings=NEVER_DONE)
+    nlp = blank(factory, solver=solver, solver_settings=NEARLY_UNREGULARISED[solver] | NEVER_DONE)
     examples = EXAMPLES[factory](nlp)
     nlp.initialize(lambda: examples)
     for _ in range(10):

@@ -1,57 +1,116 @@
-"""Log-partition and arc marginals of non-projective trees by the matrix-tree theorem (Koo et al. 2007)."""
+"""Log-partition and arc marginals of non-projective trees, without a subtraction and so without cancellation.
+
+By the matrix-tree theorem (Koo et al. 2007) the sum over all trees is the determinant of a Laplacian, and a marginal is
+a difference of two entries of its inverse, of which nothing is left where the probable arcs form cycles. The same
+quantities belong to a random walk from modifiers to heads, with the arcs' potentials as rates, that ends at the root.
+To eliminate tokens from it one after the other is Gaussian elimination of the Laplacian, but a pivot is the sum of the
+rates that leave a token (Grassmann, Taksar & Heyman 1985). When m alone is left, its head is h with probability in
+proportion to the rate from m to h times the probability that the walk from h ends before it comes to m. Every token is
+left alone once: one half of the tokens is eliminated, then the other half instead, and each time the rest is halved in
+the same way, which is O(n³) in all.
+
+The trees with a single root are what is left of all trees when the root's arcs become infinitely improbable. Rates to
+the root are kept by their order in that infinitesimal, 0 or 1, and of each sum the leading order counts.
+"""
+
+import math
 
 import numpy as np
 
 from ...kernels import kernel
 from .parts import FORBIDDEN
-from .spanning import maximum_spanning_tree
+
+N_ORDERS = 2
+"""Columns of a walk before those of tokens: its end at the root, in order 0 and in order 1."""
 
 
 @kernel
-def _invert(matrix):
-    """Gauss–Jordan with row pivots: `matrix` float64 [n, n] becomes its inverse. Returns log |det|, or −inf."""
-    n = len(matrix)
-    swaps = np.empty(n, np.int64)
-    log_determinant = 0.0
-    for k in range(n):
-        pivot = k + np.argmax(np.abs(matrix[k:, k]))
-        if matrix[pivot, k] == 0.0:
-            return -np.inf
-        swaps[k] = pivot
-        if pivot != k:
-            for j in range(n):
-                matrix[k, j], matrix[pivot, j] = matrix[pivot, j], matrix[k, j]
-        log_determinant += np.log(abs(matrix[k, k]))
-        scale = 1.0 / matrix[k, k]
-        matrix[k, k] = 1.0
-        matrix[k] *= scale
-        for i in range(n):
-            if i != k and matrix[i, k] != 0.0:
-                factor = matrix[i, k]
-                matrix[i, k] = 0.0
-                matrix[i] -= factor * matrix[k]
-    for k in range(n - 1, -1, -1):
-        if swaps[k] != k:
-            for i in range(n):
-                matrix[i, k], matrix[i, swaps[k]] = matrix[i, swaps[k]], matrix[i, k]
-    return log_determinant
+def _eliminate(walk, token, column):
+    """Let the walk pass through a token, to which `column` leads, to the columns before it.
+
+    Returns log of the rate at which it leaves the token, −inf if never, and that rate's order.
+    """
+    leaving, order = walk[token], 0
+    rate = leaving[0] + np.sum(leaving[N_ORDERS:column])
+    if rate == 0.0:
+        rate, order = leaving[1], 1
+        if rate == 0.0:
+            return -np.inf, order
+        leaving[0], leaving[1] = rate, 0.0
+    for j in range(column):
+        leaving[j] /= rate
+    for i in range(len(walk)):
+        passing = walk[i, column]
+        if i != token and passing != 0.0:
+            for j in range(column):
+                walk[i, j] += passing * leaving[j]
+    return math.log(rate), order
+
+
+@kernel
+def _left_alone(potentials, walk, token, marginals):
+    """Write the marginals of the token's heads; returns log of the rate at which it leaves for the root, and its order.
+
+    The arguments are those of `_leave_alone`, with all other tokens eliminated.
+    """
+    for order in range(N_ORDERS):
+        rate = 0.0
+        for h in range(len(walk)):
+            if h != token:
+                marginals[h, token] = potentials[h, token] * walk[h, order]
+                rate += marginals[h, token]
+        if rate > 0.0:
+            marginals[:, token] /= rate
+            return math.log(rate), order
+    return -np.inf, 0
+
+
+@kernel
+def _leave_alone(potentials, walk, tokens, n_left, marginals):
+    """Eliminate all but the first n_left tokens, then leave each of these alone.
+
+    potentials: float64 [n + 1, n + 1], from head to modifier; 0 on the diagonal.
+    walk: float64 [n + 1, ≥ 2 + k], changed: from each token, a rate, or from the root or an eliminated token, a
+        probability: to end, in order 0 and in order 1, and to come to each of the k tokens.
+    tokens: int64 [k].
+    marginals: float64 [n + 1, n + 1], filled for the tokens left.
+    Returns log of the product of the pivots, −inf if one is 0, and its order.
+    """
+    log_product, orders = 0.0, 0
+    for k in range(len(tokens) - 1, n_left - 1, -1):
+        log_rate, order = _eliminate(walk, tokens[k], N_ORDERS + k)
+        log_product, orders = log_product + log_rate, orders + order
+    if n_left == 1:
+        log_rate, order = _left_alone(potentials, walk, tokens[0], marginals)
+        return log_product + log_rate, orders + order
+    half = n_left // 2
+    end = N_ORDERS + n_left
+    swapped, swapped_tokens = np.empty((len(walk), end)), np.concatenate((tokens[half:n_left], tokens[:half]))
+    swapped[:, :N_ORDERS] = walk[:, :N_ORDERS]
+    swapped[:, N_ORDERS : end - half] = walk[:, N_ORDERS + half : end]
+    swapped[:, end - half :] = walk[:, N_ORDERS : N_ORDERS + half]
+    log_rest, order = _leave_alone(potentials, walk, tokens[:n_left], half, marginals)
+    # The product is the same whichever token is left.
+    log_same, _ = _leave_alone(potentials, swapped, swapped_tokens, n_left - half, marginals)
+    return log_product + min(log_rest, log_same), orders + order
 
 
 @kernel
 def tree_marginals(scores, multi_root, marginals):
-    """log Σ exp(score) over all trees of a sentence, and the probability of each arc.
+    """log Σ exp(score) over all trees of a sentence, and the probability of each arc, both to rounding.
 
     scores: float64 [n + 1, n + 1], from head to modifier; FORBIDDEN where there is no arc, column 0 and the diagonal
     are not read. multi_root: whether several tokens may have head 0. marginals: float64 [n + 1, n + 1], filled.
-    Returns the log-partition; −inf, and marginals of 0, where there is no tree. Where nearly all of a token's
-    probability lies in arcs that form cycles, precision is lost: the trees are what is left of a difference.
+    Returns the log-partition; −inf, and marginals of 0, where there is no tree. What exp brings to 0 counts as none: an
+    arc that scores 700 less than another of its token, or a path whose arcs do so together.
     """
     n = len(scores) - 1
     marginals[:] = 0.0
-    # A singular Laplacian would go unnoticed in rounding.
-    if maximum_spanning_tree(scores, multi_root, np.empty(n + 1, np.int32)) <= FORBIDDEN / 2:
-        return -np.inf
-    potentials = np.zeros((n + 1, n + 1))
+    if n == 0:
+        return 0.0
+    potentials, walk = np.zeros((n + 1, n + 1)), np.zeros((n + 1, N_ORDERS + n))
+    end = 0 if multi_root else 1
+    walk[0, end] = 1.0
     total = 0.0
     for m in range(1, n + 1):
         highest = -np.inf
@@ -61,29 +120,10 @@ def tree_marginals(scores, multi_root, marginals):
         total += highest
         for h in range(n + 1):
             if h != m and scores[h, m] > FORBIDDEN / 2:
-                potentials[h, m] = np.exp(scores[h, m] - highest)
-    inverse = np.empty((n, n))
-    for m in range(1, n + 1):
-        column = 0.0
-        for h in range(0 if multi_root else 1, n + 1):
-            column += potentials[h, m]
-            if h > 0:
-                inverse[h - 1, m - 1] = -potentials[h, m]
-        inverse[m - 1, m - 1] = column
-        if not multi_root:
-            inverse[0, m - 1] = potentials[0, m]
-    log_determinant = _invert(inverse)
-    if log_determinant == -np.inf:
-        return log_determinant
-    for m in range(1, n + 1):
-        marginals[0, m] = potentials[0, m] * (inverse[m - 1, m - 1] if multi_root else inverse[m - 1, 0])
-        for h in range(1, n + 1):
-            if potentials[h, m] > 0.0:
-                # With a single root the first row of the Laplacian holds the root's arcs instead.
-                own = inverse[m - 1, m - 1] if multi_root or m > 1 else 0.0
-                other = inverse[m - 1, h - 1] if multi_root or h > 1 else 0.0
-                marginals[h, m] = potentials[h, m] * (own - other)
-    for m in range(1, n + 1):
-        for h in range(n + 1):
-            marginals[h, m] = min(1.0, max(0.0, marginals[h, m]))
+                potentials[h, m] = math.exp(scores[h, m] - highest)
+                walk[m, end if h == 0 else N_ORDERS + h - 1] = potentials[h, m]
+    log_determinant, order = _leave_alone(potentials, walk, np.arange(1, n + 1), n, marginals)
+    if log_determinant == -np.inf or order != end:
+        marginals[:] = 0.0
+        return -np.inf
     return total + log_determinant

@@ -47,9 +47,9 @@ def spanning_kbest(scores, k, multi_root):
         best_totals[found], best_trees[found] = totals[best], trees[best]
         totals[best] = -np.inf
         found += 1
+        if found == k:
+            break
         for m in range(agreed[best] + 1, n + 1):
-            if found == k:
-                break
             trees[size] = best_trees[found - 1]
             agreed[size] = m - 1
             if m == agreed[best] + 1:

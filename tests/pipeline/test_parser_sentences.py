@@ -110,7 +110,7 @@ def test_crossing_arcs_are_projected_with_a_count():
 
 
 def test_non_projective_trees_are_learnt_as_they_are():
-    nlp, parser = blank(model={**SMALL_TREE, "structure": "nonprojective", "order": 1})
+    nlp, _ = blank(model={**SMALL_TREE, "structure": "nonprojective", "order": 1})
     heads = [2, 3, 2, 2]
     examples = [example(nlp, words=list("abcd"), heads=heads, labels=["x", "x", "ROOT", "x"])]
     with warnings.catch_warnings():
@@ -127,7 +127,7 @@ def test_non_projective_trees_are_learnt_as_they_are():
     [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)],
 )
 def test_every_structure_learns_and_parses_short_and_long_sentences(structure, order):
-    nlp, parser = blank(model={**SMALL_TREE, "structure": structure, "order": order})
+    nlp, _ = blank(model={**SMALL_TREE, "structure": structure, "order": order})
     examples = [example(nlp)]
     nlp.initialize(lambda: examples)
     for _ in range(6):

@@ -15,7 +15,7 @@ from .features.index import empty_table, grown
 from .pipeline.component import SsvmPipe
 from .registry import ssvm_solvers
 
-COMPONENTS = ("ssvm_senter", "ssvm_tagger", "ssvm_ner")
+CHAINS = ("ssvm_senter", "ssvm_tagger", "ssvm_ner")
 
 
 def warmup() -> list[kernels.CacheStatistics]:
@@ -44,8 +44,11 @@ def _run(solver: str, phrases: str) -> None:
         "gazetteers": {"phrases": phrases},
     }
     model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
-    for component in COMPONENTS:
+    for component in CHAINS:
         nlp.add_pipe(component, config={"solver": {"@ssvm_solvers": solver}, "model": model})
+    arcs = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 8, "label_hash_bits": 8}
+    tree = {"@architectures": "spacy-ssvm.Tree.v1", "features": arcs}
+    nlp.add_pipe("ssvm_parser", config={"solver": {"@ssvm_solvers": solver}, "model": tree})
     sentences: list[list[str | None]] = [["An", "example"], ["Another", None], ["One", "more"]]
     examples = [_example(nlp.vocab, words) for words in sentences]
     nlp.initialize(partial(list, examples[:2]))
@@ -67,6 +70,7 @@ def _example(vocab: Any, words: list[str | None]) -> Example:
         words=tokens,
         tags=["" if word is None else word.lower() for word in words],
         ents=["B-THING", *(["O"] * (len(words) - 1))],
-        sent_starts=[word is not None for word in words],
+        heads=[0] * len(words),
+        deps=["" if word is None else "ROOT" if place == 0 else "dep" for place, word in enumerate(words)],
     )
     return Example(Doc(vocab, words=tokens), reference)

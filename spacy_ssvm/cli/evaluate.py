@@ -19,6 +19,8 @@ FRACTIONS = {
     "POS": "pos_acc",
     "UAS": "dep_uas",
     "LAS": "dep_las",
+    "UAS, all tokens": "uas",
+    "LAS, all tokens": "las",
     "NER P": "ents_p",
     "NER R": "ents_r",
     "NER F": "ents_f",
@@ -64,6 +66,7 @@ def evaluate_command(
     msg.table([*rows, ("SPEED", f"{scores['speed']:.0f}")], title="Results")
     handle_scores_per_type(scores, {}, spans_key="sc")
     if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
         srsly.write_json(output, scores)
         msg.good(f"Saved scores to {output}")
 

@@ -7,13 +7,12 @@ from typing import Any
 import srsly
 import typer
 from spacy import util
-from spacy.training import Example
 from thinc.api import Config
 from wasabi import msg
 
 from spacy_ssvm.warmup import warmup
 
-SCORES = {"tagger": "tag_acc", "ner": "ents_f"}
+SCORES = {"senter": "sents_f", "tagger": "tag_acc", "parser": "las", "ner": "ents_f"}
 COLUMNS = {
     "score": "{:.2f}",
     "epochs": "{}",
@@ -24,27 +23,27 @@ COLUMNS = {
 }
 
 
-def read(config: Config, corpus: str, nlp: Any) -> list[Example]:
-    """The examples of a corpus that the config names."""
-    return list(util.resolve_dot_names(config, [f"corpora.{corpus}"])[0](nlp))
+def train(config: Config, model: Path, component: str, solver: dict[str, Any]) -> dict[str, Any]:
+    """Train one component with one solver for max_epochs of the config; its figures, None where it has none.
 
-
-def train(config: Config, component: str, solver: dict[str, Any]) -> dict[str, Any]:
-    """Train one component with one solver for max_epochs of the config; its figures, None where it has none."""
+    The other components are those of the pipeline in `model`: what they annotate is the same for every solver.
+    """
     config = config.copy()
-    config["nlp"]["pipeline"] = [component]
-    config["components"] = {component: {**config["components"][component], "solver": solver}}
+    trained = {name: {"source": str(model)} for name in config["nlp"]["pipeline"]}
+    config["components"] = {**trained, component: {**config["components"][component], "solver": solver}}
     nlp = util.load_model_from_config(config)
-    examples = read(nlp.config.interpolate(), "train", nlp)
-    nlp.initialize(lambda: examples)
-    started = time.process_time()
-    for _ in range(config["training"]["max_epochs"]):
-        nlp.update(examples)
-    seconds = time.process_time() - started
+    train_corpus, dev_corpus = util.resolve_dot_names(nlp.config.interpolate(), ["corpora.train", "corpora.dev"])
+    examples = list(train_corpus(nlp))
+    with nlp.select_pipes(enable=component):
+        nlp.initialize(lambda: examples)
+        started = time.process_time()
+        for _ in range(config["training"]["max_epochs"]):
+            nlp.update(examples)
+        seconds = time.process_time() - started
     pipe = nlp.get_pipe(component)
     certificate = pipe.certificate()
     return {
-        "score": 100 * nlp.evaluate(read(nlp.config.interpolate(), "dev", nlp))[SCORES[component]],
+        "score": 100 * nlp.evaluate(list(dev_corpus(nlp)))[SCORES[component]],
         "epochs": pipe.figures.epoch,
         "cpu_seconds": seconds,
         "non_zero_weights": pipe.figures.non_zeros,
@@ -53,14 +52,14 @@ def train(config: Config, component: str, solver: dict[str, Any]) -> dict[str, A
     }
 
 
-def main(config_path: Path, solvers_path: Path, train_path: Path, dev_path: Path, output: Path) -> None:
+def main(config_path: Path, solvers_path: Path, model: Path, train_path: Path, dev_path: Path, output: Path) -> None:
     """Print a table for each component, and write all figures to OUTPUT as JSON."""
     config = util.load_config(config_path, {"paths.train": str(train_path), "paths.dev": str(dev_path)})
     solvers = util.load_config(solvers_path)
     warmup()  # so that no solver is charged for compiling its kernels
     comparison: dict[str, dict[str, Any]] = {}
     for component, score in SCORES.items():
-        results = {name: train(config, component, solver) for name, solver in solvers.items()}
+        results = {name: train(config, model, component, solver) for name, solver in solvers.items()}
         comparison[component] = results
         msg.table(
             [

@@ -87,12 +87,14 @@ def score_between(sides, between, previous, arcs, bits, weights, room, scores):
 @kernel
 def _add_rows(weights, first_row, indices, values, begin, behind, scores, row):
     """Add the label weights of features begin … behind − 1 to scores[row], float64 [·, L]."""
-    n_labels = scores.shape[1]
+    total, n_labels = scores[row], scores.shape[1]
     for k in range(begin, behind):
         block, value = first_row + indices[k] * n_labels, values[k]
         if value != 0.0:
+            # As slices both are known to start at 0 and to be contiguous, so that the loop becomes vector instructions.
+            added = weights[block : block + n_labels]
             for label in range(n_labels):
-                scores[row, label] += weights[block + label] * value
+                total[label] += added[label] * value
 
 
 @kernel

@@ -1,0 +1,213 @@
+"""What `ssvm_parser` takes from gold annotation, against its definition token by token."""
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.attrs import HEAD
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_ssvm.pipeline.gold_trees import LONGEST, NOT_GIVEN, gold_trees, sentence_starts, sentences
+
+VOCAB = spacy.blank("en").vocab
+
+
+def words_of(edges) -> list[str]:
+    return ["abcdefghijklmnop"[a:b] for a, b in zip(edges, edges[1:])]
+
+
+def doc(words, **annotation) -> Doc:
+    return Doc(VOCAB, words=words, spaces=[False] * len(words), **annotation)
+
+
+def starts_of(bounds, n_tokens) -> list[bool]:
+    return [token in bounds for token in range(n_tokens)]
+
+
+@st.composite
+def trees(draw, n_tokens: int) -> list[int]:
+    """Heads of a tree of any shape with one root, its own head."""
+    order = draw(st.permutations(range(n_tokens)))
+    heads = [0] * n_tokens
+    for place, token in enumerate(order):
+        heads[token] = order[draw(st.integers(0, place - 1))] if place else token
+    return heads
+
+
+@st.composite
+def documents(draw) -> tuple[list[int], list[int]]:
+    """The first tokens of sentences, with the number of tokens behind them, and the tokens' heads."""
+    lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
+    bounds = np.cumsum([0, *lengths]).tolist()
+    heads = [first + head for first, n in zip(bounds, lengths) for head in draw(trees(n))]
+    return bounds, heads
+
+
+def labels_of(heads) -> list[str]:
+    return ["ROOT" if head == token else f"to{head}" for token, head in enumerate(heads)]
+
+
+@given(drawn=documents())
+def test_trees_are_cut_into_sentences(drawn):
+    bounds, heads = drawn
+    words = words_of(range(len(heads) + 1))
+    reference = doc(words, heads=heads, deps=labels_of(heads))
+    gold = gold_trees(Example(doc(words), reference), multi_root=False)
+    assert gold.sentences.tolist() == [sentence.start for sentence in reference.sents] + [len(heads)]
+    if gold.sentences.tolist() != bounds:
+        return  # spaCy finds other sentences, as the trees' spans cross none of their own arcs
+    for first, behind in zip(bounds, bounds[1:]):
+        for token in range(first, behind):
+            expected = 0 if heads[token] == token else heads[token] - first + 1
+            assert gold.heads[token] == expected
+    assert list(gold.labels) == labels_of(heads)
+    assert gold.heads.dtype == np.int32
+    assert (gold.cyclic, gold.crossing) == (0, 0)
+
+
+@given(drawn=documents(), data=st.data())
+def test_boundaries_of_the_predicted_doc_come_first(drawn, data):
+    _, heads = drawn
+    n = len(heads)
+    words = words_of(range(n + 1))
+    bounds = [0, *sorted(data.draw(st.sets(st.integers(1, n), max_size=3)) - {n})]
+    predicted = doc(words, sent_starts=starts_of(bounds, n))
+    gold = gold_trees(Example(predicted, doc(words, heads=heads, deps=labels_of(heads))), multi_root=False)
+    if n > 1:
+        assert gold.sentences.tolist() == [*bounds, n]
+    sentence = np.searchsorted(gold.sentences, range(n), "right") - 1
+    lost = [token for token in range(n) if sentence[heads[token]] != sentence[token]]
+    assert gold.crossing == len(lost)
+    assert np.flatnonzero(gold.heads == NOT_GIVEN).tolist() == lost
+    for token in set(range(n)) - set(lost):
+        first = gold.sentences[sentence[token]]
+        assert gold.heads[token] == (0 if heads[token] == token else heads[token] - first + 1)
+        assert gold.labels[token] == labels_of(heads)[token]
+
+
+@st.composite
+def two_tokenisations(draw):
+    length = draw(st.integers(1, 12))
+    edges = [sorted({0, length, *draw(st.sets(st.integers(1, length)))}) for _ in range(2)]
+    return edges[0], edges[1], draw(trees(len(edges[1]) - 1))
+
+
+@given(drawn=two_tokenisations())
+def test_a_token_that_is_one_in_gold_has_the_token_around_its_head_and_a_merged_one_none(drawn):
+    predicted_edges, edges, heads = drawn
+    reference = doc(words_of(edges), heads=heads, deps=labels_of(heads))
+    n = len(predicted_edges) - 1
+    predicted = doc(words_of(predicted_edges), sent_starts=starts_of([0], n))
+    gold = gold_trees(Example(predicted, reference), multi_root=False)
+    spans, gold_spans = (list(zip(found, found[1:])) for found in (predicted_edges, edges))
+    for token, (a, b) in enumerate(spans):
+        if any(a < edge < b for edge in edges):
+            assert gold.heads[token] == NOT_GIVEN
+        elif (a, b) in gold_spans and not gold.cyclic:
+            number = gold_spans.index((a, b))
+            head = gold_spans[heads[number]]
+            around = [k for k, (c, d) in enumerate(spans) if c <= head[0] and head[1] <= d]
+            if around:
+                assert gold.heads[token] == (0 if heads[number] == number else around[0] + 1)
+                assert gold.labels[token] == labels_of(heads)[number]
+            else:
+                assert gold.heads[token] == NOT_GIVEN
+    assert gold.sentences.tolist() == [0, n]
+
+
+@given(heads=st.integers(1, 7).flatmap(lambda n: st.lists(st.integers(0, n - 1), min_size=n, max_size=n)))
+def test_circles_are_found(heads):
+    n = len(heads)
+    words = words_of(range(n + 1))
+    reference = doc(words, heads=list(range(n)), deps=["x"] * n)
+    offsets = np.array(heads) - np.arange(n)
+    circular = False
+    for token in range(n):
+        for _ in range(n):
+            token = heads[token]
+        circular |= heads[token] != token
+    reference.from_array([HEAD], offsets.astype(np.int64).view(np.uint64))
+    predicted = doc(words, sent_starts=starts_of([0], n))
+    gold = gold_trees(Example(predicted, reference), multi_root=True)
+    assert gold.cyclic == circular
+    if circular:
+        assert (gold.heads == NOT_GIVEN).all() and set(gold.labels) == {None}
+    else:
+        assert gold.heads.tolist() == [0 if head == token else head + 1 for token, head in enumerate(heads)]
+
+
+def test_a_circle_takes_only_its_own_sentence():
+    words = words_of(range(6))
+    reference = doc(words, heads=[0, 0, 2, 2, 2], deps=["ROOT", "x", "ROOT", "y", "z"])
+    reference.from_array([HEAD], np.array([0, -1, 1, 1, -2]).astype(np.int64).view(np.uint64))
+    predicted = doc(words, sent_starts=starts_of([0, 2], 5))
+    gold = gold_trees(Example(predicted, reference), multi_root=False)
+    assert gold.cyclic == 1
+    assert gold.heads.tolist() == [0, 1, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN]
+    assert list(gold.labels) == ["ROOT", "x", None, None, None]
+
+
+def test_a_label_that_spacy_keeps_for_roots_is_no_label_of_other_words():
+    reference = doc(["a", "b"], heads=[1, 1], deps=["ROOT", "root"])
+    gold = gold_trees(Example(doc(["a", "b"]), reference), multi_root=False)
+    assert gold.heads.tolist() == [2, 0]
+    assert list(gold.labels) == [None, "ROOT"]
+
+
+def test_tokens_without_label_have_no_head():
+    reference = doc(["a", "b", "c"], heads=[1, 1, 1], deps=["", "ROOT", "x"])
+    gold = gold_trees(Example(doc(["a", "b", "c"]), reference), multi_root=False)
+    assert gold.heads.tolist() == [NOT_GIVEN, 0, 2]
+    assert list(gold.labels) == [None, "ROOT", "x"]
+
+
+def test_trees_without_labels_have_the_one_that_spacy_asks_for():
+    reference = doc(["a", "b"], heads=[1, 1], deps=["dep", "dep"])
+    gold = gold_trees(Example(doc(["a", "b"]), reference), multi_root=False)
+    assert gold.heads.tolist() == [2, 0]
+    assert list(gold.labels) == ["dep", "ROOT"]
+
+
+def test_whitespace_that_only_the_predicted_doc_has_has_no_head():
+    predicted = Doc(VOCAB, words=["a", "\n\n", "b"], spaces=[False] * 3)
+    reference = Doc(VOCAB, words=["a", "b"], spaces=[True, False], heads=[0, 0], deps=["ROOT", "x"])
+    gold = gold_trees(Example(predicted, reference), multi_root=False)
+    assert gold.heads.tolist() == [0, NOT_GIVEN, 1]
+    assert gold.sentences.tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("preset", [None, [0], [0, 2]])
+def test_with_several_roots_gold_roots_are_no_boundaries(preset):
+    words = ["a", "b", "c", "d"]
+    reference = doc(words, heads=[0, 0, 2, 2], deps=["ROOT", "x", "ROOT", "x"])
+    predicted = doc(words, sent_starts=preset and starts_of(preset, 4))
+    gold = gold_trees(Example(predicted, reference), multi_root=True)
+    assert gold.sentences.tolist() == [*(preset or [0]), 4]
+    assert gold.heads.tolist() == ([0, 1, 0, 1] if preset == [0, 2] else [0, 1, 0, 3])
+
+
+def test_no_annotation_at_all():
+    gold = gold_trees(Example(doc(["a", "b"]), doc(["a", "b"])), multi_root=False)
+    assert gold.heads.tolist() == [NOT_GIVEN] * 2
+    assert gold.sentences.tolist() == [0, 2]
+
+
+@given(lengths=st.lists(st.integers(1, 3 * LONGEST), min_size=1, max_size=4))
+def test_sentences_are_cut_where_they_are_too_long(lengths):
+    starts = np.cumsum([0, *lengths])
+    found = sentences(starts[:-1], int(starts[-1]))
+    assert set(starts.tolist()) <= set(found.tolist())
+    pieces = np.diff(found)
+    assert pieces.min() >= 1 and pieces.max() <= LONGEST
+    assert len(pieces) == sum(-(-n // LONGEST) for n in lengths)
+
+
+def test_what_is_known_of_sentences():
+    assert sentence_starts(Doc(VOCAB)) is None
+    assert sentences(None, 0).tolist() == [0]
+    assert sentence_starts(doc(["a"])).tolist() == [0]
+    assert sentence_starts(doc(["a", "b"])) is None
+    assert sentence_starts(doc(["a", "b", "c"], sent_starts=[None, False, None])).tolist() == [0]
+    assert sentence_starts(doc(["a", "b", "c"], sent_starts=[False, None, True])).tolist() == [0, 2]

@@ -1,0 +1,477 @@
+"""`ssvm_parser` as a user of spaCy's parser expects it."""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import minibatch
+
+from spacy_ssvm.pipeline import training as training_module
+
+from .toy import (
+    DUAL_SOLVERS,
+    NEARLY_UNREGULARISED,
+    PARAGRAPHS,
+    SOLVERS,
+    STRUCTURES,
+    TREES,
+    annotation,
+    arc_templates,
+    blank,
+    doc,
+    parse,
+    parser_examples,
+    train,
+    trained,
+    tree_of,
+    weights,
+)
+
+every_structure = pytest.mark.parametrize(("structure", "order"), STRUCTURES)
+EXACT = STRUCTURES[:-1]
+NO_TAGS = arc_templates("head.lower[0]+mod.lower[0]", "mod.lower[0]+distance", "head.lower[0]+distance")
+TWO = ("I like green eggs Eat blue ham !", "nsubj:2 ROOT:2 amod:4 obj:2 ROOT:5 amod:7 obj:5 punct:5")
+WORDS = "Dogs of Berlin saw the old cat ! Eat ham".split()
+
+
+def parser_of(nlp):
+    return nlp.get_pipe("ssvm_parser")
+
+
+def heads(doc: Doc) -> list[int]:
+    return [token.head.i for token in doc]
+
+
+def labels(doc: Doc) -> list[str]:
+    return [token.dep_ for token in doc]
+
+
+def starts(doc: Doc) -> list[int]:
+    return [sentence.start for sentence in doc.sents]
+
+
+def in_sentences(nlp, words: list[str], bounds) -> Doc:
+    return Doc(nlp.vocab, words=words, sent_starts=[place in bounds for place in range(len(words))])
+
+
+def with_boundaries(nlp, text: str, arcs: str, bounds) -> Example:
+    return Example(in_sentences(nlp, text.split(), bounds), parse(nlp, text, arcs))
+
+
+def assert_certified(nlp) -> None:
+    """Weak duality holds, and w is still the sum of the planes: re-summing it changes it by rounding only."""
+    learner = parser_of(nlp)._training._learner
+    before = learner.prediction_weights().copy()
+    certificate = parser_of(nlp).certificate()
+    assert certificate.gap >= -1e-9 * max(1.0, certificate.primal)
+    np.testing.assert_allclose(learner.prediction_weights(), before, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    nlp = trained("ssvm_parser")
+    nlp("said once")
+    return nlp
+
+
+@every_structure
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_overfits_a_few_sentences(solver, structure, order):
+    epochs = 25 if solver == "SAP" else 10
+    settings = {"solver": solver, "solver_settings": NEARLY_UNREGULARISED[solver]}
+    nlp = trained("ssvm_parser", epochs, model=tree_of(structure, order), **settings)
+    for text, arcs in TREES:
+        assert annotation(nlp(doc(nlp, text))) == annotation(parse(nlp, text, arcs))
+
+
+@pytest.mark.parametrize(("structure", "order"), EXACT)
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+def test_the_gap_closes_where_decoding_is_exact(solver, structure, order):
+    settings = {"solver": solver, "solver_settings": {"C": 0.1, "tolerance": 0.01}}
+    if solver == "SAP":
+        settings["solver_settings"]["rho1"] = 0.0
+    nlp = trained("ssvm_parser", 300, model=tree_of(structure, order), **settings)
+    assert parser_of(nlp)._training.finished
+    assert 0 <= parser_of(nlp).certificate().relative_gap <= 0.01
+
+
+@every_structure
+def test_the_same_seed_gives_the_same_bytes(structure, order):
+    first, second = (
+        weights(trained("ssvm_parser", 4, model=tree_of(structure, order)), "ssvm_parser") for _ in range(2)
+    )
+    assert first == second
+
+
+@given(
+    words=st.lists(st.sampled_from([*WORDS, "unheard-of", "\n\n"]), min_size=1, max_size=12),
+    data=st.data(),
+)
+@settings(max_examples=200)
+def test_what_a_doc_looks_like_afterwards(learnt, words, data):
+    """Boundaries are kept exactly; each sentence is one tree within it; spaCy's views of it fit its heads."""
+    bounds = {0, *data.draw(st.sets(st.integers(0, len(words) - 1)))}
+    before = in_sentences(learnt, words, bounds)
+    tokens = learnt(in_sentences(learnt, words, bounds))
+    assert starts(tokens) == starts(before) == sorted(bounds)
+    assert [token.is_sent_start for token in tokens] == [token.is_sent_start for token in before]
+    assert tokens.has_annotation("DEP")
+    above = {}
+    for token in tokens:
+        path = [token.i]
+        while heads(tokens)[path[-1]] != path[-1]:
+            path.append(heads(tokens)[path[-1]])
+            assert len(path) <= len(tokens)
+        above[token.i] = path
+    for sentence in tokens.sents:
+        assert {above[token.i][-1] for token in sentence} == {sentence.root.i}
+    for token in tokens:
+        assert (token.dep_ == "ROOT") == (token.head.i == token.i)
+        assert token.dep_ in parser_of(learnt).labels
+        subtree = [other.i for other in tokens if token.i in above[other.i]]
+        assert [other.i for other in token.subtree] == subtree
+        assert (token.left_edge.i, token.right_edge.i) == (subtree[0], subtree[-1])
+        assert subtree == list(range(subtree[0], subtree[-1] + 1))
+        assert sorted(child.i for child in token.children) == [
+            other.i for other in tokens if other.head.i == token.i != other.i
+        ]
+    assert [token["head"] for token in tokens.to_json()["tokens"]] == heads(tokens)
+    again = Doc(learnt.vocab).from_bytes(tokens.to_bytes())
+    assert (heads(again), labels(again), starts(again)) == (heads(tokens), labels(tokens), starts(tokens))
+
+
+@given(lengths=st.lists(st.integers(0, 6), max_size=5))
+def test_sentences_do_not_influence_each_other(learnt, lengths):
+    """A Doc of several sentences has the trees that its sentences have alone, in any batch, with empty Docs in it."""
+    pieces = [(WORDS * 2)[n : 2 * n] for n in lengths]
+    bounds = np.cumsum([0, *lengths])
+    whole = in_sentences(learnt, [word for piece in pieces for word in piece], bounds)
+    alone = [in_sentences(learnt, piece, [0]) for piece in pieces]
+    predicted, *single = parser_of(learnt).predict([whole, *alone])
+    for (found, names), first, n in zip(single, bounds, lengths):
+        assert np.array_equal(predicted[0][first : first + n], found + first)
+        assert np.array_equal(predicted[1][first : first + n], names)
+
+
+def test_noun_chunks(learnt):
+    tokens = Doc(learnt.vocab, words="The cat sleeps".split(), pos=["DET", "NOUN", "VERB"])
+    assert [chunk.text for chunk in learnt(tokens).noun_chunks] == ["The cat"]
+
+
+def test_an_earlier_parse_is_replaced(learnt):
+    text, arcs = TREES[2]
+    tokens = parse(learnt, text, "x:3 y:1 ROOT:3")
+    assert annotation(learnt(tokens)) == annotation(parse(learnt, text, arcs))
+
+
+def test_threads(learnt):
+    texts = [text for text, _ in TREES] * 20
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda text: annotation(learnt(doc(learnt, text))), texts))
+    assert together == [annotation(learnt(doc(learnt, text))) for text in texts]
+
+
+def test_score_keys_and_default_weights(learnt):
+    scores = learnt.evaluate(parser_examples(learnt))
+    assert scores["uas"] == scores["las"] == scores["dep_uas"] == scores["dep_las"] == 1.0
+    meta = learnt.get_factory_meta("ssvm_parser")
+    of_spacy = spacy.blank("en").get_factory_meta("parser")
+    assert set(of_spacy.default_score_weights) <= set(meta.default_score_weights)
+    assert set(of_spacy.assigns) <= set(meta.assigns)
+    assert not learnt.analyze_pipes()["problems"]["ssvm_parser"]
+
+
+def test_labels(learnt):
+    expected = {arc.split(":")[0] for _, arcs in TREES for arc in arcs.split()}
+    assert set(parser_of(learnt).labels) == expected
+    assert list(parser_of(learnt).labels) == sorted(expected)
+    assert learnt.pipe_labels["ssvm_parser"] == list(parser_of(learnt).labels)
+
+
+def test_what_init_labels_saves_is_taken():
+    nlp = blank("ssvm_parser")
+    examples = parser_examples(nlp)
+    parser_of(nlp).initialize(lambda: examples, nlp=nlp, labels=list(parser_of(trained("ssvm_parser")).label_data))
+    train(nlp, examples)
+    assert weights(nlp, "ssvm_parser") == weights(trained("ssvm_parser"), "ssvm_parser")
+
+
+def test_labels_that_were_not_given_count_as_missing():
+    nlp = blank("ssvm_parser")
+    examples = parser_examples(nlp)
+    with pytest.warns(UserWarning) as caught:
+        parser_of(nlp).initialize(lambda: examples, nlp=nlp, labels=["nsubj", "obj"])
+    (warning,) = caught
+    assert str(warning.message).endswith("count as missing: amod, case, det, nmod, punct")
+    for _ in range(10):
+        nlp.update(examples, sgd=False)
+        assert_certified(nlp)
+    assert parser_of(nlp).labels == ("nsubj", "obj")
+    scores = nlp.evaluate(examples)
+    assert scores["uas"] == 1.0
+    assert scores["dep_las_per_type"]["nsubj"]["r"] == scores["dep_las_per_type"]["obj"]["r"] == 1.0
+
+
+def test_labels_and_no_annotation_then_examples():
+    """Annotation may come later, in a stream; until then there is nothing to prune by."""
+    nlp = blank("ssvm_parser")
+    bare = [Example(doc(nlp, "Eat ham"), doc(nlp, "Eat ham"))]
+    with pytest.warns(UserWarning, match="2 of 2 training tokens have no gold head"):
+        parser_of(nlp).initialize(lambda: bare, nlp=nlp, labels=parser_of(trained("ssvm_parser")).labels)
+    assert len(list(nlp(doc(nlp, "Eat ham")).sents)) == 1
+    train(nlp, bare, 1)
+    train(nlp, parser_examples(nlp))
+    assert nlp.evaluate(parser_examples(nlp))["las"] == 1.0
+
+
+def test_unlabelled_trees():
+    """spaCy wants a label with every head; one for all of them is as good as none."""
+    corpus = [
+        (text, " ".join(f"{'ROOT' if 'ROOT' in arc else 'dep'}:{arc.split(':')[1]}" for arc in arcs.split()))
+        for text, arcs in TREES
+    ]
+    nlp = blank("ssvm_parser")
+    examples = parser_examples(nlp, corpus)
+    nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    assert parser_of(nlp).labels == ("ROOT", "dep")
+    assert nlp.evaluate(examples)["las"] == 1.0
+
+
+def test_without_any_label_but_the_root_the_tree_is_still_one():
+    nlp = blank("ssvm_parser")
+    examples = parser_examples(nlp, TREES[-1:])
+    nlp.initialize(lambda: examples)
+    train(nlp, examples, 2)
+    tokens = nlp(doc(nlp, "Eat ham now"))
+    assert sum(token.head.i == token.i for token in tokens) == 1
+
+
+def test_adding_a_label_keeps_what_is_learnt():
+    nlp = trained("ssvm_parser", 3)
+    texts = [text for text, _ in TREES]
+    before = [heads(nlp(doc(nlp, text))) for text in texts]
+    first_pass = parser_of(nlp)._first_pass_weights.copy()
+    assert parser_of(nlp).add_label("vocative") == 1
+    assert parser_of(nlp).add_label("vocative") == 0
+    assert [heads(nlp(doc(nlp, text))) for text in texts] == before
+    examples = parser_examples(nlp, [*TREES, ("Anna eat ham", "vocative:2 ROOT:2 obj:2")])
+    train(nlp, examples, 15)
+    assert np.array_equal(parser_of(nlp)._first_pass_weights, first_pass)
+    assert nlp.evaluate(examples)["las"] == 1.0
+    assert parser_of(nlp).labels[-1] == "vocative"
+
+
+@pytest.mark.parametrize("reads", ["tags", "words"])
+@pytest.mark.parametrize("corpus", [TREES, TREES[:-1]], ids=["all", "longer than one token"])
+def test_examples_come_back_kept_or_built_anew(reads, corpus):
+    """What is known by its reference need not be read again; the model is the same."""
+    models = []
+    for keep in (True, False):
+        nlp = blank("ssvm_parser", **({} if reads == "tags" else {"model": NO_TAGS}))
+        kept = parser_examples(nlp, corpus)
+        nlp.initialize(lambda kept=kept: kept)
+        for _ in range(4):
+            nlp.update(kept if keep else parser_examples(nlp, corpus), sgd=False)
+        assert parser_of(nlp)._training.epochs == 4
+        models.append(weights(nlp, "ssvm_parser"))
+    assert models[0] == models[1]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_stream_that_never_repeats_goes_online(solver, monkeypatch):
+    monkeypatch.setattr(training_module, "MOST_NEW", 20)
+    nlp = blank("ssvm_parser", solver=solver, model=NO_TAGS, solver_settings={} if solver == "Perceptron" else {"C": 1})
+    stream = [(f"the noun{i} eats adj{i} ham", "det:2 nsubj:3 ROOT:3 amod:5 obj:3") for i in range(120)]
+    nlp.initialize(lambda: parser_examples(nlp, stream[:3]))
+    with pytest.warns(UserWarning) as caught:
+        for batch in minibatch(stream[3:], 4):
+            nlp.update(parser_examples(nlp, batch), sgd=False)
+            assert len(parser_of(nlp)._training) <= 48
+    assert sum("online" in str(warning.message) for warning in caught) == 1
+    assert nlp.evaluate(parser_examples(nlp, stream))["las"] > 0.7
+    assert parser_of(nlp).certificate() is None
+
+
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+@pytest.mark.parametrize(("structure", "order"), EXACT)
+def test_missing_annotation_keeps_the_certificate(solver, structure, order):
+    nlp = blank(
+        "ssvm_parser",
+        solver=solver,
+        model=tree_of(structure, order),
+        solver_settings=NEARLY_UNREGULARISED[solver] | {"tolerance": 0.0},
+    )
+    gaps = [("The old dog eats blue ham", "- - nsubj:4 - - obj:4"), ("Anna likes dogs", "- ROOT:2 -")]
+    examples = parser_examples(nlp, [*TREES, *gaps])
+    with pytest.warns(UserWarning, match="6 of 31 training tokens have no gold head"):
+        nlp.initialize(lambda: examples)
+    for _ in range(6):
+        nlp.update(examples, sgd=False)
+        assert_certified(nlp)
+    for text, arcs in gaps:
+        predicted = nlp(doc(nlp, text))
+        for token, arc in zip(predicted, arcs.split()):
+            assert arc in ("-", f"{token.dep_}:{token.head.i + 1}")
+
+
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+def test_boundaries_that_move_between_epochs(solver):
+    """A Doc then has other sentences than before; none of the old ones is learnt from any longer."""
+    settings = NEARLY_UNREGULARISED[solver] | {"tolerance": 0.0}
+    nlp = blank("ssvm_parser", solver=solver, solver_settings=settings)
+    references = [parse(nlp, *TWO), *(example.reference for example in parser_examples(nlp))]
+    bounds = [[0, 4], [0], [0, 2, 4], [0, 4], [0, 1, 2, 3, 4, 5, 6, 7], [0, 4], [0, 4]]
+
+    def examples(epoch: int) -> list[Example]:
+        words = [[token.text for token in reference] for reference in references]
+        cuts = [bounds[epoch], *([0, len(found) // 2 if epoch % 2 else 0] for found in words[1:])]
+        return [
+            Example(in_sentences(nlp, found, cut), reference) for found, cut, reference in zip(words, cuts, references)
+        ]
+
+    nlp.initialize(lambda: examples(0))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for epoch in range(len(bounds)):
+            nlp.update(examples(epoch), sgd=False)
+            training = parser_of(nlp)._training
+            assert training.epochs == epoch + 1
+            assert_certified(nlp)
+            data = training.data.problem().data
+            lengths = np.diff(data.columns.starts)
+            for number, example in enumerate(examples(epoch)):
+                gold = parser_of(nlp)._gold(example)
+                learnt_from = training.data.examples_of(np.array([number]))
+                annotated = [
+                    behind - first
+                    for first, behind in zip(gold.sentences, gold.sentences[1:])
+                    if (gold.heads[first:behind] >= 0).any()
+                ]
+                assert lengths[learnt_from].tolist() == annotated
+            used = training.data.examples_of(np.arange(len(references)))
+            assert len(set(used.tolist())) == len(used)
+            assert lengths[np.setdiff1d(np.arange(len(lengths)), used)].sum() == 0
+    assert ["between two epochs" in str(warning.message) for warning in caught] == [True]
+    assert len(parser_of(nlp)._training) == len(references)
+    tokens = nlp(in_sentences(nlp, TWO[0].split(), [0, 4]))
+    assert annotation(tokens) == annotation(parse(nlp, *TWO))
+
+
+def test_boundaries_of_a_senter_that_is_still_learning():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_senter", config={"solver": {"@ssvm_solvers": "spacy-ssvm.Perceptron.v1"}})
+    nlp.add_pipe("ssvm_parser", config={"model": tree_of("projective", 2)})
+    texts = [TWO, (f"{TREES[2][0]} {TREES[0][0]}", "det:2 nsubj:3 ROOT:3 nsubj:5 ROOT:5 amod:7 obj:5")]
+    examples = parser_examples(nlp, [*texts, *TREES])
+    nlp.initialize(lambda: examples)
+    for _ in range(12):
+        nlp.update(examples, sgd=False, annotates=["ssvm_senter"])
+        assert_certified(nlp)
+    assert len(parser_of(nlp)._training) == len(examples)
+    scores = nlp.evaluate(examples)
+    assert scores["sents_f"] == scores["las"] == 1.0
+
+
+def test_several_roots_without_boundaries_become_sentences():
+    """spaCy has no other place for them; with boundaries, only a copy that was saved and loaded has them."""
+    nlp = blank("ssvm_parser", multi_root=True)
+    examples = parser_examples(nlp, [TWO])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp.initialize(lambda: examples)
+        train(nlp, examples)
+        tokens = nlp(doc(nlp, TWO[0]))
+    assert starts(tokens) == [0, 4]
+    preset = nlp(in_sentences(nlp, TWO[0].split(), [0]))
+    assert heads(preset) == heads(tokens)
+    assert starts(preset) == [0]
+    assert starts(Doc(nlp.vocab).from_bytes(preset.to_bytes())) == [0, 4]
+    again = blank("ssvm_parser").from_bytes(nlp.to_bytes())
+    assert annotation(again(doc(again, TWO[0]))) == annotation(tokens)
+
+
+def test_misaligned_tokens_are_missing_and_the_rest_is_learnt():
+    nlp = blank("ssvm_parser")
+    predicted = Doc(nlp.vocab, words=["Ann", "a", "eats blue", "ham"], spaces=[False, True, True, False])
+    reference = Doc(
+        nlp.vocab, words=["Anna", "eats", "blue", "ham"], heads=[1, 1, 3, 1], deps=["nsubj", "ROOT", "amod", "obj"]
+    )
+    examples = [*parser_examples(nlp), Example(predicted, reference)]
+    with pytest.warns(UserWarning, match=r"\[ssvm_parser\] \d of 26 training tokens have no gold head"):
+        nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    tokens = nlp(predicted.copy())
+    assert (tokens[3].head.i, tokens[3].dep_) == (2, "obj")
+    assert nlp.evaluate(examples[:-1])["las"] == 1.0
+
+
+@pytest.mark.parametrize("in_gold", [True, False])
+def test_whitespace(in_gold):
+    nlp = blank("ssvm_parser")
+    words, with_space = ["Eat", "ham"], ["Eat", "\n", "ham"]
+    gold = {"words": with_space, "heads": [0, 0, 0], "deps": ["ROOT", "dep", "obj"]}
+    if not in_gold:
+        gold = {"words": words, "heads": [0, 0], "deps": ["ROOT", "obj"]}
+    example = Example(Doc(nlp.vocab, words=with_space), Doc(nlp.vocab, **gold))
+    examples = [*parser_examples(nlp), example]
+    if in_gold:
+        nlp.initialize(lambda: examples)
+    else:
+        with pytest.warns(UserWarning, match="1 of 25 training tokens have no gold head"):
+            nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    tokens = nlp(example.predicted.copy())
+    assert heads(tokens)[::2] == [0, 0]
+    for text in ("\n", " \n\n ", "\n Eat ham \n"):
+        assert sum(token.head.i == token.i for token in nlp(text)) == 1
+
+
+@every_structure
+def test_tags_help_where_there_are_some(structure, order):
+    """Words that were never seen, told apart by their tags alone."""
+    nlp = blank("ssvm_parser", model=tree_of(structure, order), solver_settings={"C": 1.0})
+    tags = ["DET", "NOUN", "VERB"]
+
+    def example(words: str) -> Example:
+        gold = parse(nlp, words, "det:2 nsubj:3 ROOT:3")
+        if words.startswith("z"):
+            gold = parse(nlp, words, "ROOT:1 det:3 obj:1")
+        return Example(doc(nlp, words, tags=tags if words[0] != "z" else ["VERB", "DET", "NOUN"]), gold)
+
+    examples = [example(f"{first}{i} b{i} c{i}") for i in range(8) for first in "az"]
+    nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    for unseen in (example("x y w"), example("zz y w")):
+        assert heads(nlp(unseen.predicted.copy())) == heads(unseen.reference)
+    without = nlp(doc(nlp, "x y w"))
+    assert sum(token.head.i == token.i for token in without) == 1
+
+
+def test_long_sentences_are_in_the_gold_too():
+    """A sentence that is longer than what the first pass and the decoder see at once is still learnt from."""
+    nlp = blank("ssvm_parser", model=tree_of("projective", 1, most_heads=4))
+    n = 1100
+    text, arcs = " ".join(["ham"] * n), " ".join(["ROOT:1", *(f"conj:{i}" for i in range(1, n))])
+    examples = parser_examples(nlp, [(text, arcs)])
+    with pytest.warns(UserWarning, match="1 of 1,100 gold heads lie in another sentence"):
+        nlp.initialize(lambda: examples)
+    train(nlp, examples, 2)
+    assert starts(nlp(in_sentences(nlp, text.split(), [0]))) == [0, 1000]
+
+
+def test_paragraphs_through_a_pipe(learnt):
+    """Docs with and without boundaries, empty ones among them, in order."""
+    docs = [doc(learnt, text) for text, _ in (*PARAGRAPHS, *TREES)]
+    docs[1:1] = [Doc(learnt.vocab), in_sentences(learnt, WORDS, [0, 8]), Doc(learnt.vocab)]
+    expected = [annotation(learnt(tokens.copy())) for tokens in docs]
+    copies = [tokens.copy() for tokens in docs]
+    assert [annotation(tokens) for tokens in learnt.pipe(copies, batch_size=4)] == expected
+    assert parser_of(learnt).predict([]) == []
+    assert [len(found) for found, _ in parser_of(learnt).predict([Doc(learnt.vocab)])] == [0]

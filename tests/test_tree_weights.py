@@ -1,0 +1,125 @@
+"""A parser's weights in its model file: what goes in comes out, and nothing else is taken."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from spacy_ssvm.features.arc_sets import arc_templates
+from spacy_ssvm.model import DamagedModel, store_arrays
+from spacy_ssvm.tree_weights import TreeWeights, load, store, widen
+
+LABELS = ("ROOT", "nsubj", "obj")
+SPARSE = st.one_of(st.just(np.float32(0)), st.floats(-10, 10, width=32).map(np.float32))
+
+
+def model():
+    from spacy_ssvm.architectures import tree
+
+    features = arc_templates(["head.lower[0]"], ["mod.lower[0]"], ["mod.lower[0]"], hash_bits=8, label_hash_bits=8)
+    return tree(features)
+
+
+def weights(n_trees: int = 7, n_first_pass: int = 4) -> TreeWeights:
+    rng = np.random.default_rng(0)
+    trees, first_pass = (rng.normal(size=n).astype(np.float32) for n in (n_trees, n_first_pass))
+    trees[::3] = 0
+    return TreeWeights(trees, first_pass)
+
+
+@given(trees=arrays(np.float32, st.integers(0, 40), elements=SPARSE), pruned=st.booleans(), data=st.data())
+def test_round_trip(trees, pruned, data):
+    first_pass = data.draw(arrays(np.float32, 16 if pruned else 0, elements=SPARSE))
+    holder = model()
+    store(holder, TreeWeights(trees, first_pass), LABELS)
+    again = load(model().from_bytes(holder.to_bytes()), LABELS, len(trees), 16)
+    for before, after in zip((trees, first_pass), again):
+        assert after.dtype == np.float32
+        assert np.array_equal(before, after)
+
+
+def test_only_weights_that_are_not_zero_are_kept():
+    holder = model()
+    few = np.zeros(1 << 20, np.float32)
+    few[[3, 500_000]] = 1.5
+    store(holder, TreeWeights(few, np.zeros(0, np.float32)), LABELS)
+    assert len(holder.to_bytes()) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_weights", "n_first_pass", "complaint"),
+    [
+        (("ROOT", "obj", "nsubj"), 7, 4, "digest"),
+        (("ROOT", "nsubj"), 7, 4, "digest"),
+        (LABELS, 8, 4, "it has 7 weights where the features have 8"),
+        (LABELS, 7, 5, "first pass is of a wrong size"),
+    ],
+)
+def test_weights_of_something_else(labels, n_weights, n_first_pass, complaint):
+    holder = model()
+    store(holder, weights(), LABELS)
+    with pytest.raises(DamagedModel, match=complaint):
+        load(holder, labels, n_weights, n_first_pass)
+
+
+@pytest.mark.parametrize("key", ["indices", "values", "first_pass_indices", "first_pass_values", "shape", "digest"])
+@pytest.mark.parametrize("change", [None, lambda a: a[:-1], lambda a: a.astype(np.float64), lambda a: a[::-1].copy()])
+def test_an_array_that_was_changed(key, change):
+    holder = model()
+    store(holder, weights(), LABELS)
+    holder.set_param(key, change and change(holder.get_param(key)))
+    with pytest.raises(DamagedModel):
+        load(holder, LABELS, 7, 4)
+
+
+@pytest.mark.parametrize("prefix", ["", "first_pass_"])
+@pytest.mark.parametrize(
+    ("indices", "values", "complaint"),
+    [
+        ([0, 9], [1, 1], "out of range or order"),
+        ([-1, 2], [1, 1], "out of range or order"),
+        ([2, 2], [1, 1], "out of range or order"),
+        ([2, 1], [1, 1], "out of range or order"),
+        ([1, 2], [1], "wrong shape"),
+        ([1], [[1]], "wrong shape"),
+        ([1, 2], [1, np.nan], "not finite"),
+        ([1, 2], [1, np.inf], "not finite"),
+    ],
+)
+def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, indices, values, complaint):
+    holder = model()
+    stored = {
+        "indices": np.array([0], np.int32),
+        "values": np.ones(1, np.float32),
+        "first_pass_indices": np.array([0], np.int32),
+        "first_pass_values": np.ones(1, np.float32),
+        f"{prefix}indices": np.array(indices, np.int32),
+        f"{prefix}values": np.array(values, np.float32),
+    }
+    store_arrays(holder, stored, [len(LABELS), 7, 4], LABELS)
+    with pytest.raises(DamagedModel, match=complaint):
+        load(holder, LABELS, 7, 4)
+
+
+def test_a_number_of_labels_that_is_not_that_of_the_component():
+    holder = model()
+    empty = {"indices": np.zeros(0, np.int32), "values": np.zeros(0, np.float32)}
+    stored = {**empty, **{f"first_pass_{key}": array for key, array in empty.items()}}
+    store_arrays(holder, stored, [2, 7, 0], LABELS)
+    with pytest.raises(DamagedModel, match="weights for 2 labels, but the component has 3"):
+        load(holder, LABELS, 7, 4)
+
+
+@given(n_before=st.integers(1, 4), more=st.integers(0, 3), n_arcs=st.sampled_from([0, 4, 8]), rows=st.integers(1, 5))
+def test_widening_moves_no_weight_to_another_label(n_before, more, n_arcs, rows):
+    dense = np.arange(1, n_arcs + rows * n_before + 1, dtype=np.float32)
+    before = TreeWeights(dense, np.ones(2, np.float32))
+    after = widen(before, n_arcs, n_before, n_before + more)
+    assert after.trees.dtype == np.float32
+    assert np.array_equal(after.trees[:n_arcs], dense[:n_arcs])
+    for row in range(rows):
+        for label in range(n_before + more):
+            found = after.trees[n_arcs + row * (n_before + more) + label]
+            assert found == (dense[n_arcs + row * n_before + label] if label < n_before else 0)
+    assert after.first_pass is before.first_pass

@@ -37,7 +37,7 @@ every_structure = pytest.mark.parametrize(("structure", "order"), STRUCTURES)
 EXACT = STRUCTURES[:-1]
 NO_TAGS = arc_templates("head.lower[0]+mod.lower[0]", "mod.lower[0]+distance", "head.lower[0]+distance")
 TWO = ("I like green eggs Eat blue ham !", "nsubj:2 ROOT:2 amod:4 obj:2 ROOT:5 amod:7 obj:5 punct:5")
-WORDS = "Dogs of Berlin saw the old cat ! Eat ham".split()
+WORDS = ["Dogs", "of", "Berlin", "saw", "the", "old", "cat", "!", "Eat", "ham"]
 
 
 def parser_of(nlp):
@@ -160,7 +160,7 @@ def test_sentences_do_not_influence_each_other(learnt, lengths):
 
 
 def test_noun_chunks(learnt):
-    tokens = Doc(learnt.vocab, words="The cat sleeps".split(), pos=["DET", "NOUN", "VERB"])
+    tokens = Doc(learnt.vocab, words=["The", "cat", "sleeps"], pos=["DET", "NOUN", "VERB"])
     assert [chunk.text for chunk in learnt(tokens).noun_chunks] == ["The cat"]
 
 
@@ -312,7 +312,7 @@ def test_missing_annotation_keeps_the_certificate(solver, structure, order):
     examples = parser_examples(nlp, [*TREES, *gaps])
     with pytest.warns(UserWarning, match="6 of 31 training tokens have no gold head"):
         nlp.initialize(lambda: examples)
-    for _ in range(6):
+    for _ in range(25 if solver == "SAP" else 6):
         nlp.update(examples, sgd=False)
         assert_certified(nlp)
     for text, arcs in gaps:

@@ -102,6 +102,36 @@ def test_trees_have_one_root_and_no_cycle(sentences: list[Sentence]) -> None:
         assert not any(ancestors), sentence.comments
 
 
+def test_trees_are_projective(sentences: list[Sentence]) -> None:
+    for sentence in sentences:
+        arcs = [sorted((token, int(row[6]))) for token, row in enumerate(sentence.rows, 1)]
+        crossing = [(a, b) for a in arcs for b in arcs if a[0] < b[0] < a[1] < b[1]]
+        assert not crossing, (crossing, sentence.comments)
+
+
+def test_labels_follow_universal_dependencies(sentences: list[Sentence]) -> None:
+    """Its rules on directions, on words without dependents, and on the coarse tags that go with a label."""
+    coarse = {
+        "aux": {"AUX"},
+        "cop": {"AUX"},
+        "cc": {"CCONJ"},
+        "det": {"DET", "PRON"},
+        "nummod": {"NUM"},
+        "punct": {"PUNCT"},
+    }
+    for sentence in sentences:
+        labels = [row[7].partition(":")[0] for row in sentence.rows]
+        for token, (row, label) in enumerate(zip(sentence.rows, labels), 1):
+            head = int(row[6])
+            place = (row[:8], sentence.comments)
+            assert row[3] in coarse.get(label, {row[3]}), place
+            assert (label == "punct") == (row[3] == "PUNCT"), place
+            if label in {"appos", "conj", "fixed", "flat"}:
+                assert head < token, place
+            if head and label not in {"advmod", "fixed"}:
+                assert labels[head - 1] not in {"aux", "cc", "cop", "det", "fixed", "punct"}, place
+
+
 def test_entities_are_legal_biluo(sentences: list[Sentence]) -> None:
     labels = Counter()
     for sentence in sentences:
@@ -155,7 +185,7 @@ def test_config_is_complete() -> None:
     overrides = {"paths.train": "train.spacy", "paths.dev": "dev.spacy"}
     config = util.load_config(PROJECT / "configs" / "quickstart.cfg", overrides)
     nlp = util.load_model_from_config(config, auto_fill=False)
-    assert nlp.pipe_names == ["tagger", "ner"]
+    assert nlp.pipe_names == ["senter", "tagger", "parser", "ner"]
     assert nlp.config.interpolate() == config.interpolate()
 
 
@@ -195,24 +225,35 @@ def test_workflow(tmp_path: Path, corpus: dict[str, list[Sentence]]) -> None:
     assert sum(map(len, docs.values())) == sum(map(len, corpus.values()))
     assert Counter(entity.label_ for entity in entities) == Counter(tag[2:] for tag in tags if tag[0] in "BU")
 
+    labels = Counter(row[7] for name in FILES for sentence in corpus[name] for row in sentence.rows)
+    roots = labels.pop("root")
+    assert sum(len(list(doc.sents)) for part in docs.values() for doc in part) == roots
+    found = Counter(token.dep_ for part in docs.values() for doc in part for token in doc)
+    assert found == labels + Counter(ROOT=roots)
+
     scores = {name: srsly.read_json(project / "metrics" / f"{name}.json") for name in ("raw", "gold")}
-    for score, floor in {"tag_acc": 0.90, "ents_f": 0.80}.items():
-        # every sentence is a document and the tokenizer agrees with the corpus, so that raw text is no harder
-        assert scores["raw"][score] == scores["gold"][score] >= floor
+    floors = {"sents_f": 0.90, "tag_acc": 0.90, "uas": 0.80, "las": 0.75, "ents_f": 0.80}
+    for part in scores.values():
+        assert part["token_acc"] == 1.0
+        assert all(part[score] >= floor for score, floor in floors.items()), part
+    # boundaries are given away where each document is a sentence
+    assert scores["gold"]["sents_f"] == 1.0
 
     comparison = srsly.read_json(project / "metrics" / "comparison.json")
-    assert set(comparison) == {"tagger", "ner"}
+    assert set(comparison) == {"senter", "tagger", "parser", "ner"}
     for results in comparison.values():
         assert set(results) == set(util.load_config(PROJECT / "configs" / "solvers.cfg"))
         for solver, row in results.items():
-            assert row["score"] >= 80 and row["epochs"] >= 1 and row["non_zero_weights"] > 0
+            assert row["score"] >= 70 and row["epochs"] >= 1 and row["non_zero_weights"] > 0
             assert (row["relative_gap"] is not None) == (solver in SOLVERS_WITH_CERTIFICATE)
             assert (row["planes"] is not None) == (solver in SOLVERS_WITH_CERTIFICATE)
-            assert row["relative_gap"] is None or 0 <= row["relative_gap"] < 0.5
+            assert row["relative_gap"] is None or 0 <= row["relative_gap"] < 0.6
 
     assert "Boston (GPE)" in run.stdout
-    doc = nlp("Harbor Bank opened an office in Lisbon on Monday.")
-    assert [(entity.text, entity.label_) for entity in doc.ents] == [
+    assert "nsubj(moved, Priya)" in run.stdout and "root(moved)" in run.stdout
+    doc = nlp("Harbor Bank opened an office in Lisbon on Monday. The manager is Anna Weber.")
+    assert [sentence.root.text for sentence in doc.sents] == ["opened", "Anna"]
+    assert [(entity.text, entity.label_) for entity in next(doc.sents).ents] == [
         ("Harbor Bank", "ORG"),
         ("Lisbon", "GPE"),
         ("Monday", "DATE"),

@@ -163,6 +163,16 @@ def test_tokens_without_label_have_no_head():
     assert list(gold.labels) == [None, "ROOT", "x"]
 
 
+@pytest.mark.parametrize("preset", [True, False])
+def test_spacy_takes_the_left_edge_of_an_annotated_root_for_a_boundary(preset):
+    """Even where the heads of tokens before it are missing; boundaries on the predicted Doc set that right."""
+    reference = doc(["a", "b", "c"], heads=[0, 1, 1], deps=["", "ROOT", "x"])
+    predicted = doc(["a", "b", "c"], sent_starts=starts_of([0], 3) if preset else None)
+    gold = gold_trees(Example(predicted, reference), multi_root=False)
+    assert gold.sentences.tolist() == ([0, 3] if preset else [0, 1, 3])
+    assert gold.heads.tolist() == ([NOT_GIVEN, 0, 2] if preset else [NOT_GIVEN, 0, 1])
+
+
 def test_trees_without_labels_have_the_one_that_spacy_asks_for():
     reference = doc(["a", "b"], heads=[1, 1], deps=["dep", "dep"])
     gold = gold_trees(Example(doc(["a", "b"]), reference), multi_root=False)

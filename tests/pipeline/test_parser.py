@@ -308,9 +308,9 @@ def test_missing_annotation_keeps_the_certificate(solver, structure, order):
         model=tree_of(structure, order),
         solver_settings=NEARLY_UNREGULARISED[solver] | {"tolerance": 0.0},
     )
-    gaps = [("The old dog eats blue ham", "- - nsubj:4 - - obj:4"), ("Anna likes dogs", "- ROOT:2 -")]
+    gaps = [("The old dog eats blue ham", "- - nsubj:4 - - obj:4"), ("Anna likes dogs", "nsubj:2 ROOT:2 -")]
     examples = parser_examples(nlp, [*TREES, *gaps])
-    with pytest.warns(UserWarning, match="6 of 31 training tokens have no gold head"):
+    with pytest.warns(UserWarning, match="5 of 31 training tokens have no gold head"):
         nlp.initialize(lambda: examples)
     for _ in range(25 if solver == "SAP" else 6):
         nlp.update(examples, sgd=False)

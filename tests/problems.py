@@ -6,26 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
+from spacy_ssvm.problems import chain_problem
 from spacy_ssvm.solvers.problem import Problem
-from spacy_ssvm.structures.chain.data import CHAINS, Chains, dimension, largest_plane, make_chains, unconstrained
-from spacy_ssvm.structures.chain.oracle import ORACLE, max_oracle
+from spacy_ssvm.structures.chain.data import Chains, make_chains, unconstrained
 
 from .structures.enumeration import joint_feature, loss, sequences
 from .structures.tree.tree_problems import Example
-
-
-def chain_problem(chains: Chains, n_rows: int) -> Problem:
-    """Chains as what a solver sees."""
-    n_labels = chains.scores.shape[1]
-    return Problem(
-        data=chains,
-        data_type=CHAINS,
-        oracle=max_oracle,
-        oracle_signature=ORACLE,
-        n_examples=len(chains.starts) - 1,
-        dimension=dimension(n_labels, n_rows),
-        largest_plane=largest_plane(chains),
-    )
 
 
 def random_problem(

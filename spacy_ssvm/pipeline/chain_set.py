@@ -7,10 +7,10 @@ import numpy as np
 
 from ..features.hashing import Columns, Program, Table
 from ..features.index import add_features, n_rows
+from ..problems import chain_problem
 from ..solvers.problem import Problem
 from ..structures.chain.completion import complete, project
-from ..structures.chain.data import CHAINS, Chains, Constraints, dimension, largest_plane, make_chains
-from ..structures.chain.oracle import ORACLE, max_oracle
+from ..structures.chain.data import Chains, Constraints, dimension, make_chains
 from .data_set import DataSet, joined, members, take_columns, taken
 
 
@@ -106,9 +106,7 @@ class ChainSet(DataSet):
     def problem(self) -> Problem:
         if self._problem is None:
             chains = self._chains()
-            self._problem = Problem(
-                chains, CHAINS, max_oracle, ORACLE, len(chains.starts) - 1, self.dimension(), largest_plane(chains)
-            )
+            self._problem = chain_problem(chains, n_rows(self.table))
         return self._problem
 
     def dimension(self) -> int:

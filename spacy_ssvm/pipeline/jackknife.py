@@ -13,11 +13,10 @@ from spacy.tokens import Doc
 from ..features.extractor import Extractor
 from ..features.index import add_features, empty_table
 from ..features.sets import tagger_features
+from ..problems import chain_problem
 from ..solvers.learner import start
 from ..solvers.parameters import Perceptron
-from ..solvers.problem import Problem
-from ..structures.chain.data import CHAINS, Chains, dimension, largest_plane, make_chains, unconstrained
-from ..structures.chain.oracle import ORACLE, max_oracle
+from ..structures.chain.data import Chains, make_chains, unconstrained
 from ..structures.chain.viterbi import decode_sequences
 
 LOGGER = logging.getLogger("spacy")
@@ -97,15 +96,7 @@ class Jackknife:
         constraints = unconstrained(len(tags))
         chains = make_chains(runs, features.starts, features.rows, numbers, constraints, features.values)
         annotated = known[runs[:-1]]
-        problem = Problem(
-            chains,
-            CHAINS,
-            max_oracle,
-            ORACLE,
-            len(document),
-            dimension(len(tags), features.n_rows),
-            largest_plane(chains),
-        )
+        problem = chain_problem(chains, features.n_rows)
         predicted = np.empty_like(gold)
         rng = np.random.default_rng(self.seed)
         for fold in range(n_folds):

@@ -162,8 +162,11 @@ class SsvmParser(LearningPipe):
 
     def _before_training(self, batches: "Sequence[EncodedTrees]") -> None:
         """Train the first pass, and say which share of the gold heads it keeps."""
+        from ..problems import ranking_problem
         from ..solvers.adagrad import maximum_likelihood
-        from .tree_set import EncodedTrees, ranking_problem
+        from ..structures.tree.first_pass import BITS
+        from ..structures.tree.ranking import ranking
+        from .tree_set import EncodedTrees
 
         if not self.model.attrs["most_heads"] or not batches:
             return
@@ -172,7 +175,7 @@ class SsvmParser(LearningPipe):
         together = together.with_sentences(np.flatnonzero(lengths <= FIRST_PASS_LONGEST))
         if not len(together.heads):
             return
-        problem = ranking_problem(self._extractor().first_pass, together)
+        problem = ranking_problem(ranking(self._extractor().first_pass, BITS, together.columns, together.heads))
         weights = maximum_likelihood(problem, FIRST_PASS_EPOCHS, FIRST_PASS_RATE, self.solver.seed)
         self._first_pass_weights = weights.astype(np.float32)
         starts, candidates = self._first_pass(self._first_pass_weights).candidates(

@@ -199,6 +199,7 @@ class Training:
         self._in_epoch = self._grew = False
         self._visited[:] = False
         self.epochs += 1
+        learner.end_epoch()
         progress = learner.progress()
         non_zeros = int(np.count_nonzero(learner.prediction_weights()))
         self.figures = Figures(self.epochs, *progress, non_zeros)
@@ -244,4 +245,5 @@ class Training:
             self._begin_epoch(learner)
         before = learner.loss
         learner.visit(self._rng.permutation(learner.problem.n_examples))
+        learner.end_epoch()
         return learner.loss - before

@@ -8,12 +8,11 @@ import numpy as np
 
 from ..features.arc_hashing import ArcProgram
 from ..features.hashing import Columns
+from ..problems import tree_problem
 from ..solvers.problem import Problem
 from ..structures.tree.completion import complete, project
-from ..structures.tree.data import NOT_GIVEN, TREES, Shape, Trees, dimension, largest_plane
-from ..structures.tree.first_pass import BITS, FirstPass
-from ..structures.tree.oracle import ORACLE, max_oracle
-from ..structures.tree.ranking import largest_gradient, marginal_oracle, ranking
+from ..structures.tree.data import NOT_GIVEN, Shape, Trees, dimension
+from ..structures.tree.first_pass import FirstPass
 from .data_set import DataSet, join_columns, joined, members, take_columns, taken
 
 
@@ -67,20 +66,6 @@ class EncodedTrees:
             digest.update(self.labels[first:behind].tobytes())
             digests.append(digest.digest())
         return digests
-
-
-def problem_of(trees: Trees) -> Problem:
-    """All sentences as a solver sees them."""
-    n_sentences = len(trees.columns.starts) - 1
-    return Problem(trees, TREES, max_oracle, ORACLE, n_sentences, dimension(trees.shape), largest_plane(trees))
-
-
-def ranking_problem(program: ArcProgram, encoded: EncodedTrees) -> Problem:
-    """The problem that the first pass is trained with."""
-    trees = ranking(program, BITS, encoded.columns, encoded.heads)
-    n_sentences = len(trees.columns.starts) - 1
-    size = largest_gradient(trees)
-    return Problem(trees, TREES, marginal_oracle, ORACLE, n_sentences, dimension(trees.shape), size)
 
 
 class TreeSet(DataSet):
@@ -138,7 +123,7 @@ class TreeSet(DataSet):
 
     def problem(self) -> Problem:
         if self._problem is None:
-            self._problem = problem_of(self._all())
+            self._problem = tree_problem(self._all())
         return self._problem
 
     def dimension(self) -> int:

@@ -10,7 +10,7 @@ from .problem import Problem, call
 def _visit(oracle, data, examples, weights, squares, rate, indices, values):
     total = 0.0
     for example in examples:
-        entries, loss = oracle(data, example, weights, 0.0, indices, values)
+        entries, loss = oracle(data, example, weights, 1.0, 0.0, indices, values)
         for k in range(entries):
             if values[k] == 0.0:
                 continue
@@ -23,12 +23,12 @@ def _visit(oracle, data, examples, weights, squares, rate, indices, values):
 def maximum_likelihood(problem: Problem, epochs: int, rate: float, seed: int) -> np.ndarray:
     """Weights float64 [d] that make the gold structures likely, after so many passes in random order.
 
-    problem: its oracle is a marginal oracle: it writes Φ(x_i, y_i) − E[Φ(x_i, y)], y ~ exp(wᵀΦ(x_i, y)), and returns
-    −log P(y_i | x_i; w) as the loss. rate: of the steps.
+    problem: must have a marginal oracle. rate: of the steps.
     """
     weights, squares = np.zeros(problem.dimension), np.zeros(problem.dimension)
-    indices, values = np.zeros(problem.largest_plane, np.int64), np.zeros(problem.largest_plane)
+    indices, values = np.zeros(problem.largest_gradient, np.int64), np.zeros(problem.largest_gradient)
     rng = np.random.default_rng(seed)
     for _ in range(epochs):
-        call(_visit, problem, rng.permutation(problem.n_examples), weights, squares, rate, indices, values)
+        order = rng.permutation(problem.n_examples)
+        call(_visit, problem, order, weights, squares, rate, indices, values, kind="marginal")
     return weights

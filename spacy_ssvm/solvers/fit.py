@@ -19,6 +19,7 @@ def fit(parameters: Parameters, problem: Problem, max_epochs: int) -> tuple[Lear
     for _ in range(max_epochs):
         learner.begin_epoch(rng)
         learner.visit(rng.permutation(problem.n_examples))
+        learner.end_epoch()
         if learner.done():
             break
     return learner, learner.certificate()

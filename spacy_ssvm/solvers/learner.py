@@ -2,14 +2,14 @@
 
 import importlib
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from .certificate import Certificate
 from .parameters import Parameters
 from .planes import plane_buffer
-from .problem import Problem
+from .problem import Kind, Problem
 
 
 class Progress(NamedTuple):
@@ -35,7 +35,11 @@ class Learner(ABC):
     weights: where to start, float64 [d]; zeros by default.
     """
 
+    needs: ClassVar[Kind] = "max"
+    """The oracle that it learns from."""
+
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        problem.oracle(self.needs)
         self.parameters = parameters
         self.problem = problem
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
@@ -50,6 +54,10 @@ class Learner(ABC):
     @abstractmethod
     def visit(self, examples: np.ndarray) -> None:
         """Call the oracle of each of these examples (int64), in this order, and learn from it."""
+
+    def end_epoch(self) -> None:
+        """What the solver does after the last oracle call of an epoch."""
+        return None
 
     def prediction_weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d]; not to be written to."""
@@ -88,7 +96,11 @@ class Learner(ABC):
 
 
 def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> Learner:
-    """The learner that these parameters name, at w = weights (float64 [d]) or at zero."""
+    """The learner that these parameters name, at w = weights (float64 [d]) or at zero.
+
+    Raises:
+        ValueError: the problem's structure does not offer the oracle that the solver needs.
+    """
     module, name = parameters.learner.split(":")
     learner: Learner = getattr(importlib.import_module(module), name)(parameters, problem, weights)
     return learner

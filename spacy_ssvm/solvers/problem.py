@@ -1,25 +1,44 @@
-"""What a solver sees of the world: examples behind a max-oracle, and the kernels' way to call it."""
+"""What a solver sees of the world: examples behind oracles, and the kernels' way to call them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from numba.core import types
 
 from ..kernels import array_type, specialise
+
+Kind = Literal["max", "marginal", "kbest"]
+"""An oracle, as solvers ask for it."""
+_WEIGHTS = types.Array(types.float64, 1, "C")
+_INDICES, _VALUES = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
+_PLANE = types.Tuple((types.int64, types.float64))
+_SIGNATURES = {
+    "max": lambda data: _PLANE(data, types.int64, _WEIGHTS, types.float64, _INDICES, _VALUES),
+    "marginal": lambda data: _PLANE(data, types.int64, _WEIGHTS, types.float64, types.float64, _INDICES, _VALUES),
+    "kbest": lambda data: types.int64(
+        data, types.int64, _WEIGHTS, types.float64, types.int64, _INDICES, _VALUES, _INDICES, _VALUES
+    ),
+}
+_OFFERS = {"max": "the best structure", "marginal": "exact marginals", "kbest": "the k best structures, exactly"}
 
 
 @dataclass(frozen=True)
 class Problem:
     """A structured learning problem.
 
-    data: NamedTuple of arrays that the oracle reads.
-    data_type: its numba type.
-    oracle: kernel (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries,
-        loss). It writes ΔΦ_i(ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) as pairs; an index may repeat.
-    oracle_signature: its numba signature.
-    n_examples: n.
-    dimension: d, below 2³¹.
-    largest_plane: upper bound of the pairs that the oracle writes.
+    Oracles are kernels that write pairs of an index, below d, and a value, where an index may repeat.
+
+    data: NamedTuple of arrays that the oracles read. data_type: its numba type.
+    max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss). It
+        writes ΔΦ_i(ŷ) = Φ(x_i, y_i) − Φ(x_i, ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), and returns Δ.
+    n_examples: n. dimension: d, below 2³¹. largest_plane: upper bound of the pairs that the max-oracle writes.
+    marginal_oracle: (data, example, weights, beta, gamma, indices, values) → (entries, loss), or None where marginals
+        are not exact. It writes −∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))), and
+        returns L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))) (Martins et al. 2010, equation 4).
+    largest_gradient: upper bound of the pairs that the marginal oracle writes.
+    kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values) →
+        found, or None where the k best are not exact. It writes the planes of the k structures, gold perhaps among
+        them, of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first: plane j at starts[j] … starts[j + 1] − 1.
 
     Raises:
         ValueError: d is 2³¹ or more.
@@ -27,11 +46,13 @@ class Problem:
 
     data: Any
     data_type: Any
-    oracle: Any
-    oracle_signature: Any
+    max_oracle: Any
     n_examples: int
     dimension: int
     largest_plane: int
+    marginal_oracle: Any = None
+    largest_gradient: int = 0
+    kbest_oracle: Any = None
 
     def __post_init__(self) -> None:
         if self.dimension >= 2**31:
@@ -39,18 +60,36 @@ class Problem:
                 f"{self.dimension:,} weights are more than this package can index (2³¹): use fewer or hashed features"
             )
 
+    def oracle(self, kind: Kind) -> Any:
+        """The kernel of one kind.
 
-def call(dispatcher: Any, problem: Problem, *arguments: Any) -> Any:
+        Raises:
+            ValueError: the structure does not offer it.
+        """
+        kernel = {"max": self.max_oracle, "marginal": self.marginal_oracle, "kbest": self.kbest_oracle}[kind]
+        if kernel is None:
+            raise ValueError(
+                f"this solver needs {_OFFERS[kind]}, which this model's structure does not offer: choose another "
+                "solver, or for a parser order = 1"
+            )
+        return kernel
+
+
+def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> Any:
     """Call a solver kernel as dispatcher(oracle, data, *arguments), compiled once per structure.
 
     The oracle goes in as a first-class function, so that the kernel's compiled code is found on disk by
     the next process.
+
+    Raises:
+        ValueError: the structure does not offer such an oracle.
     """
-    specialise(problem.oracle, *problem.oracle_signature.args)
+    oracle, signature = problem.oracle(kind), _SIGNATURES[kind](problem.data_type)
+    specialise(oracle, *signature.args)
     specialise(
         dispatcher,
-        types.FunctionType(problem.oracle_signature),
+        types.FunctionType(signature),
         problem.data_type,
         *(array_type(argument) for argument in arguments),
     )
-    return dispatcher(problem.oracle, problem.data, *arguments)
+    return dispatcher(oracle, problem.data, *arguments)

@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy_ssvm.pipeline import jackknife as module
 from spacy_ssvm.pipeline.corpus import create_corpus
 from spacy_ssvm.pipeline.jackknife import BLOCKS, MOST_REMEMBERED, Jackknife
-from spacy_ssvm.solvers.problem import Problem
+from spacy_ssvm.problems import chain_problem
 
 DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
 EWT = DATA / "ud_english_ewt" / "en_ewt-ud-train.conllu"
@@ -163,11 +163,12 @@ def test_too_many_weights_are_shared(monkeypatch):
     monkeypatch.setattr(module, "MOST_WEIGHTS", 3 * 40)
     dimensions = []
 
-    def problem(*fields):
-        dimensions.append(Problem(*fields).dimension)
-        return Problem(*fields)
+    def problem(*arguments):
+        made = chain_problem(*arguments)
+        dimensions.append(made.dimension)
+        return made
 
-    monkeypatch.setattr(module, "Problem", problem)
+    monkeypatch.setattr(module, "chain_problem", problem)
     found = np.concatenate(predicted(sentences, tags))
     gold = np.concatenate(tags)
     assert dimensions == [3 * 3 + 3 * 40]

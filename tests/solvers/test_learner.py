@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from spacy_ssvm.problems import chain_problem
 from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_light
 from spacy_ssvm.structures.chain.data import make_chains
 
-from ..problems import chain_problem, random_problem
+from ..problems import random_problem
 
 ALL = [Perceptron(), Mira(), Sgd(), dcd_light(C=0.5), Dcd(C=0.5), Sap(C=0.5, rho1=0.1, rho2=0.5)]
 DUAL = ALL[3:]

@@ -25,7 +25,7 @@ def test_marginals(tiny, loss_scale):
             labels[np.arange(len(y)), y] += probability
             for i, j in itertools.pairwise(y):
                 transitions[i, j] += probability
-        found = marginals(tiny.chains, example, tiny.weights, loss_scale)
+        found = marginals(tiny.chains, example, tiny.weights, 1.0, loss_scale)
         assert found.log_partition == pytest.approx(log_partition, abs=1e-10)
         np.testing.assert_allclose(found.labels, labels, rtol=0, atol=1e-10)
         np.testing.assert_allclose(found.transitions, transitions, rtol=0, atol=1e-10)

@@ -1,4 +1,4 @@
-"""Log-partition and marginals of P(y) ∝ exp(wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y)) over a chain, in log space."""
+"""Log-partition and marginals of P(y) ∝ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))) over a chain, in log space."""
 
 import math
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from .viterbi import add_loss, emission_scores, transition_scores
 class Marginals(NamedTuple):
     """What the distribution over one example's sequences expects.
 
-    log_partition: log Σ_y exp(wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y)).
+    log_partition: log Σ_y exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))).
     labels: float64 [T, L], probability of each label at each token.
     transitions: float64 [L, L], expected number of each transition.
     """
@@ -77,20 +77,23 @@ def backward(scores, transitions, end, lattice):
 
 
 @kernel
-def expect(chains, example, weights, loss_scale, labels, counts):
+def expect(chains, example, weights, beta, gamma, labels, counts):
     """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
 
-    Returns the log-partition. Where it is below FORBIDDEN / 2 the constraints rule out every sequence,
-    and the marginals mean nothing.
+    chains.scores is left with β times the tokens' scores, losses included. Returns the log-partition. Where it is
+    below FORBIDDEN / 2 the constraints rule out every sequence, and the marginals mean nothing.
     """
     length = chains.starts[example + 1] - chains.starts[example]
     scores, before = chains.scores[:length], chains.best[:length]
     constraints = chains.constraints
     n_labels = scores.shape[1]
     emission_scores(chains, example, weights, scores)
-    if loss_scale != 0.0:
-        add_loss(chains, example, loss_scale, scores)
+    if gamma != 0.0:
+        add_loss(chains, example, gamma, scores)
     transitions = transition_scores(chains, weights)
+    if beta != 1.0:
+        scores *= beta
+        transitions *= beta
     log_partition = forward(scores, transitions, constraints.start, constraints.end, before)
     backward(scores, transitions, constraints.end, labels)
     for t in range(1, length):
@@ -105,8 +108,10 @@ def expect(chains, example, weights, loss_scale, labels, counts):
     return log_partition
 
 
-def marginals(chains: Chains, example: int, weights: np.ndarray, loss_scale: float = 0.0) -> Marginals:
+def marginals(chains: Chains, example: int, weights: np.ndarray, beta: float = 1.0, gamma: float = 0.0) -> Marginals:
     """Log-partition, label marginals and expected transitions of one example under w, float64 [d], contiguous.
+
+    beta: β > 0. gamma: γ.
 
     Raises:
         ValueError: the constraints rule out every sequence.
@@ -114,7 +119,7 @@ def marginals(chains: Chains, example: int, weights: np.ndarray, loss_scale: flo
     n_labels = chains.scores.shape[1]
     labels = np.zeros((int(chains.starts[example + 1] - chains.starts[example]), n_labels))
     transitions = np.zeros((n_labels, n_labels))
-    log_partition = expect(chains, example, weights, float(loss_scale), labels, transitions)
+    log_partition = expect(chains, example, weights, float(beta), float(gamma), labels, transitions)
     if log_partition < FORBIDDEN / 2:
         raise ValueError(f"the constraints rule out every label sequence of example {example}")
     return Marginals(log_partition, labels, transitions)

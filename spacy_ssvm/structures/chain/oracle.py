@@ -1,20 +1,7 @@
 """The max-oracle of a chain: the most violated sequence of an example as a plane."""
 
-from numba.core import types
-
 from ...kernels import kernel
-from .data import CHAINS
 from .viterbi import decode
-
-ORACLE = types.Tuple((types.int64, types.float64))(
-    CHAINS,
-    types.int64,
-    types.Array(types.float64, 1, "C"),
-    types.float64,
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.float64, 1, "C"),
-)
-"""(entries, loss) = oracle(data, example, weights, loss_scale, indices, values)"""
 
 
 @kernel

@@ -1,7 +1,6 @@
 """The max-oracle of trees: the most violated labelled tree of a sentence as a plane."""
 
 import numpy as np
-from numba.core import types
 
 from ...features.arc_hashing import read_sentence, write_between, write_features
 from ...kernels import kernel
@@ -13,7 +12,6 @@ from .data import (
     PROJECTIVE_SIBLINGS,
     ROOT_LABEL,
     SPANNING,
-    TREES,
 )
 from .loopy import loopy_decode
 from .parts import NONE
@@ -24,15 +22,6 @@ from .scores import add_grandparents, add_siblings, dense_scores, describe_arc, 
 from .spanning import maximum_spanning_tree
 
 LOOPY_ITERATIONS, LOOPY_TOLERANCE = 10, 1e-3
-ORACLE = types.Tuple((types.int64, types.float64))(
-    TREES,
-    types.int64,
-    types.Array(types.float64, 1, "C"),
-    types.float64,
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.float64, 1, "C"),
-)
-"""(entries, loss) = oracle(data, example, weights, loss_scale, indices, values)"""
 
 
 @kernel

@@ -14,10 +14,10 @@ NEGLIGIBLE = 1e-3
 
 
 @kernel
-def marginal_oracle(trees, example, weights, loss_scale, indices, values):
-    """Φ(x_i, y_i) − E[Φ(x_i, y)], each token's head drawn from P(h) ∝ exp(wᵀf(h, m) + loss_scale · [h is wrong]).
+def marginal_oracle(trees, example, weights, beta, gamma, indices, values):
+    """Φ(x_i, y_i) − E[Φ(x_i, y)], each token's head drawn from P(h) ∝ exp(β(wᵀf(h, m) + γ [h is wrong])).
 
-    Entries whose expectation is NEGLIGIBLE are left out. Returns the number of entries and −log P(y_i).
+    Entries whose expectation is NEGLIGIBLE are left out. Returns the number of entries and −log P(y_i)/β.
     """
     first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
     read = read_sentence(trees.columns, trees.program, example)
@@ -34,14 +34,15 @@ def marginal_oracle(trees, example, weights, loss_scale, indices, values):
         score_between(read.arcs_between, read.between, read.previous, arcs, bits, weights, room, scores)
         for c in range(count):
             if trees.candidates[begin + c] != trees.gold[token]:
-                scores[c] += loss_scale * trees.head_costs[token]
+                scores[c] += gamma * trees.head_costs[token]
+        scores *= beta
         highest = np.max(scores)
         total = np.sum(np.exp(scores - highest))
         for c in range(count):
             h = trees.candidates[begin + c]
             gradient = -np.exp(scores[c] - highest) / total
             if h == trees.gold[token]:
-                loss -= np.log(-gradient)
+                loss -= np.log(-gradient) / beta
                 gradient += 1.0
             if abs(gradient) > NEGLIGIBLE:
                 behind = write_features(read.arcs, arcs, c, c + 1, bits, indices, values, at)

@@ -143,10 +143,11 @@ def _score_labels(trees, read, arcs, weights, room, scores):
 
 
 @kernel
-def score_parts(trees, sentence, read, weights, loss_scale, with_labels):
-    """All `Parts` of a sentence with wᵀΦ + loss_scale · Δ of each arc under its best label, and these labels.
+def score_labelled_arcs(trees, sentence, read, weights, loss_scale, with_labels):
+    """All candidate arcs of a sentence, wᵀΦ + loss_scale · Δ of each without its label, and of each of its labels.
 
-    with_labels: whether labels are scored at all. Returns the parts and int32 [A].
+    with_labels: whether labels are scored at all. Returns the arcs as `Parts`, and float64 [A, L], FORBIDDEN where an
+    arc cannot have a label; without labels, [0, L].
     """
     first, behind = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
     n = behind - first
@@ -163,7 +164,7 @@ def score_parts(trees, sentence, read, weights, loss_scale, with_labels):
             heads[arc], modifiers[arc] = h, m
             describe_arc(arcs, arc, h, m, n + 1)
     bits, room = trees.shape.arc_bits, feature_room(trees.program, n)
-    scores, labels = np.zeros(size), np.zeros(size, np.int32)
+    scores = np.zeros(size)
     score_features(read.arcs, arcs, bits, weights, room, scores)
     score_between(read.arcs_between, read.between, read.previous, arcs, bits, weights, room, scores)
     label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels))
@@ -176,17 +177,14 @@ def score_parts(trees, sentence, read, weights, loss_scale, with_labels):
         if not with_labels:
             continue
         cost, gold = loss_scale * trees.label_costs[token], trees.gold_labels[token]
-        if heads[arc] == 0:
-            labels[arc] = ROOT_LABEL
-            scores[arc] += cost if gold != ROOT_LABEL else 0.0
-            continue
-        best = -np.inf
-        for label in range(ROOT_LABEL + 1, trees.shape.n_labels):
-            score = label_scores[arc, label] + (cost if label != gold else 0.0)
-            if score > best:
-                best = score
-                labels[arc] = label
-        scores[arc] += best
+        from_root = heads[arc] == 0
+        for label in range(trees.shape.n_labels):
+            if from_root != (label == ROOT_LABEL):
+                label_scores[arc, label] = FORBIDDEN
+            else:
+                # Labels of arcs from the root have no features of their own.
+                before = 0.0 if from_root else label_scores[arc, label]
+                label_scores[arc, label] = before + (cost if label != gold else 0.0)
     return Parts(
         number,
         heads,
@@ -198,7 +196,18 @@ def score_parts(trees, sentence, read, weights, loss_scale, with_labels):
         np.zeros(size + 1, np.int64),
         np.empty(0, np.int32),
         np.empty(0, np.float64),
-    ), labels
+    ), label_scores
+
+
+@kernel
+def score_parts(trees, sentence, read, weights, loss_scale, with_labels):
+    """The same arcs with the scores of their best labels added, and these labels, int32 [A]."""
+    parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, loss_scale, with_labels)
+    labels = np.zeros(len(parts.heads), np.int32)
+    for arc in range(len(label_scores)):
+        labels[arc] = np.argmax(label_scores[arc])
+        parts.scores[arc] += label_scores[arc, labels[arc]]
+    return parts, labels
 
 
 @kernel

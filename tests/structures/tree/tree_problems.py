@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
+from spacy_ssvm import problems
 from spacy_ssvm.solvers.problem import Problem
 from spacy_ssvm.structures.tree.data import (
     INDEPENDENT,
@@ -16,13 +17,10 @@ from spacy_ssvm.structures.tree.data import (
     PROJECTIVE_SIBLINGS,
     ROOT_LABEL,
     SPANNING,
-    TREES,
     Shape,
     Trees,
     dimension,
-    largest_plane,
 )
-from spacy_ssvm.structures.tree.oracle import ORACLE, max_oracle
 
 from ...features.arc_reference import REAL, Kernels, Sentence, read
 from .enumeration import Tree, inner_neighbour, trees
@@ -236,16 +234,10 @@ def tiny_trees(draw, structure: int, max_tokens: int = 4) -> Tiny:
     return Tiny(data, rng.integers(-2, 3, d).astype(np.float64) if draw(st.booleans()) else rng.normal(size=d))
 
 
-def problem_of(data: Trees) -> Problem:
-    """Trees as what a solver sees."""
-    n_examples = len(data.columns.starts) - 1
-    return Problem(data, TREES, max_oracle, ORACLE, n_examples, dimension(data.shape), largest_plane(data))
-
-
 def tree_problem(
     seed: int = 0, structure: int = PROJECTIVE, n_examples: int = 8, max_length: int = 4, n_labels: int = 3
 ) -> Problem:
     """Sentences with trees by a random linear rule with noise, so that no w separates them all."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(2, max_length + 1, n_examples).tolist()
-    return problem_of(random_trees(rng, Shape(n_labels, 8, 4, structure, False), lengths, noise=0.3))
+    return problems.tree_problem(random_trees(rng, Shape(n_labels, 8, 4, structure, False), lengths, noise=0.3))

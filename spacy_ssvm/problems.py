@@ -1,0 +1,83 @@
+"""Structures as solvers see them: where the rooms of output spaces and of learning algorithms meet."""
+
+import numpy as np
+
+from .solvers.problem import Problem
+from .structures.chain import kbest_oracle as chain_kbest
+from .structures.chain import marginal_oracle as chain_marginals
+from .structures.chain.data import CHAINS, Chains, make_chains, unconstrained
+from .structures.chain.data import dimension as chain_dimension
+from .structures.chain.data import largest_plane as largest_chain_plane
+from .structures.chain.oracle import max_oracle as chain_max
+from .structures.tree import kbest_oracle as tree_kbest
+from .structures.tree import marginal_oracle as tree_marginals
+from .structures.tree import ranking
+from .structures.tree.data import PROJECTIVE, SPANNING, TREES, Trees
+from .structures.tree.data import dimension as tree_dimension
+from .structures.tree.data import largest_plane as largest_tree_plane
+from .structures.tree.oracle import max_oracle as tree_max
+
+
+def chain_problem(chains: Chains, n_rows: int) -> Problem:
+    """Sequences; n_rows: of the feature index."""
+    return Problem(
+        chains,
+        CHAINS,
+        chain_max,
+        n_examples=len(chains.starts) - 1,
+        dimension=chain_dimension(len(chains.constraints.start), n_rows),
+        largest_plane=largest_chain_plane(chains),
+        marginal_oracle=chain_marginals.marginal_oracle,
+        largest_gradient=chain_marginals.largest_gradient(chains),
+        kbest_oracle=chain_kbest.kbest_oracle,
+    )
+
+
+def multiclass_problem(
+    starts: np.ndarray,
+    rows: np.ndarray,
+    values: np.ndarray,
+    classes: np.ndarray,
+    n_classes: int,
+    n_rows: int,
+) -> Problem:
+    """Examples with one of n_classes classes each, as chains of length one with loss 0 or 1.
+
+    starts: int64 [n + 1], first feature of each example. rows: [F], features, below n_rows; values: [F].
+    classes: [n]. w has n_classes² weights of transitions, which never occur, before n_classes for each row.
+
+    Raises:
+        ValueError: a value is not finite, a row or a class is out of range, or lengths disagree.
+    """
+    ends = np.arange(len(classes) + 1)
+    return chain_problem(make_chains(ends, starts, rows, classes, unconstrained(n_classes), values), n_rows)
+
+
+def tree_problem(trees: Trees) -> Problem:
+    """Sentences with trees; marginals and the k best are exact where only single arcs are scored."""
+    first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
+    return Problem(
+        trees,
+        TREES,
+        tree_max,
+        n_examples=len(trees.columns.starts) - 1,
+        dimension=tree_dimension(trees.shape),
+        largest_plane=largest_tree_plane(trees),
+        marginal_oracle=tree_marginals.marginal_oracle if first_order else None,
+        largest_gradient=tree_marginals.largest_gradient(trees) if first_order else 0,
+        kbest_oracle=tree_kbest.kbest_oracle if first_order else None,
+    )
+
+
+def ranking_problem(trees: Trees) -> Problem:
+    """Each token's head by itself, as the first pass of a parser ranks them; only its marginals are of use."""
+    return Problem(
+        trees,
+        TREES,
+        tree_max,
+        n_examples=len(trees.columns.starts) - 1,
+        dimension=tree_dimension(trees.shape),
+        largest_plane=0,
+        marginal_oracle=ranking.marginal_oracle,
+        largest_gradient=ranking.largest_gradient(trees),
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from spacy.attrs import LEMMA, MORPH, NORM, ORTH, POS, TAG
+from spacy.attrs import LEMMA, MORPH, NORM, ORTH, POS, SENT_START, TAG
 from spacy.language import Language
 from spacy.training import Corpus, Example
 from spacy.vocab import Vocab
@@ -87,6 +87,10 @@ class ColumnCorpus:
         return chain.from_iterable(map(self._jackknifed, _parts(examples))) if self.jackknife else examples
 
     def _with_columns(self, example: Example) -> Example:
+        if self.corpus.gold_preproc and len(example.predicted):
+            starts = np.full(len(example.predicted), -1, np.int64)
+            starts[0] = 1
+            example.predicted.from_array([SENT_START], cast(Any, starts.view(np.uint64)))
         for name in self.columns:
             _write(example, name, _aligned(example, name))
         return example
@@ -157,6 +161,8 @@ def create_corpus(
     seed: int = 0,
 ) -> ColumnCorpus:
     """The registered reader. All arguments but `columns`, `jackknife`, `folds` and `seed` are spacy.Corpus.v1's.
+
+    With gold_preproc, the predicted Docs say that they are one sentence each.
 
     columns: what components get as the reference has it. jackknife: what they get as a tagger predicts it, trained on
     other documents: a parser learns from tags with the errors that it will meet.

@@ -21,13 +21,17 @@ FIGURES: dict[str, Callable[[Figures], float | None]] = {
 }
 """Columns behind the loss of each component of ours, for its last complete epoch. "~" marks a running estimate."""
 
+MOST_WITH_FIGURES = 2
+"""Components of ours whose figures fit on a screen side by side; of more, the table has the losses only."""
+
 Log = Callable[[dict[str, Any] | None], None]
 
 
 def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple[Log, Callable[[], None]]]:
     """Print a row for each evaluation; at the end the certificates.
 
-    output_file: a JSONL file that gets the same and the seconds, one object a row; it is overwritten.
+    output_file: a JSONL file that gets the scores, the seconds and the figures of all components, one object a row; it
+    is overwritten.
     """
 
     def setup(
@@ -38,9 +42,10 @@ def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple
         weights = nlp.config["training"]["score_weights"]
         scores = [name for name, weight in weights.items() if weight is not None]
         ours = [name for name, pipe in pipes.items() if isinstance(pipe, SsvmPipe)]
+        detailed = ours if len(ours) <= MOST_WITH_FIGURES else []
         columns = ["E", "#"]
         for name in pipes:
-            columns += [f"Loss {name}", *(title for title in FIGURES if name in ours)]
+            columns += [f"Loss {name}", *(title for title in FIGURES if name in detailed)]
         columns += [*scores, "Score"]
         header, widths, _ = setup_table(cols=columns, widths=[3, 6, *(6 for _ in columns[2:])], max_width=14)
         rows: list[dict[str, Any]] = []
@@ -57,7 +62,7 @@ def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple
             row = [info["epoch"], info["step"]]
             for name, pipe in pipes.items():
                 row.append(_short(info["losses"].get(name, 0.0)))
-                if name in ours:
+                if name in detailed:
                     row += [
                         _short(None if pipe.figures is None else figure(pipe.figures)) for figure in FIGURES.values()
                     ]

@@ -21,11 +21,11 @@ SOLVERS: dict[str, dict[str, str | float]] = {
 }
 TUNED: dict[str, dict[str, dict[str, float]]] = {
     "parser": {
-        "dcd": {"C": 0.003},
-        "dcd_light": {"C": 0.003},
-        "sap": {"C": 0.01, "rho1": 0.01, "rho2": 1.0},
-        "mira": {"C": 0.03},
-        "sgd": {"C": 0.003},
+        "dcd": {"C": 0.03},
+        "dcd_light": {"C": 0.03},
+        "sap": {"C": 0.03, "rho1": 0.003, "rho2": 1.0},
+        "mira": {"C": 0.1},
+        "sgd": {"C": 0.03},
     },
     "senter": {
         "dcd": {"C": 0.03},

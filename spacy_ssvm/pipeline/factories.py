@@ -83,7 +83,7 @@ tags = ["tag", "pos"]
 
 [ssvm_parser.solver]
 @ssvm_solvers = "spacy-ssvm.DCD.v1"
-C = 0.003
+C = 0.03
 
 [ssvm_parser.scorer]
 @scorers = "spacy-ssvm.parser_scorer.v1"

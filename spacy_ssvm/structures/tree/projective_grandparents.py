@@ -56,7 +56,8 @@ def eisner_grandparents(parts, multi_root, heads):
     """The best projective tree under all `Parts`; O(n³) for a bounded number of candidate heads.
 
     A span is known by the arc to its head: span[a, e] is the best that the modifier of a can make of the nodes from
-    itself to e, and part[a, b] the best of the nodes between both ends of a, when b is the arc to the head of a.
+    itself to e, and part[a, b] the best of the nodes between both ends of a, when b is the arc to the head of a. Nodes
+    that hold the head of the span's own head are impossible, and stay at −∞.
 
     multi_root: whether several tokens may have head 0. heads: int32 [n + 1], filled; heads[0] = NONE.
     Returns the score; −inf where the candidates hold no projective tree: heads then is the chain 0 → 1 → 2 …
@@ -104,7 +105,7 @@ def eisner_grandparents(parts, multi_root, heads):
                 for slot in range(slots):
                     grand = 0.0
                     if h > 0:
-                        if parts.heads[above[h] + slot] == m:
+                        if i <= parts.heads[above[h] + slot] <= j:
                             continue
                         grand = _listed(parts.grands, parts.grand_scores, first, behind, above[h] + slot)
                     best, chosen = alone, NONE
@@ -118,6 +119,8 @@ def eisner_grandparents(parts, multi_root, heads):
                 slots = above[h + 1] - above[h] if h > 0 else 1
                 for slot in range(slots if h > 0 or way == 0 else 0):
                     row = above[h] + slot if h > 0 else size
+                    if h > 0 and i <= parts.heads[row] <= j:
+                        continue
                     best, chosen = -np.inf, NONE
                     for c in range(starts[h], starts[h + 1]):
                         arc = children[c]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...features.arc_hashing import arc_direction, distance_bin, most_features, write_between, write_features
 from ...kernels import kernel
-from .data import ROOT_LABEL
+from .data import PROJECTIVE_GRANDPARENTS, ROOT_LABEL
 from .parts import FORBIDDEN, NONE, Parts
 
 CHUNK = 64
@@ -86,10 +86,10 @@ def score_between(sides, between, previous, arcs, bits, weights, room, scores):
 
 @kernel
 def _add_rows(weights, first_row, indices, values, begin, behind, scores, row):
-    """Add the label weights of features begin … behind − 1 to scores[row], float64 [·, L]."""
+    """Add the label weights of features begin … behind − 1 to scores[row], [·, L], of the weights' dtype."""
     total, n_labels = scores[row], scores.shape[1]
     for k in range(begin, behind):
-        block, value = first_row + indices[k] * n_labels, values[k]
+        block, value = first_row + indices[k] * n_labels, weights.dtype.type(values[k])
         if value != 0.0:
             # As slices both are known to start at 0 and to be contiguous, so that the loop becomes vector instructions.
             added = weights[block : block + n_labels]
@@ -99,7 +99,7 @@ def _add_rows(weights, first_row, indices, values, begin, behind, scores, row):
 
 @kernel
 def score_label_features(sides, arcs, bits, first_row, weights, room, scores):
-    """The weights of all labels of these arcs, added to scores float64 [A, L]; first_row: where their weights start."""
+    """The weights of all labels of these arcs, added to scores [A, L]; first_row: where their weights start."""
     size = len(sides.between)
     for begin in range(0, len(scores), CHUNK):
         behind = min(begin + CHUNK, len(scores))
@@ -123,7 +123,7 @@ def score_label_between(sides, between, previous, arcs, bits, first_row, weights
 
 @kernel
 def _score_labels(trees, read, arcs, weights, room, scores):
-    """The scores of all labels of all arcs, added to float64 [A, L]."""
+    """The scores of all labels of all arcs, added to [A, L]."""
     n, bits, first_row = read.arcs.keys.shape[1] - 2, trees.shape.label_bits, 1 << trees.shape.arc_bits
     # Features of one word are the same for all its arcs in one direction, that of 2 · node or of 2 · node + 1.
     ways = np.empty((5, 2 * n + 2), np.int64)
@@ -131,7 +131,8 @@ def _score_labels(trees, read, arcs, weights, room, scores):
         describe_arc(ways, 2 * node, node, node, n + 1)
         describe_arc(ways, 2 * node + 1, node, node, n + 1)
         ways[3, 2 * node], ways[3, 2 * node + 1] = 2, 3
-    of_heads, of_modifiers = np.zeros((2 * n + 2, scores.shape[1])), np.zeros((2 * n + 2, scores.shape[1]))
+    of_heads = np.zeros((2 * n + 2, scores.shape[1]), weights.dtype)
+    of_modifiers = np.zeros((2 * n + 2, scores.shape[1]), weights.dtype)
     score_label_features(read.head_labels, ways, bits, first_row, weights, room, of_heads)
     score_label_features(read.modifier_labels, ways, bits, first_row, weights, room, of_modifiers)
     for arc in range(len(scores)):
@@ -146,8 +147,8 @@ def _score_labels(trees, read, arcs, weights, room, scores):
 def score_labelled_arcs(trees, sentence, read, weights, loss_scale, with_labels):
     """All candidate arcs of a sentence, wᵀΦ + loss_scale · Δ of each without its label, and of each of its labels.
 
-    with_labels: whether labels are scored at all. Returns the arcs as `Parts`, and float64 [A, L], FORBIDDEN where an
-    arc cannot have a label; without labels, [0, L].
+    with_labels: whether labels are scored at all. Returns the arcs as `Parts`, and [A, L], FORBIDDEN where an arc cannot
+    have a label; without labels, [0, L].
     """
     first, behind = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
     n = behind - first
@@ -167,7 +168,8 @@ def score_labelled_arcs(trees, sentence, read, weights, loss_scale, with_labels)
     scores = np.zeros(size)
     score_features(read.arcs, arcs, bits, weights, room, scores)
     score_between(read.arcs_between, read.between, read.previous, arcs, bits, weights, room, scores)
-    label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels))
+    # In the weights' precision: single, when predicting, adds twice as many at a time.
+    label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels), weights.dtype)
     if with_labels:
         _score_labels(trees, read, arcs, weights, room, label_scores)
     for arc in range(size):
@@ -251,19 +253,31 @@ def add_siblings(trees, read, parts, weights):
 
 
 @kernel
+def _goes_above(projective, grand, head, modifier):
+    """Whether the arc (grand, head) can be above (head, modifier).
+
+    In a projective tree all that lies within the arc (head, modifier) is below it, and so not above its head.
+    """
+    return grand != modifier and not (projective and min(head, modifier) < grand < max(head, modifier))
+
+
+@kernel
 def add_grandparents(trees, sentence, read, parts, weights):
-    """The same parts with all pairs of an arc and the arc above it."""
+    """The same parts with all pairs of an arc and an arc that can be above it."""
     n, size = len(parts.number) - 1, len(parts.heads)
     first = trees.columns.starts[sentence]
     begin = trees.candidate_starts[first]
     # Arcs are numbered as candidates are: those to h are above[h − 1] … above[h] − 1.
     above = trees.candidate_starts[first : first + n + 1] - begin
+    projective = trees.shape.structure == PROJECTIVE_GRANDPARENTS
     starts = np.zeros(size + 1, np.int64)
     for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
         count = 0
         if h != 0:
-            count = above[h] - above[h - 1] - (1 if parts.number[m, h] != NONE else 0)
+            for upper in range(above[h - 1], above[h]):
+                if _goes_above(projective, parts.heads[upper], h, m):
+                    count += 1
         starts[arc + 1] = starts[arc] + count
     grands, scores = np.empty(starts[-1], np.int32), np.zeros(starts[-1])
     pairs = np.empty((5, starts[-1]), np.int64)
@@ -273,7 +287,7 @@ def add_grandparents(trees, sentence, read, parts, weights):
         if h == 0:
             continue
         for upper in range(above[h - 1], above[h]):
-            if parts.heads[upper] != m:
+            if _goes_above(projective, parts.heads[upper], h, m):
                 grands[k] = upper
                 describe_grand(pairs, k, parts.heads[upper], h, m)
                 k += 1

@@ -147,8 +147,8 @@ def _score_labels(trees, read, arcs, weights, room, scores):
 def score_labelled_arcs(trees, sentence, read, weights, loss_scale, with_labels):
     """All candidate arcs of a sentence, wᵀΦ + loss_scale · Δ of each without its label, and of each of its labels.
 
-    with_labels: whether labels are scored at all. Returns the arcs as `Parts`, and [A, L], FORBIDDEN where an arc cannot
-    have a label; without labels, [0, L].
+    with_labels: whether labels are scored at all. Returns the arcs as `Parts`, and [A, L], FORBIDDEN where an arc
+    cannot have a label; without labels, [0, L].
     """
     first, behind = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
     n = behind - first

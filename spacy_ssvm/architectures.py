@@ -30,7 +30,7 @@ def tree(
     structure: Literal["projective", "nonprojective"] = "projective",
     order: int = 3,
     most_heads: int = 16,
-    margin: float = 5.0,
+    margin: float = 5.5,
 ) -> Model:
     """Dependency trees: a weight for each hashed feature of an arc or of a pair of arcs, and a block for its label.
 

@@ -59,9 +59,14 @@ class ColumnReader:
         self._types = TypeTable([*of_type.values(), LEXEME_ATTRIBUTES["lower"]])
 
     @property
+    def annotation(self) -> list[str]:
+        """The attributes among the columns that other components set: tag, pos, lemma, morph."""
+        return [name for name in self.attributes if name in ANNOTATION_ATTRIBUTES]
+
+    @property
     def reads_annotation(self) -> bool:
         """Whether a column can change when another component annotates the Doc."""
-        return bool(self._of_extension) or any(name in ANNOTATION_ATTRIBUTES for name in self.attributes)
+        return bool(self._of_extension) or bool(self.annotation)
 
     def read(self, docs: Sequence[Doc], vocab: Vocab) -> Columns:
         """The columns of these Docs, one sequence each.

@@ -72,6 +72,7 @@ class ChainPipe(LearningPipe):
         """The best weight labels of each Doc, int32 [tokens], as numbers."""
         docs = list(docs)
         self._require_labels()
+        self._warn_of_missing(docs)
         if not any(len(doc) for doc in docs):
             return [np.zeros(0, np.int32) for _ in docs]
         from ..features.index import look_up_features

@@ -42,7 +42,7 @@ class SsvmPipe(TrainablePipe):
         self.name = name
         self.solver = solver
         self.scorer = scorer
-        self.cfg: dict[str, Any] = {"labels": [], **cfg}
+        self.cfg: dict[str, Any] = {"labels": [], "reads": [], **cfg}
         self._forget()
 
     @property
@@ -162,7 +162,7 @@ class SsvmPipe(TrainablePipe):
 
     def _take_cfg(self, cfg: Any) -> None:
         known = isinstance(cfg, dict) and all(type(cfg.get(key)) is type(value) for key, value in self.cfg.items())
-        if not known or not all(isinstance(label, str) for label in cfg["labels"]):
+        if not known or not all(isinstance(name, str) for name in (*cfg["labels"], *cfg["reads"])):
             raise ValueError("its cfg is not what this component writes")
         self.cfg.update(cfg)
 

@@ -23,7 +23,7 @@ class GoldTrees(NamedTuple):
     sentences: int64 [S + 1], first token of each sentence. heads: int32 [T], a token's head as its place in the
     sentence from 1, 0 for the root, NOT_GIVEN where unknown. labels: None where unknown.
     cyclic: sentences whose annotation was dropped, as it goes round in a circle. crossing: heads that were dropped, as
-    they lie in another sentence.
+    they lie in another sentence. cut: heads that were dropped, as the sentence is longer than LONGEST.
     """
 
     sentences: np.ndarray
@@ -31,6 +31,7 @@ class GoldTrees(NamedTuple):
     labels: Sequence[str | None]
     cyclic: int
     crossing: int
+    cut: int
 
 
 def sentences(starts: np.ndarray | None, n_tokens: int) -> np.ndarray:
@@ -49,6 +50,19 @@ def sentence_starts(doc: Doc) -> np.ndarray | None:
     return np.flatnonzero(starts)
 
 
+def sets_all_starts(doc: Doc) -> bool:
+    """Whether every token after the first says whether a sentence starts there."""
+    return bool(np.asarray(doc.to_array(SENT_START))[1:].all())
+
+
+def _completed(doc: Doc, gold: np.ndarray) -> np.ndarray:
+    """The Doc's own sentence starts, and the gold ones (both int64) where it does not say."""
+    given = np.asarray(doc.to_array(SENT_START)).astype(np.int64)
+    given[gold[given[gold] == 0]] = 1
+    given[0] = 1
+    return np.flatnonzero(given == 1)
+
+
 def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
     """Read an example; boundaries that the predicted Doc has come before those of the gold annotation.
 
@@ -58,13 +72,18 @@ def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
     predicted, reference = example.predicted, example.reference
     heads, labels = _arcs(example)
     starts = sentence_starts(predicted)
-    if starts is None and not multi_root:
-        starts = sentence_starts(reference) if _same_tokens(predicted, reference) else _aligned_starts(example)
+    if not multi_root and (starts is None or not sets_all_starts(predicted)):
+        gold = sentence_starts(reference) if _same_tokens(predicted, reference) else _aligned_starts(example)
+        starts = gold if starts is None else starts if gold is None else _completed(predicted, gold)
     bounds = sentences(starts, len(predicted))
     number = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     known = heads != NOT_GIVEN
-    crossing = known & (number[heads] != number)
-    heads[crossing] = NOT_GIVEN
+    outside = known & (number[heads] != number)
+    whole = np.zeros(len(heads), np.int64)
+    whole[[] if starts is None else starts[1:]] = 1
+    whole = np.cumsum(whole)
+    crossing = outside & (whole[heads] != whole)
+    heads[outside] = NOT_GIVEN
     is_root = heads == np.arange(len(heads))
     local = np.where(heads == NOT_GIVEN, NOT_GIVEN, np.where(is_root, 0, heads - bounds[number] + 1)).astype(np.int32)
     labels = [ROOT if root else None if label == ROOT else label for label, root in zip(labels, is_root)]
@@ -74,7 +93,7 @@ def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
             cyclic += 1
             local[first:behind] = NOT_GIVEN
             labels[first:behind] = [None] * int(behind - first)
-    return GoldTrees(bounds, local, labels, cyclic, int(crossing.sum()))
+    return GoldTrees(bounds, local, labels, cyclic, int(crossing.sum()), int((outside & ~crossing).sum()))
 
 
 def _same_tokens(predicted: Doc, reference: Doc) -> bool:

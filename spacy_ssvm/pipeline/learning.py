@@ -1,5 +1,6 @@
 """How the components learn: labels and examples are collected once, then each `update` goes to the training."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,11 @@ class LearningPipe(SsvmPipe):
     _scoring: Any
     _features: Any
     _labels_are_given: bool
+    _has_missed: bool
+
+    @abstractmethod
+    def _extractor(self) -> Any:
+        """The features, whose `reader` names the columns that they need."""
 
     @abstractmethod
     def _gold(self, example: Example) -> Any:
@@ -117,6 +123,7 @@ class LearningPipe(SsvmPipe):
             )
         self._labels_are_given = labels is not None
         self._report_gaps(gold)
+        self._note_what_is_read([example.predicted for example in examples], nlp)
         annotated = [place for place, found in enumerate(gold) if self._is_annotated(found)]
         examples, gold = [examples[place] for place in annotated], [gold[place] for place in annotated]
         batches = [
@@ -165,6 +172,34 @@ class LearningPipe(SsvmPipe):
         self._scoring = None
         return losses
 
+    def _note_what_is_read(self, docs: Sequence[Doc], nlp: Language | None) -> None:
+        """Keep which annotation the features have to learn from; warn of what they read and no training Doc has."""
+        read = self._extractor().reader.annotation
+        given = [name for name in read if _have(docs, name)]
+        if nlp is not None and nlp.config.get("training", {}).get("annotating_components"):
+            given = read
+        self.cfg["reads"] = given
+        missing = [name for name in read if name not in given]
+        if missing:
+            warnings.warn(
+                f"[{self.name}] the features read token.{' and token.'.join(missing)}, which no training Doc has: it "
+                'learns without, and errs where another component sets it. The reader "spacy-ssvm.Corpus.v1" can '
+                "predict it (jackknife) or take it from the gold annotation (columns); or take it out of the features",
+                stacklevel=3,
+            )
+
+    def _warn_of_missing(self, docs: Sequence[Doc]) -> None:
+        """Say once that Docs to predict on do not have what the features have learnt from."""
+        filled = [doc for doc in docs if len(doc)]
+        missing = [name for name in self.cfg["reads"] if filled and not _have(filled, name)]
+        if missing and not self._has_missed:
+            self._has_missed = True
+            warnings.warn(
+                f"[{self.name}] it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put "
+                "the component that sets it before this one (this is said once)",
+                stacklevel=4,
+            )
+
     @property
     def figures(self) -> Figures | None:
         return None if self._training is None else self._training.figures
@@ -174,7 +209,7 @@ class LearningPipe(SsvmPipe):
 
     def _forget(self) -> None:
         self._training = self._scoring = self._features = None
-        self._labels_are_given = False
+        self._labels_are_given = self._has_missed = False
 
     def _add_labels(self, labels: Sequence[str]) -> None:
         """Append labels; the weights get zeros for them, and training starts anew from there."""
@@ -216,3 +251,8 @@ class LearningPipe(SsvmPipe):
 
         attributes = self.model.attrs
         attributes["gazetteers"], attributes["clusters"] = load_resources(attributes["features"], words)
+
+
+def _have(docs: Sequence[Doc], attribute: str) -> bool:
+    """Whether any of these Docs is annotated with it."""
+    return any(doc.has_annotation(attribute.upper()) for doc in docs)

@@ -17,7 +17,7 @@ from thinc.api import Model
 from .. import model as models
 from .. import tree_weights
 from ..solvers.parameters import Parameters
-from .gold_trees import NOT_GIVEN, ROOT, GoldTrees, gold_trees, sentence_starts, sentences
+from .gold_trees import LONGEST, NOT_GIVEN, ROOT, GoldTrees, gold_trees, sentence_starts, sentences, sets_all_starts
 from .learning import LearningPipe
 from .parser_scores import parser_score
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from .tree_set import EncodedTrees
 
 LOGGER = logging.getLogger("spacy")
+UNNAMED = "dep"
+"""spaCy's label of an arc of no known kind."""
 FIRST_PASS_EPOCHS = 2
 FIRST_PASS_RATE = 0.2
 FIRST_PASS_LONGEST = 100
@@ -70,6 +72,7 @@ class SsvmParser(LearningPipe):
         """The head of each token of each Doc, int64 [tokens], as a token, and its weight label, int32, as a number."""
         docs = list(docs)
         self._require_labels()
+        self._warn_of_missing(docs)
         if not any(len(doc) for doc in docs):
             return [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
         from ..structures.tree.data import Trees
@@ -97,7 +100,10 @@ class SsvmParser(LearningPipe):
             starts = np.asarray(doc.to_array(SENT_START))
             offsets = (heads - np.arange(len(doc))).astype(np.int64).view(np.uint64)
             has_starts = doc.has_annotation("SENT_START")
-            doc.from_array([HEAD, DEP], cast(Any, np.stack([offsets, names[labels]], axis=1)))
+            # Where no other label has been learnt.
+            unnamed = (labels == 0) & (offsets != 0)
+            deps = np.where(unnamed, np.uint64(doc.vocab.strings.add(UNNAMED)), names[labels])
+            doc.from_array([HEAD, DEP], cast(Any, np.stack([offsets, deps], axis=1)))
             if self.cfg["multi_root"] and has_starts:
                 doc.from_array([SENT_START], cast(Any, starts.astype(np.uint64)))
 
@@ -115,6 +121,7 @@ class SsvmParser(LearningPipe):
         unknown = sum(int((found.heads == NOT_GIVEN).sum()) for found in gold)
         crossing = sum(found.crossing for found in gold)
         cyclic = sum(found.cyclic for found in gold)
+        cut = sum(found.cut for found in gold)
         if cyclic:
             warnings.warn(
                 f"[{self.name}] the gold heads of {cyclic:,} sentences go round in circles: they are left out",
@@ -126,7 +133,13 @@ class SsvmParser(LearningPipe):
                 "if the treebank has sentences with several roots, set multi_root = true",
                 stacklevel=3,
             )
-        if unknown > crossing:
+        if cut:
+            warnings.warn(
+                f"[{self.name}] {cut:,} of {n_tokens:,} gold heads count as missing, as their sentences have more than "
+                f"{LONGEST:,} tokens and are cut there",
+                stacklevel=3,
+            )
+        if unknown > crossing + cut:
             warnings.warn(
                 f"[{self.name}] {unknown:,} of {n_tokens:,} training tokens have no gold head that can be used; the "
                 "model completes them as it learns, in sentences where others have one",
@@ -280,11 +293,16 @@ class SsvmParser(LearningPipe):
 
     def _boundaries(self, doc: Doc) -> np.ndarray | None:
         starts = sentence_starts(doc)
-        if starts is None and not self._has_warned and not self.cfg["multi_root"]:
+        if (starts is None or not sets_all_starts(doc)) and not self._has_warned and not self.cfg["multi_root"]:
             self._has_warned = True
+            complaint = (
+                "a Doc has no sentence boundaries and is parsed as one sentence"
+                if starts is None
+                else "a Doc says of some tokens only whether a sentence starts there; the others continue one"
+            )
             warnings.warn(
-                f"[{self.name}] a Doc has no sentence boundaries and is parsed as one sentence: put a component that "
-                'sets them before the parser, such as "ssvm_senter" (this is said once)',
+                f"[{self.name}] {complaint}: put a component that sets boundaries before the parser, such as "
+                '"ssvm_senter" (this is said once)',
                 stacklevel=4,
             )
         return starts

@@ -9,6 +9,8 @@ from spacy.pipeline.dep_parser import parser_score as spacy_parser_score  # type
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from .gold_trees import ROOT
+
 
 class Counts(NamedTuple):
     """Tokens of one or more examples.
@@ -29,7 +31,8 @@ def parser_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]
     spaCy's "dep_uas" and "dep_las" leave out punctuation and compare labels in lower case. "uas" and "las" count
     every gold token but whitespace, and compare labels as they are, subtypes included. Where the tokens are the gold
     ones, both are accuracies; otherwise F1 over tokens of the same characters, as in the CoNLL 2018 shared task. Gold
-    tokens without annotation are left out; None where that leaves nothing. A token that is its own head is a root.
+    tokens without annotation are left out; None where that leaves nothing. A token that is its own head is a root,
+    whatever its label.
     """
     examples = list(examples)
     scores: dict[str, Any] = spacy_parser_score(examples, **settings)
@@ -72,9 +75,10 @@ def count(example: Example) -> Counts:
 
 
 def _arcs(doc: Doc) -> tuple[np.ndarray, np.ndarray]:
-    """Heads int64 [T] and labels uint64 [T]; label 0 is spaCy's mark for a missing head."""
-    columns = np.asarray(doc.to_array([HEAD, DEP]), np.uint64).reshape(len(doc), 2)
-    return columns[:, 0].astype(np.int64) + np.arange(len(doc)), columns[:, 1]
+    """Heads int64 [T] and labels uint64 [T]; label 0 marks a missing head, and all roots have one label."""
+    offsets, labels = np.asarray(doc.to_array([HEAD, DEP]), np.uint64).reshape(len(doc), 2).T
+    root = np.uint64(doc.vocab.strings.add(ROOT))
+    return offsets.astype(np.int64) + np.arange(len(doc)), np.where((offsets == 0) & (labels != 0), root, labels)
 
 
 def _words(doc: Doc) -> np.ndarray:

@@ -1,5 +1,6 @@
 """`ssvm_senter`: where sentences start."""
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -107,6 +108,15 @@ class SsvmSenter(ChainPipe):
     def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
         constrained = not self.cfg["overwrite"] and any(_sent_starts(doc)[1:].any() for doc in docs)
         return constrained or super()._reads_annotation(docs)
+
+    def _report_gaps(self, gold: Sequence[Gold]) -> None:
+        super()._report_gaps(gold)
+        if not any(START in tags[1:] for tags in gold):
+            warnings.warn(
+                f"[{self.name}] no training Doc has more than one sentence, so there is nothing to learn: use "
+                "documents of several sentences (spacy convert -n 10, and gold_preproc = false in the reader)",
+                stacklevel=4,
+            )
 
     def _gold(self, example: Example) -> Gold:
         """The gold label of each token of the predicted Doc; None where a boundary is inside a token.

@@ -9,6 +9,8 @@ from spacy.attrs import HEAD
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_ssvm.pipeline.gold_trees import LONGEST
+
 from .toy import SMALL_TREE
 
 WORDS = ["the", "dog", "sees", "a", "cat", ".", "birds", "sing"]
@@ -16,9 +18,12 @@ HEADS = [1, 2, 2, 4, 2, 2, 7, 7]
 LABELS = ["det", "nsubj", "ROOT", "det", "obj", "punct", "nsubj", "ROOT"]
 
 
-def blank(**config):
+TAGGED_TREE = {**SMALL_TREE, "features": {**SMALL_TREE["features"], "tags": ["tag"]}}
+
+
+def blank(model=SMALL_TREE, **config):
     nlp = spacy.blank("en")
-    parser = nlp.add_pipe("ssvm_parser", config={"model": SMALL_TREE, **config})
+    parser = nlp.add_pipe("ssvm_parser", config={"model": model, **config})
     return nlp, parser
 
 
@@ -115,6 +120,7 @@ def test_non_projective_trees_are_learnt_as_they_are():
     examples = [example(nlp, words=list("abcd"), heads=heads, labels=["x", "x", "ROOT", "x"])]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*which no training Doc has")
         nlp.initialize(lambda: examples)
     for _ in range(8):
         nlp.update(examples)
@@ -162,3 +168,67 @@ def test_first_pass_and_its_absence():
         nlp, _ = trained(model={**SMALL_TREE, "most_heads": most_heads})
         doc = parse(nlp, starts=[True, False, False, False, False, False, True, False])
         assert [token.head.i for token in doc] == HEADS
+
+
+def test_boundaries_that_are_set_in_part_are_completed_by_gold_ones_in_training():
+    nlp, parser = blank()
+    (part,) = [example(nlp, starts=[None] * 3 + [False] * 3 + [None] * 2)]
+    assert parser._gold(part).sentences.tolist() == [0, 6, 8]
+
+
+def test_boundaries_that_are_set_in_part_are_said_once():
+    nlp, _ = trained()
+    with pytest.warns(UserWarning, match="of some tokens only"):
+        doc = parse(nlp, starts=[None] * 6 + [True, None])
+    assert [sentence.start for sentence in doc.sents] == [0, 6]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse(nlp, starts=[None] * 6 + [True, None])
+
+
+def test_gold_heads_beyond_the_longest_sentence_are_no_other_sentences():
+    nlp, _ = blank()
+    n = LONGEST + 5
+    long = example(nlp, words=["word"] * n, heads=[0] * n, labels=["ROOT"] + ["dep"] * (n - 1))
+    with pytest.warns(UserWarning) as caught:
+        nlp.initialize(lambda: [long])
+    messages = [str(warning.message) for warning in caught]
+    assert any("5 of 1,005 gold heads count as missing" in message for message in messages)
+    assert not any("multi_root" in message for message in messages)
+
+
+def test_only_roots_are_called_roots_where_no_other_label_is_known():
+    nlp, _ = blank()
+    single = example(nlp, words=["yes"], heads=[0], labels=["ROOT"])
+    nlp.initialize(lambda: [single])
+    doc = parse(nlp, words=["a", "b", "c"], starts=[True, False, False])
+    assert sorted(token.dep_ for token in doc) == ["ROOT", "dep", "dep"]
+
+
+def tagged(nlp, tags):
+    predicted = Doc(nlp.vocab, words=WORDS, tags=tags)
+    return Example(predicted, Doc(nlp.vocab, words=WORDS, heads=HEADS, deps=LABELS))
+
+
+def test_tags_that_no_training_doc_has_are_missed():
+    """As with spaCy's own reader, which brings words only."""
+    nlp, parser = blank(model=TAGGED_TREE)
+    with pytest.warns(UserWarning, match=r"read token\.tag, which no training Doc has.*jackknife"):
+        nlp.initialize(lambda: [tagged(nlp, None)])
+    assert parser.cfg["reads"] == []
+
+
+def test_tags_that_a_doc_to_parse_lacks_are_missed_once_and_after_loading():
+    nlp, _ = blank(model=TAGGED_TREE)
+    examples = [tagged(nlp, list("ABCABCAB"))]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    again, parser = blank(model=TAGGED_TREE)
+    again.from_bytes(nlp.to_bytes())
+    starts = [True] + [False] * 7
+    with pytest.warns(UserWarning, match=r"learnt from token\.tag"):
+        parse(again, starts=starts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse(again, starts=starts)
+        parser(Doc(again.vocab, words=WORDS, tags=list("ABCABCAB"), sent_starts=starts))

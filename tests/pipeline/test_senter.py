@@ -253,3 +253,11 @@ def test_raw_text_and_the_array_that_spacy_stores():
     assert [sentence.text for sentence in tokens.sents] == ["I like green eggs.", "Eat blue ham."]
     assert set(tokens.to_array(SENT_START).astype(np.int64)) == {1, -1}
     assert nlp.analyze_pipes()["problems"]["ssvm_senter"] == []
+
+
+def test_documents_of_single_sentences_are_nothing_to_learn_from():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_senter")
+    reference = Doc(nlp.vocab, words=["One", "sentence", "."], sent_starts=[True, False, False])
+    with pytest.warns(UserWarning, match="no training Doc has more than one sentence"):
+        nlp.initialize(lambda: [Example(nlp.make_doc("One sentence ."), reference)])

@@ -161,7 +161,9 @@ class SsvmPipe(TrainablePipe):
         }
 
     def _take_cfg(self, cfg: Any) -> None:
-        known = isinstance(cfg, dict) and all(type(cfg.get(key)) is type(value) for key, value in self.cfg.items())
+        # Without a note of what is read, nothing is missed.
+        cfg = {"reads": [], **cfg} if isinstance(cfg, dict) else {}
+        known = all(type(cfg.get(key)) is type(value) for key, value in self.cfg.items())
         if not known or not all(isinstance(name, str) for name in (*cfg["labels"], *cfg["reads"])):
             raise ValueError("its cfg is not what this component writes")
         self.cfg.update(cfg)

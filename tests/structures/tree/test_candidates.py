@@ -145,7 +145,7 @@ def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
                     for index, value in kernels.features("arc", {"head": h, "mod": m}):
                         expected[index] += gradient * value
         indices[:] = -1
-        entries, loss = marginal_oracle(trees, sentence, weights, loss_scale, indices, values)
+        entries, loss = marginal_oracle(trees, sentence, weights, 1.0, loss_scale, indices, values)
         assert entries <= largest_gradient(trees) and (indices[entries:] == -1).all()
         found = np.zeros(1 << bits)
         np.add.at(found, indices[:entries], values[:entries])

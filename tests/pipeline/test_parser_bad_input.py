@@ -109,7 +109,7 @@ def test_gold_that_cannot_be_learnt_is_counted_each_time_with_its_reason():
     )
     with pytest.warns(UserWarning) as caught:
         nlp.initialize(lambda: [*parser_examples(nlp, [*TREES, crossing]), other_sentence])
-    messages = [str(warning.message) for warning in caught]
+    messages = [str(warning.message) for warning in caught if "which no training Doc has" not in str(warning.message)]
     assert len(messages) == 2
     assert "1 of 28 gold heads lie in another sentence" in messages[0]
     assert "1 of 8 examples have annotation that this component cannot produce" in messages[1]

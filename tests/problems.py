@@ -120,3 +120,25 @@ def optimum(planes: Planes, C: float, power: int, rho1: float = 0.0, rho2: float
     )
     u, v, _ = split(result.x)
     return u - v
+
+
+def summed_errors(planes: Planes, w: np.ndarray, C: float) -> float:
+    """½‖w‖² + C Σ_i Σ_y max(0, g_i(y)), the LSE-SSVM's objective."""
+    return float(w @ w / 2 + C * np.maximum(planes.losses - planes.differences @ w, 0).sum())
+
+
+def summed_errors_optimum(planes: Planes, C: float) -> np.ndarray:
+    """The w, float64 [d], that minimises `summed_errors`, from the dual's box 0 ≤ α ≤ C by L-BFGS-B and its own gap."""
+    A, losses = planes.differences, planes.losses
+    alpha = minimize(
+        lambda alpha: ((alpha @ A) @ (alpha @ A) / 2 - alpha @ losses, A @ (alpha @ A) - losses),
+        np.zeros(len(losses)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, C)] * len(losses),
+        options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 100_000, "maxfun": 1_000_000},
+    ).x
+    w = alpha @ A
+    primal = summed_errors(planes, w, C)
+    assert primal - (alpha @ losses - w @ w / 2) <= 1e-6 * primal
+    return w

@@ -102,7 +102,8 @@ class LearningPipe(SsvmPipe):
 
         Raises:
             ValueError: no example, or none that has a label; `labels` is no list of labels; a feature file cannot be
-                read.
+                read; the solver needs what the model's structure does not offer.
+            ImportError: the solver needs a package that is not installed.
         """
         if not callable(get_examples):
             raise TypeError(f"[{self.name}] initialize takes a function that returns examples, not {get_examples!r}")

@@ -53,6 +53,10 @@ class Training:
         """Take in the examples that are known before learning starts, and say what is wrong with them.
 
         references: all examples' reference Docs; batches: the examples, in the same order.
+
+        Raises:
+            ImportError: the solver needs a package that is not installed.
+            ValueError: the solver needs what the structure does not offer.
         """
         projected = sum(self._add(batch) for batch in batches)
         self._known.bind(references, 0)
@@ -63,6 +67,7 @@ class Training:
                 f"component cannot produce ({self.data.impossible}); the nearest possible one is learnt instead",
                 stacklevel=3,
             )
+        self._up_to_date()
 
     def knows(self, reference: Doc) -> bool:
         """Whether `update` needs this example only by its reference; others it has to be given encoded."""
@@ -153,7 +158,10 @@ class Training:
         """The learner, told of all examples and weights that have been added."""
         if self._learner is None:
             warm = None if self._weights is None else self.weights()
-            self._learner = start(self.parameters, self.data.problem(), warm)
+            try:
+                self._learner = start(self.parameters, self.data.problem(), warm)
+            except (ImportError, ValueError) as error:
+                raise type(error)(f"[{self.name}] {error}") from None
         elif self._learner.problem is not self.data.problem():
             self._learner.extend(self.data.problem())
         return self._learner

@@ -3,13 +3,9 @@
 import numpy as np
 
 from ..kernels import kernel
-from . import working_set
-from .certificate import Certificate, slacks
 from .dual import DualLearner
-from .learner import Progress
 from .parameters import Dcd
-from .planes import dot, find_plane
-from .working_set import NONE, add, drop_inactive, find, has_room, plane_axpy, plane_dot, total_alpha
+from .working_set import NONE, drop_inactive, enter, plane_axpy, plane_dot, total_alpha
 
 
 @kernel
@@ -30,7 +26,13 @@ def update_weight(example, weights, planes, C):
 
 
 @kernel
-def _inner_pass(examples, weights, planes, C):
+def tax(planes, example, C):
+    """Σ_y α_i(y) / 2C: what the squared slack takes off each violation in the dual's derivative."""
+    return total_alpha(planes, example) / (2.0 * C)
+
+
+@kernel
+def inner_pass(examples, weights, planes, C):
     """Algorithm 3, lines 4 to 7: a pass without oracle calls."""
     for example in examples:
         update_weight(example, weights, planes, C)
@@ -42,15 +44,9 @@ def _oracle_pass(oracle, data, examples, weights, C, delta, planes, plane):
     total, squares = 0.0, 0.0
     for visited in range(len(examples)):
         example = examples[visited]
-        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-        slack = loss - dot(weights, plane.indices, plane.values, size)
-        if (
-            slack - total_alpha(planes, example) / (2.0 * C) > delta
-            and find(planes, example, plane, size, loss) == NONE
-        ):
-            if not has_room(planes, size):
-                return visited, total, squares
-            add(planes, example, plane, size, loss)
+        slack, fits = enter(oracle, data, example, weights, tax(planes, example, C), delta, planes, plane)
+        if not fits:
+            return visited, total, squares
         update_weight(example, weights, planes, C)
         total += max(0.0, slack)
         squares += max(0.0, slack) ** 2
@@ -61,32 +57,12 @@ class DcdLearner(DualLearner):
     """½‖w‖² + C Σ ξ_i² by coordinate descent on α ≥ 0, w = Σ α ΔΦ; inner passes come before the oracle pass."""
 
     parameters: Dcd
+    power = 2
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
         for _ in range(self.parameters.inner_passes):
-            _inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, self.parameters.C)
+            inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, self.parameters.C)
 
     def visit(self, examples: np.ndarray) -> None:
         self._visit_all(_oracle_pass, examples, self.w, self.parameters.C, self.parameters.delta)
-
-    def remove(self, examples: np.ndarray) -> None:
-        working_set.remove_all(self.planes, examples, self.w)
-
-    def progress(self) -> Progress:
-        norm = float(self.w @ self.w) / 2
-        dual = None if self.warm else self._dual(norm)
-        return Progress(self.loss, norm + self.parameters.C * self.squares, dual, working_set.count(self.planes))
-
-    def certificate(self) -> Certificate | None:
-        """At w summed anew from the planes, as rounding errors of many small steps add up; asking changes nothing."""
-        if self.warm:
-            return None
-        w = np.zeros_like(self.w)
-        working_set.weighted_sum(self.planes, w)
-        norm = float(w @ w) / 2
-        return Certificate(norm + self.parameters.C * slacks(self.problem, w).squares, self._dual(norm))
-
-    def _dual(self, norm: float) -> float:
-        linear, squares = working_set.dual_sums(self.planes)
-        return float(linear - norm - squares / (4 * self.parameters.C))

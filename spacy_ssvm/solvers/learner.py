@@ -2,7 +2,7 @@
 
 import importlib
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,17 +35,19 @@ class Learner(ABC):
     weights: where to start, float64 [d]; zeros by default.
     """
 
-    needs: ClassVar[Kind] = "max"
-    """The oracle that it learns from."""
-
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
-        problem.oracle(self.needs)
         self.parameters = parameters
+        problem.oracle(self.needs)
         self.problem = problem
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
         self.warm = weights is not None
-        self.buffer = plane_buffer(problem.largest_plane)
+        self.buffer = plane_buffer(problem.largest(self.needs))
         self.loss = 0.0
+
+    @property
+    def needs(self) -> Kind:
+        """The oracle that it learns from, which may depend on its parameters."""
+        return "max"
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         """What the solver does before the first oracle call of an epoch."""
@@ -79,7 +81,7 @@ class Learner(ABC):
         """Go on with a problem that has more examples or, appended, more weights."""
         self.problem = problem
         self.w = self.grown(self.w)
-        self.buffer = plane_buffer(problem.largest_plane)
+        self.buffer = plane_buffer(problem.largest(self.needs))
 
     def remove(self, examples: np.ndarray) -> None:
         """Undo what the dual variables of these examples (int64) contribute to w, and forget them."""

@@ -1,19 +1,27 @@
-"""Max-loss 1-best MIRA (Crammer et al. 2005; Martins et al. 2010, equation 15)."""
+"""1-best and k-best MIRA, max-loss or prediction-based (Crammer et al. 2005; Martins et al. 2010, §4)."""
+
+import math
+from typing import ClassVar
 
 import numpy as np
 
 from ..kernels import kernel
 from .averaging import AveragedLearner, averaged_axpy
-from .parameters import Mira
-from .planes import dot, find_plane, squared_norm
-from .problem import call
+from .parameters import Mira, Parameters, PredictionMira
+from .planes import dot, find_plane, find_planes, kbest_buffer, plane_product, squared_norm, take_plane
+from .problem import Problem, call
+from .small_qp import hildreth, smo
+
+EXACT = 1e-10
+"""Violation, in units of loss, that the k-best steps may leave."""
 
 
 @kernel
-def _visit(oracle, data, examples, weights, weighted_steps, visits, C, plane):
+def _visit(oracle, data, examples, weights, weighted_steps, visits, loss_scale, C, plane):
+    """Equation 15."""
     total = 0.0
     for example in examples:
-        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
+        size, loss = find_plane(oracle, data, example, weights, loss_scale, plane)
         slack = max(0.0, loss - dot(weights, plane.indices, plane.values, size))
         norm = squared_norm(plane.values, size)
         if norm > 0.0:
@@ -23,12 +31,66 @@ def _visit(oracle, data, examples, weights, weighted_steps, visits, C, plane):
     return total
 
 
-class MiraLearner(AveragedLearner):
-    """w ← w + min(C, max(0, Δ − wᵀΔΦ) / ‖ΔΦ‖²) ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y) + Δ(y_i, y)."""
+@kernel
+def _constraints(weights, best, found, plane, gram, linear):
+    """G = ΔΦᵀΔΦ and b = g of planes 1 … found; those of plane 0, gold, which holds what is left of C, stay 0."""
+    for j in range(found):
+        size, loss = take_plane(best, j, plane)
+        linear[j + 1] = loss - dot(weights, plane.indices, plane.values, size)
+        for k in range(j + 1):
+            gram[j + 1, k + 1] = gram[k + 1, j + 1] = plane_product(best, k, plane, size)
 
-    parameters: Mira
+
+@kernel
+def _kbest_visit(oracle, data, examples, weights, weighted_steps, visits, loss_scale, C, k, plane):
+    """Equation 17, of which the k best planes are kept; C = ∞ is the programme without slack."""
+    best = kbest_buffer(k, len(plane.indices))
+    grams, linears, alphas = np.zeros((k + 1, k + 1)), np.zeros(k + 1), np.zeros(k + 1)
+    total = 0.0
+    for example in examples:
+        found = find_planes(oracle, data, example, weights, loss_scale, k, best, plane)
+        gram, linear, alpha = grams[: found + 1, : found + 1], linears[: found + 1], alphas[: found + 1]
+        _constraints(weights, best, found, plane, gram, linear)
+        alpha[:] = 0.0
+        if np.isinf(C):
+            hildreth(gram, linear, alpha, EXACT)
+        else:
+            alpha[0] = C
+            smo(gram, linear, alpha, EXACT * C)
+        for j in range(found):
+            if alpha[j + 1] > 0.0:
+                size, _ = take_plane(best, j, plane)
+                averaged_axpy(weights, weighted_steps, float(visits), alpha[j + 1], plane, size)
+        total += linear.max()
+        visits += 1
+    return total
+
+
+class MiraLearner(AveragedLearner):
+    """w ← argmin ½‖w′ − w‖² + Cξ, ξ ≥ Δ − w′ᵀΔΦ(ŷ) and ξ ≥ 0, for the k best ŷ by wᵀΦ(x_i, y) + Δ(y_i, y).
+
+    For k = 1 that is w ← w + min(C, max(0, Δ − wᵀΔΦ) / ‖ΔΦ‖²) ΔΦ(ŷ).
+    """
+
+    parameters: Mira | PredictionMira
+    loss_scale: ClassVar[float] = 1.0
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        if self.parameters.k > 1:
+            problem.oracle("kbest")
 
     def visit(self, examples: np.ndarray) -> None:
-        C = self.parameters.C
-        self.loss += call(_visit, self.problem, examples, self.w, self.weighted_steps, self.visits, C, self.buffer)
+        C = self.parameters.C if isinstance(self.parameters, Mira) else math.inf
+        state = examples, self.w, self.weighted_steps, self.visits, self.loss_scale, C
+        if self.parameters.k == 1:
+            self.loss += call(_visit, self.problem, *state, self.buffer)
+        else:
+            self.loss += call(_kbest_visit, self.problem, *state, self.parameters.k, self.buffer, kind="kbest")
         self.visits += len(examples)
+
+
+class PredictionMiraLearner(MiraLearner):
+    """The same for the k best ŷ by wᵀΦ(x_i, y), with ξ = 0."""
+
+    loss_scale = 0.0

@@ -26,6 +26,32 @@ def plane_buffer(capacity: int) -> PlaneBuffer:
     return PlaneBuffer(np.zeros(size, np.int64), np.zeros(size), np.zeros(size, np.int64), np.zeros(size))
 
 
+class KBestBuffer(NamedTuple):
+    """The planes of the k best structures that `find_planes` has just found, best first.
+
+    starts: int64 [k + 1], sizes: int64 [k]: plane j has sizes[j] entries of indices and values, from starts[j].
+    losses: float64 [k], Δ. indices: int64 [k · m]; values: float64 [k · m].
+    """
+
+    starts: np.ndarray
+    sizes: np.ndarray
+    losses: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+
+@kernel
+def kbest_buffer(k, capacity):
+    """Room for k planes of `capacity` entries before equal indices are merged."""
+    return KBestBuffer(
+        np.zeros(k + 1, np.int64),
+        np.zeros(k, np.int64),
+        np.zeros(k),
+        np.empty(k * capacity, np.int64),
+        np.empty(k * capacity),
+    )
+
+
 @kernel
 def dot(weights, indices, values, size):
     """wᵀΔΦ of a plane of `size` entries."""
@@ -79,3 +105,40 @@ def find_plane(oracle, data, example, weights, loss_scale, plane):
     """Call the max-oracle and merge what it wrote. Returns the plane's size and loss."""
     entries, loss = oracle(data, example, weights, loss_scale, plane.indices, plane.values)
     return merge(plane, entries), loss
+
+
+@kernel
+def find_planes(oracle, data, example, weights, loss_scale, k, best, plane):
+    """Call the k-best oracle and merge what it wrote, plane by plane in `plane`. Returns how many planes there are."""
+    found = oracle(data, example, weights, loss_scale, k, best.starts, best.losses, best.indices, best.values)
+    for j in range(found):
+        begin, entries = best.starts[j], best.starts[j + 1] - best.starts[j]
+        plane.indices[:entries] = best.indices[begin : begin + entries]
+        plane.values[:entries] = best.values[begin : begin + entries]
+        size = merge(plane, entries)
+        best.indices[begin : begin + size] = plane.indices[:size]
+        best.values[begin : begin + size] = plane.values[:size]
+        best.sizes[j] = size
+    return found
+
+
+@kernel
+def take_plane(best, j, plane):
+    """Copy the j-th best plane into `plane`. Returns its size and loss."""
+    begin, size = best.starts[j], best.sizes[j]
+    plane.indices[:size] = best.indices[begin : begin + size]
+    plane.values[:size] = best.values[begin : begin + size]
+    return size, best.losses[j]
+
+
+@kernel
+def plane_product(best, j, plane, size):
+    """ΔΦᵀΔΦ′ of the j-th best plane and the one in `plane`, both merged."""
+    total, k = 0.0, 0
+    begin = best.starts[j]
+    for entry in range(begin, begin + best.sizes[j]):
+        while k < size and plane.indices[k] < best.indices[entry]:
+            k += 1
+        if k < size and plane.indices[k] == best.indices[entry]:
+            total += plane.values[k] * best.values[entry]
+    return total

@@ -69,10 +69,14 @@ class Problem:
         kernel = {"max": self.max_oracle, "marginal": self.marginal_oracle, "kbest": self.kbest_oracle}[kind]
         if kernel is None:
             raise ValueError(
-                f"this solver needs {_OFFERS[kind]}, which this model's structure does not offer: choose another "
-                "solver, or for a parser order = 1"
+                f"this solver needs {_OFFERS[kind]}, which the model's structure does not offer: choose another "
+                "solver, or a model with order = 1"
             )
         return kernel
+
+    def largest(self, kind: Kind) -> int:
+        """An upper bound of the pairs that this kind of oracle writes for one plane or gradient."""
+        return self.largest_gradient if kind == "marginal" else self.largest_plane
 
 
 def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> Any:

@@ -7,10 +7,11 @@ from . import working_set
 from .certificate import Certificate, slacks
 from .dual import DualLearner
 from .learner import Progress
+from .pairs import best_pair, difference
 from .parameters import Sap
 from .planes import dot, find_plane, plane_buffer
 from .problem import Problem
-from .working_set import NONE, add, drop_inactive, find, has_room, plane_dot, total_alpha
+from .working_set import NONE, add, drop_inactive, find, has_room, total_alpha
 
 PAIR_STEPS = 10
 """Pair steps in one visit: more of them polish an example's α against a w that the next visits will move."""
@@ -33,53 +34,6 @@ def _soft(s, rho1, rho2):
 def _shrink(s, weights, rho1, rho2):
     for k in range(len(s)):
         weights[k] = _soft(s[k], rho1, rho2)
-
-
-@kernel
-def _best_pair(example, weights, planes, gold_alpha):
-    """Largest g, and smallest g with α > 0, in the working set and the gold plane (NONE: g = 0)."""
-    high, low = NONE, NONE
-    g_high, g_low = 0.0, np.inf
-    if gold_alpha > 0.0:
-        g_low = 0.0
-    p = planes.head[example]
-    while p != NONE:
-        g = planes.loss[p] - plane_dot(weights, planes, p)
-        if g > g_high:
-            high, g_high = p, g
-        if g < g_low and planes.alpha[p] > 0.0:
-            low, g_low = p, g
-        p = planes.next[p]
-    return high, g_high, low, g_low
-
-
-@kernel
-def _difference(planes, p, q, direction):
-    """ΔΦ_p − ΔΦ_q into `direction`, indices ascending; gold (NONE) is zero. Returns its size and Δ_p − Δ_q."""
-    i, i_end, j, j_end, size, loss = 0, 0, 0, 0, 0, 0.0
-    if p != NONE:
-        i, i_end = planes.begin[p], planes.begin[p] + planes.size[p]
-        loss += planes.loss[p]
-    if q != NONE:
-        j, j_end = planes.begin[q], planes.begin[q] + planes.size[q]
-        loss -= planes.loss[q]
-    while i < i_end or j < j_end:
-        index, value = np.int64(2**31), 0.0
-        if i < i_end:
-            index = np.int64(planes.indices[i])
-        if j < j_end:
-            index = min(index, np.int64(planes.indices[j]))
-        if i < i_end and planes.indices[i] == index:
-            value += planes.values[i]
-            i += 1
-        if j < j_end and planes.indices[j] == index:
-            value -= planes.values[j]
-            j += 1
-        if value != 0.0:
-            direction.indices[size] = index
-            direction.values[size] = value
-            size += 1
-    return size, loss
 
 
 @kernel
@@ -121,11 +75,11 @@ def _solve(example, s, weights, C, rho1, rho2, planes, direction):
     """Pair steps on the example's simplex Σ_y α_i(y) = C, gold included, with β = clip(s, ±ρ₁) all the way."""
     for _ in range(PAIR_STEPS):
         gold_alpha = C - total_alpha(planes, example)
-        high, g_high, low, g_low = _best_pair(example, weights, planes, gold_alpha)
+        high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
         if high == low or g_high - g_low <= 1e-9:
             return
         limit = gold_alpha if low == NONE else planes.alpha[low]
-        size, loss = _difference(planes, high, low, direction)
+        size, loss = difference(planes, high, low, direction)
         step = _best_step(s, limit, rho1, rho2, direction, size, loss)
         if high != NONE:
             planes.alpha[high] += step
@@ -180,7 +134,7 @@ class SapLearner(DualLearner):
         _shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
 
     def progress(self) -> Progress:
-        regulariser, square = self._regulariser(self.w)
+        regulariser, square = self._regulariser(self.prediction_weights())
         dual = None if self.warm else self._dual(square)
         return Progress(self.loss, regulariser + self.parameters.C * self.loss, dual, working_set.count(self.planes))
 

@@ -1,37 +1,69 @@
-"""Stochastic subgradient descent on the L1-loss SSVM (Bottou 2004; Chang & Yih 2013 §4.3)."""
+"""Stochastic (sub)gradient descent (Bottou 2004; Chang & Yih 2013 §4.3) on the losses of Martins et al. 2010."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels import kernel
 from .certificate import slacks
+from .gradients import sum_losses
 from .learner import Learner, Progress
 from .parameters import Sgd
 from .planes import axpy, dot, find_plane
-from .problem import Problem, call
+from .problem import Kind, Problem, call
 
 CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
 SAMPLE = 1000
 
 
+class Schedule(NamedTuple):
+    """η_T = eta0 / (1 + rate · T / decay)^power; shrinkage: Cl, the inverse of Bottou's λ."""
+
+    eta0: float
+    rate: float
+    decay: float
+    power: float
+    shrinkage: float
+
+
 @kernel
-def _visit(oracle, data, examples, v, scale, step, eta0, C, n_examples, decay, plane):
-    """w = scale · v, so that shrinking w costs nothing; the oracle of w at loss 1 is that of v at loss 1/scale."""
+def _descend(v, scale, step, schedule, plane, size):
+    """w ← (1 − η/(Cl)) w − η ∇L for w = scale · v, so that shrinking w costs nothing; returns the new scale."""
+    eta = schedule.eta0 / (1.0 + schedule.rate * step / schedule.decay) ** schedule.power
+    scale *= 1.0 - eta / schedule.shrinkage
+    if scale < 1e-9:
+        v *= scale
+        scale = 1.0
+    axpy(v, eta / scale, plane.indices, plane.values, size)
+    return scale
+
+
+@kernel
+def _visit_smooth(oracle, data, examples, v, scale, step, schedule, beta, gamma, plane):
+    """L_{β,γ} of w is scale times L_{β·scale, γ/scale} of v, and has the same gradient."""
     total = 0.0
     for example in examples:
-        eta = eta0 / (1.0 + eta0 * step / decay) ** 0.75
-        size, loss = find_plane(oracle, data, example, v, 1.0 / scale, plane)
-        total += max(0.0, loss - scale * dot(v, plane.indices, plane.values, size))
-        scale *= 1.0 - eta / (C * n_examples)
-        if scale < 1e-9:
-            v *= scale
-            scale = 1.0
-        axpy(v, eta / scale, plane.indices, plane.values, size)
+        entries, loss = oracle(data, example, v, beta * scale, gamma / scale, plane.indices, plane.values)
+        total += scale * loss
+        scale = _descend(v, scale, step, schedule, plane, entries)
+        step += 1
+    return total, scale, step
+
+
+@kernel
+def _visit_hinge(oracle, data, examples, v, scale, step, schedule, gamma, plane):
+    """β = ∞; the oracle of w at loss γ is that of v at loss γ/scale."""
+    total = 0.0
+    for example in examples:
+        size, loss = find_plane(oracle, data, example, v, gamma / scale, plane)
+        total += max(0.0, gamma * loss - scale * dot(v, plane.indices, plane.values, size))
+        scale = _descend(v, scale, step, schedule, plane, size)
         step += 1
     return total, scale, step
 
 
 class SgdLearner(Learner):
-    """w ← (1 − η/(Cl)) w + η ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y) + Δ(y_i, y), η by Bottou's schedule with λ = 1/(Cl)."""
+    """w ← (1 − η/(Cl)) w − η ∇L_{β,γ}(w), by default L1-loss; λ = 1/(Cl) in Bottou's schedule."""
 
     parameters: Sgd
 
@@ -42,6 +74,10 @@ class SgdLearner(Learner):
         self.eta0 = parameters.eta0 or 0.0
         self.n = max(problem.n_examples, 1)
         """l, the number of examples: the largest so far, as a stream holds only its last batch."""
+
+    @property
+    def needs(self) -> Kind:
+        return self.parameters.oracle
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
@@ -66,15 +102,30 @@ class SgdLearner(Learner):
     def _run(
         self, examples: np.ndarray, v: np.ndarray, scale: float, step: int, eta0: float, n: int
     ) -> tuple[float, float, int]:
-        C = self.parameters.C
-        shrink = eta0 / (C * n)
+        p = self.parameters
+        shrink = eta0 / (p.C * n)
         if shrink >= 1:
             raise ValueError(
-                f"SGD cannot start: η₀/(C·l) = {shrink:.3g} with C = {C}, l = {n} examples and η₀ = {eta0} "
+                f"SGD cannot start: η₀/(C·l) = {shrink:.3g} with C = {p.C}, l = {n} examples and η₀ = {eta0} "
                 "would turn the weights around; raise solver.C or lower solver.eta0"
             )
-        decay = C * n if self.parameters.schedule == "bottou" else C
-        return call(_visit, self.problem, examples, v, scale, step, eta0, C, n, decay, self.buffer)
+        if p.schedule == "epochs":
+            schedule = Schedule(eta0, 1.0, float(n), 1.0, p.C * n)
+        else:
+            schedule = Schedule(eta0, eta0, p.C * n if p.schedule == "bottou" else p.C, 0.75, p.C * n)
+        known = (examples, v, scale, step, schedule)
+        if p.is_smooth:
+            return call(_visit_smooth, self.problem, *known, p.beta, p.gamma, self.buffer, kind="marginal")
+        return call(_visit_hinge, self.problem, *known, p.gamma, self.buffer)
+
+    def _primal(self, w: np.ndarray, examples: np.ndarray) -> float:
+        """½‖w‖² + C Σ L over these examples (int64)."""
+        p = self.parameters
+        if p.is_smooth:
+            loss = sum_losses(self.problem, w, p, self.buffer, examples).value
+        else:
+            loss = p.gamma * slacks(self.problem, w / p.gamma, examples).sum
+        return float(w @ w) / 2 + p.C * loss
 
     def _select_eta0(self, rng: np.random.Generator) -> float:
         """The candidate whose single epoch on a sample of 1,000 examples ends at the lowest primal objective."""
@@ -86,8 +137,7 @@ class SgdLearner(Learner):
                 continue
             v = self.prediction_weights().copy()
             _, scale, _ = self._run(sample, v, 1.0, 0, eta0, len(sample))
-            w = scale * v
-            primals[eta0] = float(w @ w) / 2 + C * slacks(self.problem, w, sample).sum
+            primals[eta0] = self._primal(scale * v, sample)
         if not primals:
             raise ValueError(
                 f"solver.C = {C} is too small for SGD on {len(sample)} examples: raise it or set solver.eta0"

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import kernel
-from .planes import axpy, dot, squared_norm
+from .planes import axpy, dot, find_plane, squared_norm
 
 NONE = -1
 """No plane: the end of an example's list."""
@@ -98,23 +98,51 @@ def has_room(planes, size):
 
 
 @kernel
-def add(planes, example, buffer, size, loss):
-    """Put the plane in `buffer` at the head of the example's list, with α = 0; returns its number."""
+def free_room(planes):
+    """indices and values that no plane uses yet, to write one there."""
+    return planes.indices[planes.used[2] :], planes.values[planes.used[2] :]
+
+
+@kernel
+def append(planes, example, size, loss, alpha):
+    """Put the plane written into `free_room` at the head of the example's list; returns its number."""
     p = planes.used[0]
     begin = planes.used[2]
-    for k in range(size):
-        planes.indices[begin + k] = buffer.indices[k]
-        planes.values[begin + k] = buffer.values[k]
     planes.begin[p] = begin
     planes.size[p] = size
     planes.loss[p] = loss
     planes.norm[p] = squared_norm(planes.values[begin : begin + size], size)
-    planes.alpha[p] = 0.0
+    planes.alpha[p] = alpha
     planes.next[p] = planes.head[example]
     planes.head[example] = p
     planes.used[0] += 1
     planes.used[2] += size
     return p
+
+
+@kernel
+def add(planes, example, buffer, size, loss):
+    """Put the plane in `buffer` at the head of the example's list, with α = 0; returns its number."""
+    indices, values = free_room(planes)
+    for k in range(size):
+        indices[k] = buffer.indices[k]
+        values[k] = buffer.values[k]
+    return append(planes, example, size, loss, 0.0)
+
+
+@kernel
+def enter(oracle, data, example, weights, relief, delta, planes, plane):
+    """Call the max-oracle; a plane violated by more than `delta`, less `relief`, joins the working set if it is new.
+
+    Returns wᵀΔΦ's shortfall Δ − wᵀΔΦ, and False if there was no room.
+    """
+    size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
+    slack = loss - dot(weights, plane.indices, plane.values, size)
+    if slack - relief > delta and find(planes, example, plane, size, loss) == NONE:
+        if not has_room(planes, size):
+            return slack, False
+        add(planes, example, plane, size, loss)
+    return slack, True
 
 
 @kernel

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
+from spacy_ssvm.problems import multiclass_problem
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.parameters import Dcd, Sap, dcd_light
 
@@ -59,12 +60,13 @@ def test_dcd_light_and_dcd_ssvm_agree(make, C):
 
 
 def single_tokens(n_labels, seed):
-    """Chains of length one, and what scikit-learn sees of them: X [n, R] and y [n]."""
+    """A multi-class problem, chains of length one, and what scikit-learn sees of them: X [n, R] and y [n]."""
     problem = random_problem(seed, n_examples=40, n_labels=n_labels, max_length=1, n_rows=6, real=True)
     chains = problem.data
     X = np.zeros((problem.n_examples, 6))
     X[np.repeat(np.arange(40), 3), chains.rows] = chains.values
-    return problem, X, chains.gold
+    starts = np.arange(0, 121, 3)
+    return multiclass_problem(starts, chains.rows, chains.values, chains.gold, n_labels, 6), X, chains.gold
 
 
 @pytest.mark.parametrize("C", [0.05, 0.5])

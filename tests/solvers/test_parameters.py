@@ -46,7 +46,7 @@ def test_bad_values_are_named(make, name, value, message):
 
 
 def test_unknown_schedule():
-    with pytest.raises(ValueError, match=r'must be "bottou" or "printed", not .constant.'):
+    with pytest.raises(ValueError, match=r'must be "bottou", "printed" or "epochs", not .constant.'):
         Sgd(schedule="constant")
 
 

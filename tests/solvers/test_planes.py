@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import working_set
-from spacy_ssvm.solvers.planes import axpy, dot, merge, plane_buffer, squared_norm
+from spacy_ssvm.solvers.planes import (
+    KBestBuffer,
+    axpy,
+    dot,
+    merge,
+    plane_buffer,
+    plane_product,
+    squared_norm,
+    take_plane,
+)
 
 D = 6
 PAIRS = st.lists(
@@ -52,6 +61,30 @@ def test_dot_axpy_and_norm(pairs, weights, step):
     expected = w + step * dense
     axpy(w, step, buffer.indices, buffer.values, size)
     np.testing.assert_allclose(w, expected, atol=1e-12)
+
+
+@without_deadline
+@given(PAIRS, PAIRS)
+def test_products_of_the_k_best(first, second):
+    """Planes behind gaps, as merging leaves them."""
+    best = KBestBuffer(
+        np.array([0, 9, 20]), np.zeros(2, np.int64), np.array([1.0, 2.0]), np.zeros(40, np.int64), np.zeros(40)
+    )
+    dense = []
+    for j, pairs in enumerate((first, second)):
+        buffer, vector = written(pairs)
+        best.sizes[j] = size = merge(buffer, len(pairs))
+        best.indices[best.starts[j] :][:size], best.values[best.starts[j] :][:size] = (
+            buffer.indices[:size],
+            buffer.values[:size],
+        )
+        dense.append(vector)
+    plane = plane_buffer(12)
+    for j in range(2):
+        size, loss = take_plane(best, j, plane)
+        assert loss == j + 1 and plane.indices[:size].tolist() == np.flatnonzero(dense[j]).tolist()
+        for k in range(2):
+            assert plane_product(best, k, plane, size) == pytest.approx(dense[k] @ dense[j], abs=1e-12)
 
 
 @without_deadline

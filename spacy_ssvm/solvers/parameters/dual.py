@@ -25,23 +25,75 @@ class Dcd(DualParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sap(DualParameters):
-    """Sequential alternating proximal method on the elastic-net SSVM, ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i.
+class Cpd(DualParameters):
+    """CPD: cutting planes with dual coordinate descent on the L2-loss SSVM, ½‖w‖² + C Σ ξ_i² (Chang & Yih 2013 §4.4.1).
 
-    Balamurugan et al. 2012, algorithm 2, with ν = µ = 0: β always at its best, α steps in full.
-
-    rho1: weight of ‖w‖₁; more makes w sparser. rho2: weight of ½‖w‖², positive.
+    delta: a plane enters a working set when it is violated by more than this (δ); it bounds the gap that is reached.
     """
 
-    learner = "spacy_ssvm.solvers.sap:SapLearner"
+    learner = "spacy_ssvm.solvers.cpd:CpdLearner"
 
-    rho1: float = 0.5
-    rho2: float = 0.5
+    delta: float = 1e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        store(self, "rho1", not_negative(self, "rho1", self.rho1))
-        store(self, "rho2", positive(self, "rho2", self.rho2))
+        store(self, "delta", not_negative(self, "delta", self.delta))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSlack(DualParameters):
+    """1-slack cutting planes on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Joachims et al. 2009; SVM-Struct).
+
+    The paper's C is nC here, as its planes are means over the examples, and sums here.
+
+    idle_epochs: a plane that has had no weight for more epochs than this is dropped.
+    """
+
+    learner = "spacy_ssvm.solvers.one_slack:OneSlackLearner"
+
+    idle_epochs: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        store(self, "idle_epochs", whole(self, "idle_epochs", self.idle_epochs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrankWolfe(DualParameters):
+    """Block-coordinate Frank–Wolfe with line search on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Lacoste-Julien et al. 2013).
+
+    The paper's λ is 1/(Cn) here, its w the same, its ℓ and its objectives are 1/(Cn) times those here.
+
+    averaging: predict with the mean of w over all visits, the t-th weighted by t.
+    """
+
+    learner = "spacy_ssvm.solvers.frank_wolfe:FrankWolfeLearner"
+
+    averaging: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.averaging, bool):
+            raise ValueError(f"solver.averaging must be true or false, not {self.averaging!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sdm(DualParameters):
+    """Sequential dual method on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Shevade et al. 2011), with a two-loop heuristic.
+
+    kappa1: epochs without inner passes (κ₁). kappa2: from then on one pass in so many calls the oracles (κ₂, at
+        least 1).
+    """
+
+    learner = "spacy_ssvm.solvers.sdm:SdmLearner"
+
+    kappa1: int = 10
+    kappa2: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        store(self, "kappa1", whole(self, "kappa1", self.kappa1))
+        store(self, "kappa2", int(positive(self, "kappa2", whole(self, "kappa2", self.kappa2))))
 
 
 def dcd_light(*, C: float = 0.1, delta: float = 1e-3, tolerance: float = 1e-3, seed: int = 0) -> Dcd:

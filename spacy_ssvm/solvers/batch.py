@@ -1,0 +1,39 @@
+"""What the cutting-plane solvers share: an epoch calls all oracles at one w, and its end solves for the next."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from .certified import CertifiedLearner
+from .learner import Progress
+
+REDUCTION = 0.3
+"""The problem that the planes make is solved until its own duality gap is this share of what the new planes left."""
+
+
+class BatchLearner(CertifiedLearner):
+    """A learner whose w moves at the end of an epoch only, so that its primal objective is no estimate.
+
+    An epoch that has found w good enough leaves it there: the primal objective of a cutting-plane solver need not fall.
+    """
+
+    _primal: float | None = None
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._rng, self._primal = rng, None
+
+    def end_epoch(self) -> None:
+        figures = self.progress()
+        self._primal = figures.primal
+        if not self._seems_done(figures):
+            self._solve(self._rng)
+
+    def progress(self) -> Progress:
+        """The primal objective is that of the w at which the epoch has called the oracles."""
+        figures = super().progress()
+        return figures if self._primal is None else figures._replace(primal=self._primal)
+
+    @abstractmethod
+    def _solve(self, rng: np.random.Generator) -> None:
+        """Move the dual variables, and w with them, to where the planes found so far want them."""

@@ -1,0 +1,72 @@
+"""What the solvers with a duality gap share, whatever they keep their dual variables in."""
+
+from abc import abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from .certificate import Certificate, Slacks, slacks
+from .learner import Learner, Progress
+from .parameters import DualParameters, Parameters
+from .problem import Problem
+
+
+class CertifiedLearner(Learner):
+    """½‖w‖² + C Σ ξ_i^power with dual Σ αΔ − ½‖w‖², for power = 2 less Σ_i (Σ_y α_i(y))² / 4C."""
+
+    parameters: DualParameters
+    power: ClassVar[Literal[1, 2]] = 1
+    """Of the slacks: 1 for the L1-loss, 2 for the L2-loss."""
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.squares = 0.0
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self.squares = 0.0
+
+    @abstractmethod
+    def _dual_sums(self) -> tuple[float, float]:
+        """Σ αΔ and Σ_i (Σ_y α_i(y))²."""
+
+    @abstractmethod
+    def _summed(self) -> np.ndarray:
+        """Σ α ΔΦ anew, float64 [d]: what w is up to the rounding errors of many small steps."""
+
+    @abstractmethod
+    def _count(self) -> int:
+        """The number of planes with dual variables."""
+
+    def progress(self) -> Progress:
+        w = self.prediction_weights()
+        norm = float(w @ w) / 2
+        dual = None if self.warm else self._dual_objective(norm)
+        return Progress(self.loss, self._primal_objective(norm, Slacks(self.loss, self.squares)), dual, self._count())
+
+    def certificate(self) -> Certificate | None:
+        """At w summed anew from the planes; asking changes nothing."""
+        if self.warm:
+            return None
+        w = self._summed()
+        norm = float(w @ w) / 2
+        return Certificate(self._primal_objective(norm, slacks(self.problem, w)), self._dual_objective(norm))
+
+    def done(self) -> bool:
+        """The running estimate of the gap first, and only where that is small the true gap."""
+        if not self._seems_done(self.progress()):
+            return False
+        certificate = self.certificate()
+        return certificate is not None and certificate.relative_gap <= self.parameters.tolerance
+
+    def _seems_done(self, figures: Progress) -> bool:
+        if figures.primal is None or figures.dual is None:
+            return False
+        return figures.primal - figures.dual <= self.parameters.tolerance * figures.primal
+
+    def _primal_objective(self, norm: float, found: Slacks) -> float:
+        return norm + self.parameters.C * (found.sum if self.power == 1 else found.squares)
+
+    def _dual_objective(self, norm: float) -> float:
+        linear, squares = self._dual_sums()
+        return float(linear - norm - (squares / (4 * self.parameters.C) if self.power == 2 else 0.0))

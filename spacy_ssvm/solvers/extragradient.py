@@ -1,0 +1,184 @@
+"""Extragradient method for the L1-penalised SSVM (Balamurugan et al. 2012, equation II.8; Korpelevich 1976)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import kernel
+from . import working_set
+from .dual import DualLearner
+from .learner import Progress
+from .oracle_pass import collect
+from .parameters import Extragradient
+from .problem import Problem
+from .working_set import NONE, WorkingSet, plane_dot, total_alpha, weighted_sum
+
+STEPS = 100
+"""Extragradient steps between two oracle passes."""
+
+NEGLIGIBLE = 1e-20
+"""‖z − z̄‖² of a saddle point, where all that is left to compare is rounding errors."""
+
+CONTRACTION = 0.9
+"""Longest step, times the local Lipschitz constant of the gradient: below 1 the method converges."""
+
+
+class Point(NamedTuple):
+    """A point (u, v, α) of the saddle problem, and what its gradient is made of.
+
+    u, v: float64 [d], not negative. planes: working sets with α. w: float64 [d], u − v. s: float64 [d], Σ α ΔΦ.
+    gains: float64 [P], g = Δ − wᵀΔΦ of each plane.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    planes: WorkingSet
+    w: np.ndarray
+    s: np.ndarray
+    gains: np.ndarray
+
+
+@kernel
+def _support(u, v, planes):
+    """The coordinates, ascending, that occur in planes or are not zero: all others stay where they are."""
+    occurs = (u > 0.0) | (v > 0.0)
+    for example in range(len(planes.head)):
+        p = planes.head[example]
+        while p != NONE:
+            for k in range(planes.begin[p], planes.begin[p] + planes.size[p]):
+                occurs[planes.indices[k]] = True
+            p = planes.next[p]
+    return np.flatnonzero(occurs)
+
+
+@kernel
+def _evaluate(point, support):
+    """w, s and all g at the point's u, v and α."""
+    for j in support:
+        point.w[j] = point.u[j] - point.v[j]
+        point.s[j] = 0.0
+    weighted_sum(point.planes, point.s)
+    for example in range(len(point.planes.head)):
+        p = point.planes.head[example]
+        while p != NONE:
+            point.gains[p] = point.planes.loss[p] - plane_dot(point.w, point.planes, p)
+            p = point.planes.next[p]
+
+
+@kernel
+def _onto_simplex(example, origin, slope, step, C, target, sorted_):
+    """Nearest point of Σ_y α_i(y) = C, α ≥ 0 to α_i + step · g_i, gold (g = 0) included."""
+    sorted_[0] = C - total_alpha(origin.planes, example)
+    size = 1
+    p = origin.planes.head[example]
+    while p != NONE:
+        sorted_[size] = origin.planes.alpha[p] + step * slope.gains[p]
+        size += 1
+        p = origin.planes.next[p]
+    sorted_[:size].sort()
+    total, theta = -C, -np.inf
+    for k in range(size):
+        total += sorted_[size - 1 - k]
+        theta = max(theta, total / (k + 1))
+    p = origin.planes.head[example]
+    while p != NONE:
+        target.planes.alpha[p] = max(0.0, origin.planes.alpha[p] + step * slope.gains[p] - theta)
+        p = origin.planes.next[p]
+
+
+@kernel
+def _move(origin, slope, step, C, support, target, sorted_):
+    """target ← projection of (origin − step · gradient at slope); the gradients are 1 − s, 1 + s and −g."""
+    for j in support:
+        target.u[j] = max(0.0, origin.u[j] - step * (1.0 - slope.s[j]))
+        target.v[j] = max(0.0, origin.v[j] - step * (1.0 + slope.s[j]))
+    for example in range(len(origin.planes.head)):
+        _onto_simplex(example, origin, slope, step, C, target, sorted_)
+
+
+@kernel
+def _distances(here, ahead, support):
+    """‖z − z̄‖² without gold's α, whose gradient is constant, and ‖F(z) − F(z̄)‖²."""
+    moved, turned = 0.0, 0.0
+    for j in support:
+        moved += (here.u[j] - ahead.u[j]) ** 2 + (here.v[j] - ahead.v[j]) ** 2
+        turned += 2.0 * (here.s[j] - ahead.s[j]) ** 2
+    for example in range(len(here.planes.head)):
+        p = here.planes.head[example]
+        while p != NONE:
+            moved += (here.planes.alpha[p] - ahead.planes.alpha[p]) ** 2
+            turned += (here.gains[p] - ahead.gains[p]) ** 2
+            p = here.planes.next[p]
+    return moved, turned
+
+
+@kernel
+def _approach_saddle(here, ahead, support, step, C):
+    """STEPS times: look ahead, then step from here along the gradient found there. Returns the step's length.
+
+    The length is halved until it is below CONTRACTION over the Lipschitz constant between here and ahead.
+    """
+    sorted_ = np.zeros(len(here.gains) + 1)
+    for _ in range(STEPS):
+        _evaluate(here, support)
+        while True:
+            _move(here, here, step, C, support, ahead, sorted_)
+            _evaluate(ahead, support)
+            moved, turned = _distances(here, ahead, support)
+            if moved <= NEGLIGIBLE or step * step * turned <= CONTRACTION * CONTRACTION * moved:
+                break
+            step /= 2.0
+        if moved <= NEGLIGIBLE:
+            break
+        _move(here, ahead, step, C, support, here, sorted_)
+    for j in support:
+        here.w[j] = here.u[j] - here.v[j]
+    return step
+
+
+class ExtragradientLearner(DualLearner):
+    """‖w‖₁ + C Σ ξ_i as min_{u, v ≥ 0} max_α Σ_j (u_j + v_j) + Σ α (Δ − (u − v)ᵀΔΦ), Σ_y α_i(y) = C with gold.
+
+    w = u − v has any sign, where the printed saddle point is of w ≥ 0. Oracles are called at the epoch's first w; at
+    its end u, v and α move together. Working sets only grow: without planes that had α = 0 for a while w oscillates.
+    """
+
+    parameters: Extragradient  # type: ignore[assignment]
+
+    def __init__(self, parameters: Extragradient, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.u, self.v = np.maximum(self.w, 0.0), np.maximum(-self.w, 0.0)
+        self.step = 1.0
+
+    def visit(self, examples: np.ndarray) -> None:
+        self._visit_all(collect, examples, self.w)
+
+    def end_epoch(self) -> None:
+        here = self._point(self.u, self.v, self.planes, self.w)
+        ahead_planes = self.planes._replace(alpha=self.planes.alpha.copy())
+        ahead = self._point(self.u.copy(), self.v.copy(), ahead_planes, self.w.copy())
+        support = _support(self.u, self.v, self.planes)
+        # The working sets have changed, so that longer steps may be possible.
+        self.step = _approach_saddle(here, ahead, support, 2.0 * self.step, self.parameters.C)
+
+    def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> Point:
+        return Point(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.u, self.v = self.grown(self.u), self.grown(self.v)
+
+    def remove(self, examples: np.ndarray) -> None:
+        """w is not made of the dual variables: it stays until it follows what is left of them."""
+        working_set.forget_all(self.planes, examples)
+
+    def progress(self) -> Progress:
+        primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
+        return Progress(self.loss, primal, None, working_set.count(self.planes))
+
+    def certificate(self) -> None:
+        return None
+
+    def done(self) -> bool:
+        """Never: nothing certifies it."""
+        return False

@@ -1,0 +1,69 @@
+"""Gradients of the losses L_{β,γ}, β < ∞: long lists of pairs whose indices repeat."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels import kernel
+from .parameters import LossFamily
+from .planes import PlaneBuffer, axpy
+from .problem import Problem, call
+
+
+class LossSum(NamedTuple):
+    """Σ_i L_{β,γ} at one w, and its direction of descent −Σ_i ∇L_{β,γ}, float64 [d]."""
+
+    value: float
+    descent: np.ndarray
+
+
+@kernel
+def gather(buffer, entries, dense):
+    """Add up a gradient's entries of equal index, drop zeros; returns how many remain, by first appearance.
+
+    What `planes.merge` does by sorting, in a time proportional to the number of entries.
+
+    dense: float64 [d], zeros before and after.
+    """
+    for k in range(entries):
+        dense[buffer.indices[k]] += buffer.values[k]
+    kept = 0
+    for k in range(entries):
+        index = buffer.indices[k]
+        if dense[index] != 0.0:
+            buffer.indices[kept] = index
+            buffer.values[kept] = dense[index]
+            dense[index] = 0.0
+            kept += 1
+    return kept
+
+
+@kernel
+def _sum_losses(oracle, data, examples, weights, beta, gamma, descent, buffer):
+    total = 0.0
+    for example in examples:
+        entries, loss = oracle(data, example, weights, beta, gamma, buffer.indices, buffer.values)
+        axpy(descent, 1.0, buffer.indices, buffer.values, entries)
+        total += loss
+    return total
+
+
+def sum_losses(
+    problem: Problem,
+    weights: np.ndarray,
+    parameters: LossFamily,
+    buffer: PlaneBuffer,
+    examples: np.ndarray | None = None,
+) -> LossSum:
+    """Evaluate the marginal oracles of all examples, or of these (int64), at w, float64 [d]: one pass.
+
+    parameters: name β < ∞ and γ. buffer: with room for the problem's largest gradient.
+
+    Raises:
+        ValueError: the structure does not offer exact marginals.
+    """
+    chosen: Any = np.arange(problem.n_examples) if examples is None else examples
+    descent = np.zeros(problem.dimension)
+    beta, gamma = parameters.beta, parameters.gamma
+    value = call(_sum_losses, problem, chosen, weights, beta, gamma, descent, buffer, kind="marginal")
+    return LossSum(value, descent)

@@ -1,0 +1,91 @@
+"""L-BFGS for the smooth losses L_{β,γ}, β < ∞ (Liu & Nocedal 1989; Martins et al. 2010 §5), by SciPy."""
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from .certificate import Certificate
+from .gradients import sum_losses
+from .learner import Learner, Progress
+from .parameters import Lbfgs
+from .problem import Kind, Problem
+
+
+def _scipys_minimize() -> Any:
+    try:
+        return importlib.import_module("scipy.optimize").minimize
+    except ImportError as error:
+        raise ImportError('L-BFGS needs SciPy: pip install "spacy-ssvm[lbfgs]"') from error
+
+
+class LbfgsLearner(Learner):
+    """½‖w‖² + C Σ L_{β,γ} by some iterations of L-BFGS at the end of each epoch, over all examples of the problem.
+
+    The dual variables α_i = C · P_i(·; w) that belong to any w make the gap exactly ½‖∇P(w)‖².
+
+    Raises:
+        ImportError: SciPy is not installed.
+    """
+
+    parameters: Lbfgs
+
+    def __init__(self, parameters: Lbfgs, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._minimize = _scipys_minimize()
+        self._centre: np.ndarray | None = None
+        self._reached: Certificate | None = None
+
+    @property
+    def needs(self) -> Kind:
+        return "marginal"
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._reached = None
+
+    def visit(self, examples: np.ndarray) -> None:
+        """Only adds up the losses at the w that the epoch starts from."""
+        self.loss += sum_losses(self.problem, self.w, self.parameters, self.buffer, examples).value
+
+    def end_epoch(self) -> None:
+        options = {"maxiter": self.parameters.iterations, "ftol": 0.0, "gtol": 0.0}
+        result = self._minimize(self._objective, self.w, jac=True, method="L-BFGS-B", options=options)
+        self.w = np.ascontiguousarray(result.x)
+        self._reached = self._certificate(result.fun, result.jac)
+
+    def progress(self) -> Progress:
+        """Before the end of an epoch the primal objective is that of its start, summed over visits so far."""
+        if self._reached is not None:
+            return Progress(self.loss, self._reached.primal, self._reached.dual, None)
+        if self._centre is not None:
+            return Progress(self.loss, None, None, None)
+        return Progress(self.loss, float(self.w @ self.w) / 2 + self.parameters.C * self.loss, None, None)
+
+    def certificate(self) -> Certificate | None:
+        return self._certificate(*self._objective(self.w))
+
+    def done(self) -> bool:
+        return self._reached is not None and self._reached.relative_gap <= self.parameters.tolerance
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self._reached = None
+        if self._centre is not None:
+            self._centre = self.grown(self._centre)
+
+    def forget(self, examples: np.ndarray) -> None:
+        """From here on w is held to where it is, by ½‖w − w₀‖² as equation 11 of Martins et al. has it."""
+        self._centre = self.w.copy()
+
+    def _objective(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """P(w) and ∇P(w) for w float64 [d]."""
+        C = self.parameters.C
+        loss = sum_losses(self.problem, np.ascontiguousarray(weights), self.parameters, self.buffer)
+        moved = weights if self._centre is None else weights - self._centre
+        return float(moved @ moved) / 2 + C * loss.value, moved - C * loss.descent
+
+    def _certificate(self, primal: float, gradient: np.ndarray) -> Certificate | None:
+        if self._centre is not None:
+            return None
+        return Certificate(float(primal), float(primal) - float(gradient @ gradient) / 2)

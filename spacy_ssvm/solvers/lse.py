@@ -1,0 +1,186 @@
+"""What the two solvers of the LSE-SSVM share: its working sets, its oracles, and its two loops (LSE-SSVM paper)."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..kernels import kernel
+from . import working_set
+from .certificate import Certificate
+from .dual import DualLearner
+from .learner import Progress
+from .parameters import Parameters
+from .parameters.lse import Lse
+from .planes import dot, find_planes, kbest_buffer, take_plane
+from .problem import Problem, call
+from .working_set import NONE, add, has_room, plane_dot
+
+OUTSIDE, GAP = 0, 1
+"""Figures of an epoch: the largest g found outside the working sets; the gap over them, if need be an estimate."""
+
+NOISE = 1e-9
+"""A plane enters a working set when g is more than this: at the optimum many g are 0 but for rounding."""
+
+
+@kernel
+def _is_plane(planes, p, plane, size, loss):
+    """Whether plane p equals the one in `plane`."""
+    if planes.size[p] != size or planes.loss[p] != loss:
+        return False
+    begin = planes.begin[p]
+    for k in range(size):
+        if planes.indices[begin + k] != plane.indices[k] or planes.values[begin + k] != np.float32(plane.values[k]):
+            return False
+    return True
+
+
+@kernel
+def _claim(planes, example, plane, size, loss, claimed):
+    """Whether a plane of the example equals the one in `plane` and is not yet claimed; then it is."""
+    place, p = 0, planes.head[example]
+    while p != NONE:
+        if not claimed[place] and _is_plane(planes, p, plane, size, loss):
+            claimed[place] = True
+            return True
+        place, p = place + 1, planes.next[p]
+    return False
+
+
+@kernel
+def _count(planes, example, weights):
+    """How many planes the example has, and how many of them are violated."""
+    known, violated = 0, 0
+    p = planes.head[example]
+    while p != NONE:
+        known += 1
+        if planes.loss[p] - plane_dot(weights, planes, p) > 0.0:
+            violated += 1
+        p = planes.next[p]
+    return known, violated
+
+
+@kernel
+def _find_outside(oracle, data, example, weights, k, claimed, planes, plane):
+    """The best of the k best structures that is violated and not in V_i, into `plane`, each plane of V_i one structure.
+
+    Returns its size, loss and g, with size −1 if there is none; the g of the best structure; and whether more than k
+    may tell.
+    """
+    best = kbest_buffer(k, len(plane.indices))
+    found = find_planes(oracle, data, example, weights, 1.0, k, best, plane)
+    claimed[:] = False
+    slack = 0.0
+    for j in range(found):
+        size, loss = take_plane(best, j, plane)
+        g = loss - dot(weights, plane.indices, plane.values, size)
+        slack = max(slack, g)
+        if g <= NOISE:
+            return -1, 0.0, 0.0, slack, False
+        if not _claim(planes, example, plane, size, loss, claimed):
+            return size, loss, g, slack, False
+    return -1, 0.0, 0.0, slack, found == k
+
+
+@kernel
+def enter(oracle, data, example, weights, outside, figures, planes, plane):
+    """Put the best structure, with `outside` the best that is not in V_i, into V_i if it is violated and not there.
+
+    Before the best violated structure outside V_i come none but violated ones of V_i, in most cases none: k grows until
+    it tells, or is more than these. Two structures may have equal planes. Returns ξ_i, and False if there was no room.
+    """
+    known, violated = _count(planes, example, weights)
+    claimed = np.zeros(known, np.bool_)
+    k, most = 1, violated + 1 if outside else 1
+    while True:
+        size, loss, g, slack, unsure = _find_outside(oracle, data, example, weights, k, claimed, planes, plane)
+        if not unsure or k == most:
+            break
+        k = min(2 * k, most)
+    if size >= 0:
+        if not has_room(planes, size):
+            return slack, False
+        add(planes, example, plane, size, loss)
+        figures[OUTSIDE] = max(figures[OUTSIDE], g)
+    return slack, True
+
+
+@kernel
+def _working_gap(planes, weights, C):
+    """Σ C max(0, g) − αg over all working sets, and Σ αΔ."""
+    gap, linear = 0.0, 0.0
+    for example in range(len(planes.head)):
+        p = planes.head[example]
+        while p != NONE:
+            g = planes.loss[p] - plane_dot(weights, planes, p)
+            gap += C * max(0.0, g) - planes.alpha[p] * g
+            linear += planes.alpha[p] * planes.loss[p]
+            p = planes.next[p]
+    return gap, linear
+
+
+class LseLearner(DualLearner):
+    """½‖w‖² + C Σ_i Σ_y max(0, g_i(y)): dual variables 0 ≤ α ≤ C of all y ∈ V_i; w = w₀ + Σ α ΔΦ.
+
+    The primal objective sums over all structures, which no solver can: there is the dual, and no certificate.
+    """
+
+    needs = "kbest"
+    parameters: Lse
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.epochs = 0
+        self.figures = np.zeros(2)
+
+    @property
+    def largest_outside(self) -> float:
+        """The largest g that the epoch has found outside the working sets, before it entered: no gap."""
+        return float(self.figures[OUTSIDE])
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        """The two-loop heuristic: after κ₁ epochs, κ₂ − 1 passes without oracle calls come first."""
+        super().begin_epoch(rng)
+        if self.epochs >= self.parameters.kappa1:
+            for _ in range(self.parameters.kappa2 - 1):
+                self._inner_pass(rng)
+        self.epochs += 1
+        self.figures[:] = 0.0
+
+    def _run(self, dispatcher: Any, examples: np.ndarray, *arguments: Any) -> None:
+        """Run a kernel that returns (visited, Σ ξ) and stops where the working set is full."""
+        outside = self.parameters.oracle == "outside"
+        visited = 0
+        while True:
+            state = self.w, *arguments, outside, self.figures, self.planes, self.buffer
+            done, loss = call(dispatcher, self.problem, examples[visited:], *state, kind="kbest")
+            visited += done
+            self.loss += loss
+            if visited == len(examples):
+                return
+            self._make_room(self.problem)
+
+    @abstractmethod
+    def _inner_pass(self, rng: np.random.Generator) -> None:
+        """A type-II loop: solve for the working sets as they are."""
+
+    def progress(self) -> Progress:
+        dual = None if self.warm else float(working_set.dual_sums(self.planes)[0] - self.w @ self.w / 2)
+        return Progress(self.loss, None, dual, working_set.count(self.planes))
+
+    def certificate(self) -> Certificate | None:
+        return None
+
+    def done(self) -> bool:
+        """The figure of the epoch first, and only where that is small what the working sets say at the present w."""
+        dual, tolerance = self.progress().dual, self.parameters.tolerance
+        if dual is None or self.figures[GAP] > tolerance * (dual + self.figures[GAP]):
+            return False
+        gap, _ = self._working_gap()
+        return gap <= tolerance * (dual + gap)
+
+    def _working_gap(self) -> tuple[float, float]:
+        return _working_gap(self.planes, self.w, self.parameters.C)
+
+    def remove(self, examples: np.ndarray) -> None:
+        working_set.remove_all(self.planes, examples, self.w)

@@ -1,0 +1,153 @@
+"""1-slack cutting planes for the LSE-SSVM (LSE-SSVM paper, algorithm 1)."""
+
+import numpy as np
+
+from ..kernels import kernel
+from . import working_set
+from .lse import GAP, LseLearner, enter
+from .parameters import Parameters
+from .problem import Problem
+from .small_qp import smo
+from .working_set import NONE, plane_axpy, plane_dot
+
+REDUCTION = 0.1
+"""The programme over the cuts is solved until its own gap is this share of what the newest cut has left."""
+
+ROUNDING = 1e-10
+"""Share of Σ αΔ below which what a cut has left is not worth a cut."""
+
+
+@kernel
+def _find_planes(oracle, data, examples, weights, outside, figures, planes, plane):
+    """Lines 8 to 12. Stops where the working set is full; returns visits and Σ ξ."""
+    total = 0.0
+    for visited in range(len(examples)):
+        slack, fits = enter(oracle, data, examples[visited], weights, outside, figures, planes, plane)
+        if not fits:
+            return visited, total
+        total += slack
+    return len(examples), total
+
+
+@kernel
+def _numbers(planes, examples):
+    """The numbers of the examples' planes, int64, in the order of the lists."""
+    numbers, size = np.empty(planes.used[0], np.int64), 0
+    for example in examples:
+        p = planes.head[example]
+        while p != NONE:
+            numbers[size] = p
+            size += 1
+            p = planes.next[p]
+    return numbers[:size]
+
+
+@kernel
+def _violations(planes, numbers, weights):
+    """g of each of these planes."""
+    g = np.empty(len(numbers))
+    for k in range(len(numbers)):
+        g[k] = planes.loss[numbers[k]] - plane_dot(weights, planes, numbers[k])
+    return g
+
+
+@kernel
+def _add_planes(planes, numbers, weights):
+    """weights += Σ ΔΦ of these planes."""
+    for p in numbers:
+        plane_axpy(weights, 1.0, planes, p)
+
+
+class LseCuttingPlaneLearner(LseLearner):
+    """½‖w − w₀‖² + Cξ, ξ ≥ Σ_i Σ_{y ∈ S_i} g_i(y) for each cut (S_1 … S_n); α_i(y) = Σ of the α of the cuts with y.
+
+    S_i = {y ∈ V_i : g_i(y) > 0} is made anew for each cut: where it only grows, as the paper prints it, training stops
+    at once. A cut is kept as the numbers of its planes, so that an example can be taken out of all cuts, and it is
+    dropped as soon as the programme over the cuts gives it no α.
+    """
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.w0 = self.w.copy()
+        # The first cut is empty and holds what the others leave of C.
+        self.cuts = [np.zeros(0, np.int64)]
+        self.alpha, self.linear, self.gram = np.full(1, self.parameters.C), np.zeros(1), np.zeros((1, 1))
+
+    def visit(self, examples: np.ndarray) -> None:
+        self._run(_find_planes, examples)
+
+    def end_epoch(self) -> None:
+        self.figures[GAP] = self._cut()
+
+    def _inner_pass(self, rng: np.random.Generator) -> None:
+        self._cut()
+
+    def _cut(self) -> float:
+        """Lines 13 to 23, then line 7. Returns the gap over the working sets before: C (Σ_{y ∈ S} g − ξ)."""
+        gap, linear = self._working_gap()
+        if gap > ROUNDING * linear:
+            numbers = _numbers(self.planes, np.arange(self.problem.n_examples))
+            self._add(numbers[_violations(self.planes, numbers, self.w) > 0.0])
+            smo(self.gram, self.linear, self.alpha, REDUCTION * gap)
+            self._keep(np.flatnonzero((self.alpha > 0.0) | (np.arange(len(self.alpha)) == 0)))
+            self._sum()
+        return gap
+
+    def _add(self, cut: np.ndarray) -> None:
+        self.cuts.append(cut)
+        row, linear = self._products(cut)
+        self.gram = np.block([[self.gram, row[:-1, None]], [row]])
+        self.alpha, self.linear = np.append(self.alpha, 0.0), np.append(self.linear, linear)
+
+    def _products(self, cut: np.ndarray) -> tuple[np.ndarray, float]:
+        """pᵀp′ with each cut's p′ = Σ ΔΦ, and Σ Δ − w₀ᵀp."""
+        p = np.zeros_like(self.w)
+        _add_planes(self.planes, cut, p)
+        products = self.planes.loss - _violations(self.planes, np.arange(len(self.planes.loss)), p)
+        return np.array([products[other].sum() for other in self.cuts]), self.planes.loss[cut].sum() - self.w0 @ p
+
+    def _keep(self, kept: np.ndarray) -> None:
+        self.cuts = [self.cuts[k] for k in kept]
+        self.alpha, self.linear, self.gram = self.alpha[kept], self.linear[kept], self.gram[np.ix_(kept, kept)]
+
+    def _sum(self) -> None:
+        """α_i(y) = Σ of the α of the cuts that hold y, and w from it."""
+        self.planes.alpha[:] = 0.0
+        for alpha, cut in zip(self.alpha, self.cuts):
+            self.planes.alpha[cut] += alpha
+        self.w = self.w0.copy()
+        working_set.weighted_sum(self.planes, self.w)
+
+    def _make_room(self, problem: Problem) -> None:
+        """The planes in their new arrays are numbered in the order of the lists."""
+        before = _numbers(self.planes, np.arange(len(self.planes.head)))
+        after = np.zeros(len(self.planes.next), np.int64)
+        after[before] = np.arange(len(before))
+        self.cuts = [after[cut] for cut in self.cuts]
+        super()._make_room(problem)
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.w0 = self.grown(self.w0)
+
+    def remove(self, examples: np.ndarray) -> None:
+        gone = _numbers(self.planes, examples)
+        super().remove(examples)
+        self._take_out(gone)
+
+    def forget(self, examples: np.ndarray) -> None:
+        gone = _numbers(self.planes, examples)
+        rest = self.w.copy()
+        working_set.remove_all(self.planes, examples, rest)
+        self.w0 += self.w - rest
+        super().forget(examples)
+        self._take_out(gone)
+
+    def _take_out(self, gone: np.ndarray) -> None:
+        """Take planes out of all cuts, whose products change with them."""
+        stays = np.ones(len(self.planes.next), np.bool_)
+        stays[gone] = False
+        self.cuts = [cut[stays[cut]] for cut in self.cuts]
+        products = [self._products(cut) for cut in self.cuts]
+        self.gram = np.array([row for row, _ in products])
+        self.linear = np.array([linear for _, linear in products])

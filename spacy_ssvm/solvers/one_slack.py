@@ -1,0 +1,133 @@
+"""1-slack cutting planes for the L1-loss SSVM (Joachims et al. 2009, algorithm 3, which SVM-Struct runs)."""
+
+import numpy as np
+
+from ..kernels import kernel
+from .batch import REDUCTION, BatchLearner
+from .parameters import OneSlack
+from .planes import axpy, dot, find_plane
+from .problem import Problem, call
+from .small_qp import smo
+
+GOLD = 0
+"""The plane of all gold structures, ΔΦ = 0 and Δ = 0, which holds what the others leave of C."""
+
+
+@kernel
+def _sum_planes(oracle, data, examples, weights, summed, plane):
+    """summed += Σ ΔΦ_i(ŷ_i), the oracles all at one w. Returns Σ Δ_i and Σ ξ_i."""
+    losses, slacks = 0.0, 0.0
+    for example in examples:
+        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
+        slack = loss - dot(weights, plane.indices, plane.values, size)
+        if slack > 0.0:
+            axpy(summed, 1.0, plane.indices, plane.values, size)
+            losses += loss
+            slacks += slack
+    return losses, slacks
+
+
+@kernel
+def _product(weights, indices, values):
+    return dot(weights, indices, values, len(indices))
+
+
+class OneSlackLearner(BatchLearner):
+    """½‖w‖² + C Σ ξ_i: one plane an epoch, the sum of all examples' planes at one w; w = w₀ + Σ_k α_k ΔΦ_k.
+
+    A plane has an entry for each weight that any gold or found structure uses, so that there are few arrays but long
+    ones: 8 bytes an entry, and planes that have been inactive for a while are dropped. An example that an epoch did
+    not visit counts as if its gold structure had been found, which is allowed to be.
+
+    What one example has contributed to the planes cannot be told apart: where an example is taken out, all planes go,
+    w stays as w₀, and there is no certificate from then on.
+    """
+
+    parameters: OneSlack
+    w0: np.ndarray
+    summed: np.ndarray
+
+    def __init__(self, parameters: OneSlack, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._seen = np.zeros(problem.n_examples, np.bool_)
+        self._start_from(self.w)
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._clear_sum()
+
+    def visit(self, examples: np.ndarray) -> None:
+        losses, slacks = call(_sum_planes, self.problem, examples, self.w, self.summed, self.buffer)
+        self.summed_loss += losses
+        self.loss += slacks
+        self._seen[examples] = True
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.w0 = self.grown(self.w0)
+        self.summed = self.grown(self.summed)
+        new = np.zeros(problem.n_examples, np.bool_)
+        self._seen = np.append(self._seen, new)[: len(new)]
+
+    def remove(self, examples: np.ndarray) -> None:
+        self.forget(examples)
+
+    def forget(self, examples: np.ndarray) -> None:
+        if self._seen[examples].any():
+            self.warm = True
+            self._seen[:] = False
+            self._start_from(self.w)
+
+    def _start_from(self, weights: np.ndarray) -> None:
+        """w₀ = weights, and no planes but the gold one."""
+        self.w0 = weights.copy()
+        self.indices, self.values = [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
+        self.alpha, self.losses, self.gram = np.full(1, self.parameters.C), np.zeros(1), np.zeros((1, 1))
+        self.idle = np.zeros(1, np.int64)
+        self._clear_sum()
+
+    def _clear_sum(self) -> None:
+        self.summed = np.zeros_like(self.w)
+        self.summed_loss = 0.0
+
+    def _solve(self, rng: np.random.Generator) -> None:
+        self._add_plane()
+        g = self.losses - self.gram @ self.alpha
+        smo(self.gram, self.losses, self.alpha, REDUCTION * float(self.parameters.C * g.max() - self.alpha @ g))
+        self._drop_idle_planes()
+        self.w = self._summed()
+
+    def _add_plane(self) -> None:
+        """ΔΦ and Δ summed over the epoch, with α = 0, and its row of the Gram matrix; Δ is what w₀ᵀΔΦ leaves of it."""
+        indices = np.flatnonzero(self.summed).astype(np.int32)
+        self.indices.append(indices)
+        self.values.append(self.summed[indices].astype(np.float32))
+        self.summed[indices] = self.values[-1]
+        self.losses = np.append(self.losses, self.summed_loss - _product(self.w0, indices, self.values[-1]))
+        self.alpha, self.idle = np.append(self.alpha, 0.0), np.append(self.idle, 0)
+        products = np.array([_product(self.summed, *plane) for plane in zip(self.indices, self.values)])
+        gram = np.zeros((len(products), len(products)))
+        gram[:-1, :-1] = self.gram
+        gram[-1] = gram[:, -1] = products
+        self.gram = gram
+        self._clear_sum()
+
+    def _drop_idle_planes(self) -> None:
+        self.idle[self.alpha == 0.0] += 1
+        self.idle[self.alpha > 0.0] = self.idle[GOLD] = 0
+        kept = np.flatnonzero(self.idle <= self.parameters.idle_epochs)
+        self.indices, self.values = [self.indices[k] for k in kept], [self.values[k] for k in kept]
+        self.alpha, self.losses, self.idle = self.alpha[kept], self.losses[kept], self.idle[kept]
+        self.gram = self.gram[np.ix_(kept, kept)]
+
+    def _dual_sums(self) -> tuple[float, float]:
+        return float(self.alpha @ self.losses), 0.0
+
+    def _summed(self) -> np.ndarray:
+        w = self.w0.copy()
+        for alpha, indices, values in zip(self.alpha, self.indices, self.values):
+            axpy(w, alpha, indices, values, len(indices))
+        return w
+
+    def _count(self) -> int:
+        return len(self.alpha) - 1

@@ -1,0 +1,85 @@
+"""Pairs of planes of one example, p and q, on the simplex Σ_y α_i(y) = C: moving α from q to p keeps the sum.
+
+The gold plane (ΔΦ = 0, Δ = 0) is not stored: NONE stands for it, and it holds what is left of C.
+"""
+
+import numpy as np
+
+from ..kernels import kernel
+from .working_set import NONE, plane_dot
+
+
+@kernel
+def best_pair(example, weights, planes, gold_alpha):
+    """Largest g, and smallest g with α > 0, in the working set and the gold plane (NONE: g = 0)."""
+    high, low = NONE, NONE
+    g_high, g_low = 0.0, np.inf
+    if gold_alpha > 0.0:
+        g_low = 0.0
+    p = planes.head[example]
+    while p != NONE:
+        g = planes.loss[p] - plane_dot(weights, planes, p)
+        if g > g_high:
+            high, g_high = p, g
+        if g < g_low and planes.alpha[p] > 0.0:
+            low, g_low = p, g
+        p = planes.next[p]
+    return high, g_high, low, g_low
+
+
+@kernel
+def pair_step(rise, limit, curvature):
+    """The t in [0, limit] of largest rise · t − curvature · t² / 2; a pair of equal ΔΦ moves all or nothing."""
+    if rise <= 0.0:
+        return 0.0
+    if limit * curvature <= rise:
+        return limit
+    return rise / curvature
+
+
+@kernel
+def combine(a, p_indices, p_values, p_size, b, q_indices, q_values, q_size, indices, values):
+    """a ΔΦ_p + b ΔΦ_q into `indices` and `values`, indices ascending, without zeros. Returns its size."""
+    i, j, size = 0, 0, 0
+    while i < p_size or j < q_size:
+        index, value = np.int64(2**31), 0.0
+        if i < p_size:
+            index = np.int64(p_indices[i])
+        if j < q_size:
+            index = min(index, np.int64(q_indices[j]))
+        if i < p_size and p_indices[i] == index:
+            value += a * p_values[i]
+            i += 1
+        if j < q_size and q_indices[j] == index:
+            value += b * q_values[j]
+            j += 1
+        if value != 0.0:
+            indices[size] = index
+            values[size] = value
+            size += 1
+    return size
+
+
+@kernel
+def entries(planes, p):
+    """indices, values and size of plane p; of the gold plane (NONE) none."""
+    if p == NONE:
+        return planes.indices[:0], planes.values[:0], 0
+    begin, size = planes.begin[p], planes.size[p]
+    return planes.indices[begin : begin + size], planes.values[begin : begin + size], size
+
+
+@kernel
+def difference(planes, p, q, direction):
+    """ΔΦ_p − ΔΦ_q into `direction`. Returns its size and Δ_p − Δ_q."""
+    loss = 0.0
+    if p != NONE:
+        loss += planes.loss[p]
+    if q != NONE:
+        loss -= planes.loss[q]
+    p_indices, p_values, p_size = entries(planes, p)
+    q_indices, q_values, q_size = entries(planes, q)
+    size = combine(
+        1.0, p_indices, p_values, p_size, -1.0, q_indices, q_values, q_size, direction.indices, direction.values
+    )
+    return size, loss

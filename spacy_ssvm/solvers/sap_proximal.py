@@ -1,0 +1,166 @@
+"""Sequential alternating proximal method with costs to move, ν and µ (Balamurugan et al. 2012, algorithm 2)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import kernel
+from .pairs import difference
+from .parameters import Sap
+from .planes import dot, find_plane, squared_norm
+from .problem import Problem
+from .sap import PAIR_STEPS, SapLearner, _shrink
+from .working_set import NONE, add, drop_inactive, find, has_room, plane_dot
+
+
+class Box(NamedTuple):
+    """β ∈ [−ρ₁, ρ₁]^d, and the coordinates in which its rule still moves it.
+
+    The rule is monotone in β_j, so that repeating it ends, in rounded arithmetic too, at a β_j that it maps to itself.
+    From there on, until s_j changes, a visit has nothing to do at j: w = (s − β)/ρ₂ is up to date everywhere at a cost
+    that depends on how many coordinates the last visits have touched, not on d.
+
+    beta: float64 [d]. moving: int32 [d], of which the first size[0] (int64 [1]) are the coordinates where β or s has
+    just changed. moves: bool [d], whether a coordinate is among them.
+    """
+
+    beta: np.ndarray
+    moving: np.ndarray
+    moves: np.ndarray
+    size: np.ndarray
+
+
+def box_at_best(s: np.ndarray, rho1: float) -> Box:
+    """β = clip(s, ±ρ₁), where it stays as long as s does; s: float64 [d]."""
+    d = len(s)
+    return Box(np.clip(s, -rho1, rho1), np.zeros(d, np.int32), np.zeros(d, np.bool_), np.zeros(1, np.int64))
+
+
+@kernel
+def move_beta(s, weights, rho1, rho2, nu, box):
+    """Equation IV.14 in all coordinates, and w = (s − β)/ρ₂; those where it changes nothing are left out next time."""
+    kept = 0
+    for k in range(box.size[0]):
+        j = box.moving[k]
+        beta = min(max((s[j] + nu * rho2 * box.beta[j]) / (1.0 + nu * rho2), -rho1), rho1)
+        if beta == box.beta[j]:
+            box.moves[j] = False
+        else:
+            box.beta[j] = beta
+            weights[j] = (s[j] - beta) / rho2
+            box.moving[kept] = j
+            kept += 1
+    box.size[0] = kept
+
+
+@kernel
+def _proximal_pair(example, weights, C, mu, planes, before):
+    """Largest g̃ = g − µ(α − α_old), and smallest with α > 0, in the working set and the gold plane (NONE: g = 0).
+
+    Returns both planes, the difference of their g̃ (0 for one and the same), and the α of the second.
+    """
+    high, low = NONE, NONE
+    g_high, g_low, limit = -np.inf, np.inf, 0.0
+    gold_alpha, gold_before = C, C
+    p = planes.head[example]
+    while p != NONE:
+        gold_alpha -= planes.alpha[p]
+        gold_before -= before[p]
+        g = planes.loss[p] - plane_dot(weights, planes, p) - mu * (planes.alpha[p] - before[p])
+        if g > g_high:
+            high, g_high = p, g
+        if g < g_low and planes.alpha[p] > 0.0:
+            low, g_low, limit = p, g, planes.alpha[p]
+        p = planes.next[p]
+    g = -mu * (gold_alpha - gold_before)
+    if g > g_high:
+        high, g_high = NONE, g
+    # What rounding leaves of gold's α moves no other: steps of that length would never end.
+    if g < g_low and gold_alpha > 1e-12 * C:
+        low, g_low, limit = NONE, g, gold_alpha
+    return high, low, max(0.0, g_high - g_low), limit
+
+
+@kernel
+def solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction):
+    """α-SUB (IV.13): pair steps on the example's simplex with β fixed, α_old in `before`. Returns how many."""
+    for steps in range(PAIR_STEPS):
+        high, low, violation, limit = _proximal_pair(example, weights, C, mu, planes, before)
+        if high == low or violation <= 1e-9:
+            return steps
+        size, _ = difference(planes, high, low, direction)
+        curvature = squared_norm(direction.values, size) / rho2 + 2.0 * mu
+        step = min(limit, violation / curvature) if curvature > 0.0 else limit
+        if high != NONE:
+            planes.alpha[high] += step
+        if low != NONE:
+            planes.alpha[low] -= step
+        for k in range(size):
+            j = direction.indices[k]
+            s[j] += step * direction.values[k]
+            weights[j] = (s[j] - box.beta[j]) / rho2
+            if not box.moves[j]:
+                box.moves[j] = True
+                box.moving[box.size[0]] = j
+                box.size[0] += 1
+    return PAIR_STEPS
+
+
+@kernel
+def _visit(oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, box, direction, planes, plane):
+    """Algorithm 2, lines 6 to 15. Stops where the working set is full; returns visits, Σ ξ and Σ ξ²."""
+    total, squares = 0.0, 0.0
+    before = np.zeros(len(planes.alpha))
+    for visited in range(len(examples)):
+        example = examples[visited]
+        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
+        slack = loss - dot(weights, plane.indices, plane.values, size)
+        if slack > 0.0 and find(planes, example, plane, size, loss) == NONE:
+            if not has_room(planes, size):
+                return visited, total, squares
+            add(planes, example, plane, size, loss)
+        p = planes.head[example]
+        while p != NONE:
+            before[p] = planes.alpha[p]
+            p = planes.next[p]
+        solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction)
+        drop_inactive(planes, example)
+        move_beta(s, weights, rho1, rho2, nu, box)
+        total += max(0.0, slack)
+        squares += max(0.0, slack) ** 2
+    return len(examples), total, squares
+
+
+class ProximalSapLearner(SapLearner):
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at a cost with β fixed, then β at a cost with α fixed.
+
+    The oracle sees w = (s − β)/ρ₂; to predict, count and evaluate with there is soft(s, ρ₁)/ρ₂, the w of the best β.
+    """
+
+    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.nu, self.mu = parameters.C * parameters.nu, parameters.mu / parameters.C
+        """The costs on the scale of the duals that sum to C, where the paper's sum to 1."""
+        self.box = box_at_best(self.s, parameters.rho1)
+
+    def visit(self, examples: np.ndarray) -> None:
+        p = self.parameters
+        state = (self.s, self.w, p.C, p.rho1, p.rho2, self.nu, self.mu, self.box, self.direction)
+        self._visit_all(_visit, examples, *state)
+
+    def prediction_weights(self) -> np.ndarray:
+        w = np.zeros_like(self.s)
+        _shrink(self.s, w, self.parameters.rho1, self.parameters.rho2)
+        return w
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        grown = box_at_best(np.zeros_like(self.s), self.parameters.rho1)
+        for old, new in zip(self.box, grown):
+            new[: len(old)] = old
+        self.box = grown
+
+    def remove(self, examples: np.ndarray) -> None:
+        """What is left starts from its best β."""
+        super().remove(examples)
+        self.box = box_at_best(self.s, self.parameters.rho1)

@@ -1,0 +1,79 @@
+"""Sequential dual method for the L1-loss SSVM (Shevade et al. 2011; LSE-SSVM paper, §V.B.4)."""
+
+import numpy as np
+
+from ..kernels import kernel
+from .dual import DualLearner
+from .pairs import best_pair, difference, pair_step
+from .parameters import Sdm
+from .planes import axpy, plane_buffer, squared_norm
+from .problem import Problem
+from .working_set import NONE, drop_inactive, enter, total_alpha
+
+PAIR_STEPS = 10
+"""Pair steps in one visit: more of them polish an example's α against a w that the next visits will move."""
+
+
+@kernel
+def _solve(example, weights, C, direction, planes):
+    """SMO on the example's simplex Σ_y α_i(y) = C, gold included (Balamurugan et al. 2012, III.7 to III.9)."""
+    for _ in range(PAIR_STEPS):
+        gold_alpha = C - total_alpha(planes, example)
+        high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
+        if high == low or g_high - g_low <= 1e-9:
+            break
+        limit = gold_alpha if low == NONE else planes.alpha[low]
+        size, _ = difference(planes, high, low, direction)
+        step = pair_step(g_high - g_low, limit, squared_norm(direction.values, size))
+        if high != NONE:
+            planes.alpha[high] += step
+        if low != NONE:
+            planes.alpha[low] -= step
+        axpy(weights, step, direction.indices, direction.values, size)
+    drop_inactive(planes, example)
+
+
+@kernel
+def _inner_pass(examples, weights, C, direction, planes):
+    """A type-II loop: a pass without oracle calls."""
+    for example in examples:
+        _solve(example, weights, C, direction, planes)
+
+
+@kernel
+def _oracle_pass(oracle, data, examples, weights, C, direction, planes, plane):
+    """A type-I loop. Stops where the working set is full; returns visits, Σ ξ and Σ ξ²."""
+    total, squares = 0.0, 0.0
+    for visited in range(len(examples)):
+        slack, fits = enter(oracle, data, examples[visited], weights, 0.0, 0.0, planes, plane)
+        if not fits:
+            return visited, total, squares
+        _solve(examples[visited], weights, C, direction, planes)
+        total += max(0.0, slack)
+        squares += max(0.0, slack) ** 2
+    return len(examples), total, squares
+
+
+class SdmLearner(DualLearner):
+    """½‖w‖² + C Σ ξ_i by pair steps on α, w = Σ α ΔΦ; after κ₁ epochs, κ₂ − 1 inner passes before each oracle pass."""
+
+    parameters: Sdm
+
+    def __init__(self, parameters: Sdm, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.direction = plane_buffer(2 * problem.largest_plane)
+        self.epochs = 0
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        p, n = self.parameters, self.problem.n_examples
+        for _ in range(p.kappa2 - 1 if self.epochs >= p.kappa1 else 0):
+            _inner_pass(rng.permutation(n), self.w, p.C, self.direction, self.planes)
+        self.epochs += 1
+
+    def visit(self, examples: np.ndarray) -> None:
+        self._visit_all(_oracle_pass, examples, self.w, self.parameters.C, self.direction)
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.direction = plane_buffer(2 * problem.largest_plane)

@@ -1,0 +1,65 @@
+"""Quadratic programmes over a handful of planes: max_α Σ_j α_j b_j − ½ αᵀGα for α ≥ 0, G the planes' products."""
+
+import numpy as np
+
+from ..kernels import kernel
+
+MOST_STEPS = 100_000
+"""Pair steps of SMO, where rounding keeps the gap from closing."""
+
+MOST_PASSES = 10_000
+"""Passes of Hildreth's algorithm: where constraints contradict each other α grows for ever, though w does not."""
+
+
+@kernel
+def smo(gram, linear, alpha, tolerance):
+    """With Σ_j α_j kept as it is, by pair steps until the gap Σ_j α_j (max_k g_k − g_j), g = b − Gα, is in tolerance.
+
+    p = largest g, q = the plane from which α gains most (Fan et al. 2005). α is the start, and the result.
+    """
+    size = len(alpha)
+    g = linear.copy()
+    for j in range(size):
+        if alpha[j] > 0.0:
+            for k in range(size):
+                g[k] -= alpha[j] * gram[j, k]
+    for _ in range(MOST_STEPS):
+        p = int(np.argmax(g))
+        q, step, most, gap = p, 0.0, 0.0, 0.0
+        for j in range(size):
+            rise = g[p] - g[j]
+            if alpha[j] > 0.0 and rise > 0.0:
+                gap += alpha[j] * rise
+                curvature = gram[p, p] + gram[j, j] - 2.0 * gram[p, j]
+                # Of equal ΔΦ rounding may leave something of either sign.
+                moved = alpha[j] if alpha[j] * curvature <= rise else rise / curvature
+                gain = moved * (rise - moved * max(0.0, curvature) / 2.0)
+                if gain > most:
+                    q, step, most = j, moved, gain
+        if q == p or gap <= tolerance:
+            return
+        alpha[p] += step
+        alpha[q] -= step
+        for k in range(size):
+            g[k] -= step * (gram[p, k] - gram[q, k])
+
+
+@kernel
+def hildreth(gram, linear, alpha, tolerance):
+    """With no bound on α, coordinate by coordinate until no pass moves a constraint by more than `tolerance`.
+
+    Censor & Zenios 1997. α is the start, and the result; it stays 0 for planes of zero norm, which no w can satisfy.
+    """
+    size = len(alpha)
+    for _ in range(MOST_PASSES):
+        largest = 0.0
+        for j in range(size):
+            if gram[j, j] > 0.0:
+                g = linear[j]
+                for k in range(size):
+                    g -= gram[j, k] * alpha[k]
+                moved = max(0.0, alpha[j] + g / gram[j, j])
+                largest = max(largest, abs(moved - alpha[j]) * gram[j, j])
+                alpha[j] = moved
+        if largest <= tolerance:
+            return

@@ -1,0 +1,212 @@
+"""What makes each of CPD, 1-slack, Frank–Wolfe and SDM itself: its steps, its rounds, its parameters."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.pairs import combine, pair_step
+from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sap, Sdm
+
+from ..problems import random_problem
+from .reference import Enumerated
+from .test_batch_solvers import epochs
+
+
+def frank_wolfe(planes, visits, C):
+    """w and its weighted mean after each visit, as the algorithm is printed: dense (w_i, ℓ_i) of each example."""
+    parts, losses = np.zeros((planes.n, planes.d)), np.zeros(planes.n)
+    mean = np.zeros(planes.d)
+    for k, i in enumerate(visits):
+        w = parts.sum(axis=0)
+        difference, cost = planes.oracle(i, w, 1.0)
+        w_s, loss_s = C * difference, C * cost
+        numerator = (parts[i] - w_s) @ w - losses[i] + loss_s
+        norm = ((parts[i] - w_s) ** 2).sum()
+        gamma = float(numerator > 0) if norm == 0 else np.clip(numerator / norm, 0, 1)
+        parts[i] = (1 - gamma) * parts[i] + gamma * w_s
+        losses[i] = (1 - gamma) * losses[i] + gamma * loss_s
+        mean = k / (k + 2) * mean + 2 / (k + 2) * parts.sum(axis=0)
+        yield parts.sum(axis=0), mean, losses.sum()
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_frank_wolfe_step_for_step(real):
+    """In visits of several sizes; ties of integral scores at w = 0 are broken as the decoder breaks them."""
+    problem = random_problem(12, n_examples=8, max_length=3, real=real)
+    visits = np.random.default_rng(0).integers(0, 8, 60)
+    plain, averaged = start(FrankWolfe(C=0.3), problem), start(FrankWolfe(C=0.3, averaging=True), problem)
+    steps = list(frank_wolfe(Enumerated(problem), visits, 0.3))
+    for first, behind in [(0, 1), (1, 5), (5, 30), (30, 60)]:
+        plain.visit(visits[first:behind])
+        averaged.visit(visits[first:behind])
+        w, mean, loss = steps[behind - 1]
+        np.testing.assert_allclose(plain.prediction_weights(), w, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(averaged.prediction_weights(), mean, rtol=0, atol=1e-6)
+        assert plain.progress().dual == pytest.approx(loss - w @ w / 2, abs=1e-6)
+
+
+def test_the_certificate_of_an_average_is_the_averages():
+    problem = random_problem(12, n_examples=8, max_length=3)
+    learner = start(FrankWolfe(C=0.3, averaging=True), problem)
+    visits = np.tile(np.arange(8), 10)
+    learner.visit(visits)
+    planes = Enumerated(problem)
+    duals = [loss for *_, loss in frank_wolfe(planes, visits, 0.3)]
+    mean = learner.prediction_weights()
+    linear = np.average(duals, weights=np.arange(1, 81))
+    certificate = learner.certificate()
+    assert certificate.dual == pytest.approx(linear - mean @ mean / 2, rel=1e-6)
+    assert certificate.primal == pytest.approx(planes.primal(mean, 0.3, np.arange(8)), rel=1e-9)
+
+
+@pytest.mark.parametrize("parameters", [Cpd(C=0.1), OneSlack(C=0.1)])
+def test_w_rests_during_an_epoch(parameters):
+    problem = random_problem(6)
+    learner = epochs(start(parameters, problem), 3)
+    w = learner.w.copy()
+    learner.begin_epoch(np.random.default_rng(0))
+    for part in np.array_split(np.arange(problem.n_examples), 4):
+        learner.visit(part)
+        assert learner.w.tobytes() == w.tobytes()
+    exact = learner.certificate()
+    assert learner.progress().primal == pytest.approx(exact.primal, rel=1e-12)
+    learner.end_epoch()
+    assert learner.w.tobytes() != w.tobytes()
+    assert learner.progress().primal == pytest.approx(exact.primal, rel=1e-12)
+    assert learner.progress().dual > exact.dual
+
+
+@pytest.mark.parametrize("parameters", [Cpd(C=0.1, delta=0), OneSlack(C=0.1)])
+def test_a_solved_problem_is_left_alone(parameters):
+    learner, certificate = fit(parameters, random_problem(6), max_epochs=1000)
+    assert certificate.relative_gap <= parameters.tolerance
+    w = learner.w.tobytes()
+    assert epochs(learner, 1).w.tobytes() == w
+
+
+def test_cpd_needs_fewer_oracle_passes_than_examples_have_structures():
+    _, certificate = fit(Cpd(C=0.1, delta=0, tolerance=1e-5), random_problem(6), max_epochs=40)
+    assert certificate.relative_gap <= 1e-5
+
+
+def test_one_slack_has_one_plane_an_epoch_and_drops_the_idle():
+    problem = random_problem(6)
+    learner = start(OneSlack(C=0.1, tolerance=0, idle_epochs=1000), problem)
+    assert [epochs(learner, 1, seed).progress().planes for seed in range(20)] == [*range(1, 21)]
+    strict = epochs(start(OneSlack(C=0.1, tolerance=0, idle_epochs=0), problem), 20)
+    assert (strict.alpha[1:] > 0).all()
+    assert len(strict.alpha) < len(learner.alpha)
+    products = [
+        [dense(strict, p) @ dense(strict, q) for q in range(len(strict.alpha))] for p in range(len(strict.alpha))
+    ]
+    np.testing.assert_allclose(strict.gram, products, rtol=1e-12)
+
+
+def dense(learner, k):
+    plane = np.zeros_like(learner.w)
+    plane[learner.indices[k]] = learner.values[k]
+    return plane
+
+
+def test_an_epoch_that_misses_examples_gives_a_valid_plane():
+    """Gold stands in for what was not found, so that the dual stays below every primal."""
+    problem = random_problem(6)
+    learner, rng = start(OneSlack(C=0.1), problem), np.random.default_rng(0)
+    _, whole = fit(OneSlack(C=0.1, tolerance=1e-6), problem, max_epochs=1000)
+    for _ in range(30):
+        learner.begin_epoch(rng)
+        learner.visit(rng.permutation(problem.n_examples)[:10])
+        learner.end_epoch()
+        assert 0 < learner.certificate().dual <= whole.primal
+    epochs(learner, 200)
+    assert learner.certificate().relative_gap <= 1e-3
+
+
+def test_one_slack_cannot_take_out_one_example():
+    """Its planes are sums: all go, w stays, and learning goes on from there; examples not seen yet change nothing."""
+    learner = start(OneSlack(C=0.5), random_problem(10))
+    learner.begin_epoch(np.random.default_rng(0))
+    learner.visit(np.arange(20))
+    learner.remove(np.arange(20, 30))
+    learner.remove(np.zeros(0, np.int64))
+    learner.end_epoch()
+    assert learner.progress().planes == 1 and learner.certificate() is not None
+    w = learner.w.tobytes()
+    learner.remove(np.array([3]))
+    assert learner.progress().planes == 0 and learner.w.tobytes() == w
+    assert learner.certificate() is None
+    epochs(learner, 3)
+    assert learner.progress().planes == 3 and learner.w.tobytes() != w
+
+
+def test_sdm_has_inner_passes_only_after_its_first_epochs():
+    problem = random_problem(10)
+    learner, moved = start(Sdm(C=0.5, kappa1=2, kappa2=3), problem), []
+    for seed in range(5):
+        before = learner.w.copy()
+        learner.begin_epoch(np.random.default_rng(seed))
+        moved.append(learner.w.tobytes() != before.tobytes())
+        learner.visit(np.arange(problem.n_examples))
+    assert moved == [False, False, True, True, True]
+    never = epochs(start(Sdm(C=0.5, kappa1=2, kappa2=1), problem), 5)
+    oracles_only = epochs(start(Sdm(C=0.5, kappa1=99), problem), 5)
+    assert never.w.tobytes() == oracles_only.w.tobytes()
+
+
+def test_sdm_without_inner_passes_is_sap_without_l1():
+    """The same pairs in the same order, the step in closed form or by Newton's method, as long as rounding has no say.
+
+    Later, where an example has several planes, it chooses between those of equal g.
+    """
+    problem = random_problem(10, real=True)
+    sdm, sap = start(Sdm(C=0.5, kappa1=99), problem), start(Sap(C=0.5, rho1=0, rho2=1), problem)
+    np.testing.assert_allclose(epochs(sdm, 1).w, epochs(sap, 1).w, rtol=0, atol=1e-6)
+
+
+@settings(deadline=None)
+@given(st.floats(-2, 2), st.floats(0, 3), st.sampled_from([0.0, 1e-3, 0.7, 5.0]))
+def test_a_pair_step_is_the_best_there_is(rise, limit, curvature):
+    step = pair_step(rise, limit, curvature)
+    others = np.linspace(0, limit, 101)
+    assert 0 <= step <= limit
+    assert (rise * step - curvature * step**2 / 2 >= rise * others - curvature * others**2 / 2 - 1e-12).all()
+
+
+sparse = st.dictionaries(st.integers(0, 9), st.sampled_from([-1.0, 0.5, 1.0, 3.0]))
+
+
+@settings(deadline=None)
+@given(sparse, sparse, st.sampled_from([0.0, 1.0, 0.25]), st.sampled_from([-1.0, 0.0, 0.75]))
+def test_combined_planes(p, q, a, b):
+    def arrays(plane):
+        return np.array(sorted(plane), np.int64), np.array([plane[k] for k in sorted(plane)]), len(plane)
+
+    indices, values = np.zeros(20, np.int64), np.zeros(20)
+    size = combine(a, *arrays(p), b, *arrays(q), indices, values)
+    expected = {k: a * p.get(k, 0.0) + b * q.get(k, 0.0) for k in sorted({*p, *q})}
+    assert dict(zip(indices[:size], values[:size])) == {k: value for k, value in expected.items() if value != 0}
+    assert (np.diff(indices[:size]) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value", "message"),
+    [
+        (Cpd, "delta", -1, "not be negative"),
+        (Cpd, "C", 0, "be positive"),
+        (OneSlack, "idle_epochs", 1.5, "be a whole number"),
+        (OneSlack, "tolerance", "low", "be a finite number"),
+        (FrankWolfe, "averaging", "yes", "be true or false, not 'yes'"),
+        (FrankWolfe, "C", -1, "be positive"),
+        (Sdm, "kappa1", -1, "be a whole number of at least 0"),
+        (Sdm, "kappa2", 0, "be positive"),
+        (Sdm, "kappa2", 2.5, "be a whole number"),
+    ],
+)
+def test_bad_values_are_named(make, name, value, message):
+    with pytest.raises(ValueError, match=rf"solver\.{name} must {re.escape(message)}"):
+        make(**{name: value})

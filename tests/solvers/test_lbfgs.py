@@ -1,0 +1,222 @@
+"""L-BFGS: certificates by definition, and the optimum against SciPy, CRFsuite and scikit-learn."""
+
+import math
+import os
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.gradients import sum_losses
+from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.parameters import Lbfgs, Sap
+from spacy_ssvm.structures.chain.data import make_chains, unconstrained
+from spacy_ssvm.structures.tree.data import SPANNING
+
+from ..problems import random_problem
+from ..structures.tree.tree_problems import tree_problem
+from .family_reference import family
+from .test_optimum import single_tokens
+
+DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
+EWT = DATA / "ud_english_ewt"
+
+MEMBERS = [(1.0, 0.0), (1.0, 1.0), (4.0, 0.5)]
+PROBLEMS = {
+    "indicators": lambda: random_problem(1, n_examples=20, max_length=4, n_rows=8),
+    "real values": lambda: random_problem(2, n_examples=20, max_length=4, n_rows=8, real=True),
+    "projective trees": lambda: tree_problem(4),
+    "spanning trees": lambda: tree_problem(4, structure=SPANNING, max_length=3),
+}
+
+
+@cache
+def with_family(kind, member):
+    problem = PROBLEMS[kind]()
+    return problem, family(problem, *member)
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_the_enumerated_optimum(kind, member, C):
+    """The gap bounds ½‖w − w*‖² as P is strongly convex, and w is within its root of SciPy's on enumerated planes."""
+    (problem, known), (beta, gamma) = with_family(kind, member), member
+    learner, certificate = fit(Lbfgs(C=C, beta=beta, gamma=gamma, tolerance=1e-10), problem, max_epochs=200)
+    theirs = minimize(known.primal, np.zeros(problem.dimension), (C,), jac=True, method="BFGS", options={"gtol": 1e-6})
+    assert certificate.relative_gap <= 1e-10
+    assert certificate.primal == pytest.approx(theirs.fun, rel=1e-8)
+    np.testing.assert_allclose(learner.w, theirs.x, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_every_epoch(kind, member):
+    """Primal and dual are those of their definitions, the gap is ½‖∇P‖², and the primal falls."""
+    (problem, known), (beta, gamma), C = with_family(kind, member), member, 0.5
+    learner, before = start(Lbfgs(C=C, beta=beta, gamma=gamma, iterations=3), problem), math.inf
+    for seed in range(4):
+        at_start, w = known.primal(learner.w, C)[0], learner.w.copy()
+        rng = np.random.default_rng(seed)
+        learner.begin_epoch(rng)
+        learner.visit(rng.permutation(problem.n_examples))
+        assert learner.w.tobytes() == w.tobytes()
+        assert learner.progress() == (pytest.approx((at_start - w @ w / 2) / C), pytest.approx(at_start), None, None)
+        learner.end_epoch()
+        certificate, (primal, gradient) = learner.certificate(), known.primal(learner.w, C)
+        assert certificate.primal == pytest.approx(primal, rel=1e-9)
+        assert certificate.dual == pytest.approx(known.dual(learner.w, C), rel=1e-9)
+        assert 0 <= certificate.gap == pytest.approx(gradient @ gradient / 2, rel=1e-6, abs=1e-12 * primal)
+        assert learner.progress()[1:3] == pytest.approx(certificate, rel=1e-12)
+        assert certificate.primal < before
+        before = certificate.primal
+
+
+def test_fit_stops_at_its_tolerance():
+    problem, parameters = random_problem(5), Lbfgs(C=5.0, iterations=2)
+    _, certificate = fit(parameters, problem, max_epochs=100)
+    assert 0 <= certificate.relative_gap <= parameters.tolerance
+    _, again = fit(parameters, problem, max_epochs=200)
+    assert again == certificate
+    _, earlier = fit(parameters, problem, max_epochs=1)
+    assert earlier.relative_gap > parameters.tolerance
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+@pytest.mark.parametrize("make", [random_problem, tree_problem])
+def test_scaling_of_C_beta_and_gamma(make, member):
+    """(aC, β/a, aγ) has the solution aw, at a² the objective."""
+    (beta, gamma), C, a, problem = member, 0.5, 3.0, make(4)
+    ours, ours_certified = fit(Lbfgs(C=C, beta=beta, gamma=gamma, tolerance=1e-10), problem, max_epochs=200)
+    scaled = Lbfgs(C=a * C, beta=beta / a, gamma=a * gamma, tolerance=1e-10)
+    theirs, theirs_certified = fit(scaled, problem, max_epochs=200)
+    np.testing.assert_allclose(theirs.w, a * ours.w, rtol=0, atol=1e-3)
+    assert theirs_certified.primal == pytest.approx(a**2 * ours_certified.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("make", [random_problem, tree_problem])
+def test_a_large_beta_is_nearly_the_hinge(make):
+    """max ≤ (1/β) log Σ exp(β ·) ≤ max + (log |Y|)/β: so do the optima, C times as much for each example."""
+    problem, C, beta = make(4, n_examples=8), 0.05, 20.0
+    _, hinge = fit(Sap(C=C, rho1=0, rho2=1, tolerance=1e-4), problem, max_epochs=2000)
+    _, smooth = fit(Lbfgs(C=C, beta=beta, gamma=1, tolerance=1e-4), problem, max_epochs=200)
+    assert smooth.relative_gap <= 1e-4
+    most = C * sum(math.log(len(losses)) for losses in family(problem, beta, 1.0).losses) / beta
+    assert hinge.dual <= smooth.primal and smooth.dual <= hinge.primal + most
+
+
+def test_a_certificate_needs_no_history():
+    """α_i = C · P_i(·; w) belongs to any w, one that was given among them."""
+    problem, known = with_family("indicators", (1.0, 0.0))
+    w = np.random.default_rng(0).normal(size=problem.dimension)
+    learner = start(Lbfgs(C=0.5, gamma=0), problem, w)
+    assert learner.prediction_weights().tobytes() == w.tobytes()
+    certificate = learner.certificate()
+    assert certificate.primal == pytest.approx(known.primal(w, 0.5)[0], rel=1e-9)
+    assert certificate.dual == pytest.approx(known.dual(w, 0.5), rel=1e-9)
+
+
+def test_what_is_forgotten_stays_in_w():
+    """From there on the regulariser is ½‖w − w₀‖², which has no certificate of the whole."""
+    problem, known = with_family("indicators", (1.0, 0.0))
+    learner, _ = fit(Lbfgs(C=0.5, gamma=0), random_problem(7, n_examples=20, n_rows=8), max_epochs=10)
+    w0 = learner.w.copy()
+    learner.forget(np.arange(20))
+    learner.extend(problem)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        learner.begin_epoch(rng)
+        learner.visit(np.arange(20))
+        learner.end_epoch()
+    assert learner.certificate() is None and not learner.done()
+    _, gradient = known.primal(learner.w, 0.5)
+    assert np.abs(gradient - w0).max() < 1e-4 < np.abs(w0).max()
+    assert learner.progress()[1:3] == (None, None)
+
+
+def test_without_scipy_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(ImportError, match=r'pip install "spacy-ssvm\[lbfgs\]"'):
+        start(Lbfgs(), random_problem(0))
+
+
+@pytest.mark.parametrize("C", [0.05, 2.0])
+def test_crf_of_single_tokens_is_logistic_regression(C):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    problem, X, y = single_tokens(4, seed=9)
+    learner, _ = fit(Lbfgs(C=C, gamma=0, tolerance=1e-10), problem, max_epochs=200)
+    theirs = linear_model.LogisticRegression(C=C, fit_intercept=False, tol=1e-8, max_iter=10_000).fit(X, y)
+    assert not learner.w[:16].any()
+    np.testing.assert_allclose(learner.w[16:].reshape(-1, 4).T, theirs.coef_, atol=1e-4)
+
+
+def sentences(number):
+    """Features and UPOS of the first sentences of EWT."""
+    found, words, tags = [], [], []
+    for line in (EWT / "en_ewt-ud-train.conllu").read_text(encoding="utf8").splitlines():
+        columns = line.split("\t")
+        if columns[0].isdigit():
+            words.append(columns[1])
+            tags.append(columns[3])
+        elif words and not line:
+            padded = ["<s>", *words, "</s>"]
+            features = [
+                [f"w={word}", f"s={word[-2:]}", f"b={before}", f"a={after}"]
+                for before, word, after in zip(padded, words, padded[2:])
+            ]
+            found.append((features, tags))
+            words, tags = [], []
+            if len(found) == number:
+                break
+    return found
+
+
+@pytest.mark.skipif(not EWT.is_dir(), reason=f"no English Web Treebank in {EWT}: set SPACY_SSVM_DATA")
+def test_crfsuites_optimum():
+    """Its objective Σ −log P + c₂‖w‖² with c₂ = 1/(2C) is ours over C, at β = 1 and γ = 0."""
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    C, data = 0.5, sentences(200)
+    labels = sorted({tag for _, tags in data for tag in tags})
+    rows = {name: row for row, name in enumerate(dict.fromkeys(f for fs, _ in data for token in fs for f in token))}
+    tokens = [token for features, _ in data for token in features]
+    chains = make_chains(
+        np.cumsum([0, *(len(tags) for _, tags in data)]),
+        np.cumsum([0, *map(len, tokens)]),
+        np.array([rows[feature] for token in tokens for feature in token]),
+        np.array([labels.index(tag) for _, tags in data for tag in tags]),
+        unconstrained(len(labels)),
+    )
+    problem = chain_problem(chains, len(rows))
+    parameters = Lbfgs(C=C, beta=1, gamma=0, tolerance=1e-5, iterations=50)
+    learner, certificate = fit(parameters, problem, max_epochs=20)
+    assert certificate.relative_gap <= 1e-5
+
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params(
+        {"c1": 0, "c2": 1 / (2 * C), "max_iterations": 1000, "epsilon": 1e-6, "delta": 1e-8}
+        | {"feature.possible_states": True, "feature.possible_transitions": True}
+    )
+    for features, tags in data:
+        trainer.append(features, tags)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.train(str(Path(folder) / "model"))
+        tagger = pycrfsuite.Tagger()
+        tagger.open(str(Path(folder) / "model"))
+        info = tagger.info()
+        tagger.close()
+    L, number = len(labels), {label: place for place, label in enumerate(labels)}
+    theirs = np.zeros(problem.dimension)
+    for (before, after), weight in info.transitions.items():
+        theirs[number[before] * L + number[after]] = weight
+    for (feature, label), weight in info.state_features.items():
+        theirs[L * L + rows[feature] * L + number[label]] = weight
+
+    found = theirs @ theirs / 2 + C * sum_losses(problem, theirs, parameters, learner.buffer).value
+    assert found == pytest.approx(C * trainer.logparser.last_iteration["loss"], rel=1e-6)
+    assert certificate.dual <= found == pytest.approx(certificate.primal, rel=1e-4)

@@ -1,0 +1,333 @@
+"""DCA and SGD on the losses L_{β,γ}: step for step against plain Python, and the identities of the family."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.util import load_config_from_str, load_model_from_config
+
+from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.gradients import gather
+from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.parameters import Dca, Lbfgs, Mira, Sgd
+from spacy_ssvm.solvers.planes import PlaneBuffer, merge, plane_buffer
+from spacy_ssvm.solvers.sgd import CANDIDATES
+from spacy_ssvm.structures.tree.data import PROJECTIVE_SIBLINGS, SPANNING
+
+from ..problems import random_problem
+from ..structures.enumeration import tiny_chains
+from ..structures.tree.tree_problems import tree_problem
+from . import family_reference as reference
+from .family_reference import family
+from .test_learner import epochs, halves
+from .test_online import visits
+
+INF = math.inf
+MEMBERS = {"CRF": (1.0, 0.0), "softmax-margin": (1.0, 1.0), "SSVM": (INF, 1.0)}
+OTHERS = {"sharp": (4.0, 0.5), "flat": (0.25, 2.0), "large margin": (INF, 2.0)}
+ALL = {**MEMBERS, **OTHERS}
+PROBLEMS = {
+    "indicators": lambda: random_problem(1, n_examples=20, max_length=4, n_rows=8),
+    "real values": lambda: random_problem(2, n_examples=20, max_length=4, n_rows=8, real=True),
+    "projective trees": lambda: tree_problem(4),
+    "spanning trees": lambda: tree_problem(4, structure=SPANNING, max_length=3),
+}
+
+
+@cache
+def problem_of(kind):
+    return PROBLEMS[kind]()
+
+
+@cache
+def family_of(kind, beta, gamma):
+    return family(problem_of(kind), beta, gamma)
+
+
+def check_steps(learner, examples, expected, averaged):
+    """The learner's weights after each of the first visits, and after all of them at once."""
+    at_once, total = start(learner.parameters, learner.problem, learner.prediction_weights()), 0.0
+    for visit, (example, w) in enumerate(zip(examples, expected, strict=True), 1):
+        learner.visit(np.array([example]))
+        total = total + w
+        result = total / visit if averaged else w
+        np.testing.assert_allclose(learner.prediction_weights(), result, rtol=0, atol=1e-9)
+    assert np.abs(result).max() > 0.01
+    at_once.visit(examples)
+    assert at_once.prediction_weights().tobytes() == learner.prediction_weights().tobytes()
+    assert at_once.progress().loss == pytest.approx(learner.progress().loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("member", ALL)
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize("C", [1 / 64, 100.0])
+def test_dca(kind, member, C):
+    """The smaller C caps most steps, the larger none. Trees start where no two of them have equal scores."""
+    problem, (beta, gamma) = problem_of(kind), ALL[member]
+    w = np.zeros(problem.dimension)
+    if kind.endswith("trees"):
+        w = np.random.default_rng(3).normal(size=problem.dimension)
+    examples, known = visits(problem, epochs=2), family_of(kind, beta, gamma)
+    learner = start(Dca(C=C, beta=beta, gamma=gamma), problem, w)
+    check_steps(learner, examples, reference.dca(known, examples, w, C), averaged=True)
+    suffered, now = 0.0, w
+    for example, following in zip(examples, reference.dca(known, examples, w, C), strict=True):
+        suffered += known.loss(example, now)[0]
+        now = following
+    assert learner.progress() == (pytest.approx(suffered, rel=1e-9), None, None, None)
+    assert learner.certificate() is None
+
+
+@pytest.mark.parametrize("member", ALL)
+@pytest.mark.parametrize("schedule", ["bottou", "printed", "epochs"])
+def test_sgd(member, schedule):
+    problem, (beta, gamma) = problem_of("real values"), ALL[member]
+    w, C, eta0 = np.zeros(problem.dimension), 0.5, 0.25
+    learner = start(Sgd(C=C, beta=beta, gamma=gamma, eta0=eta0, schedule=schedule), problem)
+    examples, known = visits(problem), family_of("real values", beta, gamma)
+    check_steps(learner, examples, reference.sgd(known, examples, w, C, eta0, schedule), averaged=False)
+
+
+def test_sgd_on_trees():
+    problem, w = problem_of("projective trees"), np.zeros(problem_of("projective trees").dimension)
+    learner, examples = start(Sgd(beta=1, gamma=1, eta0=0.25), problem), visits(problem)
+    known = family_of("projective trees", 1.0, 1.0)
+    check_steps(learner, examples, reference.sgd(known, examples, w, 0.1, 0.25, "bottou"), averaged=False)
+
+
+@pytest.mark.parametrize("member", ["CRF", "softmax-margin"])
+def test_sgd_shrinks_far_below_one_without_losing_digits(member):
+    """w = scale · v with a scale that would reach 1e-11 if v did not take it over: β of v falls as far."""
+    problem = random_problem(3, n_labels=2, max_length=2, n_rows=4, real=True, n_examples=12)
+    (beta, gamma), C, eta0, n = MEMBERS[member], 0.05, 0.5, 12
+    examples = visits(problem, epochs=150)
+    *_, w = reference.sgd(family(problem, beta, gamma), examples, np.zeros(problem.dimension), C, eta0, "bottou")
+    learner = start(Sgd(C=C, beta=beta, gamma=gamma, eta0=eta0), problem)
+    learner.visit(examples)
+    shrinkage = np.prod(1 - eta0 / (1 + eta0 * np.arange(len(examples)) / (C * n)) ** 0.75 / (C * n))
+    assert shrinkage < 1e-9 < learner.scale
+    np.testing.assert_allclose(learner.prediction_weights(), w, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("member", ALL)
+def test_sgd_selects_the_learning_rate_of_lowest_primal(member):
+    problem, (beta, gamma), C = problem_of("real values"), ALL[member], 0.3
+    learner = start(Sgd(C=C, beta=beta, gamma=gamma, schedule="epochs"), problem)
+    learner.begin_epoch(np.random.default_rng(11))
+    sample = np.random.default_rng(11).permutation(problem.n_examples)
+    known, primals = family_of("real values", beta, gamma), {}
+    for eta0 in CANDIDATES:
+        *_, w = reference.sgd(known, sample, np.zeros(problem.dimension), C, eta0, "epochs")
+        primals[eta0] = known.primal(w, C)[0]
+    assert learner.eta0 == min(primals, key=primals.get)
+    assert not learner.w.any()
+
+
+@pytest.mark.parametrize("member", ["CRF", "softmax-margin"])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_sgd_comes_near_the_smooth_optimum(member, C):
+    problem, (beta, gamma) = problem_of("indicators"), MEMBERS[member]
+    _, certificate = fit(Lbfgs(C=C, beta=beta, gamma=gamma, tolerance=1e-6), problem, max_epochs=100)
+    learner, none = fit(Sgd(C=C, beta=beta, gamma=gamma), problem, max_epochs=300)
+    assert none is None
+    primal, _ = family_of("indicators", beta, gamma).primal(learner.prediction_weights(), C)
+    assert certificate.dual <= primal <= 1.01 * certificate.primal
+
+
+def check_mira_is_dca(problem, C, weights):
+    mira, dca = start(Mira(C=C), problem, weights), start(Dca(C=C, beta=INF, gamma=1), problem, weights)
+    for example in visits(problem):
+        for learner in (mira, dca):
+            learner.visit(np.array([example]))
+        np.testing.assert_array_equal(mira.w, dca.w)
+    np.testing.assert_array_equal(mira.prediction_weights(), dca.prediction_weights())
+    assert mira.progress() == dca.progress()
+
+
+@settings(deadline=None, max_examples=60)
+@given(tiny_chains(), st.sampled_from([1 / 64, 0.1, 1.0, 100.0]), st.booleans())
+def test_dca_at_infinite_beta_is_mira(tiny, C, zero):
+    """Ties, empty sequences, planes of zero norm and costs of zero among them; from w = 0, where all is tied."""
+    weights = np.zeros_like(tiny.weights) if zero else tiny.weights
+    check_mira_is_dca(chain_problem(tiny.chains, tiny.n_rows), C, weights)
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize("C", [1 / 64, 100.0])
+def test_dca_at_infinite_beta_is_mira_on_larger_problems(kind, C):
+    problem = problem_of(kind)
+    check_mira_is_dca(problem, C, np.zeros(problem.dimension))
+
+
+@pytest.mark.parametrize("member", ALL)
+@pytest.mark.parametrize("kind", ["real values", "projective trees"])
+@pytest.mark.parametrize("a", [0.5, 3.0])
+def test_scaling_of_C_beta_and_gamma(kind, member, a):
+    """L_{β/a, aγ}(aw) = a L_{β,γ}(w): (aC, β/a, aγ) is the same problem, with w' = aw and a² the objective."""
+    problem, (beta, gamma), C = problem_of(kind), ALL[member], 0.5
+    w = np.random.default_rng(0).normal(size=problem.dimension) / 4
+    value, gradient = family_of(kind, beta, gamma).primal(w, C)
+    other, of_other = family(problem, beta / a, a * gamma).primal(a * w, a * C)
+    assert other == pytest.approx(a**2 * value, rel=1e-12)
+    np.testing.assert_allclose(of_other, a * gradient, rtol=0, atol=1e-12)
+    examples = visits(problem, 2)
+    pairs = [(Dca(C=C, beta=beta, gamma=gamma), Dca(C=a * C, beta=beta / a, gamma=a * gamma))]
+    for schedule in ("bottou", "printed", "epochs"):
+        one = Sgd(C=C, beta=beta, gamma=gamma, eta0=0.25, schedule=schedule)
+        pairs.append((one, Sgd(C=a * C, beta=beta / a, gamma=a * gamma, eta0=a * 0.25, schedule=schedule)))
+    for parameters, scaled in pairs:
+        learners = start(parameters, problem, w), start(scaled, problem, a * w)
+        for learner in learners:
+            learner.visit(examples)
+        ours, theirs = (learner.prediction_weights() for learner in learners)
+        assert np.abs(ours - w).max() > 0.01
+        np.testing.assert_allclose(theirs, a * ours, rtol=0, atol=1e-9)
+        assert learners[1].progress().loss == pytest.approx(a * learners[0].progress().loss, rel=1e-9)
+
+
+PAIRS = st.lists(
+    st.tuples(st.sampled_from([0, 1, 3, 5]), st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])), max_size=20
+)
+
+
+@settings(deadline=None)
+@given(PAIRS)
+def test_gathering_is_merging_without_the_order(pairs):
+    gathered, merged, dense = plane_buffer(len(pairs)), plane_buffer(len(pairs)), np.zeros(6)
+    for k, (index, value) in enumerate(pairs):
+        for buffer in (gathered, merged):
+            buffer.indices[k], buffer.values[k] = index, value
+
+    def entries(buffer: PlaneBuffer, size: int) -> list[tuple[int, float]]:
+        return list(zip(buffer.indices[:size].tolist(), buffer.values[:size].tolist(), strict=True))
+
+    found = entries(gathered, gather(gathered, len(pairs), dense))
+    assert sorted(found) == entries(merged, merge(merged, len(pairs)))
+    order = [index for index, _ in pairs]
+    assert [index for index, _ in found] == sorted({index for index, _ in found}, key=order.index)
+    assert not dense.any()
+
+
+SOLVERS = [
+    Dca(C=0.5),
+    Dca(C=0.5, beta="inf", gamma=2),
+    Sgd(C=0.5, beta=1, gamma=0, eta0=0.25),
+    Sgd(C=0.5, beta="inf", gamma=2, eta0=0.25),
+    Lbfgs(C=0.5),
+    Lbfgs(C=0.5, beta=2, gamma=0),
+]
+
+
+@pytest.mark.parametrize("parameters", SOLVERS)
+def test_the_same_seed_gives_the_same_bytes(parameters):
+    problem = random_problem(10, real=True)
+    first, second = (fit(parameters, problem, max_epochs=5)[0].prediction_weights() for _ in range(2))
+    assert first.any() and first.tobytes() == second.tobytes()
+
+
+@pytest.mark.parametrize("parameters", SOLVERS)
+def test_examples_and_features_may_be_added(parameters):
+    part, whole = halves()
+    learner = epochs(start(parameters, part), 3)
+    before = learner.prediction_weights()
+    learner.extend(whole)
+    after = learner.prediction_weights()
+    np.testing.assert_array_equal(after, np.concatenate([before, np.zeros(whole.dimension - part.dimension)]))
+    epochs(learner, 3)
+    learner.end_epoch()
+    assert len(learner.prediction_weights()) == whole.dimension
+    assert learner.prediction_weights()[part.dimension :].any()
+
+
+@pytest.mark.parametrize("parameters", SOLVERS)
+@pytest.mark.parametrize("n_examples", [0, 7])
+def test_nothing_to_learn(parameters, n_examples):
+    """No example at all, or single tokens without features, whose ΔΦ vanishes whatever their class."""
+    problem = random_problem(0, n_examples=n_examples, n_labels=2, max_length=1)
+    bare = chain_problem(problem.data._replace(feature_starts=np.zeros_like(problem.data.feature_starts)), 12)
+    learner, _ = fit(parameters, bare, max_epochs=2)
+    assert not learner.prediction_weights().any()
+    beta, gamma = parameters.beta, parameters.gamma
+    value = gamma if beta == INF else math.log(1 + math.exp(beta * gamma)) / beta
+    assert learner.progress().loss == pytest.approx(n_examples * value, rel=1e-12)
+
+
+@pytest.mark.parametrize("make", [Dca, Sgd, Lbfgs])
+def test_smooth_losses_need_exact_marginals(make):
+    problem = tree_problem(4, structure=PROJECTIVE_SIBLINGS)
+    with pytest.raises(ValueError, match="this solver needs exact marginals"):
+        start(make(beta=1), problem)
+    if make is not Lbfgs:
+        learner, _ = fit(make(beta="inf", gamma=1), problem, max_epochs=2)
+        assert learner.prediction_weights().any()
+
+
+@pytest.mark.parametrize("make", [Dca, Sgd])
+def test_the_perceptrons_loss_is_refused(make):
+    with pytest.raises(ValueError, match=r"solver\.beta = inf with solver\.gamma = 0 .* raise solver\.gamma"):
+        make(beta="inf", gamma=0)
+
+
+def test_lbfgs_refuses_what_is_not_smooth():
+    with pytest.raises(ValueError, match=r"solver\.beta must be finite for L-BFGS"):
+        Lbfgs(beta="inf", gamma=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("beta", 0, "be positive"),
+        ("beta", -INF, "be a finite number"),
+        ("beta", math.nan, "be a finite number"),
+        ("beta", "large", "be a finite number"),
+        ("gamma", -1, "not be negative"),
+        ("gamma", INF, "be a finite number"),
+        ("C", 0, "be positive"),
+    ],
+)
+@pytest.mark.parametrize("make", [Dca, Sgd, Lbfgs])
+def test_bad_values_are_named(make, name, value, message):
+    with pytest.raises(ValueError, match=rf"solver\.{name} must {message}"):
+        make(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("iterations", 0, "be positive"),
+        ("iterations", 1.5, "be a whole number"),
+        ("tolerance", -1, "not be negative"),
+    ],
+)
+def test_bad_values_of_lbfgs_are_named(name, value, message):
+    with pytest.raises(ValueError, match=rf"solver\.{name} must {message}"):
+        Lbfgs(**{name: value})
+
+
+@pytest.mark.parametrize("beta", ["inf", INF, np.inf])
+def test_ways_to_write_infinity(beta):
+    assert Dca(beta=beta, gamma=1).beta == INF
+
+
+@pytest.mark.parametrize(("line", "beta"), [("", INF), ('beta = "inf"', INF), ("beta = inf", INF), ("beta = 2", 2.0)])
+def test_infinity_survives_a_config(line, beta, tmp_path):
+    """spaCy fills in defaults and writes them as JSON, which has no infinity."""
+    text = f"""
+[nlp]
+lang = "en"
+pipeline = ["it"]
+[components]
+[components.it]
+factory = "ssvm_tagger"
+[components.it.solver]
+@ssvm_solvers = "spacy-ssvm.SGD.v1"
+{line}
+"""
+    nlp = load_model_from_config(load_config_from_str(text), auto_fill=True)
+    nlp.to_disk(tmp_path)
+    assert nlp.get_pipe("it").solver.beta == spacy.load(tmp_path).get_pipe("it").solver.beta == beta

@@ -1,0 +1,270 @@
+"""The LSE-SSVM's two solvers against the optimum over all enumerated planes."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.problems import chain_problem, multiclass_problem
+from spacy_ssvm.solvers import working_set
+from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.parameters import LseCuttingPlane, LseSdcd
+from spacy_ssvm.structures.tree.data import PROJECTIVE_SIBLINGS
+
+from ..problems import all_planes, random_problem, summed_errors, summed_errors_optimum
+from ..structures.tree.tree_problems import tree_problem
+from .test_learner import halves, planes_of
+
+BOTH = [LseSdcd, LseCuttingPlane]
+
+
+def classes(seed=0, n=40, n_features=5, n_classes=4):
+    """Classes by a random linear rule, a third of them wrong."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).astype(np.float32)
+    gold = (x @ rng.normal(size=(n_features, n_classes))).argmax(axis=1)
+    gold[: n // 3] = rng.integers(0, n_classes, n // 3)
+    starts = np.arange(0, x.size + 1, n_features)
+    return multiclass_problem(starts, np.tile(np.arange(n_features), n), x.ravel(), gold, n_classes, n_features)
+
+
+PROBLEMS = {
+    "chains": lambda: random_problem(0, n_examples=5, max_length=3, n_rows=4, active=2),
+    "chains, real values": lambda: random_problem(2, n_examples=5, max_length=3, n_rows=4, active=2, real=True),
+    "equal words": lambda: random_problem(4, n_examples=6, n_labels=2, max_length=5, n_rows=1, active=1),
+    "trees": lambda: tree_problem(0, n_examples=4, max_length=3),
+    "classes": classes,
+}
+
+
+@cache
+def solved(kind, C):
+    """A problem, its planes, and the least value of its objective."""
+    problem = PROBLEMS[kind]()
+    planes = all_planes(problem)
+    return problem, planes, summed_errors(planes, summed_errors_optimum(planes, C), C)
+
+
+@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("C", [0.005, 0.05, 0.5])
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_the_enumerated_optimum(kind, C, make):
+    problem, planes, least = solved(kind, C)
+    learner, certificate = fit(make(C=C, tolerance=1e-6), problem, max_epochs=300)
+    assert learner.done() and certificate is None
+    assert summed_errors(planes, learner.w, C) == pytest.approx(least, rel=1e-5)
+    figures = learner.progress()
+    assert figures.dual == pytest.approx(least, rel=1e-5) and figures.primal is None
+    assert learner.largest_outside <= 1e-6
+
+
+def test_some_structures_share_a_plane():
+    """Or nothing here would prove that each of them counts."""
+    planes = solved("equal words", 0.05)[1]
+    rows = np.column_stack([planes.examples, planes.losses, planes.differences])
+    assert len(np.unique(rows, axis=0)) < len(rows)
+
+
+@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize(
+    ("kind", "C", "excess"), [("chains", 0.05, 0.08), ("trees", 0.05, 0.5), ("classes", 0.5, 0.01)]
+)
+def test_the_printed_oracle_stops_short(kind, C, excess, make):
+    """It is done, as far as it knows, at an objective that is higher by this share."""
+    problem, planes, least = solved(kind, C)
+    learner, _ = fit(make(C=C, tolerance=1e-6, oracle="printed"), problem, max_epochs=500)
+    assert learner.done() and learner.largest_outside <= 1e-6
+    assert summed_errors(planes, learner.w, C) > (1 + excess) * least
+    assert learner.progress().dual < (1 - 2e-3) * least
+
+
+@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("oracle", ["outside", "printed"])
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_every_epoch(kind, oracle, make):
+    """The dual never falls and stays below the optimum, α is in its box, w = Σ α ΔΦ, and V_i holds no gold plane."""
+    C = 0.05
+    problem, _, least = solved(kind, C)
+    learner, rng, dual = start(make(C=C, oracle=oracle, kappa1=3), problem), np.random.default_rng(0), 0.0
+    for epoch in range(12):
+        before, known = learner.w.copy(), working_set.count(learner.planes)
+        learner.begin_epoch(rng)
+        if epoch < 3:
+            np.testing.assert_array_equal(learner.w, before)
+        learner.visit(rng.permutation(problem.n_examples))
+        learner.end_epoch()
+        figures = learner.progress()
+        assert dual * (1 - 1e-12) <= figures.dual <= least * (1 + 1e-7)
+        dual = figures.dual
+        assert known <= figures.planes <= known + problem.n_examples
+        assert (figures.planes > known) == (learner.largest_outside > 0)
+        summed = np.zeros_like(learner.w)
+        for i in range(problem.n_examples):
+            for alpha, loss, indices, values in planes_of(learner.planes, i):
+                assert 0 <= alpha <= C * (1 + 1e-12) and (loss > 0 or len(indices))
+                summed[indices] += alpha * values
+        np.testing.assert_allclose(learner.w, summed, rtol=0, atol=1e-12)
+        assert figures.dual == pytest.approx(dual_of(learner), rel=1e-12)
+
+
+def dual_of(learner):
+    alphas = [plane[:2] for i in range(learner.problem.n_examples) for plane in planes_of(learner.planes, i)]
+    return sum(alpha * loss for alpha, loss in alphas) - learner.w @ learner.w / 2
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_the_loss_is_that_of_the_best_structure(make):
+    """Σ ξ_i, at w = 0 the length of every sequence."""
+    problem = PROBLEMS["chains"]()
+    learner = start(make(), problem)
+    learner.begin_epoch(np.random.default_rng(0))
+    learner.visit(np.array([2]))
+    assert learner.progress().loss == learner.largest_outside == np.diff(problem.data.starts)[2]
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_two_loops(make, monkeypatch):
+    """After κ₁ epochs one pass in κ₂ calls the oracles."""
+    learner, passes = start(make(kappa1=2, kappa2=4), PROBLEMS["chains"]()), []
+    inner = type(learner)._inner_pass
+    monkeypatch.setattr(type(learner), "_inner_pass", lambda *args: (passes.append(1), inner(*args)))
+    for expected in (0, 0, 3, 6):
+        learner.begin_epoch(np.random.default_rng(0))
+        assert len(passes) == expected
+        learner.visit(np.arange(5))
+        learner.end_epoch()
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_the_same_seed_gives_the_same_bytes(make):
+    problem = PROBLEMS["classes"]()
+    first, second = (fit(make(C=0.5, tolerance=0), problem, max_epochs=15)[0].w for _ in range(2))
+    assert first.tobytes() == second.tobytes() and first.any()
+
+
+def after(learner, n, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        learner.begin_epoch(rng)
+        learner.visit(rng.permutation(learner.problem.n_examples))
+        learner.end_epoch()
+    return learner
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_a_full_working_set_grows_without_a_trace(make):
+    problem = random_problem(10, max_length=3)
+    roomy, cramped = (start(make(C=0.1, kappa1=2), problem) for _ in range(2))
+    roomy.planes = working_set.empty(problem.n_examples, planes=10_000, entries=1_000_000)
+    cramped.planes = working_set.empty(problem.n_examples, planes=3, entries=40)
+    for learner in (roomy, cramped):
+        after(learner, 6)
+    assert len(cramped.planes.next) > 3
+    assert cramped.w.tobytes() == roomy.w.tobytes() and cramped.progress() == roomy.progress()
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_more_examples_and_weights(make):
+    """Those that come later are learnt as if they had been there all along."""
+    part, whole = halves()
+    C = 0.02
+    small, large = make(C=C, tolerance=1e-5), start(make(C=C, tolerance=1e-5), whole)
+    learner = after(start(small, part), 3)
+    before = learner.w.copy()
+    learner.extend(whole)
+    np.testing.assert_array_equal(learner.w, np.append(before, np.zeros(whole.dimension - part.dimension)))
+    for grown in (learner, large):
+        after(grown, 60)
+    assert learner.progress().dual == pytest.approx(large.progress().dual, rel=1e-4)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_removed_examples_leave_nothing_behind(make):
+    """Their share of w goes, the others' stays; learnt again, they are where they were."""
+    C = 0.05
+    problem, planes, least = solved("classes", C)
+    learner = after(start(make(C=C, tolerance=1e-6, kappa1=2), problem), 6)
+    shares = [planes_of(learner.planes, i) for i in range(problem.n_examples)]
+    gone = np.array([3, 17, 4])
+    learner.remove(gone)
+    expected = np.zeros_like(learner.w)
+    for i in set(range(problem.n_examples)) - set(gone):
+        assert len(planes_of(learner.planes, i)) == len(shares[i])
+        for alpha, _, indices, values in shares[i]:
+            expected[indices] += alpha * values
+    assert not any(planes_of(learner.planes, i) for i in gone)
+    np.testing.assert_allclose(learner.w, expected, rtol=0, atol=1e-12)
+    dual = learner.progress().dual
+    assert after(learner, 1).progress().dual > dual
+    after(learner, 60)
+    assert summed_errors(planes, learner.w, C) == pytest.approx(least, rel=1e-5)
+    learner.remove(np.arange(problem.n_examples))
+    assert np.abs(learner.w).max() < 1e-12 and learner.progress().planes == 0
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_forgotten_examples_leave_their_share_of_w(make):
+    C = 0.05
+    problem, _, _ = solved("classes", C)
+    learner = after(start(make(C=C, kappa1=2), problem), 6)
+    w = learner.w.copy()
+    gone = np.arange(0, 40, 2)
+    share = np.zeros_like(w)
+    for i in gone:
+        for alpha, _, indices, values in planes_of(learner.planes, i):
+            share[indices] += alpha * values
+    learner.forget(gone)
+    assert learner.w.tobytes() == w.tobytes() and learner.progress().dual is None and not learner.done()
+    learner.remove(np.arange(1, 40, 2))
+    np.testing.assert_allclose(learner.w, share, rtol=0, atol=1e-12)
+    after(learner, 2)
+    assert np.abs(learner.w - share).max() > 1e-3
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_a_warm_start_has_no_dual(make):
+    problem, weights = PROBLEMS["chains"](), np.random.default_rng(0).normal(size=21)
+    assert problem.dimension == 21
+    learner = start(make(C=0.05), problem, weights)
+    assert learner.w.tobytes() == weights.tobytes()
+    after(learner, 3)
+    assert learner.progress().dual is None and not learner.done()
+    learner.remove(np.arange(5))
+    np.testing.assert_allclose(learner.w, weights, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_nothing_to_learn(make):
+    for problem in (random_problem(0, n_labels=1), random_problem(0, n_examples=0)):
+        learner, _ = fit(make(), problem, max_epochs=3)
+        assert learner.epochs == 1 and not learner.w.any() and learner.progress().planes == 0
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_planes_of_zero_norm(make):
+    """Without features every ΔΦ of a single token vanishes though Δ = 1: both labels but gold count, whatever w."""
+    problem = random_problem(0, n_examples=7, n_labels=3, max_length=1)
+    bare = chain_problem(problem.data._replace(feature_starts=np.zeros_like(problem.data.feature_starts)), 12)
+    learner, _ = fit(make(C=0.25, tolerance=1e-9), bare, max_epochs=20)
+    assert learner.progress().dual == pytest.approx(7 * 2 * 0.25, rel=1e-12)
+    assert learner.done() and not learner.w.any()
+
+
+@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("oracle", ["outside", "printed"])
+def test_structures_without_a_kbest_oracle(make, oracle):
+    with pytest.raises(ValueError, match="needs the k best structures, exactly, which the model.s structure"):
+        start(make(oracle=oracle), tree_problem(structure=PROJECTIVE_SIBLINGS))
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_parameters(make):
+    with pytest.raises(ValueError, match=r'solver\.oracle must be "outside" or "printed", not .best.'):
+        make(oracle="best")
+    with pytest.raises(ValueError, match=r"solver\.kappa1 must be a whole number"):
+        make(kappa1=-1)
+    with pytest.raises(ValueError, match=r"solver\.kappa2 must be positive"):
+        make(kappa2=0)
+    with pytest.raises(ValueError, match=r"solver\.C must be positive"):
+        make(C=0)

@@ -1,0 +1,225 @@
+"""The baselines of sparse models against the linear programmes that they solve, and the projection on the L1 ball."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog, minimize
+
+from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.solvers import working_set
+from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.parameters import Extragradient, ProjectedSubgradient
+from spacy_ssvm.solvers.projected_subgradient import project
+
+from ..problems import all_planes, random_problem, slacks_of
+from .reference import Enumerated
+from .test_learner import halves, planes_of
+
+BOTH = [ProjectedSubgradient(epsilon=3.0), Extragradient(C=0.5)]
+both = pytest.mark.parametrize("parameters", BOTH, ids=lambda parameters: type(parameters).__name__)
+
+PROBLEMS = {
+    "0/1": random_problem(0, n_examples=5, max_length=2, n_rows=4, active=2),
+    "real": random_problem(1, n_examples=5, max_length=2, n_rows=4, active=2, real=True),
+    "longer": random_problem(2, n_examples=12, max_length=3, n_rows=4, active=2),
+}
+
+
+@pytest.fixture(scope="module", params=PROBLEMS)
+def tiny(request):
+    return PROBLEMS[request.param], all_planes(PROBLEMS[request.param])
+
+
+def programme(planes, norm_cost, slack_cost, radius=None):
+    """min norm_cost ‖w‖₁ + slack_cost Σ ξ, where ‖w‖₁ ≤ radius if that is given: w and the optimal value."""
+    n, d = planes.examples.max() + 1, planes.differences.shape[1]
+    matrix = -np.hstack([planes.differences, -planes.differences, np.eye(n)[planes.examples]])
+    bounds = -planes.losses
+    if radius is not None:
+        matrix = np.vstack([matrix, np.concatenate([np.ones(2 * d), np.zeros(n)])])
+        bounds = np.append(bounds, radius)
+    costs = np.concatenate([np.full(2 * d, norm_cost), np.full(n, slack_cost)])
+    result = linprog(costs, matrix, bounds)
+    return result.x[:d] - result.x[d : 2 * d], result.fun
+
+
+def epochs(learner, n, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        learner.begin_epoch(rng)
+        learner.visit(rng.permutation(learner.problem.n_examples))
+        learner.end_epoch()
+    return learner
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.floats(-5, 5).map(lambda x: round(x, 3) + 0.0), min_size=1, max_size=6), st.floats(0.05, 12))
+def test_projection(point, radius):
+    """Against a quadratic programme over w = u − v."""
+    x, d = np.array(point), len(point)
+    result = minimize(
+        lambda z: ((z[:d] - z[d:] - x) ** 2).sum() / 2,
+        np.zeros(2 * d),
+        jac=lambda z: np.concatenate([z[:d] - z[d:] - x, x - z[:d] + z[d:]]),
+        method="SLSQP",
+        bounds=[(0, None)] * (2 * d),
+        constraints={"type": "ineq", "fun": lambda z: radius - z.sum(), "jac": lambda z: -np.ones(2 * d)},
+        options={"ftol": 1e-14, "maxiter": 300},
+    )
+    found = project(x, radius)
+    np.testing.assert_allclose(found, result.x[:d] - result.x[d:], atol=1e-5)
+    assert np.abs(found).sum() <= radius * (1 + 1e-12)
+    np.testing.assert_array_equal(project(found, radius), found, err_msg="once is enough")
+    assert not np.signbit(found[found == 0]).any(), "zeros are stored as such"
+
+
+def test_a_point_of_the_ball_is_left_alone():
+    w = np.array([0.25, -0.5, 0.0])
+    assert project(w, 0.75) is w
+    assert not project(np.zeros(0), 1.0).any()
+
+
+def test_projected_subgradient_step_for_step():
+    problem = random_problem(2, max_length=4, n_rows=8, real=True)
+    planes, w = Enumerated(problem), np.zeros(problem.dimension)
+    learner, rng = start(ProjectedSubgradient(epsilon=2.0, eta0=0.1), problem), np.random.default_rng(3)
+    for epoch in range(1, 6):
+        examples, suffered = rng.permutation(problem.n_examples), 0.0
+        learner.begin_epoch(rng)
+        learner.visit(examples[:10])
+        learner.visit(examples[10:])
+        for example in examples:
+            difference, loss = planes.oracle(example, w, 1.0)
+            suffered += max(0.0, loss - w @ difference)
+            w = w + 0.1 / np.sqrt(epoch) * difference
+        np.testing.assert_allclose(learner.w, w, rtol=0, atol=1e-9)
+        assert np.abs(w).sum() > 2.0
+        w = project(w, 2.0)
+        np.testing.assert_allclose(learner.prediction_weights(), w, rtol=0, atol=1e-9, err_msg="before the epoch ends")
+        learner.end_epoch()
+        np.testing.assert_allclose(learner.prediction_weights(), w, rtol=0, atol=1e-9)
+        assert learner.progress().loss == pytest.approx(suffered)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("eta0", [0.02, 0.1])
+def test_projected_subgradient_approaches_the_optimum_at_its_rate(tiny, epsilon, eta0):
+    """The best epoch's excess is at most (‖w*‖² + G² Σ η²) / (2 Σ η), G = Σ_i max_y ‖ΔΦ_i(y)‖ (Nedić & Bertsekas)."""
+    problem, planes = tiny
+    expected, value = programme(planes, 0, 1, epsilon)
+    norms = np.zeros(problem.n_examples)
+    np.maximum.at(norms, planes.examples, np.linalg.norm(planes.differences, axis=1))
+    learner, steps, best = start(ProjectedSubgradient(epsilon=epsilon, eta0=eta0), problem), [], np.inf
+    for epoch in range(1, 501):
+        epochs(learner, 1, epoch)
+        w = learner.prediction_weights()
+        steps.append(eta0 / np.sqrt(epoch))
+        best = min(best, slacks_of(planes, w).sum())
+        assert np.abs(w).sum() <= epsilon * (1 + 1e-12)
+        bound = (expected @ expected + norms.sum() ** 2 * np.square(steps).sum()) / (2 * np.sum(steps))
+        assert -1e-9 <= best - value <= bound
+    assert best <= 1.02 * value
+
+
+@pytest.mark.parametrize("C", [0.1, 0.5, 2.0])
+def test_extragradient_solves_the_linear_programme(tiny, C):
+    """To rounding, as the method converges linearly on such; α solves the dual: ‖Σ α ΔΦ‖_∞ ≤ 1, Σ αΔ = the optimum."""
+    problem, planes = tiny
+    _, value = programme(planes, 1, C)
+    learner = epochs(start(Extragradient(C=C), problem), 60)
+    w = learner.prediction_weights()
+    assert np.abs(w).sum() + C * slacks_of(planes, w).sum() == pytest.approx(value, rel=1e-6)
+    s = np.zeros_like(w)
+    working_set.weighted_sum(learner.planes, s)
+    assert np.abs(s).max() <= 1 + 1e-5
+    assert working_set.dual_sums(learner.planes)[0] == pytest.approx(value, rel=1e-5)
+    for example in range(problem.n_examples):
+        assert 0 <= sum(alpha for alpha, *_ in planes_of(learner.planes, example)) <= C * (1 + 1e-12)
+    # The estimate of the last epoch is of a w that moves no more.
+    assert learner.progress().primal == pytest.approx(value, rel=1e-6)
+
+
+@both
+def test_no_certificate(parameters):
+    learner, certificate = fit(parameters, random_problem(5), max_epochs=3)
+    assert certificate is None and learner.certificate() is None and not learner.done()
+    assert learner.progress().dual is None
+    assert learner.progress().loss > 0 and learner.prediction_weights().any()
+
+
+@both
+def test_the_same_seed_gives_the_same_bytes(parameters):
+    problem = random_problem(10, real=True)
+    first, second = (fit(parameters, problem, max_epochs=4)[0].prediction_weights() for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
+@both
+def test_examples_and_features_may_be_added(parameters):
+    """Both end at the optimum of the whole, wherever they began."""
+    part, whole = halves()
+    learner = epochs(start(parameters, part), 3)
+    before = learner.prediction_weights()
+    learner.extend(whole)
+    after = learner.prediction_weights()
+    np.testing.assert_array_equal(after, np.concatenate([before, np.zeros(whole.dimension - part.dimension)]))
+    w, planes = epochs(learner, 60).prediction_weights(), all_planes(whole)
+    if isinstance(parameters, Extragradient):
+        value = np.abs(w).sum() + 0.5 * slacks_of(planes, w).sum()
+        assert value == pytest.approx(programme(planes, 1, 0.5)[1], rel=1e-4)
+    else:
+        assert slacks_of(planes, w).sum() <= 1.05 * programme(planes, 0, 1, 3.0)[1]
+
+
+@both
+@pytest.mark.parametrize("drop", ["remove", "forget"])
+def test_removed_and_forgotten_examples(parameters, drop):
+    """w is not made of dual variables, so that it stays as it is; the planes go, and learning goes on without them."""
+    learner = epochs(start(parameters, random_problem(10)), 3)
+    w, gone = learner.prediction_weights().copy(), np.arange(1, 30)
+    getattr(learner, drop)(gone)
+    assert learner.prediction_weights().tobytes() == w.tobytes()
+    if isinstance(parameters, Extragradient):
+        assert planes_of(learner.planes, 0) and not any(planes_of(learner.planes, example) for example in gone)
+    epochs(learner, 2)
+    assert learner.prediction_weights().tobytes() != w.tobytes()
+
+
+@both
+def test_a_warm_start_begins_where_it_is_told(parameters):
+    problem = random_problem(10)
+    weights = fit(parameters, problem, max_epochs=3)[0].prediction_weights()
+    learner = start(parameters, problem, weights)
+    assert learner.prediction_weights().tobytes() == weights.tobytes()
+    assert epochs(learner, 1).prediction_weights().tobytes() != weights.tobytes()
+
+
+def test_a_full_working_set_grows_without_a_trace():
+    problem = random_problem(10)
+    roomy, cramped = start(BOTH[1], problem), start(BOTH[1], problem)
+    cramped.planes = working_set.empty(problem.n_examples, planes=3, entries=40)
+    for learner in (roomy, cramped):
+        epochs(learner, 4)
+    assert len(cramped.planes.next) > 3
+    assert cramped.w.tobytes() == roomy.w.tobytes()
+
+
+@both
+def test_corner_cases(parameters):
+    """No examples; nothing to learn; planes of zero norm."""
+    assert not fit(parameters, random_problem(0, n_examples=0), max_epochs=2)[0].prediction_weights().any()
+    assert not fit(parameters, random_problem(0, n_labels=1), max_epochs=2)[0].prediction_weights().any()
+    problem = random_problem(0, n_examples=7, n_labels=2, max_length=1)
+    bare = chain_problem(problem.data._replace(feature_starts=np.zeros_like(problem.data.feature_starts)), 12)
+    learner, _ = fit(parameters, bare, max_epochs=3)
+    assert not learner.prediction_weights().any() and learner.progress().loss == 7
+
+
+@pytest.mark.parametrize(
+    ("make", "name"), [(ProjectedSubgradient, "epsilon"), (ProjectedSubgradient, "eta0"), (Extragradient, "C")]
+)
+def test_parameters_must_be_positive(make, name):
+    with pytest.raises(ValueError, match=rf"solver\.{name} must be positive"):
+        make(**{name: 0})

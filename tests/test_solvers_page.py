@@ -1,0 +1,22 @@
+"""SOLVERS.md names every solver that can be put into a config, with all its parameters."""
+
+import re
+from inspect import signature
+from pathlib import Path
+
+import pytest
+from spacy.util import registry
+
+PAGE = (Path(__file__).parents[1] / "SOLVERS.md").read_text("utf8")
+ROWS = dict(re.findall(r"^\| `(spacy-ssvm\.\w+\.v\d)` \|(.*)$", PAGE, re.MULTILINE))
+SOLVERS = sorted(registry.ssvm_solvers.get_all())
+
+
+def test_every_solver_is_there():
+    assert sorted(ROWS) == SOLVERS
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_all_parameters_are_named(solver):
+    named = set(re.findall(r"`([A-Za-z_]\w*)`", ROWS[solver].split("|")[1]))
+    assert named == set(signature(registry.ssvm_solvers.get(solver)).parameters) - {"seed"}

@@ -11,11 +11,13 @@ from confection import ConfigValidationError
 from spacy import registry
 from spacy.language import Language
 
+from spacy_ssvm.registry import ssvm_solvers
+
 ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
 SOLVERS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_ssvm_solvers")
 COMPONENTS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_factories")
 SEQUENCES = sorted(set(COMPONENTS) - {"ssvm_parser"})
-WITH_C = [name for name in SOLVERS if "C" in signature(registry.ssvm_solvers.get(name)).parameters]
+WITH_C = [name for name in SOLVERS if "C" in signature(ssvm_solvers.get(name)).parameters]
 
 
 def run(code: str, *options: str) -> str:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import srsly
 from spacy.language import Language
@@ -12,6 +12,9 @@ from wasabi import Printer
 
 from .component import SsvmPipe
 from .figures import Figures
+
+if TYPE_CHECKING:
+    from ..solvers.certificate import Certificate
 
 FIGURES: dict[str, Callable[[Figures], float | None]] = {
     "Prim~": lambda figures: figures.primal,
@@ -27,12 +30,20 @@ MOST_WITH_FIGURES = 2
 Log = Callable[[dict[str, Any] | None], None]
 
 
-def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple[Log, Callable[[], None]]]:
-    """Print a row for each evaluation; at the end the certificates.
+def console_logger(
+    output_file: str | Path | None = None, certificate_frequency: int = 0
+) -> Callable[..., tuple[Log, Callable[[], None]]]:
+    """Print a row for each evaluation; at the end, and at checkpoints, the certificates.
 
     output_file: a JSONL file that gets the scores, the seconds and the figures of all components, one object a row; it
     is overwritten.
+    certificate_frequency: how many rows there are to a checkpoint, a pass over all oracles each; 0: the end only.
+
+    Raises:
+        ValueError: certificate_frequency is negative.
     """
+    if certificate_frequency < 0:
+        raise ValueError(f"training.logger.certificate_frequency must not be negative, not {certificate_frequency}")
 
     def setup(
         nlp: Language, stdout: IO[str] = sys.stdout, stderr: IO[str] = sys.stderr
@@ -49,6 +60,7 @@ def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple
         columns += [*scores, "Score"]
         header, widths, _ = setup_table(cols=columns, widths=[3, 6, *(6 for _ in columns[2:])], max_width=14)
         rows: list[dict[str, Any]] = []
+        printed = 0
 
         def write(text: str) -> None:
             print(text, file=stdout, flush=True)
@@ -56,7 +68,14 @@ def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple
         write(message.row(header, widths=widths, aligns=["r"] * len(header), spacing=2))
         write(message.row(["-" * width for width in widths], spacing=2))
 
+        def write_certificates() -> dict[str, dict[str, float] | None]:
+            certificates = {name: pipes[name].certificate() for name in ours}
+            for name, certificate in certificates.items():
+                write(f"{name}: {_certified(certificate, pipes[name].figures)}")
+            return {name: None if found is None else found._asdict() for name, found in certificates.items()}
+
         def log_step(info: dict[str, Any] | None) -> None:
+            nonlocal printed
             if info is None:
                 return
             row = [info["epoch"], info["step"]]
@@ -69,22 +88,31 @@ def console_logger(output_file: str | Path | None = None) -> Callable[..., tuple
             row += [_score(info["other_scores"], name) for name in scores]
             row.append(f"{info['score']:.4f}")
             write(message.row(row, widths=widths, aligns=["r"] * len(row), spacing=2))
+            printed += 1
+            at_checkpoint = certificate_frequency > 0 and printed % certificate_frequency == 0
+            certificates = write_certificates() if at_checkpoint else None
             if output_file is not None:
                 rows.append(_record(info, {name: pipes[name].figures for name in ours}))
+                if certificates is not None:
+                    rows[-1]["certificates"] = certificates
                 srsly.write_jsonl(output_file, rows)
 
         def finalize() -> None:
-            for name in ours:
-                certificate = pipes[name].certificate()
-                if certificate is not None:
-                    write(
-                        f"{name}: primal {certificate.primal:,.4f}, dual {certificate.dual:,.4f}, "
-                        f"relative gap {certificate.relative_gap:.2e}"
-                    )
+            write_certificates()
 
         return log_step, finalize
 
     return setup
+
+
+def _certified(certificate: "Certificate | None", figures: Figures | None) -> str:
+    if certificate is not None:
+        objectives = f"primal {certificate.primal:,.4f}, dual {certificate.dual:,.4f}"
+        return f"{objectives}, relative gap {certificate.relative_gap:.2e}"
+    if figures is not None and figures.dual is not None and figures.outside is not None:
+        known = f"primal -, dual {figures.dual:,.4f}, gap -"
+        return f"{known} (largest violation found outside the working sets {figures.outside:.2e}: no gap)"
+    return "primal -, dual -, gap -"
 
 
 def _short(value: float | None) -> str:

@@ -210,7 +210,7 @@ class Training:
         learner.end_epoch()
         progress = learner.progress()
         non_zeros = int(np.count_nonzero(learner.prediction_weights()))
-        self.figures = Figures(self.epochs, *progress, non_zeros)
+        self.figures = Figures(epoch=self.epochs, non_zeros=non_zeros, **progress._asdict())
         LOGGER.debug("[%s] %s", self.name, self.figures)
         self.finished = learner.done()
         if self.finished:

@@ -25,6 +25,16 @@ class CertifiedLearner(Learner):
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
         self.squares = 0.0
+        if self.parameters.check_oracle:
+            self._check_oracle()
+
+    @abstractmethod
+    def _check_oracle(self) -> None:
+        """Assert at the present w that no plane found so far beats the oracle.
+
+        Raises:
+            AssertionError: one does.
+        """
 
     @abstractmethod
     def _dual_sums(self) -> tuple[float, float]:

@@ -4,30 +4,18 @@ import numpy as np
 
 from ..kernels import kernel
 from .batch import REDUCTION, BatchLearner
-from .dcd import inner_pass, tax
+from .dcd import inner_pass
 from .dual import DualLearner
+from .dual_variables import total_alpha
+from .oracle_pass import collect
 from .parameters import Cpd
-from .working_set import NONE, enter, plane_dot, total_alpha
+from .working_set import NONE, plane_dot
 
 PASSES = 5
 """Passes of coordinate descent between two evaluations of the working sets' own gap."""
 
 MOST_PASSES = 1000
 """Where rounding keeps the gap from shrinking."""
-
-
-@kernel
-def _collect(oracle, data, examples, weights, C, delta, planes, plane):
-    """All oracles at one w. Stops where the working set is full; returns visits, Σ ξ and Σ ξ²."""
-    total, squares = 0.0, 0.0
-    for visited in range(len(examples)):
-        example = examples[visited]
-        slack, fits = enter(oracle, data, example, weights, tax(planes, example, C), delta, planes, plane)
-        if not fits:
-            return visited, total, squares
-        total += max(0.0, slack)
-        squares += max(0.0, slack) ** 2
-    return len(examples), total, squares
 
 
 @kernel
@@ -53,7 +41,7 @@ class CpdLearner(BatchLearner, DualLearner):
     power = 2
 
     def visit(self, examples: np.ndarray) -> None:
-        self._visit_all(_collect, examples, self.w, self.parameters.C, self.parameters.delta)
+        self._visit_all(collect, examples, self.w, self.parameters.C, self.parameters.delta)
 
     def _solve(self, rng: np.random.Generator) -> None:
         C = self.parameters.C

@@ -4,8 +4,10 @@ import numpy as np
 
 from ..kernels import kernel
 from .dual import DualLearner
+from .dual_variables import total_alpha
+from .oracle_pass import enter, tax
 from .parameters import Dcd
-from .working_set import NONE, drop_inactive, enter, plane_axpy, plane_dot, total_alpha
+from .working_set import NONE, drop_inactive, plane_axpy, plane_dot
 
 
 @kernel
@@ -23,12 +25,6 @@ def update_weight(example, weights, planes, C):
             planes.alpha[p] = alpha
         p = planes.next[p]
     drop_inactive(planes, example)
-
-
-@kernel
-def tax(planes, example, C):
-    """Σ_y α_i(y) / 2C: what the squared slack takes off each violation in the dual's derivative."""
-    return total_alpha(planes, example) / (2.0 * C)
 
 
 @kernel

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from . import working_set
+from . import dual_variables, working_set
 from .certified import CertifiedLearner
+from .oracle_check import assert_unbeaten
 from .parameters import Parameters
 from .problem import Problem, call
 
@@ -34,6 +35,9 @@ class DualLearner(CertifiedLearner):
                 return
             self._make_room(self.problem)
 
+    def _check_oracle(self) -> None:
+        assert_unbeaten(self.problem, self.w, self.planes)
+
     def _make_room(self, problem: Problem) -> None:
         self.planes = working_set.with_room(self.planes, problem.n_examples, problem.largest_plane)
 
@@ -42,18 +46,18 @@ class DualLearner(CertifiedLearner):
         self._make_room(problem)
 
     def remove(self, examples: np.ndarray) -> None:
-        working_set.remove_all(self.planes, examples, self.w)
+        dual_variables.remove_all(self.planes, examples, self.w)
 
     def forget(self, examples: np.ndarray) -> None:
         working_set.forget_all(self.planes, examples)
         self.warm = True
 
     def _dual_sums(self) -> tuple[float, float]:
-        return working_set.dual_sums(self.planes)
+        return dual_variables.dual_sums(self.planes)
 
     def _summed(self) -> np.ndarray:
         w = np.zeros_like(self.w)
-        working_set.weighted_sum(self.planes, w)
+        dual_variables.weighted_sum(self.planes, w)
         return w
 
     def _count(self) -> int:

@@ -19,12 +19,14 @@ class Progress(NamedTuple):
     primal: running estimate of the primal objective, summed while w moves; None without such an objective.
     dual: the dual objective, None for solvers without a dual.
     planes: size of all working sets; None for solvers without.
+    outside: where the primal objective cannot be computed, the largest violation g found outside the working sets.
     """
 
     loss: float
     primal: float | None
     dual: float | None
     planes: int | None
+    outside: float | None = None
 
 
 class Learner(ABC):

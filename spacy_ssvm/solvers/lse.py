@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import kernel
-from . import working_set
+from . import dual_variables, working_set
 from .certificate import Certificate
 from .dual import DualLearner
 from .learner import Progress
@@ -14,7 +14,7 @@ from .parameters import Parameters
 from .parameters.lse import Lse
 from .planes import dot, find_planes, kbest_buffer, take_plane
 from .problem import Problem, call
-from .working_set import NONE, add, has_room, plane_dot
+from .working_set import NONE, add, has_room, is_plane, plane_dot
 
 OUTSIDE, GAP = 0, 1
 """Figures of an epoch: the largest g found outside the working sets; the gap over them, if need be an estimate."""
@@ -24,23 +24,11 @@ NOISE = 1e-9
 
 
 @kernel
-def _is_plane(planes, p, plane, size, loss):
-    """Whether plane p equals the one in `plane`."""
-    if planes.size[p] != size or planes.loss[p] != loss:
-        return False
-    begin = planes.begin[p]
-    for k in range(size):
-        if planes.indices[begin + k] != plane.indices[k] or planes.values[begin + k] != np.float32(plane.values[k]):
-            return False
-    return True
-
-
-@kernel
 def _claim(planes, example, plane, size, loss, claimed):
     """Whether a plane of the example equals the one in `plane` and is not yet claimed; then it is."""
     place, p = 0, planes.head[example]
     while p != NONE:
-        if not claimed[place] and _is_plane(planes, p, plane, size, loss):
+        if not claimed[place] and is_plane(planes, p, plane, size, loss):
             claimed[place] = True
             return True
         place, p = place + 1, planes.next[p]
@@ -133,11 +121,6 @@ class LseLearner(DualLearner):
         self.epochs = 0
         self.figures = np.zeros(2)
 
-    @property
-    def largest_outside(self) -> float:
-        """The largest g that the epoch has found outside the working sets, before it entered: no gap."""
-        return float(self.figures[OUTSIDE])
-
     def begin_epoch(self, rng: np.random.Generator) -> None:
         """The two-loop heuristic: after κ₁ epochs, κ₂ − 1 passes without oracle calls come first."""
         super().begin_epoch(rng)
@@ -165,8 +148,8 @@ class LseLearner(DualLearner):
         """A type-II loop: solve for the working sets as they are."""
 
     def progress(self) -> Progress:
-        dual = None if self.warm else float(working_set.dual_sums(self.planes)[0] - self.w @ self.w / 2)
-        return Progress(self.loss, None, dual, working_set.count(self.planes))
+        dual = None if self.warm else float(dual_variables.dual_sums(self.planes)[0] - self.w @ self.w / 2)
+        return Progress(self.loss, None, dual, working_set.count(self.planes), float(self.figures[OUTSIDE]))
 
     def certificate(self) -> Certificate | None:
         return None
@@ -181,6 +164,3 @@ class LseLearner(DualLearner):
 
     def _working_gap(self) -> tuple[float, float]:
         return _working_gap(self.planes, self.w, self.parameters.C)
-
-    def remove(self, examples: np.ndarray) -> None:
-        working_set.remove_all(self.planes, examples, self.w)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..kernels import kernel
-from . import working_set
+from . import dual_variables
 from .lse import GAP, LseLearner, enter
 from .parameters import Parameters
 from .problem import Problem
@@ -116,7 +116,7 @@ class LseCuttingPlaneLearner(LseLearner):
         for alpha, cut in zip(self.alpha, self.cuts):
             self.planes.alpha[cut] += alpha
         self.w = self.w0.copy()
-        working_set.weighted_sum(self.planes, self.w)
+        dual_variables.weighted_sum(self.planes, self.w)
 
     def _make_room(self, problem: Problem) -> None:
         """The planes in their new arrays are numbered in the order of the lists."""
@@ -138,7 +138,7 @@ class LseCuttingPlaneLearner(LseLearner):
     def forget(self, examples: np.ndarray) -> None:
         gone = _numbers(self.planes, examples)
         rest = self.w.copy()
-        working_set.remove_all(self.planes, examples, rest)
+        dual_variables.remove_all(self.planes, examples, rest)
         self.w0 += self.w - rest
         super().forget(examples)
         self._take_out(gone)

@@ -4,6 +4,8 @@ import numpy as np
 
 from ..kernels import kernel
 from .batch import REDUCTION, BatchLearner
+from .certificate import slacks
+from .oracle_check import ROUNDING, beaten
 from .parameters import OneSlack
 from .planes import axpy, dot, find_plane
 from .problem import Problem, call
@@ -119,6 +121,12 @@ class OneSlackLearner(BatchLearner):
         self.indices, self.values = [self.indices[k] for k in kept], [self.values[k] for k in kept]
         self.alpha, self.losses, self.idle = self.alpha[kept], self.losses[kept], self.idle[kept]
         self.gram = self.gram[np.ix_(kept, kept)]
+
+    def _check_oracle(self) -> None:
+        """The planes are sums over examples, and so is what the oracles find."""
+        found, known = slacks(self.problem, self.w).sum, float((self.losses - self.gram @ self.alpha).max())
+        if known > found + ROUNDING * max(1.0, found, float(self.losses.max())):
+            raise AssertionError(beaten("the sum of the oracles", found, known))
 
     def _dual_sums(self) -> tuple[float, float]:
         return float(self.alpha @ self.losses), 0.0

@@ -3,15 +3,17 @@
 import numpy as np
 
 from ..kernels import kernel
-from . import working_set
+from . import dual_variables, working_set
 from .certificate import Certificate, slacks
 from .dual import DualLearner
+from .dual_variables import total_alpha
 from .learner import Progress
+from .oracle_pass import enter
 from .pairs import best_pair, difference
 from .parameters import Sap
-from .planes import dot, find_plane, plane_buffer
+from .planes import plane_buffer
 from .problem import Problem
-from .working_set import NONE, add, drop_inactive, find, has_room, total_alpha
+from .working_set import NONE, drop_inactive
 
 PAIR_STEPS = 10
 """Pair steps in one visit: more of them polish an example's α against a w that the next visits will move."""
@@ -31,7 +33,7 @@ def _soft(s, rho1, rho2):
 
 
 @kernel
-def _shrink(s, weights, rho1, rho2):
+def shrink(s, weights, rho1, rho2):
     for k in range(len(s)):
         weights[k] = _soft(s[k], rho1, rho2)
 
@@ -97,12 +99,9 @@ def _visit(oracle, data, examples, s, weights, C, rho1, rho2, direction, planes,
     total, squares = 0.0, 0.0
     for visited in range(len(examples)):
         example = examples[visited]
-        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-        slack = loss - dot(weights, plane.indices, plane.values, size)
-        if slack > 0.0 and find(planes, example, plane, size, loss) == NONE:
-            if not has_room(planes, size):
-                return visited, total, squares
-            add(planes, example, plane, size, loss)
+        slack, fits = enter(oracle, data, example, weights, 0.0, 0.0, planes, plane)
+        if not fits:
+            return visited, total, squares
         _solve(example, s, weights, C, rho1, rho2, planes, direction)
         drop_inactive(planes, example)
         total += max(0.0, slack)
@@ -130,8 +129,8 @@ class SapLearner(DualLearner):
         self.direction = plane_buffer(2 * problem.largest_plane)
 
     def remove(self, examples: np.ndarray) -> None:
-        working_set.remove_all(self.planes, examples, self.s)
-        _shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
+        dual_variables.remove_all(self.planes, examples, self.s)
+        shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
 
     def progress(self) -> Progress:
         regulariser, square = self._regulariser(self.prediction_weights())
@@ -143,8 +142,8 @@ class SapLearner(DualLearner):
         if self.warm:
             return None
         s, w = np.zeros_like(self.s), np.zeros_like(self.w)
-        working_set.weighted_sum(self.planes, s)
-        _shrink(s, w, self.parameters.rho1, self.parameters.rho2)
+        dual_variables.weighted_sum(self.planes, s)
+        shrink(s, w, self.parameters.rho1, self.parameters.rho2)
         regulariser, square = self._regulariser(w)
         return Certificate(regulariser + self.parameters.C * slacks(self.problem, w).sum, self._dual(square))
 
@@ -154,4 +153,4 @@ class SapLearner(DualLearner):
         return self.parameters.rho1 * float(np.abs(w).sum()) + square, square
 
     def _dual(self, square: float) -> float:
-        return float(working_set.dual_sums(self.planes)[0] - square)
+        return float(dual_variables.dual_sums(self.planes)[0] - square)

@@ -5,12 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import kernel
+from .oracle_pass import enter
 from .pairs import difference
 from .parameters import Sap
-from .planes import dot, find_plane, squared_norm
+from .planes import squared_norm
 from .problem import Problem
-from .sap import PAIR_STEPS, SapLearner, _shrink
-from .working_set import NONE, add, drop_inactive, find, has_room, plane_dot
+from .sap import PAIR_STEPS, SapLearner, shrink
+from .working_set import NONE, drop_inactive, plane_dot
 
 
 class Box(NamedTuple):
@@ -113,12 +114,9 @@ def _visit(oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, box, direc
     before = np.zeros(len(planes.alpha))
     for visited in range(len(examples)):
         example = examples[visited]
-        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-        slack = loss - dot(weights, plane.indices, plane.values, size)
-        if slack > 0.0 and find(planes, example, plane, size, loss) == NONE:
-            if not has_room(planes, size):
-                return visited, total, squares
-            add(planes, example, plane, size, loss)
+        slack, fits = enter(oracle, data, example, weights, 0.0, 0.0, planes, plane)
+        if not fits:
+            return visited, total, squares
         p = planes.head[example]
         while p != NONE:
             before[p] = planes.alpha[p]
@@ -150,7 +148,7 @@ class ProximalSapLearner(SapLearner):
 
     def prediction_weights(self) -> np.ndarray:
         w = np.zeros_like(self.s)
-        _shrink(self.s, w, self.parameters.rho1, self.parameters.rho2)
+        shrink(self.s, w, self.parameters.rho1, self.parameters.rho2)
         return w
 
     def extend(self, problem: Problem) -> None:

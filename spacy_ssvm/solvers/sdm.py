@@ -4,11 +4,13 @@ import numpy as np
 
 from ..kernels import kernel
 from .dual import DualLearner
+from .dual_variables import total_alpha
+from .oracle_pass import enter
 from .pairs import best_pair, difference, pair_step
 from .parameters import Sdm
 from .planes import axpy, plane_buffer, squared_norm
 from .problem import Problem
-from .working_set import NONE, drop_inactive, enter, total_alpha
+from .working_set import NONE, drop_inactive
 
 PAIR_STEPS = 10
 """Pair steps in one visit: more of them polish an example's α against a w that the next visits will move."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import kernel
-from .planes import axpy, dot, find_plane, squared_norm
+from .planes import axpy, dot, squared_norm
 
 NONE = -1
 """No plane: the end of an example's list."""
@@ -131,38 +131,24 @@ def add(planes, example, buffer, size, loss):
 
 
 @kernel
-def enter(oracle, data, example, weights, relief, delta, planes, plane):
-    """Call the max-oracle; a plane violated by more than `delta`, less `relief`, joins the working set if it is new.
-
-    Returns wᵀΔΦ's shortfall Δ − wᵀΔΦ, and False if there was no room.
-    """
-    size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-    slack = loss - dot(weights, plane.indices, plane.values, size)
-    if slack - relief > delta and find(planes, example, plane, size, loss) == NONE:
-        if not has_room(planes, size):
-            return slack, False
-        add(planes, example, plane, size, loss)
-    return slack, True
+def is_plane(planes, p, buffer, size, loss):
+    """Whether plane p equals the one in `buffer`."""
+    if planes.size[p] != size or planes.loss[p] != loss:
+        return False
+    begin = planes.begin[p]
+    for k in range(size):
+        if planes.indices[begin + k] != buffer.indices[k] or planes.values[begin + k] != np.float32(buffer.values[k]):
+            return False
+    return True
 
 
 @kernel
 def find(planes, example, buffer, size, loss):
     """The example's plane that equals the one in `buffer`, or NONE."""
     p = planes.head[example]
-    while p != NONE:
-        if planes.size[p] == size and planes.loss[p] == loss:
-            begin = planes.begin[p]
-            k = 0
-            while (
-                k < size
-                and planes.indices[begin + k] == buffer.indices[k]
-                and planes.values[begin + k] == np.float32(buffer.values[k])
-            ):
-                k += 1
-            if k == size:
-                return p
+    while p != NONE and not is_plane(planes, p, buffer, size, loss):
         p = planes.next[p]
-    return NONE
+    return p
 
 
 @kernel
@@ -185,14 +171,14 @@ def drop_inactive(planes, example):
 
 
 @kernel
-def total_alpha(planes, example):
-    """Σ_y α_i(y) over the example's working set."""
-    total = 0.0
-    p = planes.head[example]
-    while p != NONE:
-        total += planes.alpha[p]
-        p = planes.next[p]
-    return total
+def forget_all(planes, examples):
+    """Empty the working sets of `examples`; what they have contributed to w stays."""
+    for example in examples:
+        p = planes.head[example]
+        while p != NONE:
+            planes.alpha[p] = 0.0
+            p = planes.next[p]
+        drop_inactive(planes, example)
 
 
 @kernel
@@ -207,50 +193,3 @@ def plane_axpy(weights, step, planes, p):
     """w ← w + step · ΔΦ of plane p."""
     begin = planes.begin[p]
     axpy(weights, step, planes.indices[begin:], planes.values[begin:], planes.size[p])
-
-
-@kernel
-def weighted_sum(planes, weights):
-    """weights += Σ α ΔΦ over all planes: the map from the dual variables to w."""
-    for example in range(len(planes.head)):
-        p = planes.head[example]
-        while p != NONE:
-            plane_axpy(weights, planes.alpha[p], planes, p)
-            p = planes.next[p]
-
-
-@kernel
-def remove_all(planes, examples, weights):
-    """Empty the working sets of `examples` and take their planes out of w = Σ α ΔΦ."""
-    for example in examples:
-        p = planes.head[example]
-        while p != NONE:
-            plane_axpy(weights, -planes.alpha[p], planes, p)
-            p = planes.next[p]
-    forget_all(planes, examples)
-
-
-@kernel
-def forget_all(planes, examples):
-    """Empty the working sets of `examples`; what they have contributed to w stays."""
-    for example in examples:
-        p = planes.head[example]
-        while p != NONE:
-            planes.alpha[p] = 0.0
-            p = planes.next[p]
-        drop_inactive(planes, example)
-
-
-@kernel
-def dual_sums(planes):
-    """Σ αΔ over all planes and Σ_i (Σ_y α_i(y))² over all examples."""
-    linear, squares = 0.0, 0.0
-    for example in range(len(planes.head)):
-        total = 0.0
-        p = planes.head[example]
-        while p != NONE:
-            linear += planes.alpha[p] * planes.loss[p]
-            total += planes.alpha[p]
-            p = planes.next[p]
-        squares += total * total
-    return linear, squares

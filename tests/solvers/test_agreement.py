@@ -1,4 +1,4 @@
-"""Solvers of one objective agree on real text, and on trees: a few hundred sentences of the English Web Treebank."""
+"""Solvers of one objective agree on real text: tags and trees of sentences of the English Web Treebank."""
 
 from functools import cache
 
@@ -11,11 +11,11 @@ from spacy.training.converters import conllu_to_docs
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.parameters import Cpd, Dcd, FrankWolfe, OneSlack, Sap, Sdm, dcd_light
 
-from ..structures.tree.tree_problems import tree_problem
 from ..test_ewt import EWT, needs_ewt
 
 TEMPLATES = ["lower[0]", "lower[-1]", "lower[1]", "suffix3[0]", "suffix2[0]", "shape[0]"]
 SENTENCES = 300
+TREES = 100
 
 SQUARED = {
     "DCD-SSVM": lambda C, tolerance: Dcd(C=C, delta=0, tolerance=tolerance),
@@ -30,18 +30,37 @@ LINEAR = {
 }
 
 
+def sentences(number):
+    """The first sentences of the training part: tokens with universal tags and trees."""
+    text = (EWT / "en_ewt-ud-train.conllu").read_text(encoding="utf8").split("\n\n")[:number]
+    return list(conllu_to_docs("\n\n".join(text), n_sents=1, no_print=True))
+
+
+def examples(nlp, docs):
+    return [Example(Doc(nlp.vocab, words=[t.text for t in doc], pos=[t.pos_ for t in doc]), doc) for doc in docs]
+
+
 @cache
 def tagging():
     """Universal tags, an exact index of the features."""
     nlp = spacy.blank("en")
-    sentences = (EWT / "en_ewt-ud-train.conllu").read_text(encoding="utf8").split("\n\n")[:SENTENCES]
-    docs = conllu_to_docs("\n\n".join(sentences), n_sents=1, no_print=True)
-    references = [Doc(nlp.vocab, words=[t.text for t in doc], pos=[t.pos_ for t in doc]) for doc in docs]
+    docs = [Doc(nlp.vocab, words=[t.text for t in d], pos=[t.pos_ for t in d]) for d in sentences(SENTENCES)]
     features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": TEMPLATES}
     model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
     tagger = nlp.add_pipe("ssvm_tagger", config={"attr": "pos", "model": model})
-    nlp.initialize(lambda: [Example(Doc(nlp.vocab, words=[t.text for t in doc]), doc) for doc in references])
+    nlp.initialize(lambda: examples(nlp, docs))
     return tagger._training.data.problem()
+
+
+@cache
+def parsing():
+    """First-order projective trees with labels, gold universal tags."""
+    nlp = spacy.blank("en")
+    features = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "tags": ["pos"], "hash_bits": 20}
+    model = {"@architectures": "spacy-ssvm.Tree.v1", "features": features, "order": 1}
+    parser = nlp.add_pipe("ssvm_parser", config={"model": model})
+    nlp.initialize(lambda: examples(nlp, sentences(TREES)))
+    return parser._training.data.problem()
 
 
 def agree(solvers, problem, C, tolerance=9e-5):
@@ -55,18 +74,24 @@ def agree(solvers, problem, C, tolerance=9e-5):
 
 
 @needs_ewt
-def test_squared_slacks_on_real_text():
+@pytest.mark.slow
+def test_squared_slacks_on_tags():
     agree(SQUARED, tagging(), C=0.001)
 
 
 @needs_ewt
-def test_linear_slacks_on_real_text():
+@pytest.mark.slow
+def test_linear_slacks_on_tags():
     agree(LINEAR, tagging(), C=0.01)
 
 
+@needs_ewt
+@pytest.mark.slow
 def test_squared_slacks_on_trees():
-    agree(SQUARED, tree_problem(7, n_examples=30), C=0.01)
+    agree(SQUARED, parsing(), C=0.001)
 
 
+@needs_ewt
+@pytest.mark.slow
 def test_linear_slacks_on_trees():
-    agree(LINEAR, tree_problem(7, n_examples=30), C=0.02)
+    agree(LINEAR, parsing(), C=0.001)

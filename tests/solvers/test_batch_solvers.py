@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.problems import chain_problem
-from spacy_ssvm.solvers import working_set
+from spacy_ssvm.solvers import dual_variables, working_set
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sdm
@@ -191,7 +191,7 @@ def test_dual_variables_are_feasible_and_make_w(name):
         assert (learner.alpha >= 0).all() and learner.alpha.sum() == pytest.approx(0.5, rel=1e-12)
         return
     summed, planes = np.zeros_like(learner.w), learner.planes
-    working_set.weighted_sum(planes, summed)
+    dual_variables.weighted_sum(planes, summed)
     np.testing.assert_allclose(learner.w, summed, rtol=0, atol=1e-5 if "FW" in name else 1e-12)
     for p in planes.head:
         total = 0.0
@@ -210,7 +210,7 @@ def test_removed_examples_leave_nothing_behind(name):
     learner.remove(gone)
     assert (learner.planes.head[gone] == working_set.NONE).all()
     summed = np.zeros_like(learner.w)
-    working_set.weighted_sum(learner.planes, summed)
+    dual_variables.weighted_sum(learner.planes, summed)
     np.testing.assert_allclose(learner.prediction_weights(), summed, rtol=0, atol=1e-5 if "FW" in name else 1e-12)
     assert learner.certificate().gap >= 0
     learner.remove(np.arange(30))

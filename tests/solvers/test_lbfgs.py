@@ -67,7 +67,9 @@ def test_every_epoch(kind, member):
         learner.begin_epoch(rng)
         learner.visit(rng.permutation(problem.n_examples))
         assert learner.w.tobytes() == w.tobytes()
-        assert learner.progress() == (pytest.approx((at_start - w @ w / 2) / C), pytest.approx(at_start), None, None)
+        figures = learner.progress()
+        assert figures.loss == pytest.approx((at_start - w @ w / 2) / C) and figures.primal == pytest.approx(at_start)
+        assert figures.dual is figures.planes is None
         learner.end_epoch()
         certificate, (primal, gradient) = learner.certificate(), known.primal(learner.w, C)
         assert certificate.primal == pytest.approx(primal, rel=1e-9)

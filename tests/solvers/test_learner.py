@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.problems import chain_problem
-from spacy_ssvm.solvers import working_set
+from spacy_ssvm.solvers import dual_variables, working_set
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_light
@@ -94,7 +94,7 @@ def test_removed_examples_leave_nothing_behind(parameters):
     learner.remove(gone)
     assert not any(planes_of(learner.planes, example) for example in gone)
     summed = np.zeros_like(learner.w)
-    working_set.weighted_sum(learner.planes, summed)
+    dual_variables.weighted_sum(learner.planes, summed)
     np.testing.assert_allclose(learner.s if isinstance(parameters, Sap) else learner.w, summed, rtol=0, atol=1e-12)
     assert learner.certificate().gap >= 0
     learner.remove(np.arange(30))

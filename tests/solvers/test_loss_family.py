@@ -79,7 +79,7 @@ def test_dca(kind, member, C):
     for example, following in zip(examples, reference.dca(known, examples, w, C), strict=True):
         suffered += known.loss(example, now)[0]
         now = following
-    assert learner.progress() == (pytest.approx(suffered, rel=1e-9), None, None, None)
+    assert learner.progress() == (pytest.approx(suffered, rel=1e-9), None, None, None, None)
     assert learner.certificate() is None
 
 

@@ -56,7 +56,7 @@ def test_the_enumerated_optimum(kind, C, make):
     assert summed_errors(planes, learner.w, C) == pytest.approx(least, rel=1e-5)
     figures = learner.progress()
     assert figures.dual == pytest.approx(least, rel=1e-5) and figures.primal is None
-    assert learner.largest_outside <= 1e-6
+    assert learner.progress().outside <= 1e-6
 
 
 def test_some_structures_share_a_plane():
@@ -74,7 +74,7 @@ def test_the_printed_oracle_stops_short(kind, C, excess, make):
     """It is done, as far as it knows, at an objective that is higher by this share."""
     problem, planes, least = solved(kind, C)
     learner, _ = fit(make(C=C, tolerance=1e-6, oracle="printed"), problem, max_epochs=500)
-    assert learner.done() and learner.largest_outside <= 1e-6
+    assert learner.done() and learner.progress().outside <= 1e-6
     assert summed_errors(planes, learner.w, C) > (1 + excess) * least
     assert learner.progress().dual < (1 - 2e-3) * least
 
@@ -98,7 +98,7 @@ def test_every_epoch(kind, oracle, make):
         assert dual * (1 - 1e-12) <= figures.dual <= least * (1 + 1e-7)
         dual = figures.dual
         assert known <= figures.planes <= known + problem.n_examples
-        assert (figures.planes > known) == (learner.largest_outside > 0)
+        assert (figures.planes > known) == (learner.progress().outside > 0)
         summed = np.zeros_like(learner.w)
         for i in range(problem.n_examples):
             for alpha, loss, indices, values in planes_of(learner.planes, i):
@@ -120,7 +120,7 @@ def test_the_loss_is_that_of_the_best_structure(make):
     learner = start(make(), problem)
     learner.begin_epoch(np.random.default_rng(0))
     learner.visit(np.array([2]))
-    assert learner.progress().loss == learner.largest_outside == np.diff(problem.data.starts)[2]
+    assert learner.progress().loss == learner.progress().outside == np.diff(problem.data.starts)[2]
 
 
 @pytest.mark.parametrize("make", BOTH)
@@ -254,7 +254,7 @@ def test_planes_of_zero_norm(make):
 @pytest.mark.parametrize("make", BOTH)
 @pytest.mark.parametrize("oracle", ["outside", "printed"])
 def test_structures_without_a_kbest_oracle(make, oracle):
-    with pytest.raises(ValueError, match="needs the k best structures, exactly, which the model.s structure"):
+    with pytest.raises(ValueError, match=r"needs the k best structures, exactly, which the model.s structure"):
         start(make(oracle=oracle), tree_problem(structure=PROJECTIVE_SIBLINGS))
 
 

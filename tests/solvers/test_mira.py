@@ -148,7 +148,7 @@ def test_nothing_to_learn(parameters):
 def test_more_than_one_structure_needs_a_kbest_oracle(make):
     problem = tree_problem(structure=PROJECTIVE_SIBLINGS)
     start(make(k=1), problem).visit(np.arange(2))
-    with pytest.raises(ValueError, match="needs the k best structures, exactly, which the model.s structure"):
+    with pytest.raises(ValueError, match=r"needs the k best structures, exactly, which the model.s structure"):
         start(make(k=2), problem)
 
 

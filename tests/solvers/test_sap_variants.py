@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.problems import chain_problem
-from spacy_ssvm.solvers import working_set
+from spacy_ssvm.solvers import dual_variables, working_set
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Sap
@@ -92,7 +92,7 @@ def test_all_variants_agree(make, variant):
 
 def alternating_dual(learner):
     """D at α and the β that is there, not the best one."""
-    linear, _ = working_set.dual_sums(learner.planes)
+    linear, _ = dual_variables.dual_sums(learner.planes)
     difference = learner.s - learner.box.beta
     return linear - difference @ difference / (2 * learner.parameters.rho2)
 
@@ -285,7 +285,7 @@ def test_removed_examples_leave_nothing_behind(variant):
     learner = epochs(start(sap(variant), random_problem(10)), 4)
     learner.remove(np.array([3, 17, 4]))
     summed = np.zeros_like(learner.s)
-    working_set.weighted_sum(learner.planes, summed)
+    dual_variables.weighted_sum(learner.planes, summed)
     np.testing.assert_allclose(learner.s, summed, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(learner.w, learner.prediction_weights())
     assert learner.certificate().gap >= 0

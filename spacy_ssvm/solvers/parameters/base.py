@@ -26,15 +26,19 @@ class DualParameters(Parameters):
     """What the solvers with dual variables share.
 
     C: weight of the loss. tolerance: relative duality gap at which training is complete.
+    check_oracle: before each epoch, assert that no plane found so far is more violated than what the oracles find: one
+        more pass, which tells an oracle that is not exact.
     """
 
     C: float = 0.1
     tolerance: float = 1e-3
+    check_oracle: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         store(self, "C", positive(self, "C", self.C))
         store(self, "tolerance", not_negative(self, "tolerance", self.tolerance))
+        flag(self, "check_oracle", self.check_oracle)
 
 
 def store(parameters: Parameters, name: str, value: float) -> None:
@@ -64,6 +68,11 @@ def not_negative(parameters: Parameters, name: str, value: Any) -> float:
     if found < 0:
         raise ValueError(f"solver.{name} must not be negative, not {value!r}")
     return found
+
+
+def flag(parameters: Parameters, name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise ValueError(f"solver.{name} must be true or false, not {value!r}")
 
 
 def whole(parameters: Parameters, name: str, value: Any) -> int:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .base import DualParameters, not_negative, positive, store, whole
+from .base import DualParameters, flag, not_negative, positive, store, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +73,7 @@ class FrankWolfe(DualParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.averaging, bool):
-            raise ValueError(f"solver.averaging must be true or false, not {self.averaging!r}")
+        flag(self, "averaging", self.averaging)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +95,8 @@ class Sdm(DualParameters):
         store(self, "kappa2", int(positive(self, "kappa2", whole(self, "kappa2", self.kappa2))))
 
 
-def dcd_light(*, C: float = 0.1, delta: float = 1e-3, tolerance: float = 1e-3, seed: int = 0) -> Dcd:
+def dcd_light(
+    *, C: float = 0.1, delta: float = 1e-3, tolerance: float = 1e-3, check_oracle: bool = False, seed: int = 0
+) -> Dcd:
     """DCD-Light (Chang & Yih 2013, algorithm 2): dual coordinate descent without inner passes."""
-    return Dcd(C=C, inner_passes=0, delta=delta, tolerance=tolerance, seed=seed)
+    return Dcd(C=C, inner_passes=0, delta=delta, tolerance=tolerance, check_oracle=check_oracle, seed=seed)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .base import DualParameters, Parameters, not_negative, positive, store
+from .base import DualParameters, Parameters, flag, not_negative, positive, store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,7 @@ class Sap(DualParameters):
         store(self, "rho2", positive(self, "rho2", self.rho2))
         store(self, "nu", not_negative(self, "nu", self.nu))
         store(self, "mu", not_negative(self, "mu", self.mu))
-        if not isinstance(self.batch, bool):
-            raise ValueError(f"solver.batch must be true or false, not {self.batch!r}")
+        flag(self, "batch", self.batch)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +65,15 @@ class Extragradient(Parameters):
     """Extragradient method on ‖w‖₁ + C Σ ξ_i, a saddle point over working sets (Balamurugan et al. 2012 §II).
 
     C: weight of the loss; less makes w sparser.
+    check_oracle: before each epoch, assert that no plane found so far is more violated than what the oracles find.
     """
 
     learner = "spacy_ssvm.solvers.extragradient:ExtragradientLearner"
 
     C: float = 0.1
+    check_oracle: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         store(self, "C", positive(self, "C", self.C))
+        flag(self, "check_oracle", self.check_oracle)

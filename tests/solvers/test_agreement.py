@@ -15,7 +15,7 @@ from ..test_ewt import EWT, needs_ewt
 
 TEMPLATES = ["lower[0]", "lower[-1]", "lower[1]", "suffix3[0]", "suffix2[0]", "shape[0]"]
 SENTENCES = 300
-TREES = 100
+TREES = 50
 
 SQUARED = {
     "DCD-SSVM": lambda C, tolerance: Dcd(C=C, delta=0, tolerance=tolerance),

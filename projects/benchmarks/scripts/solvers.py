@@ -1,9 +1,10 @@
-"""Every solver on one component: CONFIG SOLVERS DATA TRAIN DEV TEST OUTPUT [SOLVER …].
+"""Every solver on one component: CONFIG SOLVERS EPOCHS DATA TRAIN DEV TEST OUTPUT [SOLVER …].
 
 CONFIG is a file of configs/COMPONENT, SOLVERS a config with a block for each solver; TRAIN, DEV, TEST: files in
-DATA. Each solver learns max_epochs of CONFIG, all on the same features. Prints a JSON line a solver and writes them to
-OUTPUT: the CPU seconds of an epoch (median), the first epoch within 99.9 % of the best score on DEV and that score, the
-score on TEST and the non-zero weights of the best epoch, and the relative gap at the end, None without a certificate.
+DATA. Each solver learns EPOCHS on the same features, or fewer if it is at its tolerance. Prints a JSON line a solver and
+writes them to OUTPUT: the CPU seconds of an epoch (median), the first epoch within 99.9 % of the best score on DEV and
+that score, the score on TEST and the non-zero weights of the best epoch, and the relative gap at the end, None without a
+certificate.
 """
 
 import json
@@ -18,7 +19,7 @@ import srsly
 from spacy import util
 
 
-def run(config: Any, component: str, solver: dict[str, Any], test: str) -> dict[str, Any]:
+def run(config: Any, component: str, solver: dict[str, Any], epochs: int, test: str) -> dict[str, Any]:
     """Figures of one solver."""
     config = config.copy()
     weights = config["training"]["score_weights"]
@@ -33,7 +34,7 @@ def run(config: Any, component: str, solver: dict[str, Any], test: str) -> dict[
     pipe: Any = nlp.get_pipe(component)
     nlp.initialize(lambda: examples)
     seconds, scores, best, non_zeros = [], [], b"", []
-    for _ in range(config["training"]["max_epochs"]):
+    while len(seconds) < epochs and len(seconds) == (pipe.figures.epoch if pipe.figures else 0):
         started = time.process_time()
         nlp.update(examples)
         seconds.append(time.process_time() - started)
@@ -57,14 +58,14 @@ def run(config: Any, component: str, solver: dict[str, Any], test: str) -> dict[
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    source, blocks, data, train, dev, test, output, *chosen = sys.argv[1:]
+    source, blocks, epochs, data, train, dev, test, output, *chosen = sys.argv[1:]
     paths = {"paths.train": f"{data}/{train}", "paths.dev": f"{data}/{dev}"}
     config = util.load_config(source, paths)
     component = config["nlp"]["pipeline"][-1]
     solvers = util.load_config(blocks)
     table = {}
     for name in chosen or solvers:
-        table[name] = run(config, component, solvers[name], f"{data}/{test}")
+        table[name] = run(config, component, solvers[name], int(epochs), f"{data}/{test}")
         print(json.dumps({"solver": name, **table[name]}), flush=True)
         Path(output).parent.mkdir(parents=True, exist_ok=True)
         srsly.write_json(output, table)

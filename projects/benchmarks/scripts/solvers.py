@@ -1,10 +1,10 @@
 """Every solver on one component: CONFIG SOLVERS EPOCHS DATA TRAIN DEV TEST OUTPUT [SOLVER …].
 
 CONFIG is a file of configs/COMPONENT, SOLVERS a config with a block for each solver; TRAIN, DEV, TEST: files in
-DATA. Each solver learns EPOCHS on the same features, or fewer if it is at its tolerance. Prints a JSON line a solver and
-writes them to OUTPUT: the CPU seconds of an epoch (median), the first epoch within 99.9 % of the best score on DEV and
-that score, the score on TEST and the non-zero weights of the best epoch, and the relative gap at the end, None without a
-certificate.
+DATA. Each solver learns EPOCHS on the same features, or fewer if it is at its tolerance. Prints a JSON line a solver
+and writes them to OUTPUT: the CPU seconds of an epoch (median), the first epoch within 99.9 % of the best score on DEV
+and that score, the score on TEST and the non-zero weights of the best epoch, and the relative gap at the end, None
+without a certificate.
 """
 
 import json

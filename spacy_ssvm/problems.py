@@ -12,7 +12,7 @@ from .structures.chain.oracle import max_oracle as chain_max
 from .structures.tree import kbest_oracle as tree_kbest
 from .structures.tree import marginal_oracle as tree_marginals
 from .structures.tree import ranking
-from .structures.tree.data import PROJECTIVE, SPANNING, TREES, Trees
+from .structures.tree.data import LOOPY, PROJECTIVE, SPANNING, TREES, Trees
 from .structures.tree.data import dimension as tree_dimension
 from .structures.tree.data import largest_plane as largest_tree_plane
 from .structures.tree.oracle import max_oracle as tree_max
@@ -66,6 +66,7 @@ def tree_problem(trees: Trees) -> Problem:
         marginal_oracle=tree_marginals.marginal_oracle if first_order else None,
         largest_gradient=tree_marginals.largest_gradient(trees) if first_order else 0,
         kbest_oracle=tree_kbest.kbest_oracle if first_order else None,
+        exact=trees.shape.structure != LOOPY,
     )
 
 

@@ -59,7 +59,8 @@ class SsvmPipe(TrainablePipe):
     def certificate(self) -> "Certificate | None":
         """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
 
-        None for solvers without a certificate, and where training started from earlier weights.
+        None for solvers without a certificate; where training started from earlier weights, but for L-BFGS; where
+        gold is incomplete or decoding is not exact.
         """
 
     @abstractmethod

@@ -67,7 +67,8 @@ class Training:
                 f"component cannot produce ({self.data.impossible}); the nearest possible one is learnt instead",
                 stacklevel=3,
             )
-        self._up_to_date()
+        if len(self):
+            self._up_to_date()
 
     def knows(self, reference: Doc) -> bool:
         """Whether `update` needs this example only by its reference; others it has to be given encoded."""
@@ -96,8 +97,11 @@ class Training:
         return self._learner.prediction_weights()
 
     def certificate(self) -> Certificate | None:
-        """Primal and dual at the present w, or None where the solver has none."""
-        return None if self._learner is None else self._learner.certificate()
+        """Primal and dual at the present w, or None where the solver has none.
+
+        There is none either where gold that is not given is completed: what is learnt then changes with w.
+        """
+        return None if self._learner is None or self.data.is_incomplete() else self._learner.certificate()
 
     def _add(self, encoded: Any) -> int:
         self._known.append(encoded.digests())
@@ -212,7 +216,7 @@ class Training:
         non_zeros = int(np.count_nonzero(learner.prediction_weights()))
         self.figures = Figures(epoch=self.epochs, non_zeros=non_zeros, **progress._asdict())
         LOGGER.debug("[%s] %s", self.name, self.figures)
-        self.finished = learner.done()
+        self.finished = learner.done() and not self.data.is_incomplete()
         if self.finished:
             LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", self.name)
 

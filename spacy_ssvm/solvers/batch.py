@@ -12,27 +12,41 @@ REDUCTION = 0.3
 
 
 class BatchLearner(CertifiedLearner):
-    """A learner whose w moves at the end of an epoch only, so that its primal objective is no estimate.
+    """A learner that moves w at the end of an epoch only, so that its primal objective is no estimate.
 
     An epoch that has found w good enough leaves it there: the primal objective of a cutting-plane solver need not fall.
     """
 
     _primal: float | None = None
+    _visits = 0
+    """Since w last moved."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
-        self._rng, self._primal = rng, None
+        self._rng, self._primal, self._visits = rng, None, 0
+
+    def visit(self, examples: np.ndarray) -> None:
+        self._find(examples)
+        self._visits += len(examples)
 
     def end_epoch(self) -> None:
         figures = self.progress()
         self._primal = figures.primal
-        if not self._seems_done(figures):
+        if self._visits < self.problem.n_examples or not self._seems_done(figures):
             self._solve(self._rng)
 
     def progress(self) -> Progress:
         """The primal objective is that of the w at which the epoch has called the oracles."""
         figures = super().progress()
         return figures if self._primal is None else figures._replace(primal=self._primal)
+
+    def remove(self, examples: np.ndarray) -> None:
+        super().remove(examples)
+        self._visits = 0
+
+    @abstractmethod
+    def _find(self, examples: np.ndarray) -> None:
+        """Call the oracle of each of these examples (int64), and keep what it finds."""
 
     @abstractmethod
     def _solve(self, rng: np.random.Generator) -> None:

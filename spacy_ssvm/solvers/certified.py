@@ -12,7 +12,10 @@ from .problem import Problem
 
 
 class CertifiedLearner(Learner):
-    """½‖w‖² + C Σ ξ_i^power with dual Σ αΔ − ½‖w‖², for power = 2 less Σ_i (Σ_y α_i(y))² / 4C."""
+    """½‖w‖² + C Σ ξ_i^power with dual Σ αΔ − ½‖w‖², for power = 2 less Σ_i (Σ_y α_i(y))² / 4C.
+
+    ½‖w‖² is only the default regulariser.
+    """
 
     parameters: DualParameters
     power: ClassVar[Literal[1, 2]] = 1
@@ -49,18 +52,19 @@ class CertifiedLearner(Learner):
         """The number of planes with dual variables."""
 
     def progress(self) -> Progress:
-        w = self.prediction_weights()
-        norm = float(w @ w) / 2
-        dual = None if self.warm else self._dual_objective(norm)
-        return Progress(self.loss, self._primal_objective(norm, Slacks(self.loss, self.squares)), dual, self._count())
+        regulariser, conjugate = self._regulariser(self.prediction_weights())
+        dual = None if self.warm else self._dual_objective(conjugate)
+        primal = self._primal_objective(regulariser, Slacks(self.loss, self.squares))
+        return Progress(self.loss, primal, dual, self._count())
 
     def certificate(self) -> Certificate | None:
-        """At w summed anew from the planes; asking changes nothing."""
-        if self.warm:
+        """At w summed anew from the planes; asking changes nothing. None where decoding is not exact."""
+        if self.warm or not self.problem.exact:
             return None
         w = self._summed()
-        norm = float(w @ w) / 2
-        return Certificate(self._primal_objective(norm, slacks(self.problem, w)), self._dual_objective(norm))
+        regulariser, conjugate = self._regulariser(w)
+        primal = self._primal_objective(regulariser, slacks(self.problem, w))
+        return Certificate(primal, self._dual_objective(conjugate))
 
     def done(self) -> bool:
         """The running estimate of the gap first, and only where that is small the true gap."""
@@ -74,9 +78,14 @@ class CertifiedLearner(Learner):
             return False
         return figures.primal - figures.dual <= self.parameters.tolerance * figures.primal
 
-    def _primal_objective(self, norm: float, found: Slacks) -> float:
-        return norm + self.parameters.C * (found.sum if self.power == 1 else found.squares)
+    def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
+        """The regulariser at w, and what the dual objective has in its place."""
+        norm = float(w @ w) / 2
+        return norm, norm
 
-    def _dual_objective(self, norm: float) -> float:
+    def _primal_objective(self, regulariser: float, found: Slacks) -> float:
+        return regulariser + self.parameters.C * (found.sum if self.power == 1 else found.squares)
+
+    def _dual_objective(self, conjugate: float) -> float:
         linear, squares = self._dual_sums()
-        return float(linear - norm - (squares / (4 * self.parameters.C) if self.power == 2 else 0.0))
+        return float(linear - conjugate - (squares / (4 * self.parameters.C) if self.power == 2 else 0.0))

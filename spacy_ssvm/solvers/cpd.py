@@ -15,7 +15,10 @@ PASSES = 5
 """Passes of coordinate descent between two evaluations of the working sets' own gap."""
 
 MOST_PASSES = 1000
-"""Where rounding keeps the gap from shrinking."""
+"""What is left of the gap then is left to the next epoch."""
+
+ROUNDING = 1e-10
+"""Share of Σ αΔ below which the gap is not worth a pass."""
 
 
 @kernel
@@ -40,14 +43,16 @@ class CpdLearner(BatchLearner, DualLearner):
     parameters: Cpd
     power = 2
 
-    def visit(self, examples: np.ndarray) -> None:
+    def _find(self, examples: np.ndarray) -> None:
         self._visit_all(collect, examples, self.w, self.parameters.C, self.parameters.delta)
 
     def _solve(self, rng: np.random.Generator) -> None:
         C = self.parameters.C
-        target = REDUCTION * _gap(self.w, self.planes, C)
+        gap = _gap(self.w, self.planes, C)
+        if gap <= ROUNDING * self._dual_sums()[0]:
+            return
         for _ in range(0, MOST_PASSES, PASSES):
             for _ in range(PASSES):
                 inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, C)
-            if _gap(self.w, self.planes, C) <= target:
+            if _gap(self.w, self.planes, C) <= REDUCTION * gap:
                 break

@@ -37,14 +37,8 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, planes, 
         )
         step = pair_step(rise, C, squared_norm(free_values, changed))
         if step > 0.0:
-            axpy(weights, step, plane.indices, plane.values, size)
-            axpy(weights, -step, indices, values, mean_size)
-            if len(weighted_steps):
-                triangle = history[VISITS] * (history[VISITS] + 1.0) / 2.0
-                axpy(weighted_steps, step * triangle, plane.indices, plane.values, size)
-                axpy(weighted_steps, -step * triangle, indices, values, mean_size)
-                history[LOSS] += step * triangle * (loss - mean_loss)
             gamma = step / C
+            new_loss = (1.0 - gamma) * mean_loss + gamma * loss
             size = combine(
                 gamma,
                 plane.indices,
@@ -57,9 +51,17 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, planes, 
                 free_indices,
                 free_values,
             )
+            # Means are rounded: w moves by what is kept of them, so that it stays Σ α ΔΦ.
+            axpy(weights, C, free_indices, free_values, size)
+            axpy(weights, -C, indices, values, mean_size)
+            if len(weighted_steps):
+                triangle = history[VISITS] * (history[VISITS] + 1.0) / 2.0
+                axpy(weighted_steps, C * triangle, free_indices, free_values, size)
+                axpy(weighted_steps, -C * triangle, indices, values, mean_size)
+                history[LOSS] += C * triangle * (new_loss - mean_loss)
             if mean != NONE:
                 planes.alpha[mean] = 0.0
-            append(planes, example, size, (1.0 - gamma) * mean_loss + gamma * loss, C)
+            append(planes, example, size, new_loss, C)
             drop_inactive(planes, example)
         history[VISITS] += 1.0
         total += max(0.0, slack)

@@ -22,7 +22,9 @@ def _scipys_minimize() -> Any:
 class LbfgsLearner(Learner):
     """½‖w‖² + C Σ L_{β,γ} by some iterations of L-BFGS at the end of each epoch, over all examples of the problem.
 
-    The dual variables α_i = C · P_i(·; w) that belong to any w make the gap exactly ½‖∇P(w)‖².
+    The dual variables α_i = C · P_i(·; w) that belong to any w make the gap exactly ½‖∇P(w)‖², wherever it started.
+
+    Sums over all weights are left to BLAS: with another number of its threads w differs by rounding.
 
     Raises:
         ImportError: SciPy is not installed.
@@ -76,7 +78,7 @@ class LbfgsLearner(Learner):
 
     def forget(self, examples: np.ndarray) -> None:
         """From here on w is held to where it is, by ½‖w − w₀‖² as equation 11 of Martins et al. has it."""
-        self._centre = self.w.copy()
+        self._centre, self._reached = self.w.copy(), None
 
     def _objective(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and ∇P(w) for w float64 [d]."""

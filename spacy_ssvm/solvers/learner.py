@@ -15,7 +15,7 @@ from .problem import Kind, Problem
 class Progress(NamedTuple):
     """Figures of an epoch so far, or of a whole one.
 
-    loss: Σ of what each visit suffered before its update: ξ_i, or Δ(y_i, ŷ) for the perceptron.
+    loss: Σ of what each visit suffered before its update: ξ_i, L_{β,γ} in that family, or Δ(y_i, ŷ) for the perceptron.
     primal: running estimate of the primal objective, summed while w moves; None without such an objective.
     dual: the dual objective, None for solvers without a dual.
     planes: size of all working sets; None for solvers without.

@@ -148,8 +148,9 @@ class LseLearner(DualLearner):
         """A type-II loop: solve for the working sets as they are."""
 
     def progress(self) -> Progress:
+        outside = float(self.figures[OUTSIDE]) if self.parameters.oracle == "outside" else None
         dual = None if self.warm else float(dual_variables.dual_sums(self.planes)[0] - self.w @ self.w / 2)
-        return Progress(self.loss, None, dual, working_set.count(self.planes), float(self.figures[OUTSIDE]))
+        return Progress(self.loss, None, dual, working_set.count(self.planes), outside)
 
     def certificate(self) -> Certificate | None:
         return None

@@ -58,7 +58,7 @@ class OneSlackLearner(BatchLearner):
         super().begin_epoch(rng)
         self._clear_sum()
 
-    def visit(self, examples: np.ndarray) -> None:
+    def _find(self, examples: np.ndarray) -> None:
         losses, slacks = call(_sum_planes, self.problem, examples, self.w, self.summed, self.buffer)
         self.summed_loss += losses
         self.loss += slacks
@@ -72,6 +72,7 @@ class OneSlackLearner(BatchLearner):
         self._seen = np.append(self._seen, new)[: len(new)]
 
     def remove(self, examples: np.ndarray) -> None:
+        super().remove(examples)
         self.forget(examples)
 
     def forget(self, examples: np.ndarray) -> None:

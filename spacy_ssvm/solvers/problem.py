@@ -36,6 +36,7 @@ class Problem:
         are not exact. It writes −∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))), and
         returns L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))) (Martins et al. 2010, equation 4).
     largest_gradient: upper bound of the pairs that the marginal oracle writes.
+    exact: whether the max-oracle always finds the maximum; without, no objective and no gap can be relied on.
     kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values) →
         found, or None where the k best are not exact. It writes the planes of the k structures, gold perhaps among
         them, of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first: plane j at starts[j] … starts[j + 1] − 1.
@@ -53,6 +54,7 @@ class Problem:
     marginal_oracle: Any = None
     largest_gradient: int = 0
     kbest_oracle: Any = None
+    exact: bool = True
 
     def __post_init__(self) -> None:
         if self.dimension >= 2**31:

@@ -3,11 +3,9 @@
 import numpy as np
 
 from ..kernels import kernel
-from . import dual_variables, working_set
-from .certificate import Certificate, slacks
+from . import dual_variables
 from .dual import DualLearner
 from .dual_variables import total_alpha
-from .learner import Progress
 from .oracle_pass import enter
 from .pairs import best_pair, difference
 from .parameters import Sap
@@ -132,25 +130,12 @@ class SapLearner(DualLearner):
         dual_variables.remove_all(self.planes, examples, self.s)
         shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
 
-    def progress(self) -> Progress:
-        regulariser, square = self._regulariser(self.prediction_weights())
-        dual = None if self.warm else self._dual(square)
-        return Progress(self.loss, regulariser + self.parameters.C * self.loss, dual, working_set.count(self.planes))
-
-    def certificate(self) -> Certificate | None:
-        """At s summed anew from the planes, as rounding errors of many small steps add up; asking changes nothing."""
-        if self.warm:
-            return None
-        s, w = np.zeros_like(self.s), np.zeros_like(self.w)
-        dual_variables.weighted_sum(self.planes, s)
+    def _summed(self) -> np.ndarray:
+        s, w = super()._summed(), np.zeros_like(self.w)
         shrink(s, w, self.parameters.rho1, self.parameters.rho2)
-        regulariser, square = self._regulariser(w)
-        return Certificate(regulariser + self.parameters.C * slacks(self.problem, w).sum, self._dual(square))
+        return w
 
     def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
-        """The regulariser at w, and its squared part alone."""
+        """The dual objective has (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂ alone."""
         square = self.parameters.rho2 / 2 * float(w @ w)
         return self.parameters.rho1 * float(np.abs(w).sum()) + square, square
-
-    def _dual(self, square: float) -> float:
-        return float(dual_variables.dual_sums(self.planes)[0] - square)

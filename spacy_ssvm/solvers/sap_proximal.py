@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels import kernel
 from .oracle_pass import enter
-from .pairs import difference
+from .pairs import difference, pair_step
 from .parameters import Sap
 from .planes import squared_norm
 from .problem import Problem
@@ -91,7 +91,7 @@ def solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction
             return steps
         size, _ = difference(planes, high, low, direction)
         curvature = squared_norm(direction.values, size) / rho2 + 2.0 * mu
-        step = min(limit, violation / curvature) if curvature > 0.0 else limit
+        step = pair_step(violation, limit, curvature)
         if high != NONE:
             planes.alpha[high] += step
         if low != NONE:

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacy_ssvm.solvers import cpd
+from spacy_ssvm.solvers.dcd import inner_pass
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.pairs import combine, pair_step
@@ -92,6 +94,23 @@ def test_a_solved_problem_is_left_alone(parameters):
 def test_cpd_needs_fewer_oracle_passes_than_examples_have_structures():
     _, certificate = fit(Cpd(C=0.1, delta=0, tolerance=1e-5), random_problem(6), max_epochs=40)
     assert certificate.relative_gap <= 1e-5
+
+
+def test_cpd_rests_where_no_plane_may_enter(monkeypatch):
+    """δ bounds the gap that is reached; once the working sets are solved there is nothing to do."""
+    learner, rng, passes = start(Cpd(C=0.5, delta=0.3, tolerance=0), random_problem(1)), np.random.default_rng(0), []
+    monkeypatch.setattr(cpd, "inner_pass", lambda *arguments: passes.append(1) or inner_pass(*arguments))
+    for _ in range(60):
+        passes.clear()
+        learner.begin_epoch(rng)
+        learner.visit(rng.permutation(30))
+        learner.end_epoch()
+    assert not passes and learner.certificate().relative_gap > 1e-6
+
+
+def test_frank_wolfe_keeps_w_and_its_rounded_means_together():
+    learner, _ = fit(FrankWolfe(C=0.5, tolerance=0), random_problem(3, n_examples=50, real=True), 300)
+    np.testing.assert_allclose(learner.w, learner._summed(), rtol=0, atol=1e-11)
 
 
 def test_one_slack_has_one_plane_an_epoch_and_drops_the_idle():

@@ -11,6 +11,7 @@ from spacy_ssvm.solvers import dual_variables, working_set
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sdm
+from spacy_ssvm.structures.tree.data import LOOPY
 
 from ..problems import all_planes, objective, optimum, random_problem
 from ..structures.tree.tree_problems import tree_problem
@@ -112,6 +113,25 @@ def test_fit_stops_at_its_tolerance(name):
     _, again = fit(solver(0.05, tolerance=1e-3), problem, max_epochs=4000)
     assert again == certificate, "more epochs were allowed, none was used"
     assert learner.progress().planes > 0
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_epochs_that_miss_examples_come_to_the_optimum_too(name):
+    problem = random_problem(10)
+    learner, rng = start(SOLVERS[name](0.5), problem), np.random.default_rng(0)
+    for _ in range(2500):
+        learner.begin_epoch(rng)
+        learner.visit(rng.permutation(problem.n_examples)[:20])
+        learner.end_epoch()
+        if learner.done():
+            break
+    assert learner.certificate().relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_decoding_that_is_not_exact_gives_no_certificate(name):
+    learner, certificate = fit(SOLVERS[name](0.1), tree_problem(4, structure=LOOPY), 30)
+    assert certificate is None and not learner.done()
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -130,6 +130,7 @@ def test_what_is_forgotten_stays_in_w():
     learner, _ = fit(Lbfgs(C=0.5, gamma=0), random_problem(7, n_examples=20, n_rows=8), max_epochs=10)
     w0 = learner.w.copy()
     learner.forget(np.arange(20))
+    assert learner.progress()[1:3] == (None, None) and not learner.done()
     learner.extend(problem)
     for seed in range(10):
         rng = np.random.default_rng(seed)

@@ -26,8 +26,8 @@ class DualParameters(Parameters):
     """What the solvers with dual variables share.
 
     C: weight of the loss. tolerance: relative duality gap at which training is complete.
-    check_oracle: before each epoch, assert that no plane found so far is more violated than what the oracles find: one
-        more pass, which tells an oracle that is not exact.
+    check_oracle: before each epoch, assert that no plane that is kept is more violated than what the oracles find: one
+        more pass, which may tell an oracle that is not exact.
     """
 
     C: float = 0.1
@@ -39,6 +39,23 @@ class DualParameters(Parameters):
         store(self, "C", positive(self, "C", self.C))
         store(self, "tolerance", not_negative(self, "tolerance", self.tolerance))
         flag(self, "check_oracle", self.check_oracle)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLoopParameters(DualParameters):
+    """What the solvers with the two-loop heuristic of the LSE-SSVM paper share.
+
+    kappa1: epochs without inner passes (κ₁).
+    kappa2: from then on one pass in so many calls the oracles (κ₂, at least 1); the others are inner passes.
+    """
+
+    kappa1: int = 10
+    kappa2: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        store(self, "kappa1", whole(self, "kappa1", self.kappa1))
+        store(self, "kappa2", int(positive(self, "kappa2", whole(self, "kappa2", self.kappa2))))
 
 
 def store(parameters: Parameters, name: str, value: float) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .base import DualParameters, flag, not_negative, positive, store, whole
+from .base import DualParameters, TwoLoopParameters, flag, not_negative, store, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,22 +77,10 @@ class FrankWolfe(DualParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sdm(DualParameters):
-    """Sequential dual method on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Shevade et al. 2011), with a two-loop heuristic.
-
-    kappa1: epochs without inner passes (κ₁). kappa2: from then on one pass in so many calls the oracles (κ₂, at
-        least 1).
-    """
+class Sdm(TwoLoopParameters):
+    """Sequential dual method on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Shevade et al. 2011), with a two-loop heuristic."""
 
     learner = "spacy_ssvm.solvers.sdm:SdmLearner"
-
-    kappa1: int = 10
-    kappa2: int = 5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        store(self, "kappa1", whole(self, "kappa1", self.kappa1))
-        store(self, "kappa2", int(positive(self, "kappa2", whole(self, "kappa2", self.kappa2))))
 
 
 def dcd_light(

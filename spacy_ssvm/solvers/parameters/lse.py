@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from .base import DualParameters, positive, store, whole
+from .base import TwoLoopParameters
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lse(DualParameters):
+class Lse(TwoLoopParameters):
     """What both share.
 
     C: weight of the loss, which counts every violated structure: the objective wants less of it than others.
@@ -15,21 +15,15 @@ class Lse(DualParameters):
         primal objective, is at most this. The gap over all structures is larger, and not known.
     oracle: "outside", the best structure that is not in the working set yet, or "printed", the best of all, as in the
         LSE-SSVM paper: once that one is known nothing new enters, and training stops short of the optimum.
-    kappa1: epochs without inner passes (κ₁).
-    kappa2: from then on one pass in so many calls the oracles (κ₂, at least 1); the others are inner passes.
     """
 
     C: float = 0.01
     oracle: Literal["outside", "printed"] = "outside"
-    kappa1: int = 10
-    kappa2: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.oracle not in ("outside", "printed"):
             raise ValueError(f'solver.oracle must be "outside" or "printed", not {self.oracle!r}')
-        store(self, "kappa1", whole(self, "kappa1", self.kappa1))
-        store(self, "kappa2", int(positive(self, "kappa2", whole(self, "kappa2", self.kappa2))))
 
 
 @dataclass(frozen=True, kw_only=True)

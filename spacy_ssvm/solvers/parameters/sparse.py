@@ -65,7 +65,7 @@ class Extragradient(Parameters):
     """Extragradient method on ‖w‖₁ + C Σ ξ_i, a saddle point over working sets (Balamurugan et al. 2012 §II).
 
     C: weight of the loss; less makes w sparser.
-    check_oracle: before each epoch, assert that no plane found so far is more violated than what the oracles find.
+    check_oracle: before each epoch, assert that no plane that is kept is more violated than what the oracles find.
     """
 
     learner = "spacy_ssvm.solvers.extragradient:ExtragradientLearner"

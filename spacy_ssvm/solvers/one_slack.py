@@ -39,7 +39,8 @@ class OneSlackLearner(BatchLearner):
 
     A plane has an entry for each weight that any gold or found structure uses, so that there are few arrays but long
     ones: 8 bytes an entry, and planes that have been inactive for a while are dropped. An example that an epoch did
-    not visit counts as if its gold structure had been found, which is allowed to be.
+    not visit counts as if its gold structure had been found, which is allowed to be, but the optimum needs epochs that
+    visit all.
 
     What one example has contributed to the planes cannot be told apart: where an example is taken out, all planes go,
     w stays as w₀, and there is no certificate from then on.

@@ -115,7 +115,7 @@ def test_fit_stops_at_its_tolerance(name):
     assert learner.progress().planes > 0
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", WITH_WORKING_SETS)
 def test_epochs_that_miss_examples_come_to_the_optimum_too(name):
     problem = random_problem(10)
     learner, rng = start(SOLVERS[name](0.5), problem), np.random.default_rng(0)

@@ -38,6 +38,15 @@ def pair_step(rise, limit, curvature):
 
 
 @kernel
+def move_alpha(planes, p, q, step):
+    """α_p ← α_p + step, α_q ← α_q − step; that of the gold plane follows by itself."""
+    if p != NONE:
+        planes.alpha[p] += step
+    if q != NONE:
+        planes.alpha[q] -= step
+
+
+@kernel
 def combine(a, p_indices, p_values, p_size, b, q_indices, q_values, q_size, indices, values):
     """a ΔΦ_p + b ΔΦ_q into `indices` and `values`, indices ascending, without zeros. Returns its size."""
     i, j, size = 0, 0, 0

@@ -7,7 +7,7 @@ from . import dual_variables
 from .dual import DualLearner
 from .dual_variables import total_alpha
 from .oracle_pass import enter
-from .pairs import best_pair, difference
+from .pairs import best_pair, difference, move_alpha
 from .parameters import Sap
 from .planes import plane_buffer
 from .problem import Problem
@@ -81,10 +81,7 @@ def _solve(example, s, weights, C, rho1, rho2, planes, direction):
         limit = gold_alpha if low == NONE else planes.alpha[low]
         size, loss = difference(planes, high, low, direction)
         step = _best_step(s, limit, rho1, rho2, direction, size, loss)
-        if high != NONE:
-            planes.alpha[high] += step
-        if low != NONE:
-            planes.alpha[low] -= step
+        move_alpha(planes, high, low, step)
         for k in range(size):
             index = direction.indices[k]
             s[index] += step * direction.values[k]

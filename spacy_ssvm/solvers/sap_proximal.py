@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels import kernel
 from .oracle_pass import enter
-from .pairs import difference, pair_step
+from .pairs import difference, move_alpha, pair_step
 from .parameters import Sap
 from .planes import squared_norm
 from .problem import Problem
@@ -92,10 +92,7 @@ def solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction
         size, _ = difference(planes, high, low, direction)
         curvature = squared_norm(direction.values, size) / rho2 + 2.0 * mu
         step = pair_step(violation, limit, curvature)
-        if high != NONE:
-            planes.alpha[high] += step
-        if low != NONE:
-            planes.alpha[low] -= step
+        move_alpha(planes, high, low, step)
         for k in range(size):
             j = direction.indices[k]
             s[j] += step * direction.values[k]

@@ -6,7 +6,7 @@ from ..kernels import kernel
 from .dual import DualLearner
 from .dual_variables import total_alpha
 from .oracle_pass import enter
-from .pairs import best_pair, difference, pair_step
+from .pairs import best_pair, difference, move_alpha, pair_step
 from .parameters import Sdm
 from .planes import axpy, plane_buffer, squared_norm
 from .problem import Problem
@@ -27,10 +27,7 @@ def _solve(example, weights, C, direction, planes):
         limit = gold_alpha if low == NONE else planes.alpha[low]
         size, _ = difference(planes, high, low, direction)
         step = pair_step(g_high - g_low, limit, squared_norm(direction.values, size))
-        if high != NONE:
-            planes.alpha[high] += step
-        if low != NONE:
-            planes.alpha[low] -= step
+        move_alpha(planes, high, low, step)
         axpy(weights, step, direction.indices, direction.values, size)
     drop_inactive(planes, example)
 

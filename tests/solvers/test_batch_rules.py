@@ -16,7 +16,7 @@ from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sap, Sdm
 
 from ..problems import random_problem
 from .reference import Enumerated
-from .test_batch_solvers import epochs
+from .running import epochs
 
 
 def frank_wolfe(planes, visits, C):

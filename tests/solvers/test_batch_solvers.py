@@ -15,6 +15,7 @@ from spacy_ssvm.structures.tree.data import LOOPY
 
 from ..problems import all_planes, objective, optimum, random_problem
 from ..structures.tree.tree_problems import tree_problem
+from .running import epochs
 from .test_learner import halves
 
 
@@ -55,15 +56,6 @@ def with_optimum(kind, C, power):
     _, scales, axes = np.linalg.svd(planes.differences, full_matrices=False)
     spanned = planes._replace(differences=planes.differences @ axes[scales > 1e-9].T)
     return problem, planes, objective(spanned, optimum(spanned, C, power), C, power)
-
-
-def epochs(learner, n, seed=0):
-    rng = np.random.default_rng(seed)
-    for _ in range(n):
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(learner.problem.n_examples))
-        learner.end_epoch()
-    return learner
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -11,17 +11,10 @@ from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_l
 from spacy_ssvm.structures.chain.data import make_chains
 
 from ..problems import random_problem
+from .running import epochs
 
 ALL = [Perceptron(), Mira(), Sgd(), dcd_light(C=0.5), Dcd(C=0.5), Sap(C=0.5, rho1=0.1, rho2=0.5)]
 DUAL = ALL[3:]
-
-
-def epochs(learner, n, seed=0):
-    rng = np.random.default_rng(seed)
-    for _ in range(n):
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(learner.problem.n_examples))
-    return learner
 
 
 def planes_of(planes, example):

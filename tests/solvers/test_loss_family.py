@@ -24,7 +24,8 @@ from ..structures.enumeration import tiny_chains
 from ..structures.tree.tree_problems import tree_problem
 from . import family_reference as reference
 from .family_reference import family
-from .test_learner import epochs, halves
+from .running import epochs
+from .test_learner import halves
 from .test_online import visits
 
 INF = math.inf

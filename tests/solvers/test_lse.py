@@ -14,6 +14,7 @@ from spacy_ssvm.structures.tree.data import PROJECTIVE_SIBLINGS
 
 from ..problems import all_planes, random_problem, summed_errors, summed_errors_optimum
 from ..structures.tree.tree_problems import tree_problem
+from .running import epochs
 from .test_learner import halves, planes_of
 
 BOTH = [LseSdcd, LseCuttingPlane]
@@ -144,15 +145,6 @@ def test_the_same_seed_gives_the_same_bytes(make):
     assert first.tobytes() == second.tobytes() and first.any()
 
 
-def after(learner, n, seed=0):
-    rng = np.random.default_rng(seed)
-    for _ in range(n):
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(learner.problem.n_examples))
-        learner.end_epoch()
-    return learner
-
-
 @pytest.mark.parametrize("make", BOTH)
 def test_a_full_working_set_grows_without_a_trace(make):
     problem = random_problem(10, max_length=3)
@@ -160,7 +152,7 @@ def test_a_full_working_set_grows_without_a_trace(make):
     roomy.planes = working_set.empty(problem.n_examples, planes=10_000, entries=1_000_000)
     cramped.planes = working_set.empty(problem.n_examples, planes=3, entries=40)
     for learner in (roomy, cramped):
-        after(learner, 6)
+        epochs(learner, 6)
     assert len(cramped.planes.next) > 3
     assert cramped.w.tobytes() == roomy.w.tobytes() and cramped.progress() == roomy.progress()
 
@@ -171,12 +163,12 @@ def test_more_examples_and_weights(make):
     part, whole = halves()
     C = 0.02
     small, large = make(C=C, tolerance=1e-5), start(make(C=C, tolerance=1e-5), whole)
-    learner = after(start(small, part), 3)
+    learner = epochs(start(small, part), 3)
     before = learner.w.copy()
     learner.extend(whole)
     np.testing.assert_array_equal(learner.w, np.append(before, np.zeros(whole.dimension - part.dimension)))
     for grown in (learner, large):
-        after(grown, 60)
+        epochs(grown, 60)
     assert learner.progress().dual == pytest.approx(large.progress().dual, rel=1e-4)
 
 
@@ -185,7 +177,7 @@ def test_removed_examples_leave_nothing_behind(make):
     """Their share of w goes, the others' stays; learnt again, they are where they were."""
     C = 0.05
     problem, planes, least = solved("classes", C)
-    learner = after(start(make(C=C, tolerance=1e-6, kappa1=2), problem), 6)
+    learner = epochs(start(make(C=C, tolerance=1e-6, kappa1=2), problem), 6)
     shares = [planes_of(learner.planes, i) for i in range(problem.n_examples)]
     gone = np.array([3, 17, 4])
     learner.remove(gone)
@@ -197,8 +189,8 @@ def test_removed_examples_leave_nothing_behind(make):
     assert not any(planes_of(learner.planes, i) for i in gone)
     np.testing.assert_allclose(learner.w, expected, rtol=0, atol=1e-12)
     dual = learner.progress().dual
-    assert after(learner, 1).progress().dual > dual
-    after(learner, 60)
+    assert epochs(learner, 1).progress().dual > dual
+    epochs(learner, 60)
     assert summed_errors(planes, learner.w, C) == pytest.approx(least, rel=1e-5)
     learner.remove(np.arange(problem.n_examples))
     assert np.abs(learner.w).max() < 1e-12 and learner.progress().planes == 0
@@ -208,7 +200,7 @@ def test_removed_examples_leave_nothing_behind(make):
 def test_forgotten_examples_leave_their_share_of_w(make):
     C = 0.05
     problem, _, _ = solved("classes", C)
-    learner = after(start(make(C=C, kappa1=2), problem), 6)
+    learner = epochs(start(make(C=C, kappa1=2), problem), 6)
     w = learner.w.copy()
     gone = np.arange(0, 40, 2)
     share = np.zeros_like(w)
@@ -219,7 +211,7 @@ def test_forgotten_examples_leave_their_share_of_w(make):
     assert learner.w.tobytes() == w.tobytes() and learner.progress().dual is None and not learner.done()
     learner.remove(np.arange(1, 40, 2))
     np.testing.assert_allclose(learner.w, share, rtol=0, atol=1e-12)
-    after(learner, 2)
+    epochs(learner, 2)
     assert np.abs(learner.w - share).max() > 1e-3
 
 
@@ -229,7 +221,7 @@ def test_a_warm_start_has_no_dual(make):
     assert problem.dimension == 21
     learner = start(make(C=0.05), problem, weights)
     assert learner.w.tobytes() == weights.tobytes()
-    after(learner, 3)
+    epochs(learner, 3)
     assert learner.progress().dual is None and not learner.done()
     learner.remove(np.arange(5))
     np.testing.assert_allclose(learner.w, weights, rtol=0, atol=1e-12)

@@ -17,6 +17,7 @@ from spacy_ssvm.solvers.sap_proximal import ProximalSapLearner, box_at_best, mov
 from ..problems import all_planes, objective, optimum, random_problem
 from ..structures.tree.tree_problems import tree_problem
 from .reference import Enumerated
+from .running import epochs
 from .test_learner import halves
 
 VARIANTS = {
@@ -31,15 +32,6 @@ every_variant = pytest.mark.parametrize("variant", VARIANTS)
 
 def sap(variant, **given):
     return Sap(**{"C": 0.5, "rho1": 0.1, "rho2": 0.5, **VARIANTS[variant], **given})
-
-
-def epochs(learner, n, seed=0):
-    rng = np.random.default_rng(seed)
-    for _ in range(n):
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(learner.problem.n_examples))
-        learner.end_epoch()
-    return learner
 
 
 def test_parameters_choose_the_variant():

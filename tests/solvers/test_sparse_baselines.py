@@ -15,6 +15,7 @@ from spacy_ssvm.solvers.projected_subgradient import project
 
 from ..problems import all_planes, random_problem, slacks_of
 from .reference import Enumerated
+from .running import epochs
 from .test_learner import halves, planes_of
 
 BOTH = [ProjectedSubgradient(epsilon=3.0), Extragradient(C=0.5)]
@@ -43,15 +44,6 @@ def programme(planes, norm_cost, slack_cost, radius=None):
     costs = np.concatenate([np.full(2 * d, norm_cost), np.full(n, slack_cost)])
     result = linprog(costs, matrix, bounds)
     return result.x[:d] - result.x[d : 2 * d], result.fun
-
-
-def epochs(learner, n, seed=0):
-    rng = np.random.default_rng(seed)
-    for _ in range(n):
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(learner.problem.n_examples))
-        learner.end_epoch()
-    return learner
 
 
 @settings(deadline=None, max_examples=60)

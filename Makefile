@@ -4,13 +4,17 @@ VENV ?= .venv
 PACKAGE ?= .
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test lint clean
+.PHONY: quickstart test smoke lint clean
 
 quickstart: $(VENV)/installed
 	$(BIN)/python -m spacy project run all projects/quickstart
 
 test: $(VENV)/installed
 	$(BIN)/pytest
+
+smoke: $(VENV)/installed
+	$(BIN)/pip install --quiet "$(PACKAGE)[benchmarks]"
+	$(BIN)/pytest -m slow tests/test_benchmarks.py
 
 lint: $(VENV)/installed
 	$(BIN)/pip install --quiet "$(PACKAGE)[lint]"

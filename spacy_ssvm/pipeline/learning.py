@@ -16,6 +16,7 @@ from .figures import Figures
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate
+    from ..solvers.problem import Problem
     from .training import Training
 
 BATCH = 1000
@@ -207,6 +208,40 @@ class LearningPipe(SsvmPipe):
 
     def certificate(self) -> "Certificate | None":
         return None if self._training is None else self._training.certificate()
+
+    def problem(self) -> "Problem":
+        """The examples of `initialize` as every solver sees them, for `spacy_ssvm.solvers.fit` and `set_weights`.
+
+        What is unknown of the gold structures is completed here, once, by the weights that the component has; `update`
+        does so before each epoch.
+
+        Raises:
+            ValueError: the component is not initialized.
+        """
+        if self._training is None or not len(self._training):
+            raise ValueError(f"[{self.name}] there is no problem to solve yet: call initialize first")
+        data = self._training.data
+        if data.is_incomplete():
+            data.complete(None, self._training.weights())
+        return data.problem()
+
+    def set_weights(self, weights: np.ndarray) -> None:
+        """Predict with these weights, float64 [d] of `problem`, and save them; `update` goes on from them.
+
+        Raises:
+            ValueError: the component is not initialized, or `weights` is not of that length.
+        """
+        if self._training is None:
+            raise ValueError(f"[{self.name}] there are no weights to set yet: call initialize first")
+        data = self._training.data
+        if np.shape(weights) != (data.dimension(),):
+            raise ValueError(
+                f"[{self.name}] the weights must be of shape ({data.dimension():,},), not {np.shape(weights)}"
+            )
+        from .training import Training
+
+        self._training = Training(self.name, self.solver, data.emptied(), np.array(weights, np.float64))
+        self._scoring = None
 
     def _forget(self) -> None:
         self._training = self._scoring = self._features = None

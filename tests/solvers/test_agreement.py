@@ -49,7 +49,7 @@ def tagging():
     model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
     tagger = nlp.add_pipe("ssvm_tagger", config={"attr": "pos", "model": model})
     nlp.initialize(lambda: examples(nlp, docs))
-    return tagger._training.data.problem()
+    return tagger.problem()
 
 
 @cache
@@ -60,7 +60,7 @@ def parsing():
     model = {"@architectures": "spacy-ssvm.Tree.v1", "features": features, "order": 1}
     parser = nlp.add_pipe("ssvm_parser", config={"model": model})
     nlp.initialize(lambda: examples(nlp, sentences(TREES)))
-    return parser._training.data.problem()
+    return parser.problem()
 
 
 def agree(solvers, problem, C, tolerance=9e-5):

@@ -1,0 +1,112 @@
+"""A report that grows: Markdown with plots beside it, and the same as one HTML file."""
+
+import base64
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+import matplotlib.style
+from markdown_it import MarkdownIt
+from matplotlib.figure import Figure
+
+MISSING = "–"
+STYLE = """
+body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; margin: 1rem 0; font-size: 0.9rem; }
+th, td { border-bottom: 1px solid #ccc; padding: 0.25rem 0.6rem; }
+th { text-align: left; }
+img { max-width: 100%; }
+"""
+MARKS = "os^Dv<>Px*"
+
+
+class Curve(NamedTuple):
+    """One line of a panel: a name, and the places of its points; where `marked`, each has a marker."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    marked: bool = True
+
+
+class Panel(NamedTuple):
+    """One set of axes. log: the names of the axes, "x" or "y" or both, that are logarithmic."""
+
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    log: str = ""
+    y_range: tuple[float, float] | None = None
+
+
+class Page:
+    """The report so far. Plots go to `folder`/plots."""
+
+    MISSING = MISSING
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.blocks: list[str] = []
+
+    def heading(self, text: str, level: int = 2) -> None:
+        self.blocks.append(f"{'#' * level} {text}")
+
+    def text(self, text: str) -> None:
+        self.blocks.append(text)
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[Any]], texts: int = 1) -> None:
+        """A table whose first `texts` columns are text, the others figures; None is a hole."""
+        marks = ["---" if column < texts else "---:" for column in range(len(header))]
+        lines = [header, marks, *([MISSING if cell is None else str(cell) for cell in row] for row in rows)]
+        self.blocks.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+
+    def claim(self, claim: str, holds: bool | None, evidence: str) -> None:
+        """A claim of the paper, and what our figures say of it; None where they do not decide."""
+        verdict = {True: "Confirmed", False: "Not confirmed", None: "Open"}[holds]
+        self.blocks.append(f"- **{claim}** {verdict}: {evidence}")
+
+    def plot(self, name: str, caption: str, panels: Sequence[Panel], columns: int = 3) -> None:
+        """Panels side by side, as an SVG; those without curves are left out."""
+        panels = [panel for panel in panels if panel.curves]
+        if not panels:
+            return
+        columns = min(columns, len(panels))
+        lines = -(-len(panels) // columns)
+        # The same figures give the same bytes.
+        with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 9}):
+            figure = Figure(figsize=(4.2 * columns, 3.2 * lines), layout="constrained")
+            for place, panel in enumerate(panels, 1):
+                axes = figure.add_subplot(lines, columns, place)
+                for mark, curve in zip(MARKS * 2, panel.curves):
+                    axes.plot(
+                        curve.x, curve.y, label=curve.name, linewidth=1.2, markersize=3, marker=mark * curve.marked
+                    )
+                axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y, ylim=panel.y_range)
+                if "x" in panel.log:
+                    axes.set_xscale("log")
+                if "y" in panel.log:
+                    axes.set_yscale("log")
+                axes.grid(alpha=0.3)
+                axes.legend(fontsize=7)
+            folder = self.folder / "plots"
+            folder.mkdir(parents=True, exist_ok=True)
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        self.blocks.append(f"![{caption}](plots/{name}.svg)\n\n*{caption}*")
+
+    def write(self) -> None:
+        """report.md, and report.html with the plots within."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = "\n\n".join(self.blocks)
+        text = re.sub(r"(?<=\n)(- .*)\n\n(?=- )", r"\1\n", text) + "\n"
+        (self.folder / "report.md").write_text(text, encoding="utf8")
+        title = self.blocks[0].lstrip("# ")
+        body = re.sub(r'src="(plots/[^"]+)"', self._embedded, MarkdownIt().enable("table").render(text))
+        html = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>\n'
+        (self.folder / "report.html").write_text(f"{html}{body}\n</html>\n", encoding="utf8")
+
+    def _embedded(self, found: re.Match) -> str:
+        data = base64.b64encode((self.folder / found[1]).read_bytes()).decode()
+        return f'src="data:image/svg+xml;base64,{data}"'

@@ -1,0 +1,159 @@
+"""Corpora as problems for the solver room, with the scores that a paper reports."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from spacy import util
+
+from spacy_ssvm.solvers.problem import Problem
+
+from . import chunk_tags, letters, multiclass
+
+ROOT = Path(__file__).parents[1]
+CONFIGS = ROOT.parents[1] / "configs"
+ASSETS = ROOT / "assets"
+Scores = dict[str, float]
+
+
+class Task(NamedTuple):
+    """What is learnt, and how well weights do it.
+
+    evaluate: float64 [d] → the score in per cent of each part, "dev" and "test", of which "dev" may be missing.
+    """
+
+    problem: Problem
+    evaluate: Callable[[np.ndarray], Scores]
+
+
+Loader = Callable[[Path], Task]
+"""From the folder that `scripts/convert.py` has written."""
+
+
+def component_task(
+    config: str, corpus: Path, score: str, overrides: dict[str, Any] | None = None, train: str = "train"
+) -> Task:
+    """A component of ours on CORPUS-TRAIN.spacy, CORPUS-dev.spacy and CORPUS-test.spacy.
+
+    config: of `configs`, without its ending. score: of those that the component's scorer gives.
+    """
+    files = {part: need(corpus.with_name(f"{corpus.name}-{part}.spacy")) for part in (train, "dev", "test")}
+    paths = {"paths.train": str(files[train]), "paths.dev": str(files["dev"])}
+    nlp = util.load_model_from_config(
+        util.load_config(CONFIGS / f"{config}.cfg", {**paths, **(overrides or {})}), auto_fill=True
+    )
+    resolved = nlp.config.interpolate()
+    train_corpus, dev = util.resolve_dot_names(resolved, ["corpora.train", "corpora.dev"])
+    resolved["corpora"]["dev"]["path"] = str(files["test"])
+    (test,) = util.resolve_dot_names(resolved, ["corpora.dev"])
+    examples = list(train_corpus(nlp))
+    nlp.initialize(lambda: examples)
+    pipe: Any = nlp.get_pipe(nlp.pipe_names[-1])
+    problem = pipe.problem()
+
+    def evaluate(weights: np.ndarray) -> Scores:
+        pipe.set_weights(weights)
+        return {name: 100 * nlp.evaluate(list(part(nlp)))[score] for name, part in (("dev", dev), ("test", test))}
+
+    return Task(problem, evaluate)
+
+
+def tagger(corpus: str) -> Loader:
+    return lambda data: component_task("tagger/dcd", data / corpus, "tag_acc")
+
+
+def recogniser(corpus: str, language: str) -> Loader:
+    return lambda data: component_task("ner/dcd", data / corpus, "ents_f", {"nlp.lang": language})
+
+
+def parser(
+    corpus: str, language: str, structure: str, order: int, tags: list[str], several_roots: bool = False
+) -> Loader:
+    """With gold tags, and the unlabelled score without punctuation, as the papers count."""
+    part = "part" if corpus.startswith("conll2007") else "train"
+    columns = ["tag", "pos"] if "pos" in tags else ["tag", "morph"]
+    overrides: dict[str, Any] = {
+        "nlp.lang": language,
+        "nlp.pipeline": ["parser"],
+        "corpora.train.jackknife": [],
+        "corpora.train.columns": columns,
+        "corpora.dev.columns": columns,
+        "corpora.train.gold_preproc": not several_roots,
+        "corpora.dev.gold_preproc": not several_roots,
+        "components.parser.multi_root": several_roots,
+        "components.parser.model.structure": structure,
+        "components.parser.model.order": order,
+        "components.parser.model.features.tags": tags,
+        "components.parser.model.features.hash_bits": 21,
+    }
+    return lambda data: component_task("parser/dcd", data / corpus, "dep_uas", overrides, part)
+
+
+def chunks(data: Path) -> Task:
+    """Chunk tags of CoNLL-2000, IOB2, with given part-of-speech tags."""
+    files = [need(data / f"conll2000-{part}.spacy") for part in ("part", "dev", "test")]
+    problem, parts = chunk_tags.read(CONFIGS / "chunker" / "sap.cfg", files)
+    return Task(problem, lambda weights: {part: found.accuracy(weights) for part, found in parts.items()})
+
+
+def letter_fold(fold: int) -> Loader:
+    """A tenth of the letters for training, the rest for testing: there is no development part."""
+
+    def load(data: Path) -> Task:
+        words = letters.read(ASSETS / "ocr" / "letter.data.gz", data / "ewt-train.spacy")
+        problem, _ = letters.problem([word for word in words if word.fold == fold])
+        _, unknown = letters.problem([word for word in words if word.fold != fold])
+        return Task(problem, lambda weights: {"test": letters.accuracy(unknown, weights)})
+
+    return load
+
+
+def classes(name: str) -> Loader:
+    def load(data: Path) -> Task:
+        found = multiclass.read(name, ASSETS / "multiclass")
+        problem = multiclass.problem(found.train)
+        return Task(problem, lambda weights: {"test": multiclass.accuracy(found, weights)})
+
+    return load
+
+
+FOLDS = 10
+TASKS: dict[str, Loader] = {
+    "pos-ewt": tagger("ewt"),
+    "pos-brown": tagger("brown"),
+    "ner-dutch": recogniser("conll2002-ned", "nl"),
+    "ner-spanish": recogniser("conll2002-esp", "es"),
+    "chunks": chunks,
+    "dep-english": parser("ewt", "en", "projective", 1, ["tag", "pos"]),
+    "dep-english-crossing": parser("ewt", "en", "nonprojective", 1, ["tag", "pos"]),
+    "dep-basque-crossing": parser("conll2007-eus", "eu", "nonprojective", 1, ["tag", "morph"], True),
+    "dep-spanish-crossing": parser("conll2007-esp", "es", "nonprojective", 1, ["tag", "morph"]),
+    "dep-english-second": parser("ewt", "en", "nonprojective", 2, ["tag", "pos"]),
+    "dep-basque-second": parser("conll2007-eus", "eu", "nonprojective", 2, ["tag", "morph"], True),
+    "dep-spanish-second": parser("conll2007-esp", "es", "nonprojective", 2, ["tag", "morph"]),
+    **{f"letters-{fold}": letter_fold(fold) for fold in range(FOLDS)},
+    **{f"classes-{name}": classes(name) for name in multiclass.SOURCES},
+}
+
+
+def need(path: Path) -> Path:
+    """The path of a file that is there.
+
+    Raises:
+        FileNotFoundError: it is not.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there")
+    return path
+
+
+@lru_cache(maxsize=1)
+def load(name: str, data: Path) -> Task:
+    """A task by its name, of the corpora in a folder; the last one is kept.
+
+    Raises:
+        FileNotFoundError: its corpus is not there.
+    """
+    return TASKS[name](data)

@@ -28,6 +28,17 @@ class Task(NamedTuple):
     evaluate: Callable[[np.ndarray], Scores]
 
 
+WORDS_AND_AFFIXES = [
+    "bias",
+    *(f"lower[{offset}]" for offset in (-2, -1, 0, 1, 2)),
+    *(f"lower_suffix{n}[0]" for n in (1, 2, 3, 4)),
+    *(f"lower_prefix{n}[0]" for n in (1, 2, 3)),
+    "lower_suffix2[-1]",
+    "lower_suffix2[1]",
+    "short_shape[0]",
+]
+"""Without pairs of words, which with the 200 tags of Brown would be 500 million weights; the papers have 54 million."""
+
 Loader = Callable[[Path], Task]
 """From the folder that `scripts/convert.py` has written."""
 
@@ -60,8 +71,11 @@ def component_task(
     return Task(problem, evaluate)
 
 
-def tagger(corpus: str) -> Loader:
-    return lambda data: component_task("tagger/dcd", data / corpus, "tag_acc")
+def tagger(corpus: str, templates: list[str] | None = None) -> Loader:
+    """With the config's features, or these."""
+    features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": templates}
+    overrides = {"components.tagger.model.features": features} if templates else {}
+    return lambda data: component_task("tagger/dcd", data / corpus, "tag_acc", overrides)
 
 
 def recogniser(corpus: str, language: str) -> Loader:
@@ -122,7 +136,7 @@ def classes(name: str) -> Loader:
 FOLDS = 10
 TASKS: dict[str, Loader] = {
     "pos-ewt": tagger("ewt"),
-    "pos-brown": tagger("brown"),
+    "pos-brown": tagger("brown", WORDS_AND_AFFIXES),
     "ner-dutch": recogniser("conll2002-ned", "nl"),
     "ner-spanish": recogniser("conll2002-esp", "es"),
     "chunks": chunks,

@@ -66,7 +66,8 @@ LEXEME_ATTRIBUTES: dict[str, Callable[[Lexeme], int]] = {
 }
 """Attributes of a word type, computed once per type from its Lexeme."""
 
-TOKEN_ATTRIBUTES: dict[str, int] = {"word": ORTH, "norm": NORM, "has_space": SPACY}
+WORD = "word"
+TOKEN_ATTRIBUTES: dict[str, int] = {WORD: ORTH, "norm": NORM, "has_space": SPACY}
 """Attributes of a token that its tokenizer sets, by spaCy's attribute id."""
 
 ANNOTATION_ATTRIBUTES: dict[str, int] = {

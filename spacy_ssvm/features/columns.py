@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from .attributes import (
     GAZETTEER,
     LEXEME_ATTRIBUTES,
     TOKEN_ATTRIBUTES,
+    WORD,
     cluster_prefix,
 )
 from .clusters import cluster_key
 from .gazetteer import mark_phrases
 from .hashing import Columns, Table
-from .word_types import TypeTable
+from .word_types import Types, TypeTable
 
 _REAL = np.uint64(0xD6E8FEB86659FD93)
 _LARGEST_REAL = float(np.finfo(np.float32).max)
@@ -55,8 +57,13 @@ class ColumnReader:
                 of_type[column] = partial(cluster_key, clusters, prefix=prefix)
             else:
                 of_type[column] = LEXEME_ATTRIBUTES[name]
+        # A word's key is read from the tokens, and a function of its type all the same.
+        words = [column for column, name in enumerate(self.attributes) if name == WORD]
         self._type_columns = np.array(list(of_type), np.int64)
-        self._types = TypeTable([*of_type.values(), LEXEME_ATTRIBUTES["lower"]])
+        self._all_type_columns = np.array([*of_type, *words], np.int64)
+        orths = [lambda lexeme: lexeme.orth] * len(words)
+        self._types = TypeTable([*of_type.values(), *orths, LEXEME_ATTRIBUTES["lower"]])
+        self._lock = Lock()
 
     @property
     def annotation(self) -> list[str]:
@@ -68,8 +75,29 @@ class ColumnReader:
         """Whether a column can change when another component annotates the Doc."""
         return bool(self._of_extension) or bool(self.annotation)
 
+    @property
+    def of_type(self) -> set[str]:
+        """The attributes among the columns that are functions of the word type."""
+        return {self.attributes[column] for column in self._all_type_columns}
+
     def read(self, docs: Sequence[Doc], vocab: Vocab) -> Columns:
-        """The columns of these Docs, one sequence each.
+        """The columns of these Docs, one sequence each; raises what `read_types` raises."""
+        return self.read_types(docs, vocab)[0]
+
+    def columns_of_types(self, types: Types, first: int) -> Columns:
+        """The word types from number `first` on as sequences of one token: only columns of `of_type` have keys."""
+        n_types = types.keys.shape[1] - first
+        keys = np.zeros((len(self.attributes), n_types), np.uint64)
+        keys[self._all_type_columns] = types.keys[: len(self._all_type_columns), first:]
+        return Columns(np.arange(n_types + 1), keys, np.ones((len(self._of_extension), n_types), np.float32))
+
+    def forget_types(self) -> None:
+        """Let word types be numbered from 0 on again."""
+        with self._lock:
+            self._types.clear()
+
+    def read_types(self, docs: Sequence[Doc], vocab: Vocab) -> tuple[Columns, Types]:
+        """The columns of these Docs, one sequence each, and the tokens' types.
 
         Raises:
             ValueError: an extension is not registered, or its value is neither None, bool, int, float nor str, or
@@ -83,15 +111,18 @@ class ColumnReader:
         keys = np.zeros((len(self.attributes), int(starts[-1])), np.uint64)
         for place, column in enumerate(self._of_token, 1):
             keys[column] = tokens[:, place]
-        types = self._types.read(np.ascontiguousarray(tokens[:, 0]), vocab)
-        keys[self._type_columns] = types[:-1]
-        lower = np.ascontiguousarray(types[-1])
-        for column, name in self._of_gazetteer.items():
-            mark_phrases(self.gazetteers[name], starts, lower, keys[column])
+        with self._lock:
+            types = self._types.read(np.ascontiguousarray(tokens[:, 0]), vocab)
+        for row, column in enumerate(self._type_columns):
+            np.take(types.keys[row], types.ids, out=keys[column])
+        if self._of_gazetteer:
+            lower = types.keys[-1][types.ids]
+            for column, name in self._of_gazetteer.items():
+                mark_phrases(self.gazetteers[name], starts, lower, keys[column])
         reals = np.ones((len(self._of_extension), keys.shape[1]), np.float32)
         for row, (column, name) in enumerate(self._of_extension.items()):
             _read_extension(docs, name, keys[column], reals[row])
-        return Columns(starts, keys, reals)
+        return Columns(starts, keys, reals), types
 
 
 def _read_extension(docs: Sequence[Doc], name: str, keys: np.ndarray, reals: np.ndarray) -> None:

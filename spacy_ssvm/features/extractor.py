@@ -12,22 +12,25 @@ from .hashing import Table
 from .program import compile_templates
 from .sets import FeatureSet
 from .templates import parse_templates
+from .type_templates import split_program
 
 
 class Extractor:
     """Compiled templates and the reader of the columns that they name.
 
-    reader: Docs → Columns. program: the templates over these columns.
+    reader: Docs → Columns. program: the templates over these columns. split: the same, in groups.
 
     Raises:
         ValueError: a template is bad, or a gazetteer is none that `load_resources` has made.
     """
 
     def __init__(self, templates: list[str], gazetteers: dict[str, Any], clusters: dict[str, Any]) -> None:
-        compiled = compile_templates(parse_templates(templates))
+        parsed = parse_templates(templates)
+        compiled = compile_templates(parsed)
         tables = {name: _checked_table(name, arrays) for name, arrays in gazetteers.items()}
         self.program = compiled.program
         self.reader = ColumnReader(compiled.attributes, tables, clusters_of(clusters))
+        self.split = split_program(self.program, parsed, self.reader.of_type)
 
 
 def _checked_table(name: str, arrays: Sequence[np.ndarray]) -> Table:

@@ -1,6 +1,7 @@
 """Attributes of word types, computed once per type and gathered per token."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from spacy.lexeme import Lexeme
@@ -27,6 +28,18 @@ def _intern(table, orths, ids, new):
     return found
 
 
+class Types(NamedTuple):
+    """The word types of T tokens.
+
+    ids: int64 [T], of the tokens, below V. keys: uint64 [attributes, V], of all types so far; not to be written to.
+    generation: ids of one generation mean the same types.
+    """
+
+    ids: np.ndarray
+    keys: np.ndarray
+    generation: int
+
+
 class TypeTable:
     """Keys of `attributes`, functions of a Lexeme, for each word type met so far."""
 
@@ -34,12 +47,13 @@ class TypeTable:
         self._attributes = tuple(attributes)
         self._table: Table
         self._keys: np.ndarray
-        self._clear()
+        self._generation = 0
+        self.clear()
 
-    def read(self, orths: np.ndarray, vocab: Vocab) -> np.ndarray:
-        """Keys uint64 [attributes, T] of the words with these keys, uint64 [T]."""
+    def read(self, orths: np.ndarray, vocab: Vocab) -> Types:
+        """The types of the words with these keys, uint64 [T]."""
         if n_rows(self._table) > MOST_TYPES:
-            self._clear()
+            self.clear()
         self._make_room(len(orths))
         ids = np.empty(len(orths), np.int64)
         new = np.empty(len(orths), np.uint64)
@@ -49,9 +63,15 @@ class TypeTable:
             try:
                 self._read_new(known, new[:n_new], vocab)
             except BaseException:
-                self._clear()
+                self.clear()
                 raise
-        return self._keys[:, ids]
+        return Types(ids, self._keys[:, : known + n_new], self._generation)
+
+    def clear(self) -> None:
+        """Forget all types: those that come get ids from 0 on again."""
+        self._table = empty_table()
+        self._keys = np.zeros((len(self._attributes), 0), np.uint64)
+        self._generation += 1
 
     def _read_new(self, known: int, orths: np.ndarray, vocab: Vocab) -> None:
         if known + len(orths) > self._keys.shape[1]:
@@ -61,10 +81,6 @@ class TypeTable:
         for place, orth in enumerate(orths, known):
             lexeme = vocab[int(orth)]
             self._keys[:, place] = [attribute(lexeme) for attribute in self._attributes]
-
-    def _clear(self) -> None:
-        self._table = empty_table()
-        self._keys = np.zeros((len(self._attributes), 0), np.uint64)
 
     def _make_room(self, n_tokens: int) -> None:
         needed = 2 * (n_rows(self._table) + n_tokens)

@@ -18,8 +18,8 @@ from .learning import LearningPipe
 
 if TYPE_CHECKING:
     from ..features.extractor import Extractor
-    from ..features.hashing import Table
     from ..structures.chain.data import Constraints
+    from .chain_decoder import ChainDecoder
     from .chain_set import ChainSet, EncodedChains
     from .training import Training
 
@@ -33,7 +33,7 @@ class ChainPipe(LearningPipe):
     Other parameters as in SsvmPipe.
     """
 
-    _scoring: "tuple[Table, np.ndarray] | None"
+    _scoring: "ChainDecoder | None"
     _features: "Extractor | None"
 
     def __init__(
@@ -75,24 +75,7 @@ class ChainPipe(LearningPipe):
         self._warn_of_missing(docs)
         if not any(len(doc) for doc in docs):
             return [np.zeros(0, np.int32) for _ in docs]
-        from ..features.index import look_up_features
-        from ..structures.chain.data import make_chains
-        from ..structures.chain.viterbi import decode_sequences
-
-        table, weights = self._scores()
-        extractor = self._extractor()
-        columns = extractor.reader.read(docs, docs[0].vocab)
-        feature_starts, rows, values = look_up_features(columns, extractor.program, table)
-        chains = make_chains(
-            columns.starts,
-            feature_starts,
-            rows,
-            np.zeros(int(columns.starts[-1]), np.int32),
-            self._constraints(),
-            values,
-            kinds=self._kinds(docs),
-        )
-        return np.split(decode_sequences(chains, weights), columns.starts[1:-1])
+        return self._decoder().labels(docs, docs[0].vocab, self._kinds(docs))
 
     def _store(self) -> None:
         if self._training is None:
@@ -185,19 +168,21 @@ class ChainPipe(LearningPipe):
         data = ChainSet(self._extractor().program, table, self._constraints())
         return Training(self.name, self.solver, data, flat)
 
-    def _scores(self) -> "tuple[Table, np.ndarray]":
-        """The feature index and the weights, float32 [d], to predict with."""
+    def _decoder(self) -> "ChainDecoder":
+        """What predicts with the present weights."""
         if self._scoring is None:
             from ..features.index import empty_table, table_of
+            from .chain_decoder import ChainDecoder
 
             n_labels = len(self.weight_labels)
             if self._training is not None:
-                self._scoring = cast("ChainSet", self._training.data).table, self._training.weights().astype(np.float32)
+                table, flat = cast("ChainSet", self._training.data).table, self._training.weights().astype(np.float32)
             elif models.has_weights(self.model):
                 weights = chain_weights.load(self.model, self.weight_labels)
-                self._scoring = table_of(weights.keys, weights.hash_bits), chain_weights.join(weights)
+                table, flat = table_of(weights.keys, weights.hash_bits), chain_weights.join(weights)
             else:
-                self._scoring = empty_table(), np.zeros(n_labels * n_labels, np.float32)
+                table, flat = empty_table(), np.zeros(n_labels * n_labels, np.float32)
+            self._scoring = ChainDecoder(self._extractor(), table, flat, self._constraints())
         return self._scoring
 
 

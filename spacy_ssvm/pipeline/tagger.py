@@ -74,10 +74,13 @@ class SsvmTagger(ChainPipe):
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         """Write the predicted tags, from `predict`, to the Docs."""
         attribute = ATTRIBUTES[self.cfg["attr"]]
+        vocab, of_labels = None, np.zeros(0, np.uint64)
         for doc, labels in zip(docs, predictions):
             if not len(doc):
                 continue
-            values = self._values(doc.vocab)[labels]
+            if doc.vocab is not vocab:
+                vocab, of_labels = doc.vocab, self._values(doc.vocab)
+            values = of_labels[labels]
             if not self.cfg["overwrite"]:
                 present = np.asarray(doc.to_array(attribute), np.uint64)
                 values = np.where(present != 0, present, values)

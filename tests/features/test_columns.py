@@ -179,8 +179,8 @@ def test_type_table_starts_anew_and_stays_right(monkeypatch, nlp):
     for start in range(0, 600, 50):
         words = [f"Word{k}" for k in range(start, start + 50)] * 2
         doc = Doc(nlp.vocab, words=words)
-        keys = table.read(np.array([token.orth for token in doc], np.uint64), nlp.vocab)
-        assert keys.tolist() == [[token.lower for token in doc], [token.shape for token in doc]]
+        types = table.read(np.array([token.orth for token in doc], np.uint64), nlp.vocab)
+        assert types.keys[:, types.ids].tolist() == [[token.lower for token in doc], [token.shape for token in doc]]
         assert table._keys.shape[1] <= 2 * (100 + 50)
     assert len(calls) == 600
 
@@ -198,7 +198,8 @@ def test_type_table_survives_an_attribute_that_fails(nlp):
     with pytest.raises(RuntimeError):
         table.read(orths, nlp.vocab)
     fails[0] = False
-    assert table.read(orths, nlp.vocab).tolist() == [orths.tolist()]
+    types = table.read(orths, nlp.vocab)
+    assert types.keys[:, types.ids].tolist() == [orths.tolist()]
 
 
 @given(st.lists(st.lists(st.text(min_size=1, max_size=6), max_size=6), max_size=4))

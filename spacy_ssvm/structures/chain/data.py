@@ -56,6 +56,19 @@ class Chains(NamedTuple):
     path: np.ndarray
 
 
+class SharedScores(NamedTuple):
+    """Scores that a token takes from entries instead of features: those of its word type, and of its neighbours'.
+
+    Token t takes vectors[entries[t + offsets[g]], g] for each of G offsets; entry 0 stands outside of all sequences.
+
+    entries: int64 [T], from 1. offsets: int64 [G]. vectors: float64 [V, G, L].
+    """
+
+    entries: np.ndarray
+    offsets: np.ndarray
+    vectors: np.ndarray
+
+
 def _array(dtype: Any, ndim: int = 1) -> Any:
     return types.Array(dtype, ndim, "C")
 
@@ -144,6 +157,11 @@ def make_chains(
         np.zeros((longest, n_labels)),
         np.zeros(longest, np.int32),
     )
+
+
+def nothing_shared(n_labels: int) -> SharedScores:
+    """Where all scores come from features."""
+    return SharedScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0, n_labels)))
 
 
 def dimension(n_labels: int, n_rows: int) -> int:

@@ -31,7 +31,8 @@ class ChainDecoder:
         self._offsets = np.array([group.offset for group in self._groups], np.int64)
         self._lock = Lock()
         self._generation = -1
-        self._clear()
+        self._known = 0
+        self._vectors = self._outside()
 
     def labels(self, docs: Sequence[Doc], vocab: Vocab, kinds: np.ndarray) -> list[np.ndarray]:
         """The best labels of each Doc, int32 [tokens]; kinds: int32 [T], rows of the token constraints."""
@@ -53,8 +54,7 @@ class ChainDecoder:
         """The scores of these tokens' types; those of types that are new are summed and kept."""
         with self._lock:
             if types.generation != self._generation:
-                self._clear()
-                self._generation = types.generation
+                self._known, self._vectors, self._generation = 0, self._outside(), types.generation
             if types.keys.shape[1] > self._known:
                 self._add(types)
             vectors = self._vectors
@@ -73,10 +73,10 @@ class ChainDecoder:
         self._vectors[self._known + 1 : needed] = self._sums(features, needed - 1 - self._known)
         self._known = types.keys.shape[1]
 
-    def _clear(self) -> None:
+    def _outside(self) -> np.ndarray:
+        """The one entry that is there before all types, float64 [1, G, L]."""
         n_columns = len(self._extractor.reader.attributes)
-        self._known = 0
-        self._vectors = self._sums([rows_outside(group, n_columns, self._table) for group in self._groups], 1)
+        return self._sums([rows_outside(group, n_columns, self._table) for group in self._groups], 1)
 
     def _sums(self, features: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], n_types: int) -> np.ndarray:
         """Scores float64 [n_types, G, L] of what each group's features of these types are."""

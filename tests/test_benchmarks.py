@@ -58,9 +58,9 @@ class TestSmoke:
             record = srsly.read_json(path)
             rows = record["rows"]
             assert 1 <= len(rows) <= 2
-            assert 0 < rows[-1]["test"] <= 100
+            assert 0 <= rows[-1]["test"] <= 100
             assert 0 < rows[-1]["non_zeros"] <= record["weights"]
-            assert 0 < rows[0]["seconds"] <= rows[-1]["seconds"]
+            assert 0 <= rows[0]["seconds"] <= rows[-1]["seconds"]
             if rows[-1].get("gap") is not None:
                 assert rows[-1]["dual"] <= rows[-1]["primal"] * (1 + 1e-9)
 
@@ -81,7 +81,8 @@ class TestSmoke:
         before = {path: path.stat().st_mtime_ns for path in records}
         records[0].unlink()
         command = [sys.executable, "-m", "papers.sweep", "--epochs", "2", "--data", "smoke/data"]
-        subprocess.run([*command, "--metrics", "smoke/metrics"], cwd=project, check=True, capture_output=True)
+        run = subprocess.run([*command, "--metrics", "smoke/metrics"], cwd=project, capture_output=True, text=True)
+        assert run.returncode == 0, run.stdout + run.stderr
         after = {path: path.stat().st_mtime_ns for path in sorted(project.glob("smoke/metrics/classes-digits/*.json"))}
         assert after.keys() == before.keys()
         assert [path for path in records if after[path] != before[path]] == records[:1]

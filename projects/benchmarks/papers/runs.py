@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from spacy.util import registry
 
+from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.solvers.learner import Learner, start
 from spacy_ssvm.solvers.parameters import Parameters
 from spacy_ssvm.solvers.problem import Problem
@@ -57,9 +57,7 @@ def execute(run: Run, data: Path) -> dict[str, Any]:
     working sets; non_zeros of the weights that predict.
     """
     task = load(run.task, data)
-    parameters = registry.resolve({"solver": {"@ssvm_solvers": f"spacy-ssvm.{run.solver}.v1", **dict(run.settings)}})[
-        "solver"
-    ]
+    parameters = ssvm_solvers.get(f"spacy-ssvm.{run.solver}.v1")(**dict(run.settings))
     _warm_up(parameters, task.problem)
     learner, rng = start(parameters, task.problem), np.random.default_rng(parameters.seed)
     rows: list[dict[str, Any]] = []

@@ -1,6 +1,7 @@
 """Write the report of the records that are there: python -m papers.report METRICS FOLDER."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 from . import peers
@@ -35,10 +36,15 @@ def gaps(results: Results, page: Page) -> None:
         "show stand-ins, or nothing.\n"
         "- Arabic, Danish and the English of the CoNLL-X and 2008 tasks are not open: see Figure 4."
     )
-    missing = sorted(run.name for run in find_runs(PAPERS) if results[run] is None)
-    missing += sorted(name for name in results.missing if name.startswith("peers/"))
+    runs = find_runs(PAPERS)
+    counts = Counter(run.task for run in runs)
+    missing = Counter(run.task for run in runs if results[run] is None)
     if missing:
-        page.text(f"Runs without a record ({len(missing)}): " + ", ".join(f"`{name}`" for name in missing) + ".")
+        page.text("Runs that have not been done yet, or have no data:")
+        page.table(["task", "runs", "missing"], [[task, counts[task], count] for task, count in missing.items()])
+    peers_missing = sorted(name for name in results.missing if name.startswith("peers/"))
+    if peers_missing:
+        page.text("Not measured yet: " + ", ".join(peers_missing) + ".")
 
 
 if __name__ == "__main__":

@@ -46,6 +46,9 @@ class SsvmNer(ChainPipe):
         for doc, labels in zip(docs, predictions):
             if not len(doc):
                 continue
+            if not doc.has_annotation("ENT_IOB"):
+                doc.set_ents([Span(doc, a, b, label=self.labels[label]) for a, b, label in segments(labels)])
+                continue
             iob = doc.to_array(ENT_IOB)
             found = [
                 Span(doc, first, behind, label=self.labels[label])
@@ -65,16 +68,19 @@ class SsvmNer(ChainPipe):
     def _kinds(self, docs: Sequence[Doc]) -> np.ndarray:
         from ..structures.chain.biluo import FIXED, OUTSIDE, Kind
 
-        kinds = []
-        for doc in docs:
-            space, start, iob, entity = doc.to_array([IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE]).reshape(-1, 4).T
-            kind = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(start == 1, int(Kind.NO_CONTINUATION), 0)
-            blocked = (iob == _BEGIN) & (entity == 0)
-            kind[blocked] = FIXED + OUTSIDE
-            if ((entity != 0) & ~blocked).any():
-                self._fix_entities(doc, kind)
-            kinds.append(kind)
-        return np.concatenate(kinds).astype(np.int32) if kinds else np.zeros(0, np.int32)
+        attributes = [IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE]
+        read = [doc.to_array(attributes).reshape(-1, len(attributes)) for doc in docs]
+        if not read:
+            return np.zeros(0, np.int32)
+        space, start, iob, entity = np.concatenate(read).T
+        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(start == 1, int(Kind.NO_CONTINUATION), 0)
+        kinds[(iob == _BEGIN) & (entity == 0)] = FIXED + OUTSIDE
+        if entity.any():
+            first = 0
+            for doc in docs:
+                self._fix_entities(doc, kinds[first : first + len(doc)])
+                first += len(doc)
+        return kinds.astype(np.int32)
 
     def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
         constrained = any(_is_constrained(doc) for doc in docs)

@@ -81,7 +81,7 @@ class SsvmTagger(ChainPipe):
             if doc.vocab is not vocab:
                 vocab, of_labels = doc.vocab, self._values(doc.vocab)
             values = of_labels[labels]
-            if not self.cfg["overwrite"]:
+            if not self.cfg["overwrite"] and doc.has_annotation(attribute):
                 present = np.asarray(doc.to_array(attribute), np.uint64)
                 values = np.where(present != 0, present, values)
             doc.from_array([attribute], values)

@@ -93,16 +93,20 @@ class SsvmParser(LearningPipe):
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Write the predicted trees, from `predict`, to the Docs."""
+        vocab, names, unnamed_name = None, np.zeros(0, np.uint64), np.uint64(0)
         for doc, (heads, labels) in zip(docs, predictions):
             if not len(doc):
                 continue
-            names = np.array([doc.vocab.strings.add(label) for label in self.weight_labels], np.uint64)
+            if doc.vocab is not vocab:
+                vocab, add = doc.vocab, doc.vocab.strings.add
+                names = np.array([add(label) for label in self.weight_labels], np.uint64)
+                unnamed_name = np.uint64(add(UNNAMED))
             starts = np.asarray(doc.to_array(SENT_START))
             offsets = (heads - np.arange(len(doc))).astype(np.int64).view(np.uint64)
             has_starts = doc.has_annotation("SENT_START")
             # Where no other label has been learnt.
             unnamed = (labels == 0) & (offsets != 0)
-            deps = np.where(unnamed, np.uint64(doc.vocab.strings.add(UNNAMED)), names[labels])
+            deps = np.where(unnamed, unnamed_name, names[labels])
             doc.from_array([HEAD, DEP], cast(Any, np.stack([offsets, deps], axis=1)))
             if self.cfg["multi_root"] and has_starts:
                 doc.from_array([SENT_START], cast(Any, starts.astype(np.uint64)))

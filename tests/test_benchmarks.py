@@ -1,11 +1,14 @@
 """The benchmark project: every experiment of the papers runs on a slice, and the report has all of it."""
 
+import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 import srsly
@@ -34,6 +37,73 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert run.returncode == 0, run.stdout + run.stderr
     return copy
+
+
+@pytest.fixture
+def judges(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(PROJECT))
+    return importlib.import_module("papers.results")
+
+
+def record(judges: ModuleType, seconds: list[float], scores: list[float]) -> Any:
+    rows = [{"epoch": k + 1, "seconds": s, "test": y, "dev": y} for k, (s, y) in enumerate(zip(seconds, scores))]
+    return judges.Record({"settings": {}, "weights": 1, "examples": 1, "done": False, "rows": rows})
+
+
+@pytest.mark.parametrize(
+    ("mine", "rival", "expected"),
+    [
+        (([1, 2, 3], [50, 90, 95]), ([1, 2, 3], [50, 60, 90]), True),
+        (([1, 2, 3], [50, 60, 90]), ([1, 2, 3], [50, 90, 95]), False),
+        (([1, 2], [50, 90]), ([1, 9], [50, 60]), True),
+        (([1, 8], [50, 90]), ([1, 2], [50, 60]), None),
+        (([1, 2], [50, 60]), ([1, 2], [50, 60]), None),
+        (([1, 2], [50, 60]), ([1, 2], [50, 90]), False),
+    ],
+)
+def test_who_is_sooner_is_open_where_a_run_was_over_too_soon(judges, mine, rival, expected) -> None:
+    assert judges.sooner(record(judges, *mine), record(judges, *rival), "test", 90) is expected
+
+
+def test_an_allowance_of_a_tenth_asks_for_ten_times_the_speed(judges) -> None:
+    slow, fast = record(judges, [10, 100], [50, 90]), record(judges, [1, 9], [50, 90])
+    assert judges.sooner(fast, slow, "test", 90, allowance=0.1) is True
+    assert judges.sooner(fast, record(judges, [10, 80], [50, 90]), "test", 90, allowance=0.1) is False
+    assert judges.sooner(fast, record(judges, [10, 80], [50, 60]), "test", 90, allowance=0.1) is None
+    assert judges.sooner(fast, record(judges, [10, 95], [50, 60]), "test", 90, allowance=0.1) is True
+
+
+def test_time_without_anything_to_show_is_lost(judges) -> None:
+    mine = record(judges, [3, 4], [80, 95])
+    assert judges.ahead(mine, record(judges, [1, 2, 3, 4], [50, 60, 80, 90]), "test") == (2, 4)
+    assert judges.ahead(mine, record(judges, [3, 4, 9], [70, 99, 80]), "test", falling=True) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "result"),
+    [([True, True], 2, True), ([True], 2, None), ([True, None], 2, None), ([None, False], 3, False)],
+)
+def test_a_claim_is_confirmed_by_all_of_its_parts(judges, found, expected, result) -> None:
+    assert judges.verdict(found, expected) is result
+
+
+def test_a_choice_among_some_of_the_runs_is_none(judges, tmp_path: Path) -> None:
+    runs = importlib.import_module("papers.runs")
+    wanted = [runs.run("task", "DCD", 2, C=C) for C in (0.1, 1)]
+    row = {"epoch": 1, "seconds": 1.0, "dev": 50.0, "test": 50.0}
+    base = {"settings": {}, "weights": 1, "examples": 1, "done": True}
+    runs.write({**base, "rows": [row]}, tmp_path / f"{wanted[0].name}.json")
+    assert judges.Results(tmp_path).chosen(wanted) is None
+    runs.write({**base, "rows": [{**row, "dev": 51.0}]}, tmp_path / f"{wanted[1].name}.json")
+    assert judges.Results(tmp_path).chosen(wanted).last["dev"] == 51
+
+
+def test_a_record_of_another_run_does_not_count(judges) -> None:
+    runs = importlib.import_module("papers.runs")
+    wanted = runs.run("task", "DCD", 5, timed=True, every=1)
+    done = {"epochs": 5, "timed": True, "certified": False, "every": 1}
+    assert wanted.is_recorded(done)
+    assert not any(wanted.is_recorded(done | other) for other in ({"epochs": 2}, {"timed": False}, {"every": 5}))
 
 
 @pytest.mark.slow

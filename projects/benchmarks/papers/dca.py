@@ -1,9 +1,9 @@
-"""Martins et al. 2010: dual coordinate ascent on the loss family between CRF and SVM (paper 002)."""
+"""Martins et al. 2010: dual coordinate ascent on the loss family between CRF and SVM."""
 
 from typing import Any
 
 from .page import Curve, Page, Panel
-from .results import Results
+from .results import Record, Results, sooner, verdict
 from .runs import Run, run
 
 LOSSES: list[tuple[Any, int]] = [(1, 0), (1, 1), (1, 3), (1, 5), (3, 1), (5, 1), ("inf", 1)]
@@ -13,10 +13,20 @@ TABLE = {
     "dep-basque-crossing": ("DP, Basque, UAS", 10, (0.01, 0.1, 1)),
 }
 """Epochs, and C to choose among on the development part."""
+PAPERS_BEST_C = {
+    "NER (the paper), best C": (1, 10, 1, 1, 1, 1, 1),
+    "DP (the paper), best C": (0.1, 0.01, 0.01, 0.01, 0.01, 0.01, 0.1),
+}
+RATES = (0.001, 0.01, 0.1, 1, 10, 100)
+"""η₀ of SGD for NER, to choose among by the development score after an epoch, as the paper does."""
+TREE_RATE = 0.01
+"""What the paper chose for trees."""
 PAPERS_TABLE = {
     "NER, CoNLL-2003, test F1 (the paper)": (85.48, 85.54, 85.65, 85.72, 85.55, 85.48, 85.41),
     "DP, English, test UAS (the paper)": (90.76, 90.95, 91.04, 91.01, 90.94, 90.91, 90.75),
 }
+Scores = tuple[float, float]
+"""On the development and the test part."""
 NER_EPOCHS = TABLE["ner-dutch"][1]
 TREES = {"english": "English (EWT)", "basque": "Basque", "spanish": "Spanish"}
 TREE_EPOCHS, TREE_C = 10, 0.1
@@ -26,12 +36,23 @@ def table_run(task: str, beta: Any, gamma: int, C: float) -> Run:
     return run(task, "DCA", TABLE[task][1], timed=(beta, gamma) == (1, 0), beta=beta, gamma=gamma, C=C)
 
 
-def sgd_run(task: str, C: float, epochs: int, beta: Any = 1, gamma: int = 0) -> Run:
-    return run(task, "SGD", epochs, timed=True, beta=beta, gamma=gamma, C=C, schedule="epochs")
+def sgd_run(task: str, C: float, epochs: int, eta0: float, beta: Any = 1, gamma: int = 0) -> Run:
+    settings = {"C": C, "beta": beta, "gamma": gamma, "eta0": eta0, "schedule": "epochs"}
+    return run(task, "SGD", epochs, timed=True, **settings)
+
+
+def sgd_runs(C: float) -> list[Run]:
+    return [sgd_run("ner-dutch", C, NER_EPOCHS, eta0) for eta0 in RATES]
+
+
+def best_sgd(results: Results, C: float) -> Record | None:
+    """The rate whose first epoch is best on the development part."""
+    found = results.all(sgd_runs(C))
+    return max(found, key=lambda record: record.rows[0]["dev"]) if len(found) == len(RATES) else None
 
 
 def lbfgs_run() -> Run:
-    return run("ner-dutch", "LBFGS", NER_EPOCHS, timed=True, beta=1, gamma=0, C=1, iterations=5)
+    return run("ner-dutch", "LBFGS", 8, timed=True, beta=1, gamma=0, C=1, iterations=20)
 
 
 def tree_runs(language: str, second: bool) -> dict[str, Run]:
@@ -40,13 +61,13 @@ def tree_runs(language: str, second: bool) -> dict[str, Run]:
     beta, gamma = ("inf", 1) if second else (1, 0)
     return {
         "DCA": run(task, "DCA", TREE_EPOCHS, timed=True, beta=beta, gamma=gamma, C=TREE_C),
-        "SGD": sgd_run(task, TREE_C, TREE_EPOCHS, beta, gamma),
+        "SGD": sgd_run(task, TREE_C, TREE_EPOCHS, TREE_RATE, beta, gamma),
     }
 
 
 RUNS = [
     *(table_run(task, *loss, C) for task, (_, _, grid) in TABLE.items() for loss in LOSSES for C in grid),
-    *(sgd_run("ner-dutch", C, NER_EPOCHS) for C in TABLE["ner-dutch"][2]),
+    *(one for C in TABLE["ner-dutch"][2] for one in sgd_runs(C)),
     lbfgs_run(),
     *(one for language in TREES for second in (False, True) for one in tree_runs(language, second).values()),
 ]
@@ -57,7 +78,8 @@ def report(results: Results, page: Page) -> None:
     page.text(
         "The loss L_{β,γ} is the CRF's at (1, 0) and the structured SVM's at (∞, 1). CoNLL-2002 Dutch stands in for "
         "CoNLL-2003, and EWT, Basque and Spanish (CoNLL-2007) for the three treebanks: non-projective trees on gold "
-        "tags, the unlabelled score without punctuation. NER runs 25 epochs, where the paper has 50."
+        "tags, the unlabelled score without punctuation. Table 1 has Basque, as marginals of the English trees take 80 "
+        "seconds an epoch. NER runs 25 epochs, where the paper has 50, and C is chosen among fewer values."
     )
     scores = table_1(results, page)
     figure_3(results, page)
@@ -65,8 +87,8 @@ def report(results: Results, page: Page) -> None:
     claims(results, page, scores)
 
 
-def table_1(results: Results, page: Page) -> dict[str, list[float]]:
-    """Returns the test scores of each task, in the order of LOSSES, where all are there."""
+def table_1(results: Results, page: Page) -> dict[str, list[Scores]]:
+    """Returns the scores of each task, in the order of LOSSES, where all are there."""
     page.heading("Table 1: β and γ", 3)
     rows, scores = [], {}
     for task, (name, _, grid) in TABLE.items():
@@ -78,31 +100,32 @@ def table_1(results: Results, page: Page) -> dict[str, list[float]]:
             ]
             rows.append([f"{name}, {what}", *cells])
         if all(found):
-            scores[task] = [one.last["test"] for one in found if one is not None]
-    rows += [[name, *figures] for name, figures in PAPERS_TABLE.items()]
+            scores[task] = [(one.last["dev"], one.last["test"]) for one in found if one is not None]
+    rows += [[name, *figures] for name, figures in (PAPERS_BEST_C | PAPERS_TABLE).items()]
     page.table(["(β, γ)", *(f"({str(beta).replace('inf', '∞')}, {gamma})" for beta, gamma in LOSSES)], rows)
     return scores
 
 
 def figure_3(results: Results, page: Page) -> None:
-    runs = {f"DCA, C = {C:g}": table_run("ner-dutch", 1, 0, C) for C in TABLE["ner-dutch"][2]}
-    runs |= {f"SGD, C = {C:g}": sgd_run("ner-dutch", C, NER_EPOCHS) for C in TABLE["ner-dutch"][2]}
-    runs["L-BFGS, C = 1"] = lbfgs_run()
+    records = {f"DCA, C = {C:g}": results[table_run("ner-dutch", 1, 0, C)] for C in TABLE["ner-dutch"][2]}
+    for C in TABLE["ner-dutch"][2]:
+        sgd = best_sgd(results, C)
+        records[f"SGD, C = {C:g}" + (f", η₀ = {sgd.settings['eta0']:g}" if sgd else "")] = sgd
     panels = []
     for part in ("dev", "test"):
         for x, label in (("epoch", "epochs"), ("seconds", "CPU seconds")):
-            curves = []
-            for name, one in runs.items():
-                record = results[one]
-                if record is not None:
-                    # An epoch of L-BFGS is five iterations, each a pass or slightly more.
-                    passes = 5 if x == "epoch" and "L-BFGS" in name else 1
-                    rows = record.scored
-                    curves.append(Curve(name, [passes * row[x] for row in rows], [row[part] for row in rows]))
+            # An epoch of L-BFGS is many passes.
+            shown = records if x == "epoch" else {**records, "L-BFGS, C = 1": results[lbfgs_run()]}
+            curves = [
+                Curve(name, [row[x] for row in record.scored], [row[part] for row in record.scored])
+                for name, record in shown.items()
+                if record is not None
+            ]
             top = max((max(curve.y) for curve in curves), default=100)
-            panels.append(Panel(f"NER, Dutch, {part}", label, "F1", curves, y_range=(top - 8, top + 0.5)))
+            lowest = min((curve.y[-1] for curve in curves), default=0)
+            panels.append(Panel(f"NER, Dutch, {part}", label, "F1", curves, y_range=(lowest - 4, top + 0.5)))
     page.heading("Figure 3: the CRF by DCA, SGD and L-BFGS", 3)
-    page.plot("dca-3", "F1 against epochs and CPU seconds; η₀ of SGD is selected on a sample", panels, columns=2)
+    page.plot("dca-3", "F1 against epochs and CPU seconds; L-BFGS has a marker every 20 iterations", panels, columns=2)
 
 
 def figure_4(results: Results, page: Page) -> None:
@@ -126,27 +149,29 @@ def figure_4(results: Results, page: Page) -> None:
     )
 
 
-def claims(results: Results, page: Page, scores: dict[str, list[float]]) -> None:
+def claims(results: Results, page: Page, scores: dict[str, list[Scores]]) -> None:
+    """Of those between and of both ends, the one that is best on the development part is compared on test."""
     page.heading("Claims", 3)
-    between = {task: (max(found[1:-1]), max(found[0], found[-1])) for task, found in scores.items()}
+    between = {task: (max(found[1:-1])[1], max(found[0], found[-1])[1]) for task, found in scores.items()}
     page.claim(
         "A loss between CRF and SVM is at least as good as both.",
-        all(a >= b for a, b in between.values()) if between else None,
-        "; ".join(f"{TABLE[task][0]}: {a:.2f} between, {b:.2f} at the ends" for task, (a, b) in between.items())
-        + ". The best of five is compared with the better of two.",
+        verdict([a >= b for a, b in between.values()], len(TABLE)),
+        "; ".join(f"{TABLE[task][0]}: {a:.2f} between, {b:.2f} at the ends" for task, (a, b) in between.items()),
     )
-    parts, close = [], []
+    parts: list[str] = []
+    faster: list[bool | None] = []
     for C in TABLE["ner-dutch"][2]:
-        dca, sgd = results[table_run("ner-dutch", 1, 0, C)], results[sgd_run("ner-dutch", C, NER_EPOCHS)]
+        dca, sgd = results[table_run("ner-dutch", 1, 0, C)], best_sgd(results, C)
         if dca is not None and sgd is not None:
             least = 0.995 * max(dca.best()["dev"], sgd.best()["dev"])
-            epochs = [one.reaching("dev", least) for one in (dca, sgd)]
-            shown = [f"{row['epoch']}" if row else "never" for row in epochs]
-            close.append(epochs[0] is not None and (epochs[1] is None or epochs[0]["epoch"] <= epochs[1]["epoch"] + 1))
+            seconds = [one.seconds_to("dev", least) for one in (dca, sgd)]
+            faster.append(sooner(dca, sgd, "dev", least, allowance=1.1))
             parts.append(
-                f"C = {C:g}: DCA {shown[0]}, SGD {shown[1]} epochs to {least:.2f} dev F1, "
-                f"{dca.epoch_seconds():.2f} and {sgd.epoch_seconds():.2f} CPU seconds an epoch"
+                f"C = {C:g}: DCA {seconds[0]}, SGD {seconds[1]} CPU seconds to {least:.2f} dev F1, and SGD "
+                f"{(len(RATES) - 1) * sgd.rows[0]['seconds']:.0f} more to choose its rate"
             )
     page.claim(
-        "DCA needs no learning rate and is as fast as SGD.", all(close) if close else None, "; ".join(parts) + "."
+        "DCA needs no learning rate and is as fast as SGD.",
+        verdict(faster, len(TABLE["ner-dutch"][2])),
+        "; ".join(parts),
     )

@@ -1,7 +1,7 @@
-"""Chang & Yih 2013: dual coordinate descent against cutting planes and online learners (papers 000 and 003)."""
+"""Chang & Yih 2013: dual coordinate descent against cutting planes and online learners."""
 
 from .page import Curve, Page, Panel
-from .results import Record, Results
+from .results import Record, Results, ahead, sooner, verdict
 from .runs import Run, run
 
 GRID = (0.01, 0.05, 0.1, 0.5, 1, 5)
@@ -20,10 +20,16 @@ PAPERS_TABLE = {
     "DP-WSJ": (90.8, 90.3, 90.2, 90.9),
 }
 SOLVERS = {"DCD-SSVM": "DCD", "Perceptron": "Perceptron", "MIRA": "PredictionMIRA", "SGD": "SGD"}
-TIMED = {"ner-dutch": 0.1, "pos-ewt": 0.1, "dep-english": 0.05}
-"""The tasks whose time is measured, and their C."""
-CLOSE = 0.01
-"""A primal within this share of the best dual counts as solved."""
+TIMED = {
+    "ner-dutch": (0.1, 1),
+    "ner-spanish": (0.1, 0.05),
+    "pos-ewt": (0.1, 0.1),
+    "dep-english": (0.05, 0.05),
+}
+"""The tasks whose time is measured, and their C for the L2-loss and for the L1-loss: what Table 1 chooses."""
+L2_LOSS = ("DCD", "DCDLight", "CPD")
+MOST = 0.9
+"""Ahead at this share of a rival's epochs counts as ahead."""
 
 
 def table_runs(task: str, solver: str) -> list[Run]:
@@ -35,7 +41,8 @@ def table_runs(task: str, solver: str) -> list[Run]:
 
 def timed_run(task: str, solver: str, certified: bool = False) -> Run:
     """A run whose curve is drawn."""
-    settings = {} if solver in ("Perceptron", "PredictionMIRA") else {"C": TIMED[task]}
+    squared, linear = TIMED[task]
+    settings = {} if solver in ("Perceptron", "PredictionMIRA") else {"C": squared if solver in L2_LOSS else linear}
     return run(task, solver, EPOCHS[task], timed=True, certified=certified, **settings)
 
 
@@ -56,11 +63,12 @@ def curve(name: str, record: Record | None, y: str) -> list[Curve]:
 def report(results: Results, page: Page) -> None:
     page.heading("Dual coordinate descent (Chang & Yih 2013)")
     page.text(
-        "C is chosen on the development part among "
-        f"{', '.join(map(str, GRID))}; 25 epochs, 10 for parsing. MIRA is the paper's: it predicts without loss "
-        "and has no C. NER is phrase F1, POS accuracy, DP the unlabelled score without punctuation; first-order "
-        "projective trees on gold tags. MUC-7, CoNLL-2003 and the Penn Treebank are not open: other corpora stand in, "
-        "and the paper's figures are of its own."
+        f"C is chosen on the development part among {', '.join(map(str, GRID))}; 25 epochs, 10 for parsing. MIRA is "
+        "the paper's: it predicts without loss and has no C. SGD's schedule has the number of examples in it, which "
+        "the paper does not print, and its seconds hold the choice of η₀. NER is phrase F1, POS accuracy, DP the "
+        "unlabelled score without punctuation; first-order projective trees on gold tags. MUC-7, CoNLL-2003 and the "
+        "Penn Treebank are not open: other corpora stand in, and the paper's figures are of its own. Brown takes "
+        "hours and is in Table 1 only."
     )
     table_1(results, page)
     figures(results, page)
@@ -83,8 +91,8 @@ def table_1(results: Results, page: Page) -> None:
 
 def figures(results: Results, page: Page) -> None:
     objectives, tests, batch, online = [], [], [], []
-    for task, C in TIMED.items():
-        title = f"{NAMES[task]}, C = {C}"
+    for task in TIMED:
+        title = NAMES[task]
         dual = {name: results[timed_run(task, solver, True)] for name, solver in DUAL.items()}
         some = {name: results[timed_run(task, solver)] for name, solver in {**SOLVERS, **OTHERS}.items()}
         seconds, score = "CPU seconds", "test score"
@@ -95,8 +103,9 @@ def figures(results: Results, page: Page) -> None:
         )
         for panels, names in ((batch, ["DCD-SSVM", *OTHERS]), (online, SOLVERS)):
             found = [one for name in names for one in curve(name, some[name], "test")]
+            lowest = min((one.y[-1] for one in found if one.name != "1-slack"), default=0)
             top = max((max(one.y) for one in found), default=100)
-            panels.append(Panel(title, seconds, score, found, y_range=(top - 4, top + 0.3)))
+            panels.append(Panel(title, seconds, score, found, y_range=(lowest - 3, top + 0.3)))
     page.heading("Figure 1: solvers of the L2-loss", 3)
     page.plot("dcd-1", "Primal objective and test score against CPU seconds, a marker an epoch", [*objectives, *tests])
     page.heading("Figure 2: DCD-SSVM, Frank–Wolfe and 1-slack cutting planes (SVM-Struct)", 3)
@@ -113,77 +122,69 @@ def claims(results: Results, page: Page) -> None:
 
 
 def online_claim(results: Results, page: Page) -> None:
-    """At each epoch of an online learner: is DCD-SSVM, with the best test score of its epochs so far, ahead?"""
-    ahead, parts = [], []
+    leads, parts = [], []
+    rivals = {name: solver for name, solver in SOLVERS.items() if solver != "DCD"}
     for task in TIMED:
-        dcd = results[timed_run(task, "DCD")]
-        for name, solver in SOLVERS.items():
-            other = results[timed_run(task, solver)]
-            if solver == "DCD" or dcd is None or other is None:
-                continue
-            compared = [(row, at_time(dcd, row["seconds"])) for row in other.scored]
-            wins = [mine["test"] >= row["test"] for row, mine in compared if mine is not None]
-            ahead.append(sum(wins) >= len(wins) / 2)
-            parts.append(f"{NAMES[task]}, {name}: ahead at {sum(wins)} of its {len(wins)} epochs")
+        for name, solver in rivals.items():
+            mine, rival = results[timed_run(task, "DCD")], results[timed_run(task, solver)]
+            if mine is not None and rival is not None:
+                wins, of = ahead(mine, rival, "test")
+                leads.append(wins >= MOST * of)
+                parts.append(f"{NAMES[task]}, {name}: at {wins} of {of}")
     page.claim(
         "DCD-SSVM is at least as good as the online learners at equal time.",
-        all(ahead) if ahead else None,
-        "; ".join(parts) + ".",
+        verdict(leads, len(TIMED) * len(rivals)),
+        f"ahead on test at these epochs of theirs ({MOST:.0%} of all would confirm it): {'; '.join(parts)}."
+        if parts
+        else "",
     )
 
 
-def at_time(record: Record, seconds: float) -> dict | None:
-    """The last row that was there by then."""
-    rows = [row for row in record.scored if row["seconds"] <= seconds]
-    return rows[-1] if rows else None
-
-
 def primal_claim(results: Results, page: Page) -> None:
-    """CPU seconds until the primal is within CLOSE of the best dual that any of the three has found."""
-    rows, wins = [], []
+    """Primals at equal CPU time, and the time to come near the best dual that any of the three has found."""
+    rows, leads, parts = [], [], []
     for task in TIMED:
-        found = {name: results[timed_run(task, solver, True)] for name, solver in DUAL.items()}
-        records = {name: record for name, record in found.items() if record is not None and "primal" in record.last}
-        if len(records) < len(DUAL):
+        records = {name: results[timed_run(task, solver, True)] for name, solver in DUAL.items()}
+        if any(record is None for record in records.values()):
             continue
         optimum = max(row["dual"] for record in records.values() for row in record.rows)
-        for share in (0.1, CLOSE):
-            most = (1 + share) * optimum
-            times = [record.seconds_to("primal", most, falling=True) for record in records.values()]
-            reached = {name: record.reaching("primal", most, falling=True) for name, record in records.items()}
-            seconds = {name: row["seconds"] for name, row in reached.items() if row is not None}
+        for share in (0.5, 0.1, 0.01):
+            times = [record.seconds_to("primal", (1 + share) * optimum, falling=True) for record in records.values()]
             rows.append([NAMES[task], f"{share:.0%}", *times])
-            wins.append(bool(seconds) and min(seconds, key=seconds.__getitem__) == "DCD-SSVM")
+        for name in ("DCD-Light", "CPD"):
+            wins, of = ahead(records["DCD-SSVM"], records[name], "primal", falling=True)
+            leads.append(wins >= MOST * of)
+            parts.append(f"{NAMES[task]}, {name}: at {wins} of {of}")
     page.table(["CPU seconds until the primal is near the best dual", "within", *DUAL], rows, texts=2)
     page.claim(
         "DCD-SSVM is faster than DCD-Light and CPD.",
-        all(wins) if wins else None,
-        f"first in {sum(wins)} of {len(wins)} lines of the table above.",
+        verdict(leads, 2 * len(TIMED)),
+        f"its primal is lower at these epochs of theirs: {'; '.join(parts)}." if parts else "",
     )
 
 
 def batch_claim(results: Results, page: Page) -> None:
     """CPU seconds to 99.9 % of the best test score of the three."""
     names = {"DCD-SSVM": "DCD", **OTHERS}
-    rows, faster, competitive = [], [], []
+    rows: list[list[str]] = []
+    faster: list[bool | None] = []
+    competitive: list[bool | None] = []
     for task in TIMED:
         found = {name: results[timed_run(task, solver)] for name, solver in names.items()}
         if any(record is None for record in found.values()):
             continue
         least = 0.999 * max(record.best("test")["test"] for record in found.values())
-        rows.append([NAMES[task], f"{least:.2f}", *(record.seconds_to("test", least) for record in found.values())])
-        when = [record.reaching("test", least) for record in found.values()]
-        dcd, wolfe, slack = (None if row is None else row["seconds"] for row in when)
-        faster.append(dcd is not None and (slack is None or dcd < slack))
-        competitive.append(dcd is not None and (wolfe is None or dcd < 1.5 * wolfe))
+        rows.append([NAMES[task], f"{least:.2f}", *(one.seconds_to("test", least) for one in found.values())])
+        faster.append(sooner(found["DCD-SSVM"], found["1-slack"], "test", least))
+        competitive.append(sooner(found["DCD-SSVM"], found["FW"], "test", least, allowance=1.5))
     page.table(["CPU seconds to 99.9 % of the best test score", "score", *names], rows)
     page.claim(
         "DCD-SSVM is faster than SVM-Struct.",
-        all(faster) if faster else None,
-        f"on {sum(faster)} of {len(faster)} tasks; both run in the same code here.",
+        verdict(faster, len(TIMED)),
+        f"on {faster.count(True)} of {len(faster)} tasks; its algorithm, in our code." if faster else "",
     )
     page.claim(
         "DCD-SSVM is competitive with Frank–Wolfe.",
-        all(competitive) if competitive else None,
-        f"at most 1.5 times its time on {sum(competitive)} of {len(competitive)} tasks.",
+        verdict(competitive, len(TIMED)),
+        f"at most 1.5 times its time on {competitive.count(True)} of {len(competitive)} tasks." if competitive else "",
     )

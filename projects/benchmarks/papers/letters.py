@@ -36,11 +36,6 @@ class Word(NamedTuple):
     fold: int
 
 
-def read(original: Path, corpus: Path) -> list[Word]:
-    """The original words if their file is there, else the stand-in: words of a corpus, drawn."""
-    return _read_original(original) if original.exists() else _render(corpus)
-
-
 def problem(words: Sequence[Word]) -> tuple[Problem, Chains]:
     """A feature for each pixel that is on."""
     starts = np.cumsum([0, *(len(word.letters) for word in words)])
@@ -56,7 +51,7 @@ def accuracy(chains: Chains, weights: np.ndarray) -> float:
     return 100 * float((decode_sequences(chains, weights) == chains.gold).mean())
 
 
-def _read_original(path: Path) -> list[Word]:
+def read_original(path: Path) -> list[Word]:
     """Columns: number, letter, number of the next letter or −1, word, place, fold, 128 pixels."""
     words, letters, pixels = [], [], []
     with gzip.open(path, "rt") as lines:
@@ -71,7 +66,8 @@ def _read_original(path: Path) -> list[Word]:
 
 
 @lru_cache(maxsize=1)
-def _render(corpus: Path) -> list[Word]:
+def render(corpus: Path) -> list[Word]:
+    """Words of a corpus, drawn."""
     rng = np.random.default_rng(0)
     docs = DocBin().from_disk(corpus).get_docs(spacy.blank("en").vocab)
     texts = [token.lower_ for doc in docs for token in doc if token.is_ascii and token.is_alpha and len(token) > 2]

@@ -1,11 +1,11 @@
-"""LSE-SSVM: sequential dual coordinate descent against cutting planes, and against SDM (paper 001)."""
+"""LSE-SSVM: sequential dual coordinate descent against cutting planes, and against SDM."""
 
-from statistics import mean
+from statistics import mean, stdev
 
 from .page import Curve, Page, Panel
-from .results import Record, Results
+from .results import Record, Results, sooner, verdict
 from .runs import Run, run
-from .tasks import FOLDS
+from .tasks import FOLDS, LETTERS
 
 CLASSES = {"classes-digits": "digits", "classes-covertype": "Covertype", "classes-sector": "Sector"}
 SEQUENCES = {"pos-ewt": ("POS, EWT", 25, 25), "pos-brown": ("POS, Brown", 25, 10)}
@@ -13,12 +13,14 @@ SEQUENCES = {"pos-ewt": ("POS, EWT", 25, 25), "pos-brown": ("POS, Brown", 25, 10
 METHODS = {"CP": "LSECuttingPlane", "SDCD": "LSE"}
 ORACLES = {"corrected": "outside", "printed": "printed"}
 GRID = (0.01, 0.1, 1)
-LETTERS = [f"letters-{fold}" for fold in range(FOLDS)]
+SHOWN = 1e-3
+"""Nearer to the best dual known, which is that of the better run, a curve says nothing."""
+FOLD_TASKS = [f"{LETTERS}-{fold}" for fold in range(FOLDS)]
 LETTER_EPOCHS, CLASS_EPOCHS, TOLERANCE = 60, 100, 0.01
 PAPERS_LETTERS = {
-    0.01: (130.1, 26.3, 76.05, 75.15),
-    0.1: (638.8, 44.4, 74.31, 74.54),
-    1: (6735.9, 149.3, 72.07, 72.23),
+    0.01: (130.1, 26.3, 76.09, 75.34),
+    0.1: (638.7, 44.4, 74.30, 74.66),
+    1: (6436.1, 149.3, 71.99, 72.18),
 }
 """C: seconds of CP and of SDCD, test accuracy of CP and of SDCD, means over the paper's ten partitions."""
 PAPERS_TABLE_5 = {
@@ -29,7 +31,7 @@ PAPERS_TABLE_5 = {
 
 
 def class_run(task: str, method: str) -> Run:
-    return run(task, METHODS[method], CLASS_EPOCHS, timed=True, C=0.01)
+    return run(task, METHODS[method], CLASS_EPOCHS, timed=True, C=0.01, tolerance=1e-5)
 
 
 def sequence_run(task: str, method: str, oracle: str = "outside") -> Run:
@@ -54,7 +56,7 @@ RUNS = [
     *(sdm_run(task) for task in SEQUENCES),
     *(
         letter_run(task, method, C, oracle)
-        for task in LETTERS
+        for task in FOLD_TASKS
         for method in METHODS
         for C in GRID
         for oracle in ORACLES.values()
@@ -63,7 +65,7 @@ RUNS = [
 
 
 def report(results: Results, page: Page) -> None:
-    page.heading("The LSE-SSVM, every violated structure counts (paper 001)")
+    page.heading("The LSE-SSVM, every violated structure counts")
     page.text(
         "SDCD is algorithm 2, CP algorithm 1. As printed, both stop short of their own objective: the oracle returns "
         "the best structure of all even if it is known, and the cutting plane's set is never reset. *Corrected* takes "
@@ -78,10 +80,11 @@ def report(results: Results, page: Page) -> None:
 
 
 def stand_ins(page: Page) -> None:
+    letters = "Taskar's OCR data" if LETTERS == "ocr" else "rendered words of the size of the OCR data"
     page.text(
-        "Covertype and Sector are read where they are fetched; the handwritten digits that come with scikit-learn are "
-        "read everywhere. The letters are Taskar's OCR data if fetched, else rendered words of the same size. EWT "
-        "stands in for the Penn Treebank's tags."
+        "Covertype and Sector are shown where they have been fetched, the handwritten digits that come with "
+        f"scikit-learn always. The letters are {letters}. EWT stands in for the Penn Treebank's tags. Unlike in the "
+        "paper, classes enter the working sets as they are found, and both methods have the same loss."
     )
 
 
@@ -89,7 +92,7 @@ def gap_curve(name: str, record: Record | None, optimum: float) -> list[Curve]:
     """The relative difference of the dual from the best one known, over CPU seconds."""
     if record is None:
         return []
-    rows = [row for row in record.rows if row["dual"] < optimum]
+    rows = [row for row in record.rows if optimum - row["dual"] > SHOWN * optimum]
     return [Curve(name, [row["seconds"] for row in rows], [(optimum - row["dual"]) / optimum for row in rows])]
 
 
@@ -99,12 +102,14 @@ def duals(results: Results, page: Page) -> dict[str, float]:
     for number, tasks, make in ((1, CLASSES, class_run), (2, SEQUENCES, sequence_run)):
         for task in tasks:
             found = {method: results[make(task, method)] for method in METHODS}
+            if number == 2:
+                found["SDCD, printed"] = results[sequence_run(task, "SDCD", "printed")]
             records = [record for record in found.values() if record is not None]
             if not records:
                 continue
             optima[task] = max(row["dual"] for record in records for row in record.rows)
             curves = [one for name, record in found.items() for one in gap_curve(name, record, optima[task])]
-            title = CLASSES.get(task) or SEQUENCES[task][0]
+            title = name_of(task)
             panels[number].append(Panel(title, "CPU seconds", "(D* − D) / D*", curves, log="xy"))
             if number == 2:
                 scored = [
@@ -120,29 +125,40 @@ def duals(results: Results, page: Page) -> dict[str, float]:
     return optima
 
 
+def spread(values: list[float]) -> str:
+    """Mean and standard deviation."""
+    return f"{mean(values):.2f} ± {stdev(values):.2f}"
+
+
 def letters_tables(results: Results, page: Page) -> None:
     page.heading("Tables III and IV: letters, means over ten partitions", 3)
     rows = []
     for C in GRID:
         for rule, oracle in ORACLES.items():
-            found = {method: results.all(letter_run(task, method, C, oracle) for task in LETTERS) for method in METHODS}
-            if not all(found.values()):
+            runs = {method: [letter_run(task, method, C, oracle) for task in FOLD_TASKS] for method in METHODS}
+            found = {method: results.all(runs[method]) for method in METHODS}
+            if any(len(records) < FOLDS for records in found.values()):
                 continue
-            times = [f"{mean(one.last['seconds'] for one in found[method]):.2f}" for method in METHODS]
-            tests = [f"{mean(one.last['test'] for one in found[method]):.2f}" for method in METHODS]
-            ends = [f"{sum(len(one.rows) < LETTER_EPOCHS for one in found[method])}" for method in METHODS]
+            times = [spread([one.last["seconds"] for one in found[method]]) for method in METHODS]
+            tests = [spread([one.last["test"] for one in found[method]]) for method in METHODS]
+            ends = [f"{sum(one.done for one in found[method])}" for method in METHODS]
             rows.append([f"C = {C:g}, {rule}", *times, *tests, *ends])
         rows.append([f"C = {C:g} (the paper, OCR)", *PAPERS_LETTERS[C], None, None])
     header = ["", "CP, CPU s", "SDCD, CPU s", "CP, test", "SDCD, test", "CP at tolerance", "SDCD at tolerance"]
     page.table(header, rows)
     page.text(
-        f"Runs end at a relative gap of {TOLERANCE} over the structures known, or after {LETTER_EPOCHS} epochs; the "
-        "last two columns say how many of the ten had ended by then."
+        f"Runs end at a relative gap of {TOLERANCE} over the structures known, another rule than the paper's, or after "
+        f"{LETTER_EPOCHS} epochs; the last two columns say how many of the ten had reached it by then. Where not all "
+        "have, seconds are those of the epochs, not of the solution."
     )
 
 
 def table_5(results: Results, page: Page) -> None:
     page.heading("Table V: SDCD, C = 0.01, and SDM, C = 0.1", 3)
+    page.text(
+        "Our working sets leave the gold structure out, which the paper's V_i hold: add the number of sentences. SDM "
+        "drops structures whose dual variable is 0."
+    )
     rows = []
     for task, (name, epochs, _) in SEQUENCES.items():
         for rule, oracle in ORACLES.items():
@@ -152,7 +168,7 @@ def table_5(results: Results, page: Page) -> None:
             both = (sdcd.last, sdm.last)
             rows.append(
                 [
-                    f"{name}, {epochs} epochs, {rule}",
+                    f"{name}, at most {epochs} epochs, {rule}",
                     *(f"{row['seconds']:.0f}" for row in both),
                     *(f"{row['test']:.2f}" for row in both),
                     *(f"{row['planes']:,}" for row in both),
@@ -167,38 +183,64 @@ def table_5(results: Results, page: Page) -> None:
 
 def claims(results: Results, page: Page, optima: dict[str, float]) -> None:
     page.heading("Claims", 3)
-    rows, ratios = [], []
+    dual_claim(results, page, optima)
+    test_claim(results, page)
+    sdm_claim(results, page)
+
+
+def dual_claim(results: Results, page: Page, optima: dict[str, float]) -> None:
+    """CPU seconds to come near the best dual: is CP ten times as slow?"""
+    rows: list[list[str]] = []
+    tenth: list[bool | None] = []
+    shares = (0.1, 0.01)
     for task, optimum in optima.items():
         make = class_run if task in CLASSES else sequence_run
-        found = {method: results[make(task, method)] for method in METHODS}
-        if any(record is None for record in found.values()):
+        cp, sdcd = (results[make(task, method)] for method in METHODS)
+        if cp is None or sdcd is None:
             continue
-        for share in (0.1, 0.01):
+        for share in shares:
             least = (1 - share) * optimum
-            cells = [record.seconds_to("dual", least) for record in found.values()]
-            when = [row and row["seconds"] for record in found.values() for row in [record.reaching("dual", least)]]
-            end = found["CP"].last["seconds"]
-            if when[1]:
-                ratios.append((when[0] or end) / when[1])
-            rows.append([CLASSES.get(task) or SEQUENCES[task][0], f"{share:.0%}", *cells])
+            rows.append([name_of(task), f"{share:.0%}", *(one.seconds_to("dual", least) for one in (cp, sdcd))])
+            tenth.append(sooner(sdcd, cp, "dual", least, allowance=0.1))
     page.table(["CPU seconds until the dual is near the best known", "within", *METHODS], rows, texts=2)
     page.claim(
         "SDCD is an order of magnitude faster than CP.",
-        all(ratio >= 10 for ratio in ratios) if ratios else None,
-        f"CP takes {', '.join(f'{ratio:.1f}' for ratio in ratios)} times as long, at least, in the lines above.",
+        verdict(tenth, len(shares) * len(SEQUENCES) + len(shares)),
+        f"by a factor of ten in {tenth.count(True)} of the {len(tenth)} lines above, by less in {tenth.count(False)}; "
+        "in the others CP ended before that was decided."
+        if tenth
+        else "",
     )
-    tests = []
-    for task, (name, *_) in SEQUENCES.items():
-        found = {method: results[sequence_run(task, method)] for method in METHODS}
-        if all(found.values()):
-            least = 0.999 * max(one.best("test")["test"] for one in found.values())
-            cells = ", ".join(f"{method} {one.seconds_to('test', least)}" for method, one in found.items())
-            tests.append(f"{name}: {cells} CPU seconds to {least:.2f}")
-    page.claim("SDCD reaches its test accuracy earlier.", None, "; ".join(tests) + ".")
-    pairs = [(results[sequence_run(task, "SDCD")], results[sdm_run(task)]) for task in SEQUENCES]
-    known = [(a.epoch_seconds(), b.epoch_seconds()) for a, b in pairs if a is not None and b is not None]
-    page.claim(
-        "SDM is faster than SDCD.",
-        all(a > b for a, b in known) if known else None,
-        "CPU seconds of an epoch: " + "; ".join(f"SDCD {a:.2f}, SDM {b:.2f}" for a, b in known) + ".",
-    )
+
+
+def test_claim(results: Results, page: Page) -> None:
+    parts: list[str] = []
+    earlier: list[bool | None] = []
+    for task in SEQUENCES:
+        cp, sdcd = (results[sequence_run(task, method)] for method in METHODS)
+        if cp is not None and sdcd is not None:
+            least = 0.999 * max(one.best("test")["test"] for one in (cp, sdcd))
+            seconds = [one.seconds_to("test", least) for one in (cp, sdcd)]
+            parts.append(f"{name_of(task)}: CP {seconds[0]}, SDCD {seconds[1]} CPU seconds to {least:.2f}")
+            earlier.append(sooner(sdcd, cp, "test", least))
+    page.claim("SDCD reaches its test accuracy earlier.", verdict(earlier, len(SEQUENCES)), "; ".join(parts))
+
+
+def sdm_claim(results: Results, page: Page) -> None:
+    parts: list[str] = []
+    faster: list[bool | None] = []
+    for task in SEQUENCES:
+        sdcd, sdm = results[sequence_run(task, "SDCD")], results[sdm_run(task)]
+        if sdcd is not None and sdm is not None:
+            least = 0.999 * min(one.best("test")["test"] for one in (sdcd, sdm))
+            seconds = [one.seconds_to("test", least) for one in (sdcd, sdm)]
+            parts.append(
+                f"{name_of(task)}: SDCD {seconds[0]}, SDM {seconds[1]} CPU seconds to {least:.2f}, "
+                f"{sdcd.epoch_seconds():.1f} and {sdm.epoch_seconds():.1f} an epoch"
+            )
+            faster.append(sooner(sdm, sdcd, "test", least))
+    page.claim("SDM is faster than SDCD.", verdict(faster, len(SEQUENCES)), "; ".join(parts))
+
+
+def name_of(task: str) -> str:
+    return CLASSES.get(task) or SEQUENCES[task][0]

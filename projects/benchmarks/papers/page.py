@@ -66,7 +66,8 @@ class Page:
     def claim(self, claim: str, holds: bool | None, evidence: str) -> None:
         """A claim of the paper, and what our figures say of it; None where they do not decide."""
         verdict = {True: "Confirmed", False: "Not confirmed", None: "Open"}[holds]
-        self.blocks.append(f"- **{claim}** {verdict}: {evidence.strip(' .') and evidence or 'not measured yet.'}")
+        found = f"{evidence.rstrip('.')}." if evidence else "not measured yet."
+        self.blocks.append(f"- **{claim}** {verdict}: {found}")
 
     def plot(self, name: str, caption: str, panels: Sequence[Panel], columns: int = 3) -> None:
         """Panels side by side, as an SVG; those without curves are left out."""

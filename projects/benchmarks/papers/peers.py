@@ -28,7 +28,8 @@ def report(results: Results, page: Page) -> None:
             rows.append([name, f"CRFsuite, {found['trainer']}", *scores, f"{found['cpu_seconds']:.0f}"])
     page.table(["corpus", "system", "dev", "test", "CPU seconds"], rows, texts=2)
     page.text(
-        "Gold tokens, one sentence a document; epochs are chosen on the development part. Ours and CRFsuite's trainers "
-        "learn from the same features and labels. Ours and spaCy's (`init config --optimize efficiency`) are trained "
-        "with `spacy train`, whose whole process is timed, scoring included; of CRFsuite the training alone."
+        "Gold tokens, one sentence a document. Ours and CRFsuite's trainers learn from the same features and labels. "
+        "Ours and spaCy's (`init config --optimize efficiency`) are trained with `spacy train`, whose whole process is "
+        "timed, scoring included; of CRFsuite the training alone. Epochs of ours and spaCy's are chosen on the "
+        "development part; CRFsuite runs as many iterations as `scripts/crfsuite.py` says."
     )

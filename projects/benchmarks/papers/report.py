@@ -15,7 +15,8 @@ def main() -> None:
     results, page = Results(metrics), Page(folder)
     page.heading("Four papers, on open data", 1)
     page.text(
-        "Every solver here is ours and runs on the same features and decoders, with one thread. Seconds are CPU time "
+        "Below the comparison with others, every solver is ours and runs on the same features and decoders, with one "
+        "thread and one seed: differences of a tenth in time or in a score are noise. Seconds are CPU time "
         "spent learning, without reading, feature extraction and scoring; runs whose seconds are shown ran alone. "
         f"“{page.MISSING}” is a figure that is not there; the end says why. The papers' own figures are on other data, "
         "features and machines: they show what was claimed."
@@ -34,7 +35,7 @@ def gaps(results: Results, page: Page) -> None:
         "- CoNLL-2003, MUC-7 and the Penn Treebank are licensed: no figure on them.\n"
         "- OCR letters, Covertype and Sector are fetched with `spacy project assets --extra`; without them the tables "
         "show stand-ins, or nothing.\n"
-        "- Arabic, Danish and the English of the CoNLL-X and 2008 tasks are not open: see Figure 4."
+        "- Arabic, Danish and the English of the CoNLL-X and 2008 tasks are not among our data: see Figure 4."
     )
     runs = find_runs(PAPERS)
     counts = Counter(run.task for run in runs)

@@ -1,6 +1,6 @@
 """The records of runs, as the papers' tables and figures ask for them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ class Record:
         self.settings: dict[str, Any] = record["settings"]
         self.weights: int = record["weights"]
         self.examples: int = record["examples"]
+        self.done: bool = record["done"]
         self.rows: list[Row] = record["rows"]
         self.scored = [row for row in self.rows if "test" in row]
 
@@ -50,6 +51,42 @@ class Record:
         return f"{row['seconds']:.1f}" if row else f"> {self.last['seconds']:.1f}"
 
 
+def sooner(
+    mine: Record, rival: Record, column: str, value: float, falling: bool = False, allowance: float = 1.0
+) -> bool | None:
+    """Whether mine reaches a value in less CPU time than a rival, times an allowance.
+
+    None where that is open: neither reaches it, or the rival's run was over too soon to tell.
+    """
+    own, other = mine.reaching(column, value, falling), rival.reaching(column, value, falling)
+    if own is None:
+        return None if other is None else False
+    if other is not None:
+        return bool(own["seconds"] <= allowance * other["seconds"])
+    return True if own["seconds"] <= allowance * rival.last["seconds"] else None
+
+
+def ahead(mine: Record, rival: Record, column: str, falling: bool = False) -> tuple[int, int]:
+    """At how many of the rival's rows mine is at least as good at that time, and how many rows those are.
+
+    Mine has nothing to show before its first row.
+    """
+    rows = [row for row in rival.rows if row.get(column) is not None]
+    wins = 0
+    for row in rows:
+        until = [own for own in mine.rows if own["seconds"] <= row["seconds"] and own.get(column) is not None]
+        if until:
+            wins += until[-1][column] <= row[column] if falling else until[-1][column] >= row[column]
+    return wins, len(rows)
+
+
+def verdict(found: Sequence[bool | None], expected: int) -> bool | None:
+    """All of as many comparisons as expected hold, or one does not; None where that is open."""
+    if False in found:
+        return False
+    return True if len(found) == expected and None not in found else None
+
+
 class Results:
     """Records by their runs; None for a run that has none, which is noted."""
 
@@ -70,10 +107,16 @@ class Results:
         """The records of those runs that have one."""
         return [found for run in runs if (found := self[run]) is not None]
 
-    def chosen(self, runs: Iterable[Run], part: str = "dev") -> Record | None:
-        """Of several runs, the one whose last weights score best on a part."""
-        found = self.all(runs)
-        return max(found, key=lambda record: record.last[part]) if found else None
+    def chosen(self, runs: Iterable[Run], best_epoch: bool = False) -> Record | None:
+        """Of several runs, the one whose last weights, or those of its best epoch, score best on "dev".
+
+        None unless all are there: a choice among some is another one.
+        """
+        wanted = list(runs)
+        found = self.all(wanted)
+        if len(found) < len(wanted):
+            return None
+        return max(found, key=lambda record: (record.best() if best_epoch else record.last)["dev"])
 
     def peer(self, name: str) -> Any:
         """The figures of another package, a JSON file of that name, or None."""

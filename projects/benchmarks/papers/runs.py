@@ -1,9 +1,8 @@
 """One solver on one task, and the curve that is kept of it."""
 
 import json
-import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +39,16 @@ class Run:
     @property
     def name(self) -> str:
         """What distinguishes it, fit for a path."""
-        settings = "".join(f"-{key}{value}" for key, value in self.settings)
-        return f"{self.task}/" + re.sub(r"[^\w.-]", "", f"{self.solver}{settings}")
+        return f"{self.task}/" + ",".join([self.solver, *(f"{key}={value}" for key, value in self.settings)])
+
+    def is_recorded(self, record: dict[str, Any]) -> bool:
+        """Whether a record of this name says all that this run would."""
+        return (
+            record.get("epochs") == self.epochs
+            and record.get("every", self.epochs) <= self.every
+            and (record.get("timed") or not self.timed)
+            and (record.get("certified") or not self.certified)
+        )
 
 
 def run(task: str, solver: str, epochs: int, *, timed=False, certified=False, every=1, **settings: Any) -> Run:
@@ -81,6 +88,9 @@ def execute(run: Run, data: Path) -> dict[str, Any]:
         "settings": dict(run.settings),
         "epochs": run.epochs,
         "timed": run.timed,
+        "certified": run.certified,
+        "every": run.every,
+        "done": learner.done(),
         "examples": task.problem.n_examples,
         "weights": task.problem.dimension,
         "rows": rows,
@@ -91,11 +101,14 @@ def write(record: dict[str, Any], path: Path) -> None:
     """Write a record so that a file is there only when it is whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(record) + "\n", encoding="utf8")
+    part.write_text(json.dumps(record, allow_nan=False) + "\n", encoding="utf8")
     part.replace(path)
 
 
 def _warm_up(parameters: Parameters, problem: Problem) -> None:
+    """Run everything once on a few examples; type-II loops, which come late, at once."""
+    if hasattr(parameters, "kappa1"):
+        parameters = replace(parameters, kappa1=0)
     learner, rng = start(parameters, problem), np.random.default_rng(0)
     for _ in range(2):
         learner.begin_epoch(rng)

@@ -17,10 +17,12 @@ from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
+import srsly
 from tqdm import tqdm
 
 from .catalogue import PAPERS, find_runs
 from .runs import Run, execute, write
+from .tasks import NoData
 
 FAILED = "failed:"
 
@@ -30,7 +32,7 @@ def record(run: Run, data: Path, metrics: Path) -> str:
     warnings.simplefilter("ignore")
     try:
         found = execute(run, data)
-    except FileNotFoundError as error:
+    except NoData as error:
         return f"no data: {error}"
     except Exception:
         return f"{FAILED} {run.name}:\n{traceback.format_exc()}"
@@ -38,10 +40,15 @@ def record(run: Run, data: Path, metrics: Path) -> str:
     return ""
 
 
+def is_done(run: Run, path: Path) -> bool:
+    """Whether there is a record of all that this run would say."""
+    return path.exists() and run.is_recorded(srsly.read_json(path))
+
+
 def sweep(runs: Iterable[Run], data: Path, metrics: Path, jobs: int) -> Counter:
     """Do these runs; returns the reasons for those that are missing, and how many."""
     reasons: Counter = Counter()
-    missing = [run for run in runs if not (metrics / f"{run.name}.json").exists()]
+    missing = [run for run in runs if not is_done(run, metrics / f"{run.name}.json")]
     for timed, workers in ((False, jobs), (True, 1)):
         # In the order of tasks, so that a process reads a corpus once.
         chosen = sorted((run for run in missing if run.timed == timed), key=lambda run: run.task)
@@ -49,7 +56,7 @@ def sweep(runs: Iterable[Run], data: Path, metrics: Path, jobs: int) -> Counter:
         with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
             done = as_completed(pool.submit(record, run, data, metrics) for run in chosen)
             for one in tqdm(done, total=len(chosen), desc="timed" if timed else "scores", unit="run"):
-                reasons[one.result()] += 1
+                reasons[str((one.exception() and f"{FAILED} {one.exception()!r}") or one.result())] += 1
     del reasons[""]
     return reasons
 

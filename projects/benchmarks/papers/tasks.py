@@ -18,6 +18,10 @@ ASSETS = ROOT / "assets"
 Scores = dict[str, float]
 
 
+class NoData(Exception):
+    """A corpus is not there."""
+
+
 class Task(NamedTuple):
     """What is learnt, and how well weights do it.
 
@@ -112,20 +116,27 @@ def chunks(data: Path) -> Task:
     return Task(problem, lambda weights: {part: found.accuracy(weights) for part, found in parts.items()})
 
 
-def letter_fold(fold: int) -> Loader:
-    """A tenth of the letters for training, the rest for testing: there is no development part."""
+def letter_fold(original: bool, fold: int) -> Loader:
+    """A tenth of the words for training, the next for development, the rest for testing."""
 
     def load(data: Path) -> Task:
-        words = letters.read(ASSETS / "ocr" / "letter.data.gz", data / "ewt-train.spacy")
-        problem, _ = letters.problem([word for word in words if word.fold == fold])
-        _, unknown = letters.problem([word for word in words if word.fold != fold])
-        return Task(problem, lambda weights: {"test": letters.accuracy(unknown, weights)})
+        words = letters.read_original(need(OCR)) if original else letters.render(need(data / "ewt-train.spacy"))
+        parts: dict[str, list[letters.Word]] = {"train": [], "dev": [], "test": []}
+        for word in words:
+            parts["train" if word.fold == fold else "dev" if word.fold == (fold + 1) % FOLDS else "test"].append(word)
+        problem, _ = letters.problem(parts["train"])
+        others = {name: letters.problem(parts[name])[1] for name in ("dev", "test")}
+        return Task(
+            problem, lambda weights: {name: letters.accuracy(chains, weights) for name, chains in others.items()}
+        )
 
     return load
 
 
 def classes(name: str) -> Loader:
     def load(data: Path) -> Task:
+        for file in filter(None, multiclass.SOURCES[name]):
+            need(ASSETS / "multiclass" / file)
         found = multiclass.read(name, ASSETS / "multiclass")
         problem = multiclass.problem(found.train)
         return Task(problem, lambda weights: {"test": multiclass.accuracy(found, weights)})
@@ -134,6 +145,9 @@ def classes(name: str) -> Loader:
 
 
 FOLDS = 10
+OCR = ASSETS / "ocr" / "letter.data.gz"
+LETTERS = "ocr" if OCR.exists() else "rendered"
+"""Which letters are there."""
 TASKS: dict[str, Loader] = {
     "pos-ewt": tagger("ewt"),
     "pos-brown": tagger("brown", WORDS_AND_AFFIXES),
@@ -147,7 +161,7 @@ TASKS: dict[str, Loader] = {
     "dep-english-second": parser("ewt", "en", "nonprojective", 2, ["tag", "pos"]),
     "dep-basque-second": parser("conll2007-eus", "eu", "nonprojective", 2, ["tag", "morph"], True),
     "dep-spanish-second": parser("conll2007-esp", "es", "nonprojective", 2, ["tag", "morph"]),
-    **{f"letters-{fold}": letter_fold(fold) for fold in range(FOLDS)},
+    **{f"{LETTERS}-{fold}": letter_fold(LETTERS == "ocr", fold) for fold in range(FOLDS)},
     **{f"classes-{name}": classes(name) for name in multiclass.SOURCES},
 }
 
@@ -156,10 +170,10 @@ def need(path: Path) -> Path:
     """The path of a file that is there.
 
     Raises:
-        FileNotFoundError: it is not.
+        NoData: it is not.
     """
     if not path.exists():
-        raise FileNotFoundError(f"{path} is not there")
+        raise NoData(f"{path} is not there")
     return path
 
 
@@ -168,6 +182,6 @@ def load(name: str, data: Path) -> Task:
     """A task by its name, of the corpora in a folder; the last one is kept.
 
     Raises:
-        FileNotFoundError: its corpus is not there.
+        NoData: its corpus is not there.
     """
     return TASKS[name](data)

@@ -153,7 +153,8 @@ def tree(rows: Sentence, vocab: Vocab) -> Doc:
         lemmas=[row[2] for row in rows],
         morphs=["" if row[5] == "_" else "|".join(map(feature, sorted(set(row[5].split("|"))))) for row in rows],
         heads=[place if head == 0 else head - 1 for place, head in enumerate(heads)],
-        deps=[row[7] for row in rows],
+        # Scorers leave out punctuation by this name.
+        deps=["punct" if row[7] == "PUNC" else row[7] for row in rows],
     )
 
 

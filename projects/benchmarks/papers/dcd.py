@@ -107,11 +107,16 @@ def figures(results: Results, page: Page) -> None:
             top = max((max(one.y) for one in found), default=100)
             panels.append(Panel(title, seconds, score, found, y_range=(lowest - 3, top + 0.3)))
     page.heading("Figure 1: solvers of the L2-loss", 3)
-    page.plot("dcd-1", "Primal objective and test score against CPU seconds, a marker an epoch", [*objectives, *tests])
+    page.plot(
+        "dcd-1",
+        "Primal objective and test score against CPU seconds, a marker an epoch",
+        [*objectives, *tests],
+        columns=2,
+    )
     page.heading("Figure 2: DCD-SSVM, Frank–Wolfe and 1-slack cutting planes (SVM-Struct)", 3)
-    page.plot("dcd-2", "Test score against CPU seconds", batch)
+    page.plot("dcd-2", "Test score against CPU seconds", batch, columns=2)
     page.heading("Figure 3: DCD-SSVM and the online learners", 3)
-    page.plot("dcd-3", "Test score against CPU seconds", online)
+    page.plot("dcd-3", "Test score against CPU seconds", online, columns=2)
 
 
 def claims(results: Results, page: Page) -> None:

@@ -85,11 +85,11 @@ class Page:
                     axes.plot(
                         curve.x, curve.y, label=curve.name, linewidth=1.2, markersize=3, marker=mark * curve.marked
                     )
-                axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y, ylim=panel.y_range)
-                if "x" in panel.log:
-                    axes.set_xscale("log")
-                if "y" in panel.log:
-                    axes.set_yscale("log")
+                axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
+                axes.set_xscale("log" if "x" in panel.log else "linear")
+                axes.set_yscale("log" if "y" in panel.log else "linear")
+                if panel.y_range is not None:
+                    axes.set_ylim(*panel.y_range)
                 axes.grid(alpha=0.3)
                 axes.legend(fontsize=7)
             folder = self.folder / "plots"

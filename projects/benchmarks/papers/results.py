@@ -23,6 +23,10 @@ class Record:
         self.rows: list[Row] = record["rows"]
         self.scored = [row for row in self.rows if "test" in row]
 
+    def shows(self, run: Run) -> bool:
+        """Whether all is measured that the run wants."""
+        return run.is_shown_by(self._record)
+
     @property
     def last(self) -> Row:
         """The last row, which is always evaluated."""
@@ -88,7 +92,7 @@ def verdict(found: Sequence[bool | None], expected: int) -> bool | None:
 
 
 class Results:
-    """Records by their runs; None for a run that has none, which is noted."""
+    """Records by their runs; None for a run that has none, or one that says less, which is noted."""
 
     def __init__(self, metrics: Path) -> None:
         self.metrics = metrics
@@ -99,9 +103,11 @@ class Results:
         if run.name not in self._records:
             path = self.metrics / f"{run.name}.json"
             self._records[run.name] = Record(srsly.read_json(path)) if path.exists() else None
-        if self._records[run.name] is None:
+        found = self._records[run.name]
+        if found is None or not found.shows(run):
             self.missing.add(run.name)
-        return self._records[run.name]
+            return None
+        return found
 
     def all(self, runs: Iterable[Run]) -> list[Record]:
         """The records of those runs that have one."""

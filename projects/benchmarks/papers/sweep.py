@@ -42,7 +42,10 @@ def record(run: Run, data: Path, metrics: Path) -> str:
 
 def is_done(run: Run, path: Path) -> bool:
     """Whether there is a record of all that this run would say."""
-    return path.exists() and run.is_recorded(srsly.read_json(path))
+    if not path.exists():
+        return False
+    found = srsly.read_json(path)
+    return bool(found["epochs"] == run.epochs and run.is_shown_by(found))
 
 
 def sweep(runs: Iterable[Run], data: Path, metrics: Path, jobs: int) -> Counter:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from .page import Curve, Page, Panel
+from .curves import curves
+from .page import Page, Panel
 from .results import Record, Results, sooner, verdict
 from .runs import Run, run
 
@@ -116,14 +117,10 @@ def figure_3(results: Results, page: Page) -> None:
         for x, label in (("epoch", "epochs"), ("seconds", "CPU seconds")):
             # An epoch of L-BFGS is many passes.
             shown = records if x == "epoch" else {**records, "L-BFGS, C = 1": results[lbfgs_run()]}
-            curves = [
-                Curve(name, [row[x] for row in record.scored], [row[part] for row in record.scored])
-                for name, record in shown.items()
-                if record is not None
-            ]
-            top = max((max(curve.y) for curve in curves), default=100)
-            lowest = min((curve.y[-1] for curve in curves), default=0)
-            panels.append(Panel(f"NER, Dutch, {part}", label, "F1", curves, y_range=(lowest - 4, top + 0.5)))
+            found = curves(shown, x, part)
+            top = max((max(curve.y) for curve in found), default=100)
+            lowest = min((curve.y[-1] for curve in found), default=0)
+            panels.append(Panel(f"NER, Dutch, {part}", label, "F1", found, y_range=(lowest - 4, top + 0.5)))
     page.heading("Figure 3: the CRF by DCA, SGD and L-BFGS", 3)
     page.plot("dca-3", "F1 against epochs and CPU seconds; L-BFGS has a marker every 20 iterations", panels, columns=2)
 
@@ -132,14 +129,9 @@ def figure_4(results: Results, page: Page) -> None:
     panels = []
     for second in (False, True):
         for language, name in TREES.items():
-            curves = []
-            for solver, one in tree_runs(language, second).items():
-                record = results[one]
-                if record is not None:
-                    rows = record.scored
-                    curves.append(Curve(solver, [row["epoch"] for row in rows], [row["test"] for row in rows]))
+            records = {solver: results[one] for solver, one in tree_runs(language, second).items()}
             title = f"{name}, {'siblings and grandparents' if second else 'arc-factored'}"
-            panels.append(Panel(title, "epochs", "test UAS", curves))
+            panels.append(Panel(title, "epochs", "test UAS", curves(records, "epoch", "test")))
     page.heading("Figure 4: parsing, DCA and SGD", 3)
     page.plot("dca-4", f"Test UAS against epochs, C = {TREE_C:g}", panels)
     page.text(

@@ -1,7 +1,8 @@
 """Chang & Yih 2013: dual coordinate descent against cutting planes and online learners."""
 
-from .page import Curve, Page, Panel
-from .results import Record, Results, ahead, sooner, verdict
+from .curves import curves
+from .page import Page, Panel
+from .results import Results, ahead, sooner, verdict
 from .runs import Run, run
 
 GRID = (0.01, 0.05, 0.1, 0.5, 1, 5)
@@ -54,12 +55,6 @@ RUNS = [
 ]
 
 
-def curve(name: str, record: Record | None, y: str) -> list[Curve]:
-    """A curve over CPU seconds, or nothing."""
-    rows = [] if record is None else [row for row in record.rows if row.get(y) is not None]
-    return [Curve(name, [row["seconds"] for row in rows], [row[y] for row in rows])] if rows else []
-
-
 def report(results: Results, page: Page) -> None:
     page.heading("Dual coordinate descent (Chang & Yih 2013)")
     page.text(
@@ -96,13 +91,10 @@ def figures(results: Results, page: Page) -> None:
         dual = {name: results[timed_run(task, solver, True)] for name, solver in DUAL.items()}
         some = {name: results[timed_run(task, solver)] for name, solver in {**SOLVERS, **OTHERS}.items()}
         seconds, score = "CPU seconds", "test score"
-        primal = [one for name, record in dual.items() for one in curve(name, record, "primal")]
-        objectives.append(Panel(title, seconds, "primal objective", primal, log="y"))
-        tests.append(
-            Panel(title, seconds, score, [one for name, record in dual.items() for one in curve(name, record, "test")])
-        )
+        objectives.append(Panel(title, seconds, "primal objective", curves(dual, "seconds", "primal"), log="y"))
+        tests.append(Panel(title, seconds, score, curves(dual, "seconds", "test")))
         for panels, names in ((batch, ["DCD-SSVM", *OTHERS]), (online, SOLVERS)):
-            found = [one for name in names for one in curve(name, some[name], "test")]
+            found = curves({name: some[name] for name in names}, "seconds", "test")
             lowest = min((one.y[-1] for one in found if one.name != "1-slack"), default=0)
             top = max((max(one.y) for one in found), default=100)
             panels.append(Panel(title, seconds, score, found, y_range=(lowest - 3, top + 0.3)))

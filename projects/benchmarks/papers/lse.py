@@ -2,6 +2,7 @@
 
 from statistics import mean, stdev
 
+from .curves import curves
 from .page import Curve, Page, Panel
 from .results import Record, Results, sooner, verdict
 from .runs import Run, run
@@ -108,16 +109,11 @@ def duals(results: Results, page: Page) -> dict[str, float]:
             if not records:
                 continue
             optima[task] = max(row["dual"] for record in records for row in record.rows)
-            curves = [one for name, record in found.items() for one in gap_curve(name, record, optima[task])]
+            gaps = [one for name, record in found.items() for one in gap_curve(name, record, optima[task])]
             title = name_of(task)
-            panels[number].append(Panel(title, "CPU seconds", "(D* − D) / D*", curves, log="xy"))
+            panels[number].append(Panel(title, "CPU seconds", "(D* − D) / D*", gaps, log="xy"))
             if number == 2:
-                scored = [
-                    Curve(name, [row["seconds"] for row in one.scored], [row["test"] for row in one.scored])
-                    for name, one in found.items()
-                    if one is not None
-                ]
-                tests.append(Panel(title, "CPU seconds", "test accuracy", scored, log="x"))
+                tests.append(Panel(title, "CPU seconds", "test accuracy", curves(found, "seconds", "test"), log="x"))
     page.heading("Figure 1: multi-class data, C = 0.01", 3)
     page.plot("lse-1", "Relative distance from the best dual known, against CPU seconds", panels[1])
     page.heading("Figure 2: tags, C = 0.01", 3)

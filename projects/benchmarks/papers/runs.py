@@ -75,7 +75,8 @@ def execute(run: Run, data: Path) -> dict[str, Any]:
         learner.end_epoch()
         seconds += time.process_time() - started
         row = _figures(learner, run.certified)
-        finished = epoch == run.epochs or learner.done()
+        done = learner.done()
+        finished = done or epoch == run.epochs
         if epoch % run.every == 0 or finished:
             row |= {name: round(score, 3) for name, score in task.evaluate(learner.prediction_weights()).items()}
         rows.append({"epoch": epoch, "seconds": round(seconds, 3), **row})
@@ -89,7 +90,7 @@ def execute(run: Run, data: Path) -> dict[str, Any]:
         "timed": run.timed,
         "certified": run.certified,
         "every": run.every,
-        "done": learner.done(),
+        "done": done,
         "examples": task.problem.n_examples,
         "weights": task.problem.dimension,
         "rows": rows,

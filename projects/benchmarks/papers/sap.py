@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from .page import Curve, Page, Panel
+from .curves import curves
+from .page import Page, Panel
 from .results import Record, Results, Row, verdict
 from .runs import Run, run
 from .tasks import LETTERS
@@ -102,14 +103,6 @@ def sparsity(record: Record) -> list[object]:
     best = record.best()
     share = 100 * best["non_zeros"] / record.weights
     return [f"{best['non_zeros']:,}", f"{share:.3f}", tested(record), best["epoch"]]
-
-
-def curves(named: dict[str, Record | None], x: str, y: str) -> list[Curve]:
-    return [
-        Curve(name, [row[x] for row in record.scored], [row[y] for row in record.scored])
-        for name, record in named.items()
-        if record is not None
-    ]
 
 
 def both(title: str, named: dict[str, Record | None], x: str, label: str) -> list[Panel]:

@@ -59,7 +59,8 @@ def sweep(runs: Iterable[Run], data: Path, metrics: Path, jobs: int) -> Counter:
         with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
             done = as_completed(pool.submit(record, run, data, metrics) for run in chosen)
             for one in tqdm(done, total=len(chosen), desc="timed" if timed else "scores", unit="run"):
-                reasons[str((one.exception() and f"{FAILED} {one.exception()!r}") or one.result())] += 1
+                error = one.exception()
+                reasons[one.result() if error is None else f"{FAILED} {error!r}"] += 1
     del reasons[""]
     return reasons
 

@@ -1,12 +1,12 @@
-"""The papers, and all the runs that they need."""
+"""The papers, the table of all solvers, and the runs that they need."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from . import dca, dcd, lse, sap
+from . import dca, dcd, lse, sap, solvers
 from .runs import Run
 
-PAPERS = {"dcd": dcd, "lse": lse, "dca": dca, "sap": sap}
+PAPERS = {"dcd": dcd, "lse": lse, "dca": dca, "sap": sap, "solvers": solvers}
 
 
 def find_runs(papers: Iterable[str]) -> list[Run]:

@@ -25,7 +25,7 @@ class Run:
 
     task: a name of `tasks.TASKS`. solver: a registered name, "DCD" for "spacy-ssvm.DCD.v1". settings: the rest of its
     block. timed: whether its seconds are shown, so that nothing may run beside it. certified: whether the exact primal
-    and dual are computed after each epoch. every: epochs between two evaluations.
+    and dual are computed after each epoch, not the last only. every: epochs between two evaluations.
     """
 
     task: str
@@ -59,8 +59,8 @@ def execute(run: Run, data: Path) -> dict[str, Any]:
     """Learn from the corpora of a folder, and return the record: what was run, and a row for each epoch.
 
     A row holds seconds, CPU time spent learning so far; the scores in per cent where it was evaluated; loss, the
-    sum that the epoch's visits suffered; primal and dual, exact if certified; gap, relative; planes, the size of the
-    working sets; non_zeros of the weights that predict.
+    sum that the epoch's visits suffered; primal and dual, exact if certified or last; gap, relative; planes, the size
+    of the working sets; non_zeros of the weights that predict.
     """
     task = load(run.task, data)
     parameters = ssvm_solvers.get(f"spacy-ssvm.{run.solver}.v1")(**dict(run.settings))
@@ -74,9 +74,9 @@ def execute(run: Run, data: Path) -> dict[str, Any]:
         learner.visit(rng.permutation(task.problem.n_examples))
         learner.end_epoch()
         seconds += time.process_time() - started
-        row = _figures(learner, run.certified)
         done = learner.done()
         finished = done or epoch == run.epochs
+        row = _figures(learner, run.certified or finished)
         if epoch % run.every == 0 or finished:
             row |= {name: round(score, 3) for name, score in task.evaluate(learner.prediction_weights()).items()}
         rows.append({"epoch": epoch, "seconds": round(seconds, 3), **row})

@@ -9,7 +9,7 @@ from .runs import Run, run
 from .tasks import FOLDS, LETTERS
 
 CLASSES = {"classes-digits": "digits", "classes-covertype": "Covertype", "classes-sector": "Sector"}
-SEQUENCES = {"pos-ewt": ("POS, EWT", 25, 25), "pos-brown": ("POS, Brown", 25, 10)}
+SEQUENCES = {"pos-ewt": ("POS, EWT", 25, 25), "pos-brown": ("POS, Brown", 10, 10)}
 """Epochs of SDCD, and those of cutting planes, which take long."""
 METHODS = {"CP": "LSECuttingPlane", "SDCD": "LSE"}
 ORACLES = {"corrected": "outside", "printed": "printed"}

@@ -36,10 +36,6 @@ class Record:
         """The evaluated row with the best score on a part, the first of equals."""
         return max(self.scored, key=lambda row: (row[part], -row["epoch"]))
 
-    def until(self, epoch: int) -> "Record":
-        """The same run, as it was after an epoch."""
-        return Record({**self._record, "rows": self.rows[:epoch]})
-
     def epoch_seconds(self) -> float:
         """CPU seconds of an epoch, on average."""
         return float(self.last["seconds"] / self.last["epoch"])

@@ -48,7 +48,7 @@ def sap(task: str, rho1: float, C: float, epochs: int, timed: bool = False) -> R
 
 def swept(task: str, C: float) -> Run:
     """ρ₁ = 0.9, for Tables II to IV; the first of CS is timed."""
-    return sap(task, 0.9, C, EPOCHS, timed=C == CS[0])
+    return sap(task, 0.9, C, EPOCHS, timed=CS[0] == C)
 
 
 def solved(C: float) -> Run:

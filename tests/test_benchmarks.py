@@ -19,11 +19,16 @@ REPOSITORY = Path(__file__).parents[1]
 PROJECT = REPOSITORY / "projects" / "benchmarks"
 
 
+def needs_extra() -> None:
+    """Skip where the `benchmarks` extra is not installed."""
+    for package in ("matplotlib", "sklearn", "scipy", "markdown_it"):
+        pytest.importorskip(package)
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy beside the configs, after its workflow on a slice."""
-    for package in ("matplotlib", "sklearn", "scipy", "markdown_it"):
-        pytest.importorskip(package)
+    needs_extra()
     root = tmp_path_factory.mktemp("repository")
     shutil.copytree(REPOSITORY / "configs", root / "configs")
     made = shutil.ignore_patterns("assets", "data", "smoke", "training", "metrics", "report", "project.lock")
@@ -104,6 +109,19 @@ def test_a_record_of_another_run_does_not_count(judges) -> None:
     done = {"timed": True, "certified": False, "every": 1}
     assert wanted.is_shown_by(done)
     assert not any(wanted.is_shown_by(done | other) for other in ({"timed": False}, {"every": 5}))
+
+
+@pytest.mark.slow
+def test_a_paper_alone_asks_for_the_records_that_all_papers_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its sweep would write shorter runs over longer ones."""
+    needs_extra()
+    monkeypatch.syspath_prepend(str(PROJECT))
+    catalogue = importlib.import_module("papers.catalogue")
+    everything = {run.name: run for run in catalogue.find_runs(catalogue.PAPERS)}
+    for name, paper in catalogue.PAPERS.items():
+        found = catalogue.find_runs([name])
+        assert {run.name for run in found} == {run.name for run in paper.RUNS}
+        assert all(run == everything[run.name] for run in found)
 
 
 @pytest.mark.slow

@@ -10,10 +10,10 @@ PAPERS = {"dcd": dcd, "lse": lse, "dca": dca, "sap": sap, "solvers": solvers}
 
 
 def find_runs(papers: Iterable[str]) -> list[Run]:
-    """Each run of these papers once: where two papers want the same, it does what both need."""
+    """Each run of these papers once, so that its record serves all papers: where two want the same, it does both."""
     found: dict[str, Run] = {}
-    for paper in papers:
-        for run in PAPERS[paper].RUNS:
+    for paper in PAPERS.values():
+        for run in paper.RUNS:
             other = found.setdefault(run.name, run)
             found[run.name] = replace(
                 run,
@@ -22,4 +22,5 @@ def find_runs(papers: Iterable[str]) -> list[Run]:
                 certified=run.certified or other.certified,
                 every=min(run.every, other.every),
             )
-    return list(found.values())
+    wanted = {run.name for paper in papers for run in PAPERS[paper].RUNS}
+    return [run for name, run in found.items() if name in wanted]

@@ -21,7 +21,7 @@ PAPERS_BEST_C = {
 RATES = (0.001, 0.01, 0.1, 1)
 """η₀ of SGD for NER, to choose among by the development score after an epoch, as the paper does; it also tries more."""
 RATE = {0.1: 0.1, 1: 0.1, 10: 0.1}
-"""C, and the rate that this chooses."""
+"""C, and the rate to go on with; where the first epochs choose another one, the figure leaves SGD out."""
 TREE_RATE = 0.01
 """What the paper chose for trees."""
 PAPERS_TABLE = {

@@ -63,7 +63,7 @@ RUNS = [entry_run(task, entry) for task in TASKS for entry in ENTRIES]
 def report(results: Results, page: Page) -> None:
     page.heading("Every solver on tags and chunks")
     page.text(
-        f"Median CPU seconds of an epoch, two runs at a time unless a figure shows their seconds; epochs to {NEAR:.1%} "
+        f"Median CPU seconds of an epoch, beside other runs unless a figure shows their seconds; epochs to {NEAR:.1%} "
         "of the best development score; that score, and the test score and the non-zeros of the same epoch; the exact "
         "relative gap after the last epoch. Accuracies of tokens. C is chosen on the tags and kept for the chunks. An "
         "epoch of L-BFGS is ten iterations."

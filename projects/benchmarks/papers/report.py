@@ -18,9 +18,8 @@ def main() -> None:
         "Below the comparison with others, every solver is ours and runs on the same features and decoders, with one "
         "thread and one seed: differences of a tenth in time or in a score are noise. Seconds are CPU time "
         "spent learning, without reading, feature extraction and scoring; runs whose seconds are shown ran alone or "
-        f"beside one other on a second core, if nothing else is said. “{page.MISSING}” is a figure that "
-        "is not there; the end says why. The papers' own "
-        "figures are on other data, features and machines: they show what was claimed."
+        f"beside others on two cores. “{page.MISSING}” is a figure that is not there; the end says why. The papers' "
+        "own figures are on other data, features and machines: they show what was claimed."
     )
     peers.report(results, page)
     for paper in PAPERS.values():

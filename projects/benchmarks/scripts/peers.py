@@ -1,11 +1,12 @@
 """A component of ours or of spaCy, as `spacy train` makes it: SYSTEM CORPUS DATA OUTPUT [METRICS].
 
 SYSTEM is ours or spacy, CORPUS one of CORPORA. Writes METRICS/peers/SYSTEM-CORPUS.json: scores of the best model on the
-development and the test part, and the user CPU seconds of the training process.
+development and the test part, the CPU seconds of the training process, those until its best score, and its peak memory.
 """
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -34,16 +35,21 @@ def spacy_config(component: str, language: str, target: Path) -> Path:
     return target
 
 
-def train(config: Path, overrides: dict[str, Any], output: Path) -> float:
-    """Run `spacy train`; returns its user CPU seconds."""
+def train(config: Path, overrides: dict[str, Any], output: Path) -> dict[str, float]:
+    """Run `spacy train`; returns the CPU seconds of its process, those until its best score, and its peak in MB."""
     arguments = [part for key, value in overrides.items() for part in (f"--{key}", str(value))]
-    before = os.times().children_user
+    before = os.times()
     subprocess.run(
-        [sys.executable, "-m", "spacy", "train", str(config), "--output", str(output), *arguments],
+        [sys.executable, str(Path(__file__).with_name("clocked_train.py")), str(config), str(output), *arguments],
         check=True,
         stdout=subprocess.DEVNULL,
     )
-    return os.times().children_user - before
+    after = os.times()
+    seconds = after.children_user - before.children_user + after.children_system - before.children_system
+    rows = list(srsly.read_jsonl(output / "clock.jsonl"))
+    best = max(rows, key=lambda row: (row["score"], -row["seconds"]))
+    megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {"seconds": round(seconds, 1), "seconds_to_best": best["seconds"], "megabytes": round(megabytes)}
 
 
 def main() -> None:
@@ -61,7 +67,7 @@ def main() -> None:
         overrides |= {"nlp.lang": language}
     seconds = train(config, overrides, target)
     nlp = spacy.load(target / "model-best")
-    figures: dict[str, Any] = {"system": system, "seconds": round(seconds, 1)}
+    figures: dict[str, Any] = {"system": system, **seconds}
     for part in ("dev", "test"):
         scores = nlp.evaluate(list(create_corpus(paths[part], gold_preproc=True)(nlp)))
         figures[part] = round(100 * scores[score], 2)

@@ -138,25 +138,40 @@ def figure_1(results: Results, page: Page) -> None:
     page.plot("sap-1", "Test accuracy and non-zeros against CPU seconds", panels, columns=2)
 
 
+def as_good(results: Results, task: str, score: float) -> tuple[Record, Row] | None:
+    """Of all epochs of SAP with a development score of at least so much, the one with the fewest weights."""
+    runs = [*(swept(task, C) for C in CS), *(sap(task, rho1, 0.1, EPOCHS) for rho1 in RHOS)]
+    rows = [(record, row) for record in results.all(runs) for row in record.scored if row["dev"] >= score]
+    return min(rows, key=lambda found: (found[1]["non_zeros"], found[1]["seconds"]), default=None)
+
+
 def table_2(results: Results, page: Page) -> None:
     page.heading("Table II: elastic net and L1 ball", 3)
-    rows = []
+    page.text(
+        "Each radius ε at its best development score; then of all epochs of SAP, with any ρ₁ and C of the tables "
+        "below, the one with the fewest weights that scores at least as much there. Seconds of ρ₁ below 0.9 and of C "
+        "above 0.1 are of runs beside others."
+    )
+    rows: list[list[object]] = []
     for task, name in SWEPT.items():
-        found = {
-            "SAP, ρ₁ = 0.9, C = 0.1": results[swept(task, 0.1)],
-            "projected subgradient": results.chosen((ball(task, radius, EPOCHS) for radius in RADII), best_epoch=True),
-        }
-        for method, record in found.items():
-            if record is not None:
-                best = record.best()
-                radius = f", ε = {record.settings['epsilon']:g}" if "epsilon" in record.settings else ""
-                cells = f"{best['non_zeros']:,}", tested(record), f"{best['seconds']:.0f} s"
-                rows.append([name, method + radius, *cells])
+        for radius in RADII:
+            other = results[ball(task, radius, EPOCHS)]
+            if other is not None:
+                rows.append([name, f"projected subgradient, ε = {radius}", *against(other.best())])
+                mine = as_good(results, task, other.best()["dev"])
+                if mine is not None:
+                    settings = "ρ₁ = {rho1:g}, C = {C:g}".format(**mine[0].settings)
+                    rows.append([name, f"SAP, {settings}", *against(mine[1])])
     rows += [
-        [f"{name} (the paper)", method, f"{count:,}", accuracy, time]
+        [f"{name} (the paper)", method, f"{count:,}", None, accuracy, time]
         for (name, method), (count, accuracy, time) in PAPERS_TABLE_2.items()
     ]
-    page.table(["corpus", "method", "non-zeros", "test accuracy", "time to there"], rows, texts=2)
+    page.table(["corpus", "method", "non-zeros", "dev accuracy", "test accuracy", "time to there"], rows, texts=2)
+
+
+def against(row: Row) -> list[object]:
+    """The cells of an epoch in Table II."""
+    return [f"{row['non_zeros']:,}", f"{row['dev']:.2f}", f"{row['test']:.2f}", f"{row['seconds']:.0f} s"]
 
 
 def table_3(results: Results, page: Page) -> None:
@@ -238,25 +253,24 @@ def sparsity_claim(results: Results, page: Page) -> None:
 
 
 def ball_claim(results: Results, page: Page) -> None:
+    """At each radius of the ball."""
     parts: list[str] = []
     leads: list[bool | None] = []
     for task, name in SWEPT.items():
-        mine = results[swept(task, 0.1)]
-        other = results.chosen((ball(task, radius, EPOCHS) for radius in RADII), best_epoch=True)
-        if mine is not None and other is not None:
-            a, b = mine.best(), other.best()
-            leads.append(is_ahead(a, b))
-            parts.append(
-                f"{name}: {a['test']:.2f} with {a['non_zeros']:,} weights in {a['seconds']:.0f} s, against "
-                f"{b['test']:.2f} with {b['non_zeros']:,} in {b['seconds']:.0f} s"
-            )
+        for radius in RADII:
+            other = results[ball(task, radius, EPOCHS)]
+            if other is not None:
+                best, mine = other.best(), as_good(results, task, other.best()["dev"])
+                leads.append(mine is not None and is_ahead(mine[1], best))
+                found = "none as good" if mine is None else f"{mine[1]['non_zeros']:,} in {mine[1]['seconds']:.0f} s"
+                parts.append(f"{name}, ε = {radius}: {found}, against {best['non_zeros']:,} in {best['seconds']:.0f} s")
     page.claim(
         "SAP is sparser than the projected subgradient method at the same accuracy, and faster.",
-        verdict(leads, len(SWEPT)),
-        "; ".join(parts),
+        verdict(leads, len(SWEPT) * len(RADII)),
+        f"weights at its best development accuracy, and seconds to there: {'; '.join(parts)}." if parts else "",
     )
 
 
 def is_ahead(a: Row, b: Row) -> bool:
-    """Sparser, faster, and no worse by more than 0.05 points."""
-    return a["non_zeros"] < b["non_zeros"] and a["seconds"] < b["seconds"] and a["test"] >= b["test"] - 0.05
+    """Sparser and faster."""
+    return bool(a["non_zeros"] < b["non_zeros"] and a["seconds"] < b["seconds"])

@@ -21,13 +21,15 @@ PAPERS_TABLE = {
     "DP-WSJ": (90.8, 90.3, 90.2, 90.9),
 }
 SOLVERS = {"DCD-SSVM": "DCD", "Perceptron": "Perceptron", "MIRA": "PredictionMIRA", "SGD": "SGD"}
+NEAR = 0.999
+"""Of the best score: what counts as having arrived."""
 TIMED = {
     "ner-dutch": (0.1, 1),
     "ner-spanish": (0.1, 0.05),
     "pos-ewt": (0.1, 0.1),
     "dep-english": (0.05, 0.05),
 }
-"""The tasks whose time is measured, and their C for the L2-loss and for the L1-loss: what Table 1 chooses."""
+"""The tasks whose time is measured, and their C for the L2-loss and for the L1-loss: Table 1's choice or the next one."""
 L2_LOSS = ("DCD", "DCDLight", "CPD")
 MOST = 0.9
 """Ahead at this share of a rival's epochs counts as ahead."""
@@ -98,6 +100,11 @@ def figures(results: Results, page: Page) -> None:
             lowest = min((one.y[-1] for one in found if one.name != "1-slack"), default=0)
             top = max((max(one.y) for one in found), default=100)
             panels.append(Panel(title, seconds, score, found, y_range=(lowest - 3, top + 0.3)))
+    chosen = "; ".join(f"{NAMES[task]}: {squared:g}, {linear:g}" for task, (squared, linear) in TIMED.items())
+    page.text(
+        "The runs of the figures have a C for the L2-loss and one for the L1-loss, Table 1's choice or the next one of "
+        f"the grid, as they were made before all of it: {chosen}."
+    )
     page.heading("Figure 1: solvers of the L2-loss", 3)
     page.plot(
         "dcd-1",
@@ -161,27 +168,32 @@ def primal_claim(results: Results, page: Page) -> None:
 
 
 def batch_claim(results: Results, page: Page) -> None:
-    """CPU seconds to 99.9 % of the best test score of the three."""
+    """CPU seconds to 99.9 % of the best test score: of the three in the table, of each pair in the claims."""
     names = {"DCD-SSVM": "DCD", **OTHERS}
     rows: list[list[str]] = []
-    faster: list[bool | None] = []
-    competitive: list[bool | None] = []
+    leads: dict[str, list[bool | None]] = {rival: [] for rival in OTHERS}
     for task in TIMED:
-        found = {name: results[timed_run(task, solver)] for name, solver in names.items()}
-        if any(record is None for record in found.values()):
+        found = {name: record for name, solver in names.items() if (record := results[timed_run(task, solver)])}
+        if len(found) < len(names):
             continue
-        least = 0.999 * max(record.best("test")["test"] for record in found.values())
+        least = NEAR * max(record.best("test")["test"] for record in found.values())
         rows.append([NAMES[task], f"{least:.2f}", *(one.seconds_to("test", least) for one in found.values())])
-        faster.append(sooner(found["DCD-SSVM"], found["1-slack"], "test", least))
-        competitive.append(sooner(found["DCD-SSVM"], found["FW"], "test", least, allowance=1.5))
+        mine = found["DCD-SSVM"]
+        for rival, allowance in (("1-slack", 1.0), ("FW", 1.5)):
+            other = found[rival]
+            least = NEAR * max(one.best("test")["test"] for one in (mine, other))
+            leads[rival].append(sooner(mine, other, "test", least, allowance=allowance))
     page.table(["CPU seconds to 99.9 % of the best test score", "score", *names], rows)
-    page.claim(
-        "DCD-SSVM is faster than SVM-Struct.",
-        verdict(faster, len(TIMED)),
-        f"on {faster.count(True)} of {len(faster)} tasks; its algorithm, in our code." if faster else "",
-    )
-    page.claim(
-        "DCD-SSVM is competitive with Frank–Wolfe.",
-        verdict(competitive, len(TIMED)),
-        f"at most 1.5 times its time on {competitive.count(True)} of {len(competitive)} tasks." if competitive else "",
-    )
+    for rival, claim, reached in (
+        ("1-slack", "DCD-SSVM is faster than SVM-Struct.", "sooner"),
+        ("FW", "DCD-SSVM is competitive with Frank–Wolfe.", "in at most 1.5 times its time"),
+    ):
+        found_leads = leads[rival]
+        page.claim(
+            claim,
+            verdict(found_leads, len(TIMED)),
+            f"at 99.9 % of the better one's best test score {reached} on {found_leads.count(True)} of "
+            f"{len(found_leads)} tasks; both are our code."
+            if found_leads
+            else "",
+        )

@@ -29,7 +29,7 @@ TIMED = {
     "pos-ewt": (0.1, 0.1),
     "dep-english": (0.05, 0.05),
 }
-"""The tasks whose time is measured, and their C for the L2-loss and for the L1-loss: Table 1's choice or the next one."""
+"""The tasks whose time is measured, and their C for the L2-loss and the L1-loss: Table 1's choice or the next one."""
 L2_LOSS = ("DCD", "DCDLight", "CPD")
 MOST = 0.9
 """Ahead at this share of a rival's epochs counts as ahead."""

@@ -30,6 +30,7 @@ def report(results: Results, page: Page) -> None:
     page.text(
         "Gold tokens, one sentence a document. Ours and CRFsuite's trainers learn from the same features and labels. "
         "Ours and spaCy's (`init config --optimize efficiency`) are trained with `spacy train`, whose whole process is "
-        "timed, scoring included; of CRFsuite the training alone. Epochs of ours and spaCy's are chosen on the "
-        "development part; CRFsuite runs as many iterations as `scripts/crfsuite.py` says."
+        "timed, scoring included; of CRFsuite the training alone. All ran beside others on two cores. Epochs of ours "
+        "and spaCy's are chosen on the development part; CRFsuite runs as many iterations as `scripts/crfsuite.py` "
+        "says."
     )

@@ -9,6 +9,8 @@ import srsly
 from .runs import Run
 
 Row = dict[str, Any]
+NEAR = 0.999
+"""Of the best score: what counts as having arrived."""
 
 
 class Record:

@@ -32,6 +32,27 @@ class Weights(NamedTuple):
     hash_bits: int
 
 
+AT_ONCE = 1 << 14
+"""Rows that are copied at a time, so that there is never a second copy of all weights in double precision."""
+
+
+def nothing(n_labels: int) -> Weights:
+    """Weights of zero, without a row."""
+    return Weights(
+        np.zeros(0, np.uint64), np.zeros((0, n_labels), np.float32), np.zeros((n_labels,) * 2, np.float32), 0
+    )
+
+
+def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int) -> Weights:
+    """The rows that are not zero of a vector float64 [L·L + R·L] as solvers have it; keys: uint64 [R]."""
+    transitions, rows = split(vector, n_labels)
+    used = np.flatnonzero(rows.any(axis=1))
+    kept = np.empty((len(used), n_labels), np.float32)
+    for first in range(0, len(used), AT_ONCE):
+        kept[first : first + AT_ONCE] = rows[used[first : first + AT_ONCE]]
+    return Weights(keys[used], kept, transitions.astype(np.float32), hash_bits)
+
+
 def store(model: Model, weights: Weights, labels: Sequence[str]) -> None:
     """Put the weights into the model as sparse rows; rows without a non-zero weight are left out.
 

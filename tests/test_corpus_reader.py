@@ -76,6 +76,23 @@ def test_every_pass_gives_the_same_examples(path, nlp):
     assert plain(corpus(spacy.blank("en"))) == expected
 
 
+def test_readers_of_given_tokens_share_the_references(path, nlp):
+    """`spacy train` makes two readers; a component recognises the references of the first in those of the second."""
+    first, second = (list(create_corpus(path, gold_preproc=True, columns=["tag"])(nlp)) for _ in range(2))
+    assert all(one.reference is other.reference for one, other in zip(first, second, strict=True))
+    assert not any(one.predicted is other.predicted for one, other in zip(first, second))
+    others = create_corpus(path, gold_preproc=True, limit=1)(nlp)
+    assert not {id(example.reference) for example in others} & {id(example.reference) for example in first}
+
+
+def test_changed_corpus_is_read_anew(path, nlp):
+    for gold_preproc in (True, False):
+        corpus = create_corpus(path, gold_preproc=gold_preproc)
+        for word in ("first", "second, longer"):
+            DocBin(docs=[Doc(nlp.vocab, words=[word])]).to_disk(path)
+            assert [example.reference[0].text for example in corpus(nlp)] == [word]
+
+
 def test_pass_that_is_broken_off_does_no_harm(path, nlp):
     corpus = create_corpus(path, columns=["tag"])
     expected = plain(create_corpus(path, columns=["tag"])(nlp))

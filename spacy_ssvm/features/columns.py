@@ -84,12 +84,11 @@ class ColumnReader:
         """The columns of these Docs, one sequence each; raises what `read_types` raises."""
         return self.read_types(docs, vocab)[0]
 
-    def columns_of_types(self, types: Types, first: int) -> Columns:
-        """The word types from number `first` on as sequences of one token: only columns of `of_type` have keys."""
-        n_types = types.keys.shape[1] - first
-        keys = np.zeros((len(self.attributes), n_types), np.uint64)
-        keys[self._all_type_columns] = types.keys[: len(self._all_type_columns), first:]
-        return Columns(np.arange(n_types + 1), keys, np.ones((len(self._of_extension), n_types), np.float32))
+    def columns_of_types(self, types: Types, chosen: np.ndarray) -> Columns:
+        """These word types, int64, as sequences of one token: only columns of `of_type` have keys."""
+        keys = np.zeros((len(self.attributes), len(chosen)), np.uint64)
+        keys[self._all_type_columns] = types.keys[: len(self._all_type_columns), chosen]
+        return Columns(np.arange(len(chosen) + 1), keys, np.ones((len(self._of_extension), len(chosen)), np.float32))
 
     def forget_types(self) -> None:
         """Let word types be numbered from 0 on again."""

@@ -7,9 +7,9 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..chain_weights import Weights, join, split
 from ..features.extractor import Extractor
-from ..features.hashing import Table
-from ..features.index import look_up_features
+from ..features.index import look_up_features, table_of
 from ..features.type_templates import rows_outside
 from ..features.word_types import Types
 from ..structures.chain.data import Constraints, SharedScores, make_chains
@@ -20,17 +20,20 @@ MOST_SCORES = 1 << 23
 
 
 class ChainDecoder:
-    """Decodes with these weights, float32 [d], and this feature index."""
+    """Decodes with these weights."""
 
-    def __init__(self, extractor: Extractor, table: Table, weights: np.ndarray, constraints: Constraints) -> None:
+    def __init__(self, extractor: Extractor, weights: Weights, constraints: Constraints) -> None:
         self._extractor = extractor
-        self._table = table
-        self._weights = weights
+        self._table = table_of(weights.keys, weights.hash_bits)
+        self._flat = join(weights)
+        transitions, rows = split(self._flat, len(weights.transitions))
+        self.weights = weights._replace(transitions=transitions, rows=rows)
         self._constraints = constraints
         self._groups = extractor.split.groups
         self._offsets = np.array([group.offset for group in self._groups], np.int64)
         self._lock = Lock()
         self._generation = -1
+        self._entries = np.zeros(0, np.int64)
         self._known = 0
         self._vectors = self._outside()
 
@@ -48,30 +51,38 @@ class ChainDecoder:
             values,
             kinds=kinds,
         )
-        return np.split(decode_sequences(chains, self._weights, shared), columns.starts[1:-1])
+        return np.split(decode_sequences(chains, self._flat, shared), columns.starts[1:-1])
 
     def _shared(self, types: Types) -> SharedScores:
         """The scores of these tokens' types; those of types that are new are summed and kept."""
         with self._lock:
             if types.generation != self._generation:
-                self._known, self._vectors, self._generation = 0, self._outside(), types.generation
-            if types.keys.shape[1] > self._known:
-                self._add(types)
+                self._entries, self._known, self._vectors = np.zeros(0, np.int64), 0, self._outside()
+                self._generation = types.generation
+            missing = types.keys.shape[1] - len(self._entries)
+            if missing > 0:
+                self._entries = np.append(self._entries, np.zeros(missing, np.int64))
+            entries = self._entries[types.ids]
+            if not entries.all():
+                self._add(types, np.unique(types.ids[entries == 0]))
+                entries = self._entries[types.ids]
             vectors = self._vectors
         if vectors.size > MOST_SCORES:
             self._extractor.reader.forget_types()
-        return SharedScores(types.ids + 1, self._offsets, vectors)
+        return SharedScores(entries, self._offsets, vectors)
 
-    def _add(self, types: Types) -> None:
-        needed = types.keys.shape[1] + 1
+    def _add(self, types: Types, new: np.ndarray) -> None:
+        """Sum the scores of these types, int64, behind those that are known."""
+        known, needed = self._known + 1, self._known + 1 + len(new)
         if needed > len(self._vectors):
             larger = np.zeros((2 * needed, *self._vectors.shape[1:]))
-            larger[: self._known + 1] = self._vectors[: self._known + 1]
+            larger[:known] = self._vectors[:known]
             self._vectors = larger
-        new = self._extractor.reader.columns_of_types(types, self._known)
-        features = [look_up_features(new, group.program, self._table) for group in self._groups]
-        self._vectors[self._known + 1 : needed] = self._sums(features, needed - 1 - self._known)
-        self._known = types.keys.shape[1]
+        columns = self._extractor.reader.columns_of_types(types, new)
+        features = [look_up_features(columns, group.program, self._table) for group in self._groups]
+        self._vectors[known:needed] = self._sums(features, len(new))
+        self._entries[new] = np.arange(known, needed)
+        self._known = needed - 1
 
     def _outside(self) -> np.ndarray:
         """The one entry that is there before all types, float64 [1, G, L]."""
@@ -84,6 +95,6 @@ class ChainDecoder:
         sums = np.zeros((n_types, len(features), n_labels))
         for g, (starts, rows, values) in enumerate(features):
             scores = np.zeros((n_types, n_labels))
-            add_all_rows(starts, rows, values, self._weights, scores)
+            add_all_rows(starts, rows, values, self._flat, scores)
             sums[:, g] = scores
         return sums

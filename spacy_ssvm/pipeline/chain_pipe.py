@@ -78,18 +78,18 @@ class ChainPipe(LearningPipe):
         return self._decoder().labels(docs, docs[0].vocab, self._kinds(docs))
 
     def _store(self) -> None:
-        if self._training is None:
-            return
+        if self._training is not None:
+            chain_weights.store(self.model, self._present(), self.weight_labels)
+
+    def _present(self) -> chain_weights.Weights:
+        """The weights that training has come to."""
+        if self._scoring is not None:
+            return self._scoring.weights
         from ..features.index import row_keys
 
-        flat = self._training.weights().astype(np.float32)
-        transitions, rows = chain_weights.split(flat, len(self.weight_labels))
-        table = cast("ChainSet", self._training.data).table
-        chain_weights.store(
-            self.model,
-            chain_weights.Weights(row_keys(table), rows, transitions, int(table.counts[1])),
-            self.weight_labels,
-        )
+        training = cast("Training", self._training)
+        table = cast("ChainSet", training.data).table
+        return chain_weights.in_use(training.weights(), row_keys(table), int(table.counts[1]), len(self.weight_labels))
 
     def _check_weights(self) -> None:
         chain_weights.load(self.model, self.weight_labels)
@@ -171,18 +171,15 @@ class ChainPipe(LearningPipe):
     def _decoder(self) -> "ChainDecoder":
         """What predicts with the present weights."""
         if self._scoring is None:
-            from ..features.index import empty_table, table_of
             from .chain_decoder import ChainDecoder
 
-            n_labels = len(self.weight_labels)
             if self._training is not None:
-                table, flat = cast("ChainSet", self._training.data).table, self._training.weights().astype(np.float32)
+                weights = self._present()
             elif models.has_weights(self.model):
                 weights = chain_weights.load(self.model, self.weight_labels)
-                table, flat = table_of(weights.keys, weights.hash_bits), chain_weights.join(weights)
             else:
-                table, flat = empty_table(), np.zeros(n_labels * n_labels, np.float32)
-            self._scoring = ChainDecoder(self._extractor(), table, flat, self._constraints())
+                weights = chain_weights.nothing(len(self.weight_labels))
+            self._scoring = ChainDecoder(self._extractor(), weights, self._constraints())
         return self._scoring
 
 

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from spacy.attrs import LEMMA, MORPH, NORM, ORTH, POS, SENT_START, TAG
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Corpus, Example
+from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.vocab import Vocab
 
 COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM}
@@ -20,6 +23,37 @@ MOST_KEPT = 2_000_000
 
 Also the most that are jackknifed together.
 """
+
+
+class Kept(NamedTuple):
+    """What was read from files of these paths, times and sizes."""
+
+    files: list[tuple[Path, int, int]]
+    examples: list[Example]
+
+
+_given_tokens: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
+"""Examples by the settings of their reader: `spacy train` makes two readers of the same corpus.
+
+Only those whose tokens are given, as the tokenizer of a pipeline can change.
+"""
+
+
+class SentenceCorpus(Corpus):
+    """spaCy's Corpus; with gold_preproc a document of one sentence is that sentence, instead of being copied to one."""
+
+    def make_examples_gold_preproc(self, nlp: Language, reference_docs: Iterable[Doc]) -> Iterator[Example]:
+        """An example for each sentence of each Doc."""
+        for reference in reference_docs:
+            if (np.asarray(reference.to_array(SENT_START))[1:] == 1).any():
+                yield from super().make_examples_gold_preproc(nlp, [reference])
+            else:
+                yield Example(_unannotated(reference), reference)
+
+
+def _unannotated(doc: Doc) -> Doc:
+    """A Doc of the same tokens; it is made faster, and is smaller, than a copy."""
+    return Doc(doc.vocab, words=[token.text for token in doc], spaces=[bool(token.whitespace_) for token in doc])
 
 
 class ColumnCorpus:
@@ -59,8 +93,7 @@ class ColumnCorpus:
         self.jackknife = tuple(dict.fromkeys(jackknife))
         self.folds = folds
         self.seed = seed
-        self._kept: list[Example] | None = None
-        self._vocab: Vocab | None = None
+        self._tokenised: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Yield the examples; a token that is not aligned with a single reference token gets no given value.
@@ -68,19 +101,44 @@ class ColumnCorpus:
         Raises:
             ValueError: a column cannot be jackknifed, as fewer than two documents have it.
         """
-        if self._kept is not None and self._vocab is nlp.vocab:
-            yield from (Example(example.predicted.copy(), example.reference) for example in self._kept)
+        kept = (_given_tokens if self.corpus.gold_preproc else self._tokenised).setdefault(nlp, {})
+        settings, files = self._settings(), self._files()
+        if settings in kept and kept[settings].files == files:
+            yield from map(self._again, kept[settings].examples)
             return
-        kept: list[Example] | None = [] if self.keep else None
+        examples: list[Example] | None = [] if self.keep else None
         n_tokens = 0
         for example in self._read(nlp):
             n_tokens += len(example.reference)
             if n_tokens > MOST_KEPT:
-                kept = None
-            if kept is not None:
-                kept.append(Example(example.predicted.copy(), example.reference))
+                examples = None
+            if examples is not None:
+                examples.append(self._to_keep(example))
+                if examples[-1] is example:
+                    example = self._again(example)
             yield example
-        self._kept, self._vocab = kept, nlp.vocab
+        if examples is not None:
+            kept[settings] = Kept(files, examples)
+
+    def _to_keep(self, example: Example) -> Example:
+        """What `_again` needs: where the reference says all of it, the predicted Doc need not be kept."""
+        said = self.corpus.gold_preproc and not self.jackknife
+        return Example(example.reference, example.reference) if said else example
+
+    def _again(self, kept: Example) -> Example:
+        """An example for the caller to change."""
+        if kept.predicted is kept.reference:
+            return self._with_columns(Example(_unannotated(kept.reference), kept.reference))
+        return Example(kept.predicted.copy(), kept.reference)
+
+    def _settings(self) -> tuple[Any, ...]:
+        corpus = self.corpus
+        read = corpus.path, corpus.gold_preproc, corpus.max_length, corpus.limit
+        return *read, self.columns, self.jackknife, self.folds, self.seed
+
+    def _files(self) -> list[tuple[Path, int, int]]:
+        paths = walk_corpus(self.corpus.path, FILE_TYPE)
+        return [(path, (found := path.stat()).st_mtime_ns, found.st_size) for path in paths]
 
     def _read(self, nlp: Language) -> Iterator[Example]:
         examples = map(self._with_columns, self.corpus(nlp))
@@ -174,7 +232,9 @@ def create_corpus(
         raise ValueError(
             "spacy-ssvm.Corpus.v1 has no path: set [paths] in the config, or --paths.train and --paths.dev"
         )
-    corpus: Any = Corpus(path, gold_preproc=gold_preproc, max_length=max_length, limit=limit, augmenter=augmenter)
+    corpus: Any = SentenceCorpus(
+        path, gold_preproc=gold_preproc, max_length=max_length, limit=limit, augmenter=augmenter
+    )
     return ColumnCorpus(
         corpus, columns or [], augmenter is None, jackknife=jackknife or [], folds=int(folds), seed=int(seed)
     )

@@ -169,9 +169,9 @@ class LearningPipe(SsvmPipe):
         self._require_labels()
         unsure = [place for place, (_, found) in enumerate(learnt) if found is not None]
         encoded = self._encode([learnt[k][0] for k in unsure], [learnt[k][1] for k in unsure])
-        losses[self.name] += training.update([eg.reference for eg, _ in learnt], unsure, encoded)
+        self._scoring = None  # before learning, which takes memory
         self._training = training
-        self._scoring = None
+        losses[self.name] += training.update([eg.reference for eg, _ in learnt], unsure, encoded)
         return losses
 
     def _note_what_is_read(self, docs: Sequence[Doc], nlp: Language | None) -> None:

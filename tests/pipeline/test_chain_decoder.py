@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Token
 
+from spacy_ssvm import chain_weights
 from spacy_ssvm.features.extractor import Extractor
-from spacy_ssvm.features.index import add_features, empty_table, look_up_features, n_rows
+from spacy_ssvm.features.index import add_features, empty_table, look_up_features, n_rows, row_keys
 from spacy_ssvm.pipeline import chain_decoder
 from spacy_ssvm.pipeline.chain_decoder import ChainDecoder
 from spacy_ssvm.structures.chain.data import make_chains, unconstrained
@@ -54,7 +55,8 @@ class Drawn:
         self.table, *_ = add_features(columns, self.extractor.program, empty_table(hash_bits))
         weights = rng.normal(size=L * L + L * n_rows(self.table)) * (rng.random(L * L + L * n_rows(self.table)) < 0.7)
         self.weights = weights.astype(np.float32)
-        self.decoder = ChainDecoder(self.extractor, self.table, self.weights, unconstrained(L))
+        in_use = chain_weights.in_use(self.weights, row_keys(self.table), hash_bits or 0, L)
+        self.decoder = ChainDecoder(self.extractor, in_use, unconstrained(L))
 
     def docs(self, texts):
         return [Doc(self.vocab, words=words, tags=[f"T{len(word)}" for word in words]) for words in texts]

@@ -45,8 +45,27 @@ def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:
     annotated: int32 [T], changed in place; chains.gold becomes a legal completion.
     Returns the number of examples whose annotation has changed.
     """
-    examples = np.arange(len(chains.starts) - 1)
-    _complete(chains, examples, annotated, np.zeros(n_weights), -1.0, np.zeros(len(examples), np.bool_))
+    chains.gold[:] = annotated
+    examples = np.flatnonzero(~_are_legal(chains, annotated))
+    if len(examples):
+        _complete(chains, examples, annotated, np.zeros(n_weights), -1.0, np.zeros(len(examples), np.bool_))
     wrong = (annotated >= 0) & (annotated != chains.gold)
     annotated[wrong] = chains.gold[wrong]
     return len(np.unique(np.searchsorted(chains.starts, np.flatnonzero(wrong), "right")))
+
+
+def _are_legal(chains: Chains, annotated: np.ndarray) -> np.ndarray:
+    """Whether each example is annotated completely, and as the constraints allow, bool [n]."""
+    constraints = chains.constraints
+    legal = (annotated >= 0) & (constraints.token[chains.kinds, annotated] == 0)
+    follows = constraints.transition[annotated[:-1], annotated[1:]] == 0
+    filled = chains.starts[:-1] < chains.starts[1:]
+    first, last = chains.starts[:-1][filled], chains.starts[1:][filled] - 1
+    legal[first] &= constraints.start[annotated[first]] == 0
+    legal[last] &= constraints.end[annotated[last]] == 0
+    inside = np.ones(len(annotated), np.bool_)
+    inside[first] = False
+    legal[1:] &= follows | ~inside[1:]
+    all_legal = np.ones(len(filled), np.bool_)
+    all_legal[filled] = np.logical_and.reduceat(legal, first) if len(first) else True
+    return all_legal

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from spacy.attrs import LEMMA, MORPH, NORM, ORTH, POS, SENT_START, TAG
+from spacy.attrs import LEMMA, MORPH, NORM, ORTH, POS, SENT_START, SPACY, TAG
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
@@ -26,14 +26,17 @@ Also the most that are jackknifed together.
 
 
 class Kept(NamedTuple):
-    """What was read from files of these paths, times and sizes."""
+    """What was read from files of these paths, times and sizes.
+
+    docs: predicted and reference; None for a predicted Doc of which the reference says everything.
+    """
 
     files: list[tuple[Path, int, int]]
-    examples: list[Example]
+    docs: list[tuple[Doc | None, Doc]]
 
 
 _given_tokens: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
-"""Examples by the settings of their reader: `spacy train` makes two readers of the same corpus.
+"""Docs by the settings of their reader: `spacy train` makes two readers of the same corpus.
 
 Only those whose tokens are given, as the tokenizer of a pipeline can change.
 """
@@ -53,7 +56,8 @@ class SentenceCorpus(Corpus):
 
 def _unannotated(doc: Doc) -> Doc:
     """A Doc of the same tokens; it is made faster, and is smaller, than a copy."""
-    return Doc(doc.vocab, words=[token.text for token in doc], spaces=[bool(token.whitespace_) for token in doc])
+    tokens = np.asarray(doc.to_array([ORTH, SPACY]))
+    return Doc(doc.vocab, words=tokens[:, 0].tolist(), spaces=tokens[:, 1].tolist())
 
 
 class ColumnCorpus:
@@ -104,32 +108,24 @@ class ColumnCorpus:
         kept = (_given_tokens if self.corpus.gold_preproc else self._tokenised).setdefault(nlp, {})
         settings, files = self._settings(), self._files()
         if settings in kept and kept[settings].files == files:
-            yield from map(self._again, kept[settings].examples)
+            for predicted, reference in kept[settings].docs:
+                if predicted is None:
+                    yield self._with_columns(Example(_unannotated(reference), reference))
+                else:
+                    yield Example(predicted.copy(), reference)
             return
-        examples: list[Example] | None = [] if self.keep else None
+        docs: list[tuple[Doc | None, Doc]] | None = [] if self.keep else None
         n_tokens = 0
         for example in self._read(nlp):
             n_tokens += len(example.reference)
             if n_tokens > MOST_KEPT:
-                examples = None
-            if examples is not None:
-                examples.append(self._to_keep(example))
-                if examples[-1] is example:
-                    example = self._again(example)
+                docs = None
+            if docs is not None:
+                all_is_given = self.corpus.gold_preproc and not self.jackknife
+                docs.append((None if all_is_given else example.predicted.copy(), example.reference))
             yield example
-        if examples is not None:
-            kept[settings] = Kept(files, examples)
-
-    def _to_keep(self, example: Example) -> Example:
-        """What `_again` needs: where the reference says all of it, the predicted Doc need not be kept."""
-        said = self.corpus.gold_preproc and not self.jackknife
-        return Example(example.reference, example.reference) if said else example
-
-    def _again(self, kept: Example) -> Example:
-        """An example for the caller to change."""
-        if kept.predicted is kept.reference:
-            return self._with_columns(Example(_unannotated(kept.reference), kept.reference))
-        return Example(kept.predicted.copy(), kept.reference)
+        if docs is not None:
+            kept[settings] = Kept(files, docs)
 
     def _settings(self) -> tuple[Any, ...]:
         corpus = self.corpus

@@ -70,10 +70,12 @@ class ColumnReader:
         """The attributes among the columns that other components set: tag, pos, lemma, morph."""
         return [name for name in self.attributes if name in ANNOTATION_ATTRIBUTES]
 
-    @property
-    def reads_annotation(self) -> bool:
-        """Whether a column can change when another component annotates the Doc."""
-        return bool(self._of_extension) or bool(self.annotation)
+    def read_annotation(self, doc: Doc) -> bytes:
+        """What the columns read of a Doc that can change when another component annotates it."""
+        names = filter(Token.has_extension, self._of_extension.values())
+        values = [[token._.get(name) for token in doc] for name in names]
+        ids: list[int | str] = [ANNOTATION_ATTRIBUTES[name] for name in self.annotation]
+        return (doc.to_array(ids).tobytes() if ids else b"") + (repr(values).encode() if values else b"")
 
     @property
     def of_type(self) -> set[str]:

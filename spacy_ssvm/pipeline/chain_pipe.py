@@ -105,9 +105,8 @@ class ChainPipe(LearningPipe):
         found = {self._label_of(label) for label in {label for tags in gold for label in tags} if label is not None}
         return {label for label in found if label is not None}
 
-    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
-        """Whether what is read of these Docs changes when other components annotate them differently."""
-        return self._extractor().reader.reads_annotation
+    def _read_annotation(self, doc: Doc) -> bytes:
+        return self._extractor().reader.read_annotation(doc)
 
     def _report_gaps(self, gold: Sequence[Gold]) -> None:
         """Warn of missing annotation, of labels that are not to be learnt, and of costs of unknown labels."""

@@ -68,8 +68,8 @@ class LearningPipe(SsvmPipe):
         """Training from the weights that the component has, or from zero."""
 
     @abstractmethod
-    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
-        """Whether what is read of these Docs changes when other components annotate them differently."""
+    def _read_annotation(self, doc: Doc) -> bytes:
+        """What is read of a Doc that can change when other components annotate it differently."""
 
     def _before_training(self, batches: Sequence[Any]) -> None:
         """What is learnt from the encoded examples before the solver starts."""
@@ -134,7 +134,8 @@ class LearningPipe(SsvmPipe):
         ]
         self._before_training(batches)
         self._training = self._start_training()
-        self._training.prepare([example.reference for example in examples], batches)
+        read = [self._read_annotation(example.predicted) for example in examples]
+        self._training.prepare([example.reference for example in examples], read, batches)
 
     def update(
         self,
@@ -156,9 +157,10 @@ class LearningPipe(SsvmPipe):
         if not examples:
             return losses
         training = self._training or self._start_training()
-        reread = self._reads_annotation([example.predicted for example in examples])
-        gold = [None if training.knows(eg.reference) and not reread else self._gold(eg) for eg in examples]
-        learnt = [(eg, found) for eg, found in zip(examples, gold) if found is None or self._is_annotated(found)]
+        read = [self._read_annotation(eg.predicted) for eg in examples]
+        gold = [None if training.knows(eg.reference, seen) else self._gold(eg) for eg, seen in zip(examples, read)]
+        kept = [place for place, found in enumerate(gold) if found is None or self._is_annotated(found)]
+        learnt, read = [(examples[place], gold[place]) for place in kept], [read[place] for place in kept]
         if not learnt:
             return losses
         new = self._unknown_labels(found for _, found in learnt if found is not None)
@@ -171,7 +173,7 @@ class LearningPipe(SsvmPipe):
         encoded = self._encode([learnt[k][0] for k in unsure], [learnt[k][1] for k in unsure])
         self._scoring = None  # before learning, which takes memory
         self._training = training
-        losses[self.name] += training.update([eg.reference for eg, _ in learnt], unsure, encoded)
+        losses[self.name] += training.update([eg.reference for eg, _ in learnt], read, unsure, encoded)
         return losses
 
     def _note_what_is_read(self, docs: Sequence[Doc], nlp: Language | None) -> None:

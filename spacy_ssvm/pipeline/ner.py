@@ -82,9 +82,8 @@ class SsvmNer(ChainPipe):
                 first += len(doc)
         return kinds.astype(np.int32)
 
-    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
-        constrained = any(_is_constrained(doc) for doc in docs)
-        return constrained or super()._reads_annotation(docs)
+    def _read_annotation(self, doc: Doc) -> bytes:
+        return super()._read_annotation(doc) + doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).tobytes()
 
     def _fix_entities(self, doc: Doc, kind: np.ndarray) -> None:
         """Hold preset entities of known labels where they are; others are outside as far as the chain goes."""
@@ -106,11 +105,6 @@ class SsvmNer(ChainPipe):
 
     def _label_of(self, weight_label: str) -> str | None:
         return weight_label[2:] or None
-
-
-def _is_constrained(doc: Doc) -> bool:
-    """Whether entities or sentence starts are set; spaCy reports sentence starts of any Doc of one token."""
-    return bool(doc.has_annotation("ENT_IOB") or (len(doc) > 1 and doc.has_annotation("SENT_START")))
 
 
 def _readable(tag: str | None) -> str | None:

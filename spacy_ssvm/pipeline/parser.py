@@ -174,8 +174,8 @@ class SsvmParser(LearningPipe):
         n_known = np.add.reduceat(heads != NOT_GIVEN, columns.starts[:-1]) if len(heads) else np.zeros(0)
         return encoded.with_sentences(np.flatnonzero(n_known))
 
-    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
-        return self._extractor().reader.reads_annotation or any(doc.has_annotation("SENT_START") for doc in docs)
+    def _read_annotation(self, doc: Doc) -> bytes:
+        return self._extractor().reader.read_annotation(doc) + doc.to_array([SENT_START]).tobytes()
 
     def _before_training(self, batches: "Sequence[EncodedTrees]") -> None:
         """Train the first pass, and say which share of the gold heads it keeps."""

@@ -13,7 +13,7 @@ class Recognition:
     def __init__(self) -> None:
         self._digests: list[bytes] = []
         self._by_digest: dict[bytes, list[int]] = {}
-        self._by_reference: WeakKeyDictionary[Doc, int] = WeakKeyDictionary()
+        self._by_reference: WeakKeyDictionary[Doc, tuple[int, bytes]] = WeakKeyDictionary()
 
     def __len__(self) -> int:
         return len(self._digests)
@@ -34,14 +34,23 @@ class Recognition:
         for number, digest in enumerate(self._digests):
             self._by_digest.setdefault(digest, []).append(number)
 
-    def bind(self, references: Sequence[Doc], first: int) -> None:
-        """Remember these Docs as the references of examples first, first + 1, …"""
+    def bind(self, references: Sequence[Doc], read: Sequence[bytes], first: int) -> None:
+        """Remember these Docs as the references of examples first, first + 1, …
+
+        read: of each example's predicted Doc, what is read of it that can change.
+        """
         for number, reference in enumerate(references, first):
-            self._by_reference[reference] = number
+            self._by_reference[reference] = number, read[number - first]
 
     def by_reference(self, reference: Doc) -> int | None:
         """The example that this very Doc was recognised as before."""
-        return self._by_reference.get(reference)
+        found = self._by_reference.get(reference)
+        return None if found is None else found[0]
+
+    def knows(self, reference: Doc, read: bytes) -> bool:
+        """Whether this very Doc was recognised before, with a predicted Doc of which the same was read."""
+        found = self._by_reference.get(reference)
+        return found is not None and found[1] == read
 
     def by_content(self, digest: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
         """An example of this content, if possible neither visited in this epoch nor in this batch (both bool [n])."""

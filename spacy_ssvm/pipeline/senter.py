@@ -105,9 +105,9 @@ class SsvmSenter(ChainPipe):
             first += len(doc)
         return kinds
 
-    def _reads_annotation(self, docs: Sequence[Doc]) -> bool:
-        constrained = not self.cfg["overwrite"] and any(_sent_starts(doc)[1:].any() for doc in docs)
-        return constrained or super()._reads_annotation(docs)
+    def _read_annotation(self, doc: Doc) -> bytes:
+        constraints = b"" if self.cfg["overwrite"] else _sent_starts(doc).tobytes()
+        return super()._read_annotation(doc) + constraints
 
     def _report_gaps(self, gold: Sequence[Gold]) -> None:
         super()._report_gaps(gold)

@@ -49,17 +49,18 @@ class Training:
         """The number of Docs that are remembered."""
         return len(self._known)
 
-    def prepare(self, references: Sequence[Doc], batches: Sequence[Any]) -> None:
+    def prepare(self, references: Sequence[Doc], read: Sequence[bytes], batches: Sequence[Any]) -> None:
         """Take in the examples that are known before learning starts, and say what is wrong with them.
 
-        references: all examples' reference Docs; batches: the examples, in the same order.
+        references: all examples' reference Docs; read: what is read of their predicted Docs that other components can
+        change; batches: the examples, in the same order.
 
         Raises:
             ImportError: the solver needs a package that is not installed.
             ValueError: the solver needs what the structure does not offer.
         """
         projected = sum(self._add(batch) for batch in batches)
-        self._known.bind(references, 0)
+        self._known.bind(references, read, 0)
         self._visited = np.zeros(len(self), np.bool_)
         if projected:
             warnings.warn(
@@ -70,19 +71,21 @@ class Training:
         if len(self):
             self._up_to_date()
 
-    def knows(self, reference: Doc) -> bool:
+    def knows(self, reference: Doc, read: bytes) -> bool:
         """Whether `update` needs this example only by its reference; others it has to be given encoded."""
-        return not self._online and self._known.by_reference(reference) is not None
+        return not self._online and self._known.knows(reference, read)
 
-    def update(self, references: Sequence[Doc], unsure: list[int], encoded: Any) -> float:
+    def update(self, references: Sequence[Doc], read: Sequence[bytes], unsure: list[int], encoded: Any) -> float:
         """Learn from one batch; `encoded` holds the examples at the places `unsure`.
+
+        references, read: as `prepare` takes them.
 
         Returns Σ of the losses that the solver has suffered.
         """
         if self._online:
             return self._update_online(encoded)
         numbers = [self._known.by_reference(reference) for reference in references]
-        fresh = self._recognise(references, numbers, unsure, encoded)
+        fresh = self._recognise(references, read, numbers, unsure, encoded)
         if self._surplus > MOST_NEW:
             self._go_online()
         return self._learn([number for number in numbers if number is not None], fresh)
@@ -108,7 +111,12 @@ class Training:
         return self.data.add(encoded)
 
     def _recognise(
-        self, references: Sequence[Doc], numbers: list[int | None], unsure: list[int], encoded: Any
+        self,
+        references: Sequence[Doc],
+        read: Sequence[bytes],
+        numbers: list[int | None],
+        unsure: list[int],
+        encoded: Any,
     ) -> list[int]:
         """Find examples by their content; what is new is added, what has changed takes the place of its old self.
 
@@ -127,6 +135,7 @@ class Training:
             if number is not None:
                 if not self._known.is_unchanged(number, digest):
                     changed[number] = k
+                self._known.bind([references[place]], [read[place]], number)
                 continue
             number = self._known.by_content(digest, visited, in_batch)
             if number is None:
@@ -137,7 +146,7 @@ class Training:
             goes_on |= not visited[number]
             in_batch[number] = True
             numbers[place] = number
-            self._known.bind([references[place]], number)
+            self._known.bind([references[place]], [read[place]], number)
         if new or goes_on:
             # The epoch is not over: what is there again is a duplicate, with dual variables of its own.
             new += repeated
@@ -148,7 +157,8 @@ class Training:
             self._grew = True
             self._add(encoded.take(new))
             self._visited = np.append(self._visited, np.zeros(len(new), np.bool_))
-            self._known.bind([references[unsure[k]] for k in new], first)
+            places = [unsure[k] for k in new]
+            self._known.bind([references[place] for place in places], [read[place] for place in places], first)
             for number, k in enumerate(new, first):
                 numbers[unsure[k]] = number
         # A reference that has changed is not new, and one that comes back makes up for one that is.

@@ -163,8 +163,17 @@ def test_extensions_with_getters_and_in_any_column(nlp):
     ("attributes", "changing"),
     [(EVERY[:8], False), (["lower", "tag"], True), (["_.room"], True), (["sent_start"], True)],
 )
-def test_what_other_components_can_change_is_known(attributes, changing):
-    assert ColumnReader(attributes, {}, {}).reads_annotation is changing
+def test_what_other_components_can_change_is_known(attributes, changing, nlp):
+    Token.set_extension("room", default=1, force=True)
+    try:
+        reader = ColumnReader(attributes, {}, {})
+        doc = Doc(nlp.vocab, words=["a", "b"])
+        before = reader.read_annotation(doc)
+        assert reader.read_annotation(doc.copy()) == before
+        doc[1].tag_, doc[1].is_sent_start, doc[1]._.room = "NN", True, 2
+        assert (reader.read_annotation(doc) != before) is changing
+    finally:
+        Token.remove_extension("room")
 
 
 def test_type_table_starts_anew_and_stays_right(monkeypatch, nlp):

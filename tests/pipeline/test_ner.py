@@ -351,12 +351,21 @@ def test_raw_text_through_the_whole_pipeline():
     assert nlp.analyze_pipes()["problems"]["ssvm_ner"] == []
 
 
-def test_a_doc_of_one_token_does_not_make_a_batch_be_read_again():
+def test_examples_are_read_again_only_where_their_annotation_has_changed(monkeypatch):
     nlp = blank("ssvm_ner")
     examples = ner_examples(nlp, [*SPANS, ("Anna", "U-PER")])
+    for example in examples:
+        example.predicted[0].is_sent_start = True
     nlp.initialize(lambda: examples)
-    ner = nlp.get_pipe("ssvm_ner")
-    assert not ner._reads_annotation([example.predicted for example in examples])
+    ner, read = nlp.get_pipe("ssvm_ner"), []
+    gold = ner._gold
+    monkeypatch.setattr(ner, "_gold", lambda example: read.append(example.reference.text) or gold(example))
+    nlp.update(examples, sgd=False)
+    assert read == []
+    examples[1].predicted.set_ents([], default="outside")
+    for _ in range(2):
+        nlp.update(examples, sgd=False)
+        assert read == [examples[1].reference.text]
 
 
 def test_annotation_that_appears_after_initialize_binds_training_too():

@@ -1,14 +1,13 @@
 """Labels for Docs, by weights that stay: what a word type scores by itself is summed once."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from threading import Lock
 
 import numpy as np
-from spacy.tokens import Doc
-from spacy.vocab import Vocab
 
 from ..features.extractor import Extractor
-from ..features.hashing import Table
+from ..features.hashing import Columns, Table
 from ..features.index import look_up_features
 from ..features.type_templates import rows_outside
 from ..features.word_types import Types
@@ -23,7 +22,7 @@ class ChainDecoder:
     """Decodes with these weights, float32 [d], and this feature index."""
 
     def __init__(self, extractor: Extractor, table: Table, weights: np.ndarray, constraints: Constraints) -> None:
-        self._extractor = extractor
+        self.extractor = extractor
         self._table = table
         self._weights = weights
         self._constraints = constraints
@@ -34,11 +33,13 @@ class ChainDecoder:
         self._known = 0
         self._vectors = self._outside()
 
-    def labels(self, docs: Sequence[Doc], vocab: Vocab, kinds: np.ndarray) -> list[np.ndarray]:
-        """The best labels of each Doc, int32 [tokens]; kinds: int32 [T], rows of the token constraints."""
-        columns, types = self._extractor.reader.read_types(docs, vocab)
+    def labels(self, columns: Columns, types: Types, kinds: np.ndarray) -> list[np.ndarray]:
+        """The best labels of each sequence, int32 [tokens].
+
+        columns, types: as `extractor.reader` has read them. kinds: int32 [T], rows of the token constraints.
+        """
         shared = self._shared(types)
-        feature_starts, rows, values = look_up_features(columns, self._extractor.split.rest, self._table)
+        feature_starts, rows, values = look_up_features(columns, self.extractor.split.rest, self._table)
         chains = make_chains(
             columns.starts,
             feature_starts,
@@ -48,7 +49,8 @@ class ChainDecoder:
             values,
             kinds=kinds,
         )
-        return np.split(decode_sequences(chains, self._weights, shared), columns.starts[1:-1])
+        labels = decode_sequences(chains, self._weights, shared)
+        return [labels[first:behind] for first, behind in pairwise(columns.starts.tolist())]
 
     def _shared(self, types: Types) -> SharedScores:
         """The scores of these tokens' types; those of types that are new are summed and kept."""
@@ -59,7 +61,7 @@ class ChainDecoder:
                 self._add(types)
             vectors = self._vectors
         if vectors.size > MOST_SCORES:
-            self._extractor.reader.forget_types()
+            self.extractor.reader.forget_types()
         return SharedScores(types.ids + 1, self._offsets, vectors)
 
     def _add(self, types: Types) -> None:
@@ -68,14 +70,14 @@ class ChainDecoder:
             larger = np.zeros((2 * needed, *self._vectors.shape[1:]))
             larger[: self._known + 1] = self._vectors[: self._known + 1]
             self._vectors = larger
-        new = self._extractor.reader.columns_of_types(types, self._known)
+        new = self.extractor.reader.columns_of_types(types, self._known)
         features = [look_up_features(new, group.program, self._table) for group in self._groups]
         self._vectors[self._known + 1 : needed] = self._sums(features, needed - 1 - self._known)
         self._known = types.keys.shape[1]
 
     def _outside(self) -> np.ndarray:
         """The one entry that is there before all types, float64 [1, G, L]."""
-        n_columns = len(self._extractor.reader.attributes)
+        n_columns = len(self.extractor.reader.attributes)
         return self._sums([rows_outside(group, n_columns, self._table) for group in self._groups], 1)
 
     def _sums(self, features: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], n_types: int) -> np.ndarray:

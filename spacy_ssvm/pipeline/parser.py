@@ -58,11 +58,14 @@ class SsvmParser(LearningPipe):
         *,
         solver: Parameters,
         multi_root: bool = False,
+        n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = parser_score,
     ) -> None:
         if "first_pass" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Tree.v1", not {model.name!r}')
-        super().__init__(vocab, model, name, solver=solver, scorer=scorer, multi_root=bool(multi_root))
+        super().__init__(
+            vocab, model, name, solver=solver, scorer=scorer, n_threads=n_threads, multi_root=bool(multi_root)
+        )
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -215,7 +218,8 @@ class SsvmParser(LearningPipe):
         if models.has_weights(self.model):
             stored = self._stored()
             self._first_pass_weights, start = stored.first_pass, stored.trees
-        data = TreeSet(self._extractor().program, self._first_pass(self._first_pass_weights), self._shape())
+        first_pass = self._first_pass(self._first_pass_weights)
+        data = TreeSet(self._extractor().program, first_pass, self._shape(), self.n_threads)
         return Training(self.name, self.solver, data, start)
 
     def _store(self) -> None:
@@ -242,18 +246,19 @@ class SsvmParser(LearningPipe):
 
     def _weights(self) -> "tree_weights.TreeWeights":
         """The weights to predict with."""
-        if self._scoring is None:
-            from ..structures.tree.data import dimension
+        from ..structures.tree.data import dimension
 
-            if self._training is not None:
-                weights = self._training.weights().astype(np.float32)
-                self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
-            elif models.has_weights(self.model):
-                self._scoring = self._stored()
-            else:
-                weights = np.zeros(dimension(self._shape()), np.float32)
-                self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
-        return self._scoring
+        with self._lock:
+            if self._scoring is None:
+                if self._training is not None:
+                    weights = self._training.weights().astype(np.float32)
+                    self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
+                elif models.has_weights(self.model):
+                    self._scoring = self._stored()
+                else:
+                    weights = np.zeros(dimension(self._shape()), np.float32)
+                    self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
+            return self._scoring
 
     def _first_pass(self, weights: np.ndarray) -> "FirstPass":
         from ..structures.tree.first_pass import FirstPass
@@ -276,14 +281,15 @@ class SsvmParser(LearningPipe):
         return data.Shape(len(self.weight_labels), *bits, structure, self.cfg["multi_root"])
 
     def _extractor(self) -> "ArcExtractor":
-        if self._features is None:
-            from ..features.arc_extractor import ArcExtractor
+        from ..features.arc_extractor import ArcExtractor
 
-            attributes = self.model.attrs
-            self._features = ArcExtractor(
-                attributes["arcs"], attributes["label_arcs"], attributes["first_pass"], attributes["clusters"]
-            )
-        return self._features
+        attributes = self.model.attrs
+        with self._lock:
+            if self._features is None:
+                self._features = ArcExtractor(
+                    attributes["arcs"], attributes["label_arcs"], attributes["first_pass"], attributes["clusters"]
+                )
+            return self._features
 
     def _load_resources(self, nlp: Language | None) -> None:
         from ..features.clusters import load_clusters

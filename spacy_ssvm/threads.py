@@ -1,17 +1,13 @@
 """Threads: our kernels release Python's global lock, so that they run side by side on as many cores."""
 
 from bisect import bisect
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 Text = TypeVar("Text", bound=Sized)
-
-SHARES = 4
-"""What a thread gets of a batch comes in so many parts: while one reads or annotates Docs, which only one can do at a
-time, the others are at different work."""
 
 LEAST_SHARE = 1000
 """Tokens that are worth the fixed costs of a part."""
@@ -32,10 +28,23 @@ def in_threads(n_threads: int, work: Callable[[Part], Result], parts: Sequence[P
         return list(pool.map(work, parts))
 
 
+def read_ahead(n_threads: int, read: Callable[[Part], Callable[[], Result]], parts: Sequence[Part]) -> Iterator[Result]:
+    """read(part)() of each part, in order; as many threads do the second step, the calling one all of the first.
+
+    For parts that are read, and results that are used, with Python's global lock held: threads that all did that would
+    only be in each other's way.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        for task in [pool.submit(read(part)) for part in parts]:
+            yield task.result()
+
+
 def shares(texts: Sequence[Text], n_threads: int) -> list[Sequence[Text]]:
-    """A batch in contiguous parts of about equal length, len() of a text; one thread gets it whole."""
+    """A batch in contiguous parts of about equal length, len() of a text: one for each thread, if it is long enough."""
     ends = list(accumulate(map(len, texts), initial=0))
-    n_parts = 1 if n_threads == 1 else max(1, min(n_threads * SHARES, ends[-1] // LEAST_SHARE))
+    n_parts = max(1, min(n_threads, ends[-1] // LEAST_SHARE))
     cuts = [0, *(bisect(ends, ends[-1] * k // n_parts) - 1 for k in range(1, n_parts)), len(texts)]
     return [texts[first:behind] for first, behind in pairwise(cuts) if first < behind] or [texts]
 

@@ -1,14 +1,14 @@
 """Threads over parts of a batch: order, errors, shares."""
 
 from itertools import chain
-from threading import Barrier
+from threading import Barrier, get_ident
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm import threads
-from spacy_ssvm.threads import checked_threads, in_threads, shares
+from spacy_ssvm.threads import checked_threads, in_threads, read_ahead, shares
 
 
 def test_parts_are_worked_on_at_the_same_time():
@@ -34,6 +34,22 @@ def test_errors_are_raised_where_the_threads_are_started(n_threads):
         in_threads(n_threads, lambda part: 1 // part, [1, 0, 2])
 
 
+def test_parts_are_read_by_the_calling_thread_and_worked_on_at_the_same_time():
+    meet, readers = Barrier(2, timeout=30), set()
+
+    def read(part):
+        readers.add(get_ident())
+
+        def work():
+            meet.wait()
+            return -part
+
+        return work
+
+    assert list(read_ahead(2, read, [1, 2])) == [-1, -2]
+    assert readers == {get_ident()}
+
+
 @given(st.lists(st.text(max_size=9), max_size=40), st.integers(1, 5))
 def test_shares_are_the_whole_batch_in_about_equal_parts(texts, n_threads):
     with pytest.MonkeyPatch.context() as patch:
@@ -41,8 +57,7 @@ def test_shares_are_the_whole_batch_in_about_equal_parts(texts, n_threads):
         parts = shares(texts, n_threads)
     assert list(chain.from_iterable(parts)) == texts
     lengths = [sum(map(len, part)) for part in parts]
-    assert len(parts) <= max(1, min(n_threads * threads.SHARES, sum(lengths) // 10))
-    assert n_threads > 1 or len(parts) == 1
+    assert len(parts) <= max(1, min(n_threads, sum(lengths) // 10))
     assert max(lengths) <= sum(lengths) / len(parts) + 9 * len(parts)
 
 

@@ -1,6 +1,6 @@
 """Labels for Docs, by weights that stay: what a word type scores by itself is summed once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from threading import Lock
 
@@ -11,8 +11,9 @@ from ..features.hashing import Columns, Table
 from ..features.index import look_up_features
 from ..features.type_templates import rows_outside
 from ..features.word_types import Types
-from ..structures.chain.data import Constraints, SharedScores, make_chains
-from ..structures.chain.viterbi import add_all_rows, decode_sequences
+from ..structures.chain.data import Constraints, SharedScores
+from ..structures.chain.labelling import label, unlabelled
+from ..structures.chain.viterbi import add_all_rows
 
 MOST_SCORES = 1 << 23
 """Scores of word types that are kept, 8 bytes each; beyond that they are forgotten."""
@@ -33,24 +34,20 @@ class ChainDecoder:
         self._known = 0
         self._vectors = self._outside()
 
-    def labels(self, columns: Columns, types: Types, kinds: np.ndarray) -> list[np.ndarray]:
-        """The best labels of each sequence, int32 [tokens].
+    def prepared(self, columns: Columns, types: Types, kinds: np.ndarray) -> Callable[[], list[np.ndarray]]:
+        """What gives the best labels of each sequence, int32 [tokens], once, in any thread.
 
         columns, types: as `extractor.reader` has read them. kinds: int32 [T], rows of the token constraints.
         """
-        shared = self._shared(types)
-        feature_starts, rows, values = look_up_features(columns, self.extractor.split.rest, self._table)
-        chains = make_chains(
-            columns.starts,
-            feature_starts,
-            rows,
-            np.zeros(int(columns.starts[-1]), np.int32),
-            self._constraints,
-            values,
-            kinds=kinds,
-        )
-        labels = decode_sequences(chains, self._weights, shared)
-        return [labels[first:behind] for first, behind in pairwise(columns.starts.tolist())]
+        rest, shared = self.extractor.split.rest, self._shared(types)
+        chains = unlabelled(columns, rest, kinds, self._constraints)
+        bounds = list(pairwise(columns.starts.tolist()))
+
+        def labels() -> list[np.ndarray]:
+            found = label(columns, rest, self._table, chains, shared, self._weights)
+            return [found[first:behind] for first, behind in bounds]
+
+        return labels
 
     def _shared(self, types: Types) -> SharedScores:
         """The scores of these tokens' types; those of types that are new are summed and kept."""

@@ -77,16 +77,15 @@ class ChainPipe(LearningPipe):
     def _label_of(self, weight_label: str) -> str | None:
         """The component's label that a weight label belongs to, or None."""
 
-    def predict(self, docs: Iterable[Doc]) -> list[np.ndarray]:
-        """The best weight labels of each Doc, int32 [tokens], as numbers."""
-        docs = list(docs)
+    def _read(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
+        """What predicts the best weight labels of each Doc, int32 [tokens], as numbers."""
         self._require_labels()
         self._warn_of_missing(docs)
         if not any(len(doc) for doc in docs):
-            return [np.zeros(0, np.int32) for _ in docs]
+            return lambda: [np.zeros(0, np.int32) for _ in docs]
         decoder = self._decoder()
         columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
-        return decoder.labels(columns, types, self._kinds(docs, preset))
+        return decoder.prepared(columns, types, self._kinds(docs, preset))
 
     def _store(self) -> None:
         if self._training is None:
@@ -182,24 +181,20 @@ class ChainPipe(LearningPipe):
 
     def _decoder(self) -> "ChainDecoder":
         """What predicts with the present weights."""
-        with self._lock:
-            if self._scoring is None:
-                self._scoring = self._make_decoder()
-            return self._scoring
+        if self._scoring is None:
+            from ..features.index import empty_table, table_of
+            from .chain_decoder import ChainDecoder
 
-    def _make_decoder(self) -> "ChainDecoder":
-        from ..features.index import empty_table, table_of
-        from .chain_decoder import ChainDecoder
-
-        n_labels = len(self.weight_labels)
-        if self._training is not None:
-            table, flat = cast("ChainSet", self._training.data).table, self._training.weights().astype(np.float32)
-        elif models.has_weights(self.model):
-            weights = chain_weights.load(self.model, self.weight_labels)
-            table, flat = table_of(weights.keys, weights.hash_bits), chain_weights.join(weights)
-        else:
-            table, flat = empty_table(), np.zeros(n_labels * n_labels, np.float32)
-        return ChainDecoder(self._extractor(), table, flat, self._constraints())
+            n_labels = len(self.weight_labels)
+            if self._training is not None:
+                table, flat = cast("ChainSet", self._training.data).table, self._training.weights().astype(np.float32)
+            elif models.has_weights(self.model):
+                weights = chain_weights.load(self.model, self.weight_labels)
+                table, flat = table_of(weights.keys, weights.hash_bits), chain_weights.join(weights)
+            else:
+                table, flat = empty_table(), np.zeros(n_labels * n_labels, np.float32)
+            self._scoring = ChainDecoder(self._extractor(), table, flat, self._constraints())
+        return self._scoring
 
 
 def _checked_cost(name: str, label: str, cost: Any) -> float:

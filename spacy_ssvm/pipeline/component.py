@@ -14,7 +14,7 @@ from thinc.api import Model
 
 from .. import model as models
 from ..solvers.parameters import Parameters
-from ..threads import checked_threads, in_threads, shares
+from ..threads import checked_threads, read_ahead, shares
 from .figures import Figures
 
 if TYPE_CHECKING:
@@ -68,6 +68,10 @@ class SsvmPipe(TrainablePipe):
         """
 
     @abstractmethod
+    def _read(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
+        """Read the Docs; what it returns predicts from what has been read, in any thread: an item for each Doc."""
+
+    @abstractmethod
     def _forget(self) -> None:
         """Drop everything that is derived from the model, and all memory of training."""
 
@@ -89,6 +93,10 @@ class SsvmPipe(TrainablePipe):
         """The labels as `spacy init labels` saves them and `initialize` takes them."""
         return self.labels
 
+    def predict(self, docs: Iterable[Doc]) -> Sequence[Any]:
+        """What `set_annotations` takes, an item for each Doc; nothing is written to the Docs."""
+        return self._read(list(docs))()
+
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Apply the component to a stream of Docs, in order. The threads share out the Docs of a batch.
 
@@ -98,7 +106,7 @@ class SsvmPipe(TrainablePipe):
         for batch in batches:
             docs = list(batch)
             try:
-                in_threads(self.n_threads, self._annotate, shares(docs, self.n_threads))
+                self._annotate(docs)
             except Exception:
                 yield from self._one_by_one(docs)
             else:
@@ -191,7 +199,12 @@ class SsvmPipe(TrainablePipe):
             raise models.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
-        self.set_annotations(docs, self.predict(docs))
+        if self.n_threads == 1:
+            self.set_annotations(docs, self.predict(docs))
+            return
+        parts = shares(docs, self.n_threads)
+        for part, predictions in zip(parts, read_ahead(self.n_threads, self._read, parts)):
+            self.set_annotations(part, predictions)
 
     def _one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
         handler = self.get_error_handler()

@@ -3,7 +3,6 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,10 +194,8 @@ class LearningPipe(SsvmPipe):
         """Say once that Docs to predict on do not have what the features have learnt from."""
         filled = [doc for doc in docs if len(doc)]
         missing = [name for name in self.cfg["reads"] if filled and not _have(filled, name)]
-        with self._lock:
-            is_news = bool(missing) and not self._has_missed
-            self._has_missed |= is_news
-        if is_news:
+        if missing and not self._has_missed:
+            self._has_missed = True
             warnings.warn(
                 f"[{self.name}] it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put "
                 "the component that sets it before this one (this is said once)",
@@ -247,7 +244,6 @@ class LearningPipe(SsvmPipe):
         self._scoring = None
 
     def _forget(self) -> None:
-        self._lock = RLock()
         self._training = self._scoring = self._features = None
         self._labels_are_given = self._has_missed = False
 

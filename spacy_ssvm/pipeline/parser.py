@@ -3,6 +3,7 @@
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -71,20 +72,23 @@ class SsvmParser(LearningPipe):
     def weight_labels(self) -> tuple[str, ...]:
         return (ROOT, *(label for label in self.labels if label != ROOT))
 
-    def predict(self, docs: Iterable[Doc]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The head of each token of each Doc, int64 [tokens], as a token, and its weight label, int32, as a number."""
-        docs = list(docs)
+    def _read(self, docs: Sequence[Doc]) -> Callable[[], list[tuple[np.ndarray, np.ndarray]]]:
+        """What predicts the head of each token of each Doc, int64 [tokens], as a token, and its weight label, int32, as
+        a number."""
         self._require_labels()
         self._warn_of_missing(docs)
         if not any(len(doc) for doc in docs):
-            return [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
+            return lambda: [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
+        bounds = [sentences(self._boundaries(doc), len(doc)) for doc in docs]
+        columns, _ = _cut(self._extractor().reader.read(docs, docs[0].vocab), bounds)
+        return partial(self._parse, columns, [len(doc) for doc in docs], self._extractor(), self._weights())
+
+    def _parse(
+        self, columns: "Columns", lengths: list[int], extractor: "ArcExtractor", weights: "tree_weights.TreeWeights"
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         from ..structures.tree.data import Trees
         from ..structures.tree.decoding import decode_all
 
-        weights = self._weights()
-        extractor = self._extractor()
-        bounds = [sentences(self._boundaries(doc), len(doc)) for doc in docs]
-        columns, _ = _cut(extractor.reader.read(docs, docs[0].vocab), bounds)
         n_tokens = int(columns.starts[-1])
         nothing, free = np.full(n_tokens, NOT_GIVEN, np.int32), np.zeros(n_tokens)
         candidates = self._first_pass(weights.first_pass).candidates(columns, nothing)
@@ -92,7 +96,7 @@ class SsvmParser(LearningPipe):
         heads, labels = decode_all(trees, weights.trees)
         first = np.repeat(columns.starts[:-1], np.diff(columns.starts))
         absolute = np.where(heads == 0, np.arange(n_tokens), first + heads - 1)
-        return [(absolute[a:b] - a, labels[a:b]) for a, b in pairwise(np.cumsum([0, *map(len, docs)]))]
+        return [(absolute[a:b] - a, labels[a:b]) for a, b in pairwise(np.cumsum([0, *lengths]))]
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Write the predicted trees, from `predict`, to the Docs."""
@@ -246,19 +250,18 @@ class SsvmParser(LearningPipe):
 
     def _weights(self) -> "tree_weights.TreeWeights":
         """The weights to predict with."""
-        from ..structures.tree.data import dimension
+        if self._scoring is None:
+            from ..structures.tree.data import dimension
 
-        with self._lock:
-            if self._scoring is None:
-                if self._training is not None:
-                    weights = self._training.weights().astype(np.float32)
-                    self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
-                elif models.has_weights(self.model):
-                    self._scoring = self._stored()
-                else:
-                    weights = np.zeros(dimension(self._shape()), np.float32)
-                    self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
-            return self._scoring
+            if self._training is not None:
+                weights = self._training.weights().astype(np.float32)
+                self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
+            elif models.has_weights(self.model):
+                self._scoring = self._stored()
+            else:
+                weights = np.zeros(dimension(self._shape()), np.float32)
+                self._scoring = tree_weights.TreeWeights(weights, self._first_pass_weights)
+        return self._scoring
 
     def _first_pass(self, weights: np.ndarray) -> "FirstPass":
         from ..structures.tree.first_pass import FirstPass
@@ -281,15 +284,14 @@ class SsvmParser(LearningPipe):
         return data.Shape(len(self.weight_labels), *bits, structure, self.cfg["multi_root"])
 
     def _extractor(self) -> "ArcExtractor":
-        from ..features.arc_extractor import ArcExtractor
+        if self._features is None:
+            from ..features.arc_extractor import ArcExtractor
 
-        attributes = self.model.attrs
-        with self._lock:
-            if self._features is None:
-                self._features = ArcExtractor(
-                    attributes["arcs"], attributes["label_arcs"], attributes["first_pass"], attributes["clusters"]
-                )
-            return self._features
+            attributes = self.model.attrs
+            self._features = ArcExtractor(
+                attributes["arcs"], attributes["label_arcs"], attributes["first_pass"], attributes["clusters"]
+            )
+        return self._features
 
     def _load_resources(self, nlp: Language | None) -> None:
         from ..features.clusters import load_clusters

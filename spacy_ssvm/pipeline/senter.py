@@ -64,10 +64,10 @@ class SsvmSenter(ChainPipe):
         """Whether `nlp.pipe_labels` leaves the component out: its labels are no annotation."""
         return True
 
-    def predict(self, docs: Iterable[Doc]) -> list[np.ndarray]:
+    def _read(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
         if self._training is None and not models.has_weights(self.model):
             raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
-        return super().predict(docs)
+        return super()._read(docs)
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         """Write the predicted sentence starts, from `predict`, to the Docs."""

@@ -64,7 +64,7 @@ class Drawn:
 
     def labels_of(self, docs):
         columns, types, _ = self.extractor.reader.read_types(docs, self.vocab)
-        return self.decoder.labels(columns, types, np.zeros(int(columns.starts[-1]), np.int32))
+        return self.decoder.prepared(columns, types, np.zeros(int(columns.starts[-1]), np.int32))()
 
     def expected(self, texts):
         """Without any sums kept."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from threading import RLock
 from typing import Any, NamedTuple, cast
 
 import numba
@@ -14,6 +15,7 @@ from numba.core import types
 LOGGER = logging.getLogger("spacy")
 KERNELS: list[Any] = []
 _PACKAGE = Path(__file__).parent
+_COMPILING = RLock()
 
 
 class CacheStatistics(NamedTuple):
@@ -75,17 +77,18 @@ def specialise(dispatcher: Any, *argument_types: Any) -> Any:
     Afterwards numba may not add overloads of its own: without that, each structure's oracle passed to a
     solver would be compiled in as a new type in every process, instead of being called by address.
     """
-    if argument_types not in dispatcher.overloads:
-        misses, started = _misses(dispatcher), time.perf_counter()
-        dispatcher.disable_compile(False)
-        dispatcher.compile(argument_types)
-        dispatcher.disable_compile(True)
-        if _misses(dispatcher) > misses:
-            LOGGER.info(
-                "Compiled %s in %.1f s (kept for the next process)",
-                dispatcher.py_func.__name__,
-                time.perf_counter() - started,
-            )
+    with _COMPILING:
+        if argument_types not in dispatcher.overloads:
+            misses, started = _misses(dispatcher), time.perf_counter()
+            dispatcher.disable_compile(False)
+            dispatcher.compile(argument_types)
+            dispatcher.disable_compile(True)
+            if _misses(dispatcher) > misses:
+                LOGGER.info(
+                    "Compiled %s in %.1f s (kept for the next process)",
+                    dispatcher.py_func.__name__,
+                    time.perf_counter() - started,
+                )
     return dispatcher
 
 

@@ -18,8 +18,8 @@ from .structures.tree.data import largest_plane as largest_tree_plane
 from .structures.tree.oracle import max_oracle as tree_max
 
 
-def chain_problem(chains: Chains, n_rows: int) -> Problem:
-    """Sequences; n_rows: of the feature index."""
+def chain_problem(chains: Chains, n_rows: int, n_threads: int = 1) -> Problem:
+    """Sequences; n_rows: of the feature index. n_threads: as in `Problem`."""
     return Problem(
         chains,
         CHAINS,
@@ -30,6 +30,8 @@ def chain_problem(chains: Chains, n_rows: int) -> Problem:
         marginal_oracle=chain_marginals.marginal_oracle,
         largest_gradient=chain_marginals.largest_gradient(chains),
         kbest_oracle=chain_kbest.kbest_oracle,
+        scratch=("scores", "best", "path"),
+        n_threads=n_threads,
     )
 
 
@@ -53,7 +55,7 @@ def multiclass_problem(
     return chain_problem(make_chains(ends, starts, rows, classes, unconstrained(n_classes), values), n_rows)
 
 
-def tree_problem(trees: Trees) -> Problem:
+def tree_problem(trees: Trees, n_threads: int = 1) -> Problem:
     """Sentences with trees; marginals and the k best are exact where only single arcs are scored."""
     first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
     return Problem(
@@ -67,6 +69,7 @@ def tree_problem(trees: Trees) -> Problem:
         largest_gradient=tree_marginals.largest_gradient(trees) if first_order else 0,
         kbest_oracle=tree_kbest.kbest_oracle if first_order else None,
         exact=trees.shape.structure != LOOPY,
+        n_threads=n_threads,
     )
 
 

@@ -97,8 +97,13 @@ class ColumnReader:
         with self._lock:
             self._types.clear()
 
-    def read_types(self, docs: Sequence[Doc], vocab: Vocab) -> tuple[Columns, Types]:
-        """The columns of these Docs, one sequence each, and the tokens' types.
+    def read_types(
+        self, docs: Sequence[Doc], vocab: Vocab, others: Sequence[int] = ()
+    ) -> tuple[Columns, Types, np.ndarray]:
+        """The columns of these Docs, one sequence each, the tokens' types, and other token attributes.
+
+        others: spaCy's numbers of the attributes; a Doc is read only once for all there is to read. Their values are
+        uint64 [T, others].
 
         Raises:
             ValueError: an extension is not registered, or its value is neither None, bool, int, float nor str, or
@@ -106,16 +111,17 @@ class ColumnReader:
         """
         starts = np.zeros(len(docs) + 1, np.int64)
         np.cumsum([len(doc) for doc in docs], out=starts[1:])
-        ids = [ORTH, *self._of_token.values()]
-        read = [np.asarray(doc.to_array(ids)).reshape(len(doc), len(ids)) for doc in docs]
-        tokens = np.concatenate(read).astype(np.uint64, copy=False) if read else np.zeros((0, len(ids)), np.uint64)
+        ids = [ORTH, *self._of_token.values(), *others]
+        read = [np.zeros(0, np.uint64), *(doc.to_array(ids).ravel() for doc in docs)]
+        tokens = np.concatenate(read).reshape(-1, len(ids))
         keys = np.zeros((len(self.attributes), int(starts[-1])), np.uint64)
         for place, column in enumerate(self._of_token, 1):
             keys[column] = tokens[:, place]
         with self._lock:
             types = self._types.read(np.ascontiguousarray(tokens[:, 0]), vocab)
         for row, column in enumerate(self._type_columns):
-            np.take(types.keys[row], types.ids, out=keys[column])
+            # No id is out of range: with another mode NumPy would copy everything once more.
+            np.take(types.keys[row], types.ids, out=keys[column], mode="clip")
         if self._of_gazetteer:
             lower = types.keys[-1][types.ids]
             for column, name in self._of_gazetteer.items():
@@ -123,7 +129,7 @@ class ColumnReader:
         reals = np.ones((len(self._of_extension), keys.shape[1]), np.float32)
         for row, (column, name) in enumerate(self._of_extension.items()):
             _read_extension(docs, name, keys[column], reals[row])
-        return Columns(starts, keys, reals), types
+        return Columns(starts, keys, reals), types, tokens[:, 1 + len(self._of_token) :]
 
 
 def _read_extension(docs: Sequence[Doc], name: str, keys: np.ndarray, reals: np.ndarray) -> None:

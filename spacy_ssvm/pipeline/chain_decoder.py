@@ -1,19 +1,20 @@
 """Labels for Docs, by weights that stay: what a word type scores by itself is summed once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from threading import Lock
 
 import numpy as np
-from spacy.tokens import Doc
-from spacy.vocab import Vocab
 
 from ..chain_weights import Weights, join, split
 from ..features.extractor import Extractor
+from ..features.hashing import Columns
 from ..features.index import look_up_features, table_of
 from ..features.type_templates import rows_outside
 from ..features.word_types import Types
-from ..structures.chain.data import Constraints, SharedScores, make_chains
-from ..structures.chain.viterbi import add_all_rows, decode_sequences
+from ..structures.chain.data import Constraints, SharedScores
+from ..structures.chain.labelling import label, unlabelled
+from ..structures.chain.viterbi import add_all_rows
 
 MOST_SCORES = 1 << 23
 """Scores of word types that are kept, 8 bytes each; beyond that they are forgotten."""
@@ -23,7 +24,7 @@ class ChainDecoder:
     """Decodes with these weights."""
 
     def __init__(self, extractor: Extractor, weights: Weights, constraints: Constraints) -> None:
-        self._extractor = extractor
+        self.extractor = extractor
         self._table = table_of(weights.keys, weights.hash_bits)
         self._flat = join(weights)
         transitions, rows = split(self._flat, len(weights.transitions))
@@ -37,21 +38,20 @@ class ChainDecoder:
         self._known = 0
         self._vectors = self._outside()
 
-    def labels(self, docs: Sequence[Doc], vocab: Vocab, kinds: np.ndarray) -> list[np.ndarray]:
-        """The best labels of each Doc, int32 [tokens]; kinds: int32 [T], rows of the token constraints."""
-        columns, types = self._extractor.reader.read_types(docs, vocab)
-        shared = self._shared(types)
-        feature_starts, rows, values = look_up_features(columns, self._extractor.split.rest, self._table)
-        chains = make_chains(
-            columns.starts,
-            feature_starts,
-            rows,
-            np.zeros(int(columns.starts[-1]), np.int32),
-            self._constraints,
-            values,
-            kinds=kinds,
-        )
-        return np.split(decode_sequences(chains, self._flat, shared), columns.starts[1:-1])
+    def prepared(self, columns: Columns, types: Types, kinds: np.ndarray) -> Callable[[], list[np.ndarray]]:
+        """What gives the best labels of each sequence, int32 [tokens], once, in any thread.
+
+        columns, types: as `extractor.reader` has read them. kinds: int32 [T], rows of the token constraints.
+        """
+        rest, shared = self.extractor.split.rest, self._shared(types)
+        chains = unlabelled(columns, rest, kinds, self._constraints)
+        bounds = list(pairwise(columns.starts.tolist()))
+
+        def labels() -> list[np.ndarray]:
+            found = label(columns, rest, self._table, chains, shared, self._flat)
+            return [found[first:behind] for first, behind in bounds]
+
+        return labels
 
     def _shared(self, types: Types) -> SharedScores:
         """The scores of these tokens' types; those of types that are new are summed and kept."""
@@ -68,7 +68,7 @@ class ChainDecoder:
                 entries = self._entries[types.ids]
             vectors = self._vectors
         if vectors.size > MOST_SCORES:
-            self._extractor.reader.forget_types()
+            self.extractor.reader.forget_types()
         return SharedScores(entries, self._offsets, vectors)
 
     def _add(self, types: Types, new: np.ndarray) -> None:
@@ -78,7 +78,7 @@ class ChainDecoder:
             larger = np.zeros((2 * needed, *self._vectors.shape[1:]))
             larger[:known] = self._vectors[:known]
             self._vectors = larger
-        columns = self._extractor.reader.columns_of_types(types, new)
+        columns = self.extractor.reader.columns_of_types(types, new)
         features = [look_up_features(columns, group.program, self._table) for group in self._groups]
         self._vectors[known:needed] = self._sums(features, len(new))
         self._entries[new] = np.arange(known, needed)
@@ -86,7 +86,7 @@ class ChainDecoder:
 
     def _outside(self) -> np.ndarray:
         """The one entry that is there before all types, float64 [1, G, L]."""
-        n_columns = len(self._extractor.reader.attributes)
+        n_columns = len(self.extractor.reader.attributes)
         return self._sums([rows_outside(group, n_columns, self._table) for group in self._groups], 1)
 
     def _sums(self, features: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], n_types: int) -> np.ndarray:

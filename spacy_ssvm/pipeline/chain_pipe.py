@@ -2,7 +2,8 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -45,20 +46,28 @@ class ChainPipe(LearningPipe):
         solver: Parameters,
         label_costs: dict[str, float],
         scorer: Callable[..., dict[str, Any]] | None,
+        n_threads: int = 1,
         **cfg: Any,
     ) -> None:
         if "templates" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Chain.v1", not {model.name!r}')
-        super().__init__(vocab, model, name, solver=solver, scorer=scorer, **cfg)
+        super().__init__(vocab, model, name, solver=solver, scorer=scorer, n_threads=n_threads, **cfg)
         self.label_costs = {label: _checked_cost(name, label, cost) for label, cost in label_costs.items()}
 
     @abstractmethod
     def _constraints(self) -> "Constraints":
         """What the chain allows."""
 
-    @abstractmethod
-    def _kinds(self, docs: Sequence[Doc]) -> np.ndarray:
-        """The kind of each token of these Docs, int32 [T], a row of the token constraints."""
+    def _preset(self) -> tuple[int, ...]:
+        """spaCy's numbers of the token attributes that say the kind of a token."""
+        return ()
+
+    def _kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+        """The kind of each token of these Docs, int32 [T], a row of the token constraints.
+
+        preset: uint64 [T, A], the values of the A attributes of `_preset`.
+        """
+        return np.zeros(len(preset), np.int32)
 
     @abstractmethod
     def _gold(self, example: Example) -> Gold:
@@ -68,14 +77,15 @@ class ChainPipe(LearningPipe):
     def _label_of(self, weight_label: str) -> str | None:
         """The component's label that a weight label belongs to, or None."""
 
-    def predict(self, docs: Iterable[Doc]) -> list[np.ndarray]:
-        """The best weight labels of each Doc, int32 [tokens], as numbers."""
-        docs = list(docs)
+    def _read(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
+        """What predicts the best weight labels of each Doc, int32 [tokens], as numbers."""
         self._require_labels()
         self._warn_of_missing(docs)
         if not any(len(doc) for doc in docs):
-            return [np.zeros(0, np.int32) for _ in docs]
-        return self._decoder().labels(docs, docs[0].vocab, self._kinds(docs))
+            return lambda: [np.zeros(0, np.int32) for _ in docs]
+        decoder = self._decoder()
+        columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
+        return decoder.prepared(columns, types, self._kinds(docs, preset))
 
     def _store(self) -> None:
         if self._training is not None:
@@ -146,8 +156,9 @@ class ChainPipe(LearningPipe):
         numbers = {label: number for number, label in enumerate(self.weight_labels)}
         annotated = np.array([-1 if tag is None else numbers.get(tag, -1) for tags in gold for tag in tags], np.int32)
         costs = np.array([self.label_costs.get(self._label_of(tag) or tag, 1.0) for tag in self.weight_labels])
-        columns = self._extractor().reader.read(docs, docs[0].vocab if docs else self.vocab)
-        return EncodedChains(columns, annotated, self._kinds(docs), costs[annotated])
+        reader, vocab = self._extractor().reader, docs[0].vocab if docs else self.vocab
+        columns, _, preset = reader.read_types(docs, vocab, self._preset())
+        return EncodedChains(columns, annotated, self._kinds(docs, preset), costs[annotated])
 
     def _start_training(self) -> "Training":
         """Training from the weights that the component has, or from zero."""
@@ -164,7 +175,7 @@ class ChainPipe(LearningPipe):
             else:
                 table = table_of(weights.keys, 0)
             flat = chain_weights.join(weights)
-        data = ChainSet(self._extractor().program, table, self._constraints())
+        data = ChainSet(self._extractor().program, table, self._constraints(), self.n_threads)
         return Training(self.name, self.solver, data, flat)
 
     def _decoder(self) -> "ChainDecoder":
@@ -187,3 +198,20 @@ def _checked_cost(name: str, label: str, cost: Any) -> float:
     if not np.isfinite(value) or value < 0:
         raise ValueError(f'[{name}] label_costs: the cost of "{label}" must be finite and not negative, not {cost!r}')
     return value
+
+
+def values_of(
+    docs: Iterable[Doc], predictions: Sequence[np.ndarray], values: Callable[[Vocab], np.ndarray]
+) -> Iterator[tuple[Doc, np.ndarray, Any]]:
+    """The Docs that have tokens, their predicted labels, and what these are to spaCy, uint64 [tokens, A].
+
+    values: gives for a vocabulary the A attributes' values of each weight label, uint64 [L, A].
+    """
+    filled = [(doc, labels) for doc, labels in zip(docs, predictions) if len(doc)]
+    for vocab, group in groupby(filled, lambda pair: pair[0].vocab):
+        pairs = list(group)
+        together = values(vocab)[np.concatenate([labels for _, labels in pairs])]
+        first = 0
+        for doc, labels in pairs:
+            yield doc, labels, together[first : first + len(labels)]
+            first += len(labels)

@@ -51,15 +51,17 @@ class ChainSet(DataSet):
 
     program: compiled templates. table: the feature index so far; it grows as chains are added.
     constraints: of all of them. annotated: int32 [T], gold labels within the constraints, -1 where unknown.
+    n_threads: as in `Problem`.
     """
 
     impossible = "such as an entity that begins with whitespace"
 
-    def __init__(self, program: Program, table: Table, constraints: Constraints) -> None:
+    def __init__(self, program: Program, table: Table, constraints: Constraints, n_threads: int = 1) -> None:
         self.table = table
         self.annotated = np.zeros(0, np.int32)
         self._program = program
         self._constraints = constraints
+        self._n_threads = n_threads
         self._chunks: list[Chains] = []
         self._problem: Problem | None = None
 
@@ -106,7 +108,7 @@ class ChainSet(DataSet):
     def problem(self) -> Problem:
         if self._problem is None:
             chains = self._chains()
-            self._problem = chain_problem(chains, n_rows(self.table))
+            self._problem = chain_problem(chains, n_rows(self.table), self._n_threads)
         return self._problem
 
     def dimension(self) -> int:
@@ -125,7 +127,7 @@ class ChainSet(DataSet):
         return complete(chains, np.ascontiguousarray(examples, np.int64), self.annotated, weights)
 
     def emptied(self) -> "ChainSet":
-        return ChainSet(self._program, self.table, self._constraints)
+        return ChainSet(self._program, self.table, self._constraints, self._n_threads)
 
     def _chains(self) -> Chains:
         """All examples as one set of arrays. What `gold` holds by now is kept."""

@@ -14,6 +14,7 @@ from thinc.api import Model
 
 from .. import model as models
 from ..solvers.parameters import Parameters
+from ..threads import checked_threads, read_ahead, shares
 from .figures import Figures
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class SsvmPipe(TrainablePipe):
 
     vocab: the shared vocabulary. model: from one of our architectures. name: of the component in its pipeline.
     solver: how it is learnt. scorer: spaCy's scoring function. cfg: what its "cfg" file saves, the labels among it.
+    n_threads: how many threads predict, and call oracles where the solver leaves w as it is meanwhile.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class SsvmPipe(TrainablePipe):
         *,
         solver: Parameters,
         scorer: Callable[..., dict[str, Any]] | None,
+        n_threads: int = 1,
         **cfg: Any,
     ) -> None:
         self.vocab = vocab
@@ -42,6 +45,7 @@ class SsvmPipe(TrainablePipe):
         self.name = name
         self.solver = solver
         self.scorer = scorer
+        self.n_threads = checked_threads(name, n_threads)
         self.cfg: dict[str, Any] = {"labels": [], "reads": [], **cfg}
         self._forget()
 
@@ -62,6 +66,10 @@ class SsvmPipe(TrainablePipe):
         None for solvers without a certificate; where training started from earlier weights, but for L-BFGS; where
         gold is incomplete or decoding is not exact.
         """
+
+    @abstractmethod
+    def _read(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
+        """Read the Docs; what it returns predicts from what has been read, in any thread: an item for each Doc."""
 
     @abstractmethod
     def _forget(self) -> None:
@@ -85,8 +93,12 @@ class SsvmPipe(TrainablePipe):
         """The labels as `spacy init labels` saves them and `initialize` takes them."""
         return self.labels
 
+    def predict(self, docs: Iterable[Doc]) -> Sequence[Any]:
+        """What `set_annotations` takes, an item for each Doc; nothing is written to the Docs."""
+        return self._read(list(docs))()
+
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Apply the component to a stream of Docs, in order.
+        """Apply the component to a stream of Docs, in order. The threads share out the Docs of a batch.
 
         Where a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones.
         """
@@ -94,7 +106,7 @@ class SsvmPipe(TrainablePipe):
         for batch in batches:
             docs = list(batch)
             try:
-                self.set_annotations(docs, self.predict(docs))
+                self._annotate(docs)
             except Exception:
                 yield from self._one_by_one(docs)
             else:
@@ -186,11 +198,19 @@ class SsvmPipe(TrainablePipe):
             models.restore(self.model, before[1])
             raise models.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
 
+    def _annotate(self, docs: Sequence[Doc]) -> None:
+        if self.n_threads == 1:
+            self.set_annotations(docs, self.predict(docs))
+            return
+        parts = shares(docs, self.n_threads)
+        for part, predictions in zip(parts, read_ahead(self.n_threads, self._read, parts)):
+            self.set_annotations(part, predictions)
+
     def _one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
         handler = self.get_error_handler()
         for doc in docs:
             try:
-                self.set_annotations([doc], self.predict([doc]))
+                self._annotate([doc])
             except Exception as error:
                 handler(self.name, self, [doc], error)
             else:

@@ -18,6 +18,7 @@ TAGGER_CONFIG = """
 attr = "tag"
 overwrite = false
 label_costs = {}
+n_threads = 1
 
 [ssvm_tagger.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -35,6 +36,7 @@ label_costs = {}
 NER_CONFIG = """
 [ssvm_ner]
 label_costs = {}
+n_threads = 1
 
 [ssvm_ner.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -53,6 +55,7 @@ SENTER_CONFIG = """
 [ssvm_senter]
 overwrite = false
 label_costs = {"S": 2.0}
+n_threads = 1
 
 [ssvm_senter.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -71,6 +74,7 @@ C = 0.03
 PARSER_CONFIG = """
 [ssvm_parser]
 multi_root = false
+n_threads = 1
 
 [ssvm_parser.model]
 @architectures = "spacy-ssvm.Tree.v1"
@@ -104,6 +108,7 @@ def make_tagger(
     attr: str,
     overwrite: bool,
     label_costs: dict[str, float],
+    n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> SsvmTagger:
     """The factory "ssvm_tagger"."""
@@ -115,6 +120,7 @@ def make_tagger(
         attr=attr,
         overwrite=overwrite,
         label_costs=label_costs,
+        n_threads=n_threads,
         scorer=scorer,
     )
 
@@ -131,10 +137,11 @@ def make_ner(
     model: Model,
     solver: Parameters,
     label_costs: dict[str, float],
+    n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> SsvmNer:
     """The factory "ssvm_ner"."""
-    return SsvmNer(nlp.vocab, model, name, solver=solver, label_costs=label_costs, scorer=scorer)
+    return SsvmNer(nlp.vocab, model, name, solver=solver, label_costs=label_costs, n_threads=n_threads, scorer=scorer)
 
 
 @Language.factory(
@@ -150,11 +157,19 @@ def make_senter(
     solver: Parameters,
     overwrite: bool,
     label_costs: dict[str, float],
+    n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> SsvmSenter:
     """The factory "ssvm_senter"."""
     return SsvmSenter(
-        nlp.vocab, model, name, solver=solver, overwrite=overwrite, label_costs=label_costs, scorer=scorer
+        nlp.vocab,
+        model,
+        name,
+        solver=solver,
+        overwrite=overwrite,
+        label_costs=label_costs,
+        n_threads=n_threads,
+        scorer=scorer,
     )
 
 
@@ -179,7 +194,8 @@ def make_parser(
     model: Model,
     solver: Parameters,
     multi_root: bool,
+    n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> SsvmParser:
     """The factory "ssvm_parser"."""
-    return SsvmParser(nlp.vocab, model, name, solver=solver, multi_root=multi_root, scorer=scorer)
+    return SsvmParser(nlp.vocab, model, name, solver=solver, multi_root=multi_root, n_threads=n_threads, scorer=scorer)

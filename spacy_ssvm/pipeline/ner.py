@@ -12,12 +12,13 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..solvers.parameters import Parameters
-from .chain_pipe import ChainPipe, Gold
+from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
     from ..structures.chain.data import Constraints
 
-_MISSING, _INSIDE, _BEGIN = 0, 1, 3
+_MISSING, _INSIDE, _OUTSIDE, _BEGIN = range(4)
+"""spaCy's ENT_IOB."""
 
 
 class SsvmNer(ChainPipe):
@@ -31,9 +32,12 @@ class SsvmNer(ChainPipe):
         *,
         solver: Parameters,
         label_costs: dict[str, float] | None = None,
+        n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = get_ner_prf,
     ) -> None:
-        super().__init__(vocab, model, name, solver=solver, label_costs=label_costs or {}, scorer=scorer)
+        super().__init__(
+            vocab, model, name, solver=solver, label_costs=label_costs or {}, scorer=scorer, n_threads=n_threads
+        )
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -43,11 +47,9 @@ class SsvmNer(ChainPipe):
         """Write the predicted entities, from `predict`, to the Docs."""
         from ..structures.chain.biluo import segments
 
-        for doc, labels in zip(docs, predictions):
-            if not len(doc):
-                continue
+        for doc, labels, values in values_of(docs, predictions, self._values):
             if not doc.has_annotation("ENT_IOB"):
-                doc.set_ents([Span(doc, a, b, label=self.labels[label]) for a, b, label in segments(labels)])
+                doc.from_array([ENT_IOB, ENT_TYPE], values)
                 continue
             iob = doc.to_array(ENT_IOB)
             found = [
@@ -65,14 +67,19 @@ class SsvmNer(ChainPipe):
 
         return biluo_constraints(len(self.labels))
 
-    def _kinds(self, docs: Sequence[Doc]) -> np.ndarray:
+    def _values(self, vocab: Vocab) -> np.ndarray:
+        """spaCy's ENT_IOB and ENT_TYPE of each weight label, uint64 [L, 2]."""
+        types = [vocab.strings.add(label) for label in self.labels]
+        inside = {"B": _BEGIN, "I": _INSIDE, "L": _INSIDE, "U": _BEGIN}
+        return np.array([(_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")], np.uint64)
+
+    def _preset(self) -> tuple[int, ...]:
+        return IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE
+
+    def _kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
         from ..structures.chain.biluo import FIXED, OUTSIDE, Kind
 
-        attributes = [IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE]
-        read = [doc.to_array(attributes).reshape(-1, len(attributes)) for doc in docs]
-        if not read:
-            return np.zeros(0, np.int32)
-        space, start, iob, entity = np.concatenate(read).T
+        space, start, iob, entity = preset.T
         kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(start == 1, int(Kind.NO_CONTINUATION), 0)
         kinds[(iob == _BEGIN) & (entity == 0)] = FIXED + OUTSIDE
         if entity.any():

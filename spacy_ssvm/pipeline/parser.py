@@ -3,6 +3,7 @@
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -58,30 +59,36 @@ class SsvmParser(LearningPipe):
         *,
         solver: Parameters,
         multi_root: bool = False,
+        n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = parser_score,
     ) -> None:
         if "first_pass" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Tree.v1", not {model.name!r}')
-        super().__init__(vocab, model, name, solver=solver, scorer=scorer, multi_root=bool(multi_root))
+        super().__init__(
+            vocab, model, name, solver=solver, scorer=scorer, n_threads=n_threads, multi_root=bool(multi_root)
+        )
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
         return (ROOT, *(label for label in self.labels if label != ROOT))
 
-    def predict(self, docs: Iterable[Doc]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The head of each token of each Doc, int64 [tokens], as a token, and its weight label, int32, as a number."""
-        docs = list(docs)
+    def _read(self, docs: Sequence[Doc]) -> Callable[[], list[tuple[np.ndarray, np.ndarray]]]:
+        """What predicts the head of each token of each Doc, int64 [tokens], as a token, and its weight label, int32, as
+        a number."""
         self._require_labels()
         self._warn_of_missing(docs)
         if not any(len(doc) for doc in docs):
-            return [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
+            return lambda: [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
+        bounds = [sentences(self._boundaries(doc), len(doc)) for doc in docs]
+        columns, _ = _cut(self._extractor().reader.read(docs, docs[0].vocab), bounds)
+        return partial(self._parse, columns, [len(doc) for doc in docs], self._extractor(), self._weights())
+
+    def _parse(
+        self, columns: "Columns", lengths: list[int], extractor: "ArcExtractor", weights: "tree_weights.TreeWeights"
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         from ..structures.tree.data import Trees
         from ..structures.tree.decoding import decode_all
 
-        weights = self._weights()
-        extractor = self._extractor()
-        bounds = [sentences(self._boundaries(doc), len(doc)) for doc in docs]
-        columns, _ = _cut(extractor.reader.read(docs, docs[0].vocab), bounds)
         n_tokens = int(columns.starts[-1])
         nothing, free = np.full(n_tokens, NOT_GIVEN, np.int32), np.zeros(n_tokens)
         candidates = self._first_pass(weights.first_pass).candidates(columns, nothing)
@@ -89,7 +96,7 @@ class SsvmParser(LearningPipe):
         heads, labels = decode_all(trees, weights.trees)
         first = np.repeat(columns.starts[:-1], np.diff(columns.starts))
         absolute = np.where(heads == 0, np.arange(n_tokens), first + heads - 1)
-        return [(absolute[a:b] - a, labels[a:b]) for a, b in pairwise(np.cumsum([0, *map(len, docs)]))]
+        return [(absolute[a:b] - a, labels[a:b]) for a, b in pairwise(np.cumsum([0, *lengths]))]
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Write the predicted trees, from `predict`, to the Docs."""
@@ -215,7 +222,8 @@ class SsvmParser(LearningPipe):
         if models.has_weights(self.model):
             stored = self._stored()
             self._first_pass_weights, start = stored.first_pass, stored.trees
-        data = TreeSet(self._extractor().program, self._first_pass(self._first_pass_weights), self._shape())
+        first_pass = self._first_pass(self._first_pass_weights)
+        data = TreeSet(self._extractor().program, first_pass, self._shape(), self.n_threads)
         return Training(self.name, self.solver, data, start)
 
     def _store(self) -> None:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.attrs import ORTH, SENT_START
@@ -14,13 +14,15 @@ from thinc.api import Model
 
 from .. import model as models
 from ..solvers.parameters import Parameters
-from .chain_pipe import ChainPipe, Gold
+from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
     from ..structures.chain.data import Constraints
 
 INSIDE, START = LABELS = ("I", "S")
 """spaCy's names: a token continues a sentence or starts one."""
+_VALUES = np.array([[-1], [1]]).astype(np.uint64)
+"""Their SENT_START."""
 
 
 class SsvmSenter(ChainPipe):
@@ -38,6 +40,7 @@ class SsvmSenter(ChainPipe):
         solver: Parameters,
         overwrite: bool = False,
         label_costs: dict[str, float] | None = None,
+        n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = senter_score,
     ) -> None:
         super().__init__(
@@ -47,6 +50,7 @@ class SsvmSenter(ChainPipe):
             solver=solver,
             label_costs=label_costs or {},
             scorer=scorer,
+            n_threads=n_threads,
             labels=list(LABELS),
             overwrite=bool(overwrite),
         )
@@ -60,21 +64,19 @@ class SsvmSenter(ChainPipe):
         """Whether `nlp.pipe_labels` leaves the component out: its labels are no annotation."""
         return True
 
-    def predict(self, docs: Iterable[Doc]) -> list[np.ndarray]:
+    def _read(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
         if self._training is None and not models.has_weights(self.model):
             raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
-        return super().predict(docs)
+        return super()._read(docs)
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         """Write the predicted sentence starts, from `predict`, to the Docs."""
-        for doc, labels in zip(docs, predictions):
-            if not len(doc):
-                continue
-            starts = np.where(labels == LABELS.index(START), 1, -1)
-            if not self.cfg["overwrite"]:
-                present = _sent_starts(doc)
+        for doc, _, starts in values_of(docs, predictions, lambda vocab: _VALUES):
+            # spaCy says of any Doc of one token that it has sentence starts.
+            if not self.cfg["overwrite"] and doc.has_annotation("SENT_START"):
+                present = doc.to_array([SENT_START]).reshape(-1, 1)
                 starts = np.where(present != 0, present, starts)
-            doc.from_array([SENT_START], cast(Any, starts.astype(np.uint64)))
+            doc.from_array([SENT_START], starts)
 
     def _take_cfg(self, cfg: Any) -> None:
         super()._take_cfg(cfg)
@@ -92,17 +94,18 @@ class SsvmSenter(ChainPipe):
         fixed = np.where(np.eye(len(LABELS), dtype=np.bool_), 0.0, FORBIDDEN)
         return free._replace(start=fixed[LABELS.index(START)], token=np.concatenate([free.token, fixed]))
 
-    def _kinds(self, docs: Sequence[Doc]) -> np.ndarray:
-        kinds = np.zeros(sum(map(len, docs)), np.int32)
-        if self.cfg["overwrite"]:
-            return kinds
-        first = 0
-        for doc in docs:
-            present = _sent_starts(doc)[1:]
-            kind = kinds[first + 1 : first + len(doc)]
-            kind[present == -1] = 1 + LABELS.index(INSIDE)
-            kind[present == 1] = 1 + LABELS.index(START)
-            first += len(doc)
+    def _preset(self) -> tuple[int, ...]:
+        return () if self.cfg["overwrite"] else (SENT_START,)
+
+    def _kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+        kinds = super()._kinds(docs, preset)
+        if not self.cfg["overwrite"]:
+            present = preset[:, 0].astype(np.int64)
+            kinds[present == -1] = 1 + LABELS.index(INSIDE)
+            kinds[present == 1] = 1 + LABELS.index(START)
+            lengths = np.array([len(doc) for doc in docs], np.int64)
+            # The first token of a Doc starts a sentence, whatever it says.
+            kinds[(np.cumsum(lengths) - lengths)[lengths > 0]] = 0
         return kinds
 
     def _read_annotation(self, doc: Doc) -> bytes:

@@ -13,7 +13,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..solvers.parameters import Parameters
-from .chain_pipe import ChainPipe, Gold
+from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
     from ..structures.chain.data import Constraints
@@ -47,6 +47,7 @@ class SsvmTagger(ChainPipe):
         attr: str = "tag",
         overwrite: bool = False,
         label_costs: dict[str, float] | None = None,
+        n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = tagger_score,
     ) -> None:
         if attr not in ATTRIBUTES:
@@ -58,6 +59,7 @@ class SsvmTagger(ChainPipe):
             solver=solver,
             label_costs=label_costs or {},
             scorer=scorer,
+            n_threads=n_threads,
             attr=attr,
             overwrite=bool(overwrite),
         )
@@ -73,16 +75,10 @@ class SsvmTagger(ChainPipe):
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         """Write the predicted tags, from `predict`, to the Docs."""
-        attribute = ATTRIBUTES[self.cfg["attr"]]
-        vocab, of_labels = None, np.zeros(0, np.uint64)
-        for doc, labels in zip(docs, predictions):
-            if not len(doc):
-                continue
-            if doc.vocab is not vocab:
-                vocab, of_labels = doc.vocab, self._values(doc.vocab)
-            values = of_labels[labels]
-            if not self.cfg["overwrite"] and doc.has_annotation(attribute):
-                present = np.asarray(doc.to_array(attribute), np.uint64)
+        attribute, overwrite = ATTRIBUTES[self.cfg["attr"]], self.cfg["overwrite"]
+        for doc, _, values in values_of(docs, predictions, self._values):
+            if not overwrite and doc.has_annotation(attribute):
+                present = doc.to_array([attribute]).reshape(-1, 1)
                 values = np.where(present != 0, present, values)
             doc.from_array([attribute], values)
 
@@ -92,17 +88,15 @@ class SsvmTagger(ChainPipe):
             raise ValueError(f"[{self.name}] {label!r} is none of the coarse tags that spaCy can store in token.pos")
 
     def _values(self, vocab: Vocab) -> np.ndarray:
+        """spaCy's number of each label, uint64 [L, 1]."""
         if self.cfg["attr"] == "pos":
-            return np.array([COARSE_TAGS[label] for label in self.labels], np.uint64)
-        return np.array([vocab.strings.add(label) for label in self.labels], np.uint64)
+            return np.array([[COARSE_TAGS[label]] for label in self.labels], np.uint64)
+        return np.array([[vocab.strings.add(label)] for label in self.labels], np.uint64)
 
     def _constraints(self) -> "Constraints":
         from ..structures.chain.data import unconstrained
 
         return unconstrained(len(self.labels))
-
-    def _kinds(self, docs: Sequence[Doc]) -> np.ndarray:
-        return np.zeros(sum(map(len, docs)), np.int32)
 
     def _gold(self, example: Example) -> Gold:
         attribute = ATTRIBUTES[self.cfg["attr"]]

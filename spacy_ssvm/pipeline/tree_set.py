@@ -71,15 +71,17 @@ class EncodedTrees:
 class TreeSet(DataSet):
     """Sentences with their candidate arcs and gold trees.
 
-    program: compiled templates. first_pass: what leaves the candidates. shape: of the trees.
+    program: compiled templates. first_pass: what leaves the candidates. shape: of the trees. n_threads: as in
+    `Problem`.
     """
 
     impossible = "such as crossing arcs where only projective trees are built, or a second root"
 
-    def __init__(self, program: ArcProgram, first_pass: FirstPass, shape: Shape) -> None:
+    def __init__(self, program: ArcProgram, first_pass: FirstPass, shape: Shape, n_threads: int = 1) -> None:
         self._program = program
         self._first_pass = first_pass
         self._shape = shape
+        self._n_threads = n_threads
         self._chunks: list[Trees] = []
         self._docs = np.zeros((0, 2), np.int64)
         self._problem: Problem | None = None
@@ -123,7 +125,7 @@ class TreeSet(DataSet):
 
     def problem(self) -> Problem:
         if self._problem is None:
-            self._problem = tree_problem(self._all())
+            self._problem = tree_problem(self._all(), self._n_threads)
         return self._problem
 
     def dimension(self) -> int:
@@ -146,7 +148,7 @@ class TreeSet(DataSet):
         return complete(trees, np.ascontiguousarray(examples, np.int64), weights)
 
     def emptied(self) -> "TreeSet":
-        return TreeSet(self._program, self._first_pass, self._shape)
+        return TreeSet(self._program, self._first_pass, self._shape, self._n_threads)
 
     def _trees(
         self,

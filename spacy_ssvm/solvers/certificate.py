@@ -1,12 +1,12 @@
 """Certificates: primal, dual and gap at one frozen w."""
 
-from typing import Any, NamedTuple
+import math
+from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels import kernel
-from .planes import dot, find_plane, plane_buffer
-from .problem import Problem, call
+from .oracle_pass import find_all
+from .problem import Problem
 
 
 class Certificate(NamedTuple):
@@ -33,18 +33,8 @@ class Slacks(NamedTuple):
     squares: float
 
 
-@kernel
-def _slacks(oracle, data, examples, weights, plane):
-    total, squares = 0.0, 0.0
-    for example in examples:
-        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-        slack = max(0.0, loss - dot(weights, plane.indices, plane.values, size))
-        total += slack
-        squares += slack * slack
-    return total, squares
-
-
 def slacks(problem: Problem, weights: np.ndarray, examples: np.ndarray | None = None) -> Slacks:
     """Evaluate every oracle (or those of `examples`, int64) at w, float64 [d]: one pass."""
-    chosen: Any = np.arange(problem.n_examples) if examples is None else examples
-    return Slacks(*call(_slacks, problem, chosen, weights, plane_buffer(problem.largest_plane)))
+    chosen = np.arange(problem.n_examples) if examples is None else examples
+    positive = [max(0.0, g) for _, found in find_all(problem, weights, chosen) for g in found.slacks.tolist()]
+    return Slacks(math.fsum(positive), math.fsum(slack * slack for slack in positive))

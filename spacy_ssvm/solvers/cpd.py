@@ -7,7 +7,6 @@ from .batch import REDUCTION, BatchLearner
 from .dcd import inner_pass
 from .dual import DualLearner
 from .dual_variables import total_alpha
-from .oracle_pass import collect
 from .parameters import Cpd
 from .working_set import NONE, plane_dot
 
@@ -44,7 +43,7 @@ class CpdLearner(BatchLearner, DualLearner):
     power = 2
 
     def _find(self, examples: np.ndarray) -> None:
-        self._visit_all(collect, examples, self.w, self.parameters.C, self.parameters.delta)
+        self._collect(examples, self.parameters.C, self.parameters.delta)
 
     def _solve(self, rng: np.random.Generator) -> None:
         C = self.parameters.C

@@ -7,6 +7,7 @@ import numpy as np
 from . import dual_variables, working_set
 from .certified import CertifiedLearner
 from .oracle_check import assert_unbeaten
+from .oracle_pass import collect, find_all
 from .parameters import Parameters
 from .problem import Problem, call
 
@@ -34,6 +35,20 @@ class DualLearner(CertifiedLearner):
             if visited == len(examples):
                 return
             self._make_room(self.problem)
+
+    def _collect(self, examples: np.ndarray, C: float, delta: float) -> None:
+        """Call all oracles at the present w; planes that are violated by more than delta join the working sets.
+
+        C: of the L2-loss, ∞ without it.
+        """
+        for part, found in find_all(self.problem, self.w, examples):
+            done = 0
+            while True:
+                sums = self.loss, self.squares
+                done, self.loss, self.squares = collect(part, found, done, C, delta, *sums, self.planes, self.buffer)
+                if done == len(part):
+                    break
+                self._make_room(self.problem)
 
     def _check_oracle(self) -> None:
         assert_unbeaten(self.problem, self.w, self.planes)

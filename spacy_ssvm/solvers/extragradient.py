@@ -9,7 +9,6 @@ from . import working_set
 from .dual import DualLearner
 from .dual_variables import total_alpha, weighted_sum
 from .learner import Progress
-from .oracle_pass import collect
 from .parameters import Extragradient
 from .problem import Problem
 from .working_set import NONE, WorkingSet, plane_dot
@@ -152,7 +151,7 @@ class ExtragradientLearner(DualLearner):
         self.step = 1.0
 
     def visit(self, examples: np.ndarray) -> None:
-        self._visit_all(collect, examples, self.w, np.inf, 0.0)
+        self._collect(examples, np.inf, 0.0)
 
     def end_epoch(self) -> None:
         here = self._point(self.u, self.v, self.planes, self.w)

@@ -1,12 +1,14 @@
 """Gradients of the losses L_{β,γ}, β < ∞: long lists of pairs whose indices repeat."""
 
-from typing import Any, NamedTuple
+import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels import kernel
+from ..threads import in_threads
 from .parameters import LossFamily
-from .planes import PlaneBuffer, axpy
+from .planes import axpy, plane_buffer
 from .problem import Problem, call
 
 
@@ -52,18 +54,28 @@ def sum_losses(
     problem: Problem,
     weights: np.ndarray,
     parameters: LossFamily,
-    buffer: PlaneBuffer,
     examples: np.ndarray | None = None,
 ) -> LossSum:
     """Evaluate the marginal oracles of all examples, or of these (int64), at w, float64 [d]: one pass.
 
-    parameters: name β < ∞ and γ. buffer: with room for the problem's largest gradient.
+    Each thread adds up a share of its own: with another number of threads, sums differ by rounding.
+
+    parameters: name β < ∞ and γ.
 
     Raises:
         ValueError: the structure does not offer exact marginals.
     """
-    chosen: Any = np.arange(problem.n_examples) if examples is None else examples
-    descent = np.zeros(problem.dimension)
+    chosen = np.arange(problem.n_examples) if examples is None else examples
     beta, gamma = parameters.beta, parameters.gamma
-    value = call(_sum_losses, problem, chosen, weights, beta, gamma, descent, buffer, kind="marginal")
-    return LossSum(value, descent)
+
+    def add_up(share: np.ndarray) -> LossSum:
+        descent, buffer = np.zeros(problem.dimension), plane_buffer(problem.largest("marginal"))
+        state = share, weights, beta, gamma, descent, buffer
+        return LossSum(call(_sum_losses, problem.apart(), *state, kind="marginal"), descent)
+
+    # Every so-many-th example, so that neighbours of like lengths are shared out.
+    shares = [np.ascontiguousarray(chosen[k :: problem.n_threads]) for k in range(problem.n_threads)]
+    total, *others = in_threads(problem.n_threads, add_up, shares)
+    for other in others:
+        total.descent[:] += other.descent
+    return LossSum(math.fsum([total.value, *(other.value for other in others)]), total.descent)

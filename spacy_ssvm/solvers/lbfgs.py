@@ -48,7 +48,7 @@ class LbfgsLearner(Learner):
 
     def visit(self, examples: np.ndarray) -> None:
         """Only adds up the losses at the w that the epoch starts from."""
-        self.loss += sum_losses(self.problem, self.w, self.parameters, self.buffer, examples).value
+        self.loss += sum_losses(self.problem, self.w, self.parameters, examples).value
 
     def end_epoch(self) -> None:
         options = {"maxiter": self.parameters.iterations, "ftol": 0.0, "gtol": 0.0}
@@ -83,7 +83,7 @@ class LbfgsLearner(Learner):
     def _objective(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and ∇P(w) for w float64 [d]."""
         C = self.parameters.C
-        loss = sum_losses(self.problem, np.ascontiguousarray(weights), self.parameters, self.buffer)
+        loss = sum_losses(self.problem, np.ascontiguousarray(weights), self.parameters)
         moved = weights if self._centre is None else weights - self._centre
         return float(moved @ moved) / 2 + C * loss.value, moved - C * loss.descent
 

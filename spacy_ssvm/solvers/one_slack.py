@@ -6,9 +6,10 @@ from ..kernels import kernel
 from .batch import REDUCTION, BatchLearner
 from .certificate import slacks
 from .oracle_check import ROUNDING, beaten
+from .oracle_pass import find_all
 from .parameters import OneSlack
-from .planes import axpy, dot, find_plane
-from .problem import Problem, call
+from .planes import axpy, dot
+from .problem import Problem
 from .small_qp import smo
 
 GOLD = 0
@@ -16,16 +17,14 @@ GOLD = 0
 
 
 @kernel
-def _sum_planes(oracle, data, examples, weights, summed, plane):
-    """summed += Σ ΔΦ_i(ŷ_i), the oracles all at one w. Returns Σ Δ_i and Σ ξ_i."""
-    losses, slacks = 0.0, 0.0
-    for example in examples:
-        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-        slack = loss - dot(weights, plane.indices, plane.values, size)
-        if slack > 0.0:
-            axpy(summed, 1.0, plane.indices, plane.values, size)
-            losses += loss
-            slacks += slack
+def _sum_planes(found, summed, losses, slacks):
+    """summed += Σ ΔΦ_i(ŷ_i) of what has been found. Returns Σ Δ_i and Σ ξ_i added to losses and slacks."""
+    for k in range(len(found.slacks)):
+        if found.slacks[k] > 0.0:
+            begin, behind = found.starts[k], found.starts[k + 1]
+            axpy(summed, 1.0, found.indices[begin:], found.values[begin:], behind - begin)
+            losses += found.losses[k]
+            slacks += found.slacks[k]
     return losses, slacks
 
 
@@ -49,6 +48,7 @@ class OneSlackLearner(BatchLearner):
     parameters: OneSlack
     w0: np.ndarray
     summed: np.ndarray
+    summed_loss: float
 
     def __init__(self, parameters: OneSlack, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
@@ -60,9 +60,8 @@ class OneSlackLearner(BatchLearner):
         self._clear_sum()
 
     def _find(self, examples: np.ndarray) -> None:
-        losses, slacks = call(_sum_planes, self.problem, examples, self.w, self.summed, self.buffer)
-        self.summed_loss += losses
-        self.loss += slacks
+        for _, found in find_all(self.problem, self.w, examples):
+            self.summed_loss, self.loss = _sum_planes(found, self.summed, self.summed_loss, self.loss)
         self._seen[examples] = True
 
     def extend(self, problem: Problem) -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..kernels import kernel
-from .planes import dot, find_plane, plane_buffer
-from .problem import Problem, call
+from .oracle_pass import find_all
+from .problem import Problem
 from .working_set import NONE, WorkingSet, plane_dot
 
 ROUNDING = 1e-5
@@ -12,11 +12,9 @@ ROUNDING = 1e-5
 
 
 @kernel
-def _first_beaten(oracle, data, examples, weights, rounding, planes, plane):
-    """The first example with a plane of larger g than its oracle finds, or NONE; and both g."""
-    for example in examples:
-        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-        found = loss - dot(weights, plane.indices, plane.values, size)
+def _first_beaten(examples, slacks, weights, rounding, planes):
+    """The first example with a plane of larger g than its oracle has found (slacks), or NONE; and both g."""
+    for example, found in zip(examples, slacks):
         p = planes.head[example]
         while p != NONE:
             known = planes.loss[p] - plane_dot(weights, planes, p)
@@ -32,12 +30,10 @@ def assert_unbeaten(problem: Problem, weights: np.ndarray, planes: WorkingSet) -
     Raises:
         AssertionError: an oracle has found less than what is known.
     """
-    buffer = plane_buffer(problem.largest_plane)
-    example, found, known = call(
-        _first_beaten, problem, np.arange(problem.n_examples), weights, ROUNDING, planes, buffer
-    )
-    if example != NONE:
-        raise AssertionError(beaten(f"the oracle of example {example:,}", found, known))
+    for part, planes_found in find_all(problem, weights, np.arange(problem.n_examples)):
+        example, found, known = _first_beaten(part, planes_found.slacks, weights, ROUNDING, planes)
+        if example != NONE:
+            raise AssertionError(beaten(f"the oracle of example {example:,}", found, known))
 
 
 def beaten(oracle: str, found: float, known: float) -> str:

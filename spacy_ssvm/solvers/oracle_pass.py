@@ -1,9 +1,83 @@
-"""Column generation: violated planes join the working sets."""
+"""Max-oracles of many examples at one w, in threads, and column generation: violated planes join the working sets.
+
+An example's plane depends on nothing but w, and planes are taken in by the order of the examples: no result depends on
+the number of threads.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
 
 from ..kernels import kernel
+from ..threads import in_threads
 from .dual_variables import total_alpha
-from .planes import dot, find_plane
+from .planes import dot, find_plane, plane_buffer
+from .problem import Problem, call
 from .working_set import NONE, add, find, has_room
+
+PART = 64
+"""Examples that a thread takes at a time."""
+
+ROUND = 16 * PART
+"""Examples whose planes are held at a time."""
+
+
+class FoundPlanes(NamedTuple):
+    """The planes that the max-oracle has found of m examples at one w.
+
+    slacks: float64 [m], g = Δ − wᵀΔΦ. losses: float64 [m], Δ. starts: int64 [m + 1], first entry of each plane.
+    indices: int64 [E], values: float64 [E], ΔΦ of all planes, and room behind them.
+    """
+
+    slacks: np.ndarray
+    losses: np.ndarray
+    starts: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+
+@kernel
+def _find(oracle, data, examples, weights, plane):
+    m = len(examples)
+    slacks, losses, starts = np.empty(m), np.empty(m), np.zeros(m + 1, np.int64)
+    indices, values = np.empty(1 << 14, np.int64), np.empty(1 << 14)
+    for k in range(m):
+        size, losses[k] = find_plane(oracle, data, examples[k], weights, 1.0, plane)
+        slacks[k] = losses[k] - dot(weights, plane.indices, plane.values, size)
+        begin, end = starts[k], starts[k] + size
+        if end > len(indices):
+            indices = np.concatenate((indices, np.empty(end, np.int64)))
+            values = np.concatenate((values, np.empty(end)))
+        indices[begin:end] = plane.indices[:size]
+        values[begin:end] = plane.values[:size]
+        starts[k + 1] = end
+    return FoundPlanes(slacks, losses, starts, indices, values)
+
+
+def find_all(problem: Problem, weights: np.ndarray, examples: np.ndarray) -> Iterator[tuple[np.ndarray, FoundPlanes]]:
+    """The planes of these examples, int64, at w, float64 [d]: parts of the examples, in order, with what is found.
+
+    w has to stay as it is until the last part.
+    """
+
+    def find(part: np.ndarray) -> FoundPlanes:
+        found: FoundPlanes = call(_find, problem.apart(), part, weights, plane_buffer(problem.largest_plane))
+        return found
+
+    for first in range(0, len(examples), ROUND):
+        parts = [examples[k : k + PART] for k in range(first, min(first + ROUND, len(examples)), PART)]
+        yield from zip(parts, in_threads(problem.n_threads, find, parts))
+
+
+@kernel
+def _keep(example, slack, relief, delta, planes, plane, size, loss):
+    """Put the plane in `plane` into the working set if it is new and violated; False if there was no room."""
+    if slack - relief > delta and find(planes, example, plane, size, loss) == NONE:
+        if not has_room(planes, size):
+            return False
+        add(planes, example, plane, size, loss)
+    return True
 
 
 @kernel
@@ -14,11 +88,7 @@ def enter(oracle, data, example, weights, relief, delta, planes, plane):
     """
     size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
     slack = loss - dot(weights, plane.indices, plane.values, size)
-    if slack - relief > delta and find(planes, example, plane, size, loss) == NONE:
-        if not has_room(planes, size):
-            return slack, False
-        add(planes, example, plane, size, loss)
-    return slack, True
+    return slack, _keep(example, slack, relief, delta, planes, plane, size, loss)
 
 
 @kernel
@@ -28,17 +98,20 @@ def tax(planes, example, C):
 
 
 @kernel
-def collect(oracle, data, examples, weights, C, delta, planes, plane):
-    """All oracles at one w; C is that of the L2-loss, ∞ without it.
+def collect(examples, found, k, C, delta, total, squares, planes, plane):
+    """Let what has been found of the examples from the k-th on join their working sets, as `enter` does.
 
-    Stops where the working set is full; returns visits, Σ ξ and Σ ξ².
+    C: of the L2-loss, ∞ without it. plane: a buffer. Stops where the working set is full; returns how many of the
+    examples are done, and Σ ξ and Σ ξ² added to total and squares.
     """
-    total, squares = 0.0, 0.0
-    for visited in range(len(examples)):
-        example = examples[visited]
-        slack, fits = enter(oracle, data, example, weights, tax(planes, example, C), delta, planes, plane)
-        if not fits:
-            return visited, total, squares
+    while k < len(examples):
+        size = found.starts[k + 1] - found.starts[k]
+        plane.indices[:size] = found.indices[found.starts[k] : found.starts[k + 1]]
+        plane.values[:size] = found.values[found.starts[k] : found.starts[k + 1]]
+        relief, slack = tax(planes, examples[k], C), found.slacks[k]
+        if not _keep(examples[k], slack, relief, delta, planes, plane, size, found.losses[k]):
+            break
         total += max(0.0, slack)
         squares += max(0.0, slack) ** 2
-    return len(examples), total, squares
+        k += 1
+    return k, total, squares

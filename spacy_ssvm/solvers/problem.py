@@ -1,8 +1,9 @@
 """What a solver sees of the world: examples behind oracles, and the kernels' way to call them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 from numba.core import types
 
 from ..kernels import array_type, specialise
@@ -40,6 +41,8 @@ class Problem:
     kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values) →
         found, or None where the k best are not exact. It writes the planes of the k structures, gold perhaps among
         them, of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first: plane j at starts[j] … starts[j + 1] − 1.
+    scratch: names of the arrays of data that oracles write to. n_threads: how many may call oracles at a time, where w
+        stays as it is.
 
     Raises:
         ValueError: d is 2³¹ or more.
@@ -55,6 +58,8 @@ class Problem:
     largest_gradient: int = 0
     kbest_oracle: Any = None
     exact: bool = True
+    scratch: tuple[str, ...] = ()
+    n_threads: int = 1
 
     def __post_init__(self) -> None:
         if self.dimension >= 2**31:
@@ -75,6 +80,11 @@ class Problem:
                 "solver, or a model with order = 1"
             )
         return kernel
+
+    def apart(self) -> "Problem":
+        """The same problem for another thread, with scratch arrays of its own."""
+        own = {name: np.empty_like(getattr(self.data, name)) for name in self.scratch}
+        return replace(self, data=self.data._replace(**own)) if own else self
 
     def largest(self, kind: Kind) -> int:
         """An upper bound of the pairs that this kind of oracle writes for one plane or gradient."""

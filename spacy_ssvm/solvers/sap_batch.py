@@ -3,7 +3,6 @@
 import numpy as np
 
 from ..kernels import kernel
-from .oracle_pass import collect
 from .sap_proximal import ProximalSapLearner, move_beta, solve_alpha
 from .working_set import drop_inactive
 
@@ -29,7 +28,7 @@ class BatchSapLearner(ProximalSapLearner):
     """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: oracles at the epoch's first w; at its end all of α moves, then β, once."""
 
     def visit(self, examples: np.ndarray) -> None:
-        self._visit_all(collect, examples, self.w, np.inf, 0.0)
+        self._collect(examples, np.inf, 0.0)
 
     def end_epoch(self) -> None:
         p = self.parameters

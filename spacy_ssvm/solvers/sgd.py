@@ -122,7 +122,7 @@ class SgdLearner(Learner):
         """½‖w‖² + C Σ L over these examples (int64)."""
         p = self.parameters
         if p.is_smooth:
-            loss = sum_losses(self.problem, w, p, self.buffer, examples).value
+            loss = sum_losses(self.problem, w, p, examples).value
         else:
             loss = p.gamma * slacks(self.problem, w / p.gamma, examples).sum
         return float(w @ w) / 2 + p.C * loss

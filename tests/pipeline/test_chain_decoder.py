@@ -62,8 +62,11 @@ class Drawn:
         return [Doc(self.vocab, words=words, tags=[f"T{len(word)}" for word in words]) for words in texts]
 
     def labels(self, texts):
-        docs = self.docs(texts)
-        return self.decoder.labels(docs, self.vocab, np.zeros(sum(map(len, docs)), np.int32))
+        return self.labels_of(self.docs(texts))
+
+    def labels_of(self, docs):
+        columns, types, _ = self.extractor.reader.read_types(docs, self.vocab)
+        return self.decoder.prepared(columns, types, np.zeros(int(columns.starts[-1]), np.int32))()
 
     def expected(self, texts):
         """Without any sums kept."""
@@ -127,7 +130,7 @@ def test_real_values_are_not_summed():
     drawn = Drawn(["lower[0]", "shape[0]", "_.weight[0]"], [WORDS], 2)
     docs = drawn.docs([WORDS])
     docs[0][1]._.weight = 40.0
-    labels = drawn.decoder.labels(docs, drawn.vocab, np.zeros(len(WORDS), np.int32))
+    labels = drawn.labels_of(docs)
     assert len(drawn.extractor.split.rest.seeds) == 1
     columns = drawn.extractor.reader.read(docs, drawn.vocab)
     starts, rows, values = look_up_features(columns, drawn.extractor.program, drawn.table)

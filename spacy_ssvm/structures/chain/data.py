@@ -135,12 +135,7 @@ def make_chains(
             f"{n_tokens} labels, {starts[-1]} tokens, {len(feature_starts) - 1} feature counts and "
             f"{len(rows)} of {feature_starts[-1]} features do not fit together"
         )
-    if not np.isfinite(values).all():
-        token = int(np.searchsorted(feature_starts, np.flatnonzero(~np.isfinite(values))[0], "right")) - 1
-        sequence = int(np.searchsorted(starts, token, "right")) - 1
-        raise ValueError(
-            f"a feature of token {token - int(starts[sequence])} in sequence {sequence} has a value that is not finite"
-        )
+    require_finite(starts, feature_starts, values)
     if not (np.isfinite(costs).all() and (costs >= 0).all()):
         raise ValueError("label costs must be finite and not negative")
     longest = int(np.diff(starts).max(initial=1))
@@ -157,6 +152,20 @@ def make_chains(
         np.zeros((longest, n_labels)),
         np.zeros(longest, np.int32),
     )
+
+
+def require_finite(starts: np.ndarray, feature_starts: np.ndarray, values: np.ndarray) -> None:
+    """Check the features' values, float32 [F].
+
+    Raises:
+        ValueError: a value is not finite.
+    """
+    if not np.isfinite(values).all():
+        token = int(np.searchsorted(feature_starts, np.flatnonzero(~np.isfinite(values))[0], "right")) - 1
+        sequence = int(np.searchsorted(starts, token, "right")) - 1
+        raise ValueError(
+            f"a feature of token {token - int(starts[sequence])} in sequence {sequence} has a value that is not finite"
+        )
 
 
 def nothing_shared(n_labels: int) -> SharedScores:

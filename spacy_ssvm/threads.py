@@ -1,0 +1,64 @@
+"""Threads: our kernels release Python's global lock, so that they run side by side on as many cores."""
+
+from bisect import bisect
+from collections.abc import Callable, Iterator, Sequence, Sized
+from itertools import accumulate, pairwise
+from typing import Any, TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+Text = TypeVar("Text", bound=Sized)
+
+LEAST_SHARE = 1000
+"""Tokens that are worth the fixed costs of a part."""
+
+
+def in_threads(n_threads: int, work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+    """work(part) of each part, in the order of the parts, whichever thread did it and when.
+
+    The threads live as long as the call, so that a process may fork before and after it. What `work` raises is raised
+    here.
+    """
+    if min(n_threads, len(parts)) <= 1:
+        return [work(part) for part in parts]
+    # Imported here, as start-up is not to pay for what few use.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(n_threads, len(parts))) as pool:
+        return list(pool.map(work, parts))
+
+
+def read_ahead(n_threads: int, read: Callable[[Part], Callable[[], Result]], parts: Sequence[Part]) -> Iterator[Result]:
+    """read(part)() of each part, in order; as many threads do the second step, the calling one all of the first.
+
+    For parts that are read, and results that are used, with Python's global lock held: threads that all did that would
+    only be in each other's way.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        for task in [pool.submit(read(part)) for part in parts]:
+            yield task.result()
+
+
+def shares(texts: Sequence[Text], n_threads: int) -> list[Sequence[Text]]:
+    """A batch in contiguous parts of about equal length, len() of a text: one for each thread, if it is long enough."""
+    ends = list(accumulate(map(len, texts), initial=0))
+    n_parts = max(1, min(n_threads, ends[-1] // LEAST_SHARE))
+    cuts = [0, *(bisect(ends, ends[-1] * k // n_parts) - 1 for k in range(1, n_parts)), len(texts)]
+    return [texts[first:behind] for first, behind in pairwise(cuts) if first < behind] or [texts]
+
+
+def checked_threads(name: str, n_threads: Any) -> int:
+    """The number of threads that a config gives the component of this name.
+
+    Raises:
+        ValueError: it is no whole number of at least 1.
+    """
+    try:
+        found = float(n_threads)
+    except (TypeError, ValueError):
+        found = 0.0
+    if not found >= 1 or not found.is_integer():
+        raise ValueError(f"[{name}] n_threads must be a whole number of at least 1, not {n_threads!r}")
+    return int(found)

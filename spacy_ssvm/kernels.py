@@ -2,18 +2,31 @@
 
 import hashlib
 import logging
+import os
+import pickle
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numba
+import numpy as np
 from numba.core import types
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
 
-LOGGER = logging.getLogger("spacy")
+LOGGER = logging.getLogger("spacy.ssvm")
 KERNELS: list[Any] = []
 _PACKAGE = Path(__file__).parent
+_INTERVAL = 4.0
+"""Seconds between two lines that say that the compiler is at work."""
 
 
 class CacheStatistics(NamedTuple):
@@ -36,37 +49,121 @@ def source_digest() -> bytes:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Make `function` a nogil numba kernel, cached on disk wherever numba finds a writable place.
+    """Make `function` a nogil numba kernel, whose machine code is kept on disk wherever a folder can be written to.
 
-    Where no place is writable the kernel is compiled anew in each process.
+    With NUMBA_DISABLE_JIT it stays a Python function, in which 64-bit hashes overflow as in machine code: silently.
     """
-    try:
-        dispatcher = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        dispatcher = numba.njit(nogil=True)(function)
-    else:
-        _trust_only_present_sources(cast(Any, dispatcher)._cache._cache_file)
+    if numba.config.DISABLE_JIT:
+        return np.errstate(over="ignore")(function)
+    dispatcher: Any = numba.njit(nogil=True)(function)
+    dispatcher._cache = _Cache(function)
     KERNELS.append(dispatcher)
     return dispatcher
 
 
-def _trust_only_present_sources(cache_file: Any) -> None:
-    """Make numba take nothing from a kernel's cache file that other sources than the present ones have left there.
+@lru_cache(maxsize=1)
+def cache_folders() -> tuple[Path, ...]:
+    """Where machine code is looked for; it is kept in the first of them that can be written to.
 
-    numba stamps a cache entry with the kernel's own file only, so that a change in a callee of another module would go
-    unnoticed: the stamp is replaced by the digest of all kernel sources. It unpickles an index before it looks at the
-    stamp, which fails where an older version names a class that is gone: such an index counts as empty.
+    NUMBA_CACHE_DIR if that is set, else the package itself, else the user's folder for caches.
     """
-    load_index = cache_file._load_index
+    apart = f"{_PACKAGE.name}-{hashlib.sha256(os.fsencode(_PACKAGE)).hexdigest()[:16]}"
+    if numba.config.CACHE_DIR:
+        return (Path(numba.config.CACHE_DIR) / apart,)
+    return _PACKAGE / "__pycache__", Path(AppDirs("numba", appauthor=False).user_cache_dir) / apart
 
-    def load_index_or_nothing() -> Any:
-        try:
-            return load_index()
-        except Exception:
-            return {}
 
-    cache_file._source_stamp = source_digest()
-    cache_file._load_index = load_index_or_nothing
+class _Cache(NullCache):
+    """The disk cache of one kernel, in place of numba's own, which is unsafe here and slow to start.
+
+    numba's takes machine code for current although a callee in another module has changed, finds nothing in a folder
+    that cannot be written to, and may mix up the files of processes that start at the same time. Here each file begins
+    with a digest of its contents and of all sources that they were compiled from; another version of the package, or
+    a damaged file, is not read but replaced.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_folders()[0])
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled kernel for the types `sig`, or None.
+
+        Only if there is none is the target made ready to compile, which takes longer than all else that comes before
+        a first prediction: it imports half of numba, and SciPy. Machine code needs nothing but memory management.
+        """
+        rtsys.initialize(target_context)
+        name = self._file_name(sig, target_context.codegen())
+        for folder in cache_folders():
+            try:
+                content = (folder / name).read_bytes()
+            except OSError:
+                continue
+            if content[:32] == _digest(content[32:]):
+                return CompileResult._rebuild(target_context, *pickle.loads(content[32:]))
+        target_context.refresh()
+        _announce(f"{self._function.__module__}.{self._function.__qualname__}")
+        return None
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep what has just been compiled; whoever reads it meanwhile finds the whole file or none."""
+        code = dumps(cres._reduce())
+        name = self._file_name(sig, cres.codegen)
+        for folder in cache_folders():
+            with suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                    file.write(_digest(code) + code)
+                os.replace(file.name, folder / name)
+                return
+        _warn_that_nothing_is_kept()
+
+    def _file_name(self, sig: Any, codegen: Any) -> str:
+        types_and_machine = repr((str(sig), numba.__version__, sys.implementation.cache_tag, *codegen.magic_tuple()))
+        function = f"{self._function.__module__}.{self._function.__qualname__}"
+        return f"{function}-{hashlib.sha256(types_and_machine.encode()).hexdigest()[:16]}.nbc"
+
+
+def _digest(code: bytes) -> bytes:
+    return hashlib.sha256(source_digest() + code).digest()
+
+
+class _Announcer:
+    """Tells whoever waits for the compiler that it is at work: at once, and again every few seconds."""
+
+    def __init__(self) -> None:
+        self._n_compiled = 0
+        self._last = -_INTERVAL
+
+    def __call__(self, name: str) -> None:
+        """The kernel of this name is about to be compiled."""
+        now = time.monotonic()
+        if now - self._last >= _INTERVAL:
+            self._last = now
+            if self._n_compiled:
+                LOGGER.warning("Still compiling kernels, %d so far", self._n_compiled)
+            else:
+                LOGGER.warning(
+                    "Compiling kernels for their first use, which takes some seconds for each component and solver; "
+                    "they are kept for the next process. `spacy ssvm warmup` compiles all of them ahead"
+                )
+        LOGGER.info("Compiling %s", name)
+        self._n_compiled += 1
+
+
+_announce = _Announcer()
+
+
+@lru_cache(maxsize=1)
+def _warn_that_nothing_is_kept() -> None:
+    LOGGER.warning(
+        "Compiled kernels cannot be kept, so that the next process compiles them again: none of the folders %s can be "
+        "written to. Set NUMBA_CACHE_DIR to one that can",
+        ", ".join(map(str, cache_folders())),
+    )
 
 
 def specialise(dispatcher: Any, *argument_types: Any) -> Any:
@@ -75,17 +172,10 @@ def specialise(dispatcher: Any, *argument_types: Any) -> Any:
     Afterwards numba may not add overloads of its own: without that, each structure's oracle passed to a
     solver would be compiled in as a new type in every process, instead of being called by address.
     """
-    if argument_types not in dispatcher.overloads:
-        misses, started = _misses(dispatcher), time.perf_counter()
+    if not numba.config.DISABLE_JIT and argument_types not in dispatcher.overloads:
         dispatcher.disable_compile(False)
         dispatcher.compile(argument_types)
         dispatcher.disable_compile(True)
-        if _misses(dispatcher) > misses:
-            LOGGER.info(
-                "Compiled %s in %.1f s (kept for the next process)",
-                dispatcher.py_func.__name__,
-                time.perf_counter() - started,
-            )
     return dispatcher
 
 
@@ -104,11 +194,11 @@ def array_type(array: Any) -> Any:
 def cache_statistics() -> list[CacheStatistics]:
     """Disk cache hits and misses of every kernel this process has compiled or loaded."""
     return [
-        CacheStatistics(f"{k.py_func.__module__}.{k.py_func.__name__}", sum(k.stats.cache_hits.values()), _misses(k))
+        CacheStatistics(
+            f"{k.py_func.__module__}.{k.py_func.__name__}",
+            sum(k.stats.cache_hits.values()),
+            sum(k.stats.cache_misses.values()),
+        )
         for k in KERNELS
         if k.overloads
     ]
-
-
-def _misses(dispatcher: Any) -> int:
-    return int(sum(dispatcher.stats.cache_misses.values()))

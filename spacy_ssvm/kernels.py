@@ -18,13 +18,16 @@ import numpy as np
 from numba.core import types
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
+from numba.core.typing.typeof import Purpose, typeof_impl
 from numba.misc.appdirs import AppDirs
 
 LOGGER = logging.getLogger("spacy.ssvm")
-KERNELS: list[Any] = []
+KERNELS: list["Kernel"] = []
 _PACKAGE = Path(__file__).parent
+_CONFIG: Any = numba.config
 _INTERVAL = 4.0
 """Seconds between two lines that say that the compiler is at work."""
 
@@ -53,12 +56,32 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     With NUMBA_DISABLE_JIT it stays a Python function, in which 64-bit hashes overflow as in machine code: silently.
     """
-    if numba.config.DISABLE_JIT:
+    if _CONFIG.DISABLE_JIT:
         return np.errstate(over="ignore")(function)
-    dispatcher: Any = numba.njit(nogil=True)(function)
-    dispatcher._cache = _Cache(function)
+    dispatcher = Kernel(function, targetoptions={"nopython": True, "nogil": True})
     KERNELS.append(dispatcher)
     return dispatcher
+
+
+class Kernel(CPUDispatcher):
+    """A function that is compiled once for callers in Python and once, as `inner`, for those that are kernels.
+
+    The way in from Python and the way in for C are as much work for the compiler as a whole kernel is, and most kernels
+    are only called by others.
+    """
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        super().__init__(function, **options)
+        self._cache = _Cache(function, "outer")
+        no_way_in = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        self.inner: Any = CPUDispatcher(function, targetoptions={**self.targetoptions, **no_way_in})
+        self.inner._cache = _Cache(function, "inner")
+
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
+    """What a kernel's code names is the inner one; what is passed as an argument needs the way in for C."""
+    return types.Dispatcher(kernel.inner if context.purpose == Purpose.constant else kernel)
 
 
 @lru_cache(maxsize=1)
@@ -68,8 +91,8 @@ def cache_folders() -> tuple[Path, ...]:
     NUMBA_CACHE_DIR if that is set, else the package itself, else the user's folder for caches.
     """
     apart = f"{_PACKAGE.name}-{hashlib.sha256(os.fsencode(_PACKAGE)).hexdigest()[:16]}"
-    if numba.config.CACHE_DIR:
-        return (Path(numba.config.CACHE_DIR) / apart,)
+    if _CONFIG.CACHE_DIR:
+        return (Path(_CONFIG.CACHE_DIR) / apart,)
     return _PACKAGE / "__pycache__", Path(AppDirs("numba", appauthor=False).user_cache_dir) / apart
 
 
@@ -82,8 +105,8 @@ class _Cache(NullCache):
     a damaged file, is not read but replaced.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[..., Any], kind: str) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}-{kind}"
 
     @property
     def cache_path(self) -> str:
@@ -105,7 +128,7 @@ class _Cache(NullCache):
             if content[:32] == _digest(content[32:]):
                 return CompileResult._rebuild(target_context, *pickle.loads(content[32:]))
         target_context.refresh()
-        _announce(f"{self._function.__module__}.{self._function.__qualname__}")
+        _announce(self._name)
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
@@ -123,8 +146,7 @@ class _Cache(NullCache):
 
     def _file_name(self, sig: Any, codegen: Any) -> str:
         types_and_machine = repr((str(sig), numba.__version__, sys.implementation.cache_tag, *codegen.magic_tuple()))
-        function = f"{self._function.__module__}.{self._function.__qualname__}"
-        return f"{function}-{hashlib.sha256(types_and_machine.encode()).hexdigest()[:16]}.nbc"
+        return f"{self._name}-{hashlib.sha256(types_and_machine.encode()).hexdigest()[:16]}.nbc"
 
 
 def _digest(code: bytes) -> bytes:
@@ -172,7 +194,7 @@ def specialise(dispatcher: Any, *argument_types: Any) -> Any:
     Afterwards numba may not add overloads of its own: without that, each structure's oracle passed to a
     solver would be compiled in as a new type in every process, instead of being called by address.
     """
-    if not numba.config.DISABLE_JIT and argument_types not in dispatcher.overloads:
+    if not _CONFIG.DISABLE_JIT and argument_types not in dispatcher.overloads:
         dispatcher.disable_compile(False)
         dispatcher.compile(argument_types)
         dispatcher.disable_compile(True)
@@ -193,12 +215,11 @@ def array_type(array: Any) -> Any:
 
 def cache_statistics() -> list[CacheStatistics]:
     """Disk cache hits and misses of every kernel this process has compiled or loaded."""
-    return [
-        CacheStatistics(
-            f"{k.py_func.__module__}.{k.py_func.__name__}",
-            sum(k.stats.cache_hits.values()),
-            sum(k.stats.cache_misses.values()),
-        )
-        for k in KERNELS
-        if k.overloads
-    ]
+    found = []
+    for kernel in KERNELS:
+        compiled = [one for one in (kernel, kernel.inner) if one.overloads]
+        if compiled:
+            hits = sum(sum(one.stats.cache_hits.values()) for one in compiled)
+            misses = sum(sum(one.stats.cache_misses.values()) for one in compiled)
+            found.append(CacheStatistics(f"{kernel.py_func.__module__}.{kernel.py_func.__name__}", hits, misses))
+    return found

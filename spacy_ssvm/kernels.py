@@ -70,11 +70,11 @@ class Kernel(CPUDispatcher):
     are only called by others.
     """
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        super().__init__(function, **options)
+    def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+        super().__init__(function, *arguments, **options)
         self._cache = _Cache(function, "outer")
         no_way_in = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        self.inner: Any = CPUDispatcher(function, targetoptions={**self.targetoptions, **no_way_in})
+        self.inner = cast(Any, CPUDispatcher)(function, targetoptions={**self.targetoptions, **no_way_in})
         self.inner._cache = _Cache(function, "inner")
 
 

@@ -68,6 +68,10 @@ TREE = [["N", 1, "N"], ["V", 1, "ROOT"], ["N", 1, "N"], [".", 1, "."]]
 PREDICTED = [TREE, ["PER", "PER"]]
 
 
+ONLY_TESTED = {"loopy_marginals", "_bethe", "_softplus"}
+"""Kernels that no component needs."""
+
+
 class Run(NamedTuple):
     """What code has printed in a fresh process, hits and misses of each kernel there, and what a user has been told."""
 
@@ -113,9 +117,10 @@ def package(tmp_path):
 
 def test_second_process_compiles_nothing_for_any_component(tmp_path):
     """Neither one that trains nor one that only loads and predicts; kernels that others call come along with those."""
-    first = run(f"{TRAINING}{PREDICTION}")
-    again = run(f"{TRAINING}nlp.to_disk({str(tmp_path)!r}){PREDICTION}")
-    loaded = run(f"\nimport spacy\nnlp = spacy.load({str(tmp_path)!r}){PREDICTION}")
+    loading = f"\nimport spacy\nnlp = spacy.load({str(tmp_path)!r}){PREDICTION}"
+    first = run(f"{TRAINING}nlp.to_disk({str(tmp_path)!r}){loading}")
+    again = run(f"{TRAINING}nlp.to_disk({str(tmp_path)!r}){loading}")
+    loaded = run(loading)
     assert first.printed == again.printed == loaded.printed == PREDICTED
     for later in (again, loaded):
         assert len(later.statistics) > 5 and later.misses == 0
@@ -126,8 +131,9 @@ def test_second_process_compiles_nothing_for_any_component(tmp_path):
 @pytest.mark.slow
 def test_second_process_finds_every_kernel_of_every_solver(tmp_path):
     code = "\nfrom spacy_ssvm.warmup import warmup\nprint(len(warmup()))\n"
-    check = "assert all(one.overloads or one.inner.overloads for one in kernels.KERNELS)"
-    first = run(f"{code}from spacy_ssvm import kernels\n{check}\n", NUMBA_CACHE_DIR=str(tmp_path))
+    left_out = "{one.__name__ for one in kernels.KERNELS if not one.overloads and not one.inner.overloads}"
+    check = f"from spacy_ssvm import kernels\nassert {left_out} <= {ONLY_TESTED}, {left_out}\n"
+    first = run(code + check, NUMBA_CACHE_DIR=str(tmp_path))
     assert first.misses >= first.printed == len(first.statistics)
     assert run(code, NUMBA_CACHE_DIR=str(tmp_path)).misses == 0
     assert run(f"{TRAINING}{PREDICTION}", NUMBA_CACHE_DIR=str(tmp_path)).misses == 0

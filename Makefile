@@ -9,8 +9,9 @@ BIN := $(VENV)/bin
 quickstart: $(VENV)/installed
 	$(BIN)/python -m spacy project run all projects/quickstart
 
+# Tests of one file share most of their kernels: what one of them has compiled, the next one finds.
 test: $(VENV)/installed
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 smoke: $(VENV)/installed
 	$(BIN)/pip install --quiet "$(PACKAGE)[benchmarks]"

@@ -2,20 +2,36 @@
 
 import hashlib
 import logging
+import os
+import pickle
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple, cast
 
 import numba
+import numpy as np
 from numba.core import types
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.core.typing.typeof import Purpose, typeof_impl
+from numba.misc.appdirs import AppDirs
 
-LOGGER = logging.getLogger("spacy")
-KERNELS: list[Any] = []
+LOGGER = logging.getLogger("spacy.ssvm")
+KERNELS: list["Kernel"] = []
 _PACKAGE = Path(__file__).parent
 _COMPILING = RLock()
+_CONFIG: Any = numba.config
+_INTERVAL = 4.0
+"""Seconds between two lines that say that the compiler is at work."""
 
 
 class CacheStatistics(NamedTuple):
@@ -38,37 +54,140 @@ def source_digest() -> bytes:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Make `function` a nogil numba kernel, cached on disk wherever numba finds a writable place.
+    """Make `function` a nogil numba kernel, whose machine code is kept on disk wherever a folder can be written to.
 
-    Where no place is writable the kernel is compiled anew in each process.
+    With NUMBA_DISABLE_JIT it stays a Python function, in which 64-bit hashes overflow as in machine code: silently.
     """
-    try:
-        dispatcher = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        dispatcher = numba.njit(nogil=True)(function)
-    else:
-        _trust_only_present_sources(cast(Any, dispatcher)._cache._cache_file)
+    if _CONFIG.DISABLE_JIT:
+        return np.errstate(over="ignore")(function)
+    dispatcher = Kernel(function, targetoptions={"nopython": True, "nogil": True})
     KERNELS.append(dispatcher)
     return dispatcher
 
 
-def _trust_only_present_sources(cache_file: Any) -> None:
-    """Make numba take nothing from a kernel's cache file that other sources than the present ones have left there.
+class Kernel(CPUDispatcher):
+    """A function that is compiled once for callers in Python and once, as `inner`, for those that are kernels.
 
-    numba stamps a cache entry with the kernel's own file only, so that a change in a callee of another module would go
-    unnoticed: the stamp is replaced by the digest of all kernel sources. It unpickles an index before it looks at the
-    stamp, which fails where an older version names a class that is gone: such an index counts as empty.
+    The way in from Python and the way in for C are as much work for the compiler as a whole kernel is, and most kernels
+    are only called by others.
     """
-    load_index = cache_file._load_index
 
-    def load_index_or_nothing() -> Any:
-        try:
-            return load_index()
-        except Exception:
-            return {}
+    def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+        super().__init__(function, *arguments, **options)
+        self._cache = _Cache(function, "outer")
+        no_way_in = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        self.inner = cast(Any, CPUDispatcher)(function, targetoptions={**self.targetoptions, **no_way_in})
+        self.inner._cache = _Cache(function, "inner")
 
-    cache_file._source_stamp = source_digest()
-    cache_file._load_index = load_index_or_nothing
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
+    """What a kernel's code names is the inner one; what is passed as an argument needs the way in for C."""
+    return types.Dispatcher(kernel.inner if context.purpose == Purpose.constant else kernel)
+
+
+@lru_cache(maxsize=1)
+def cache_folders() -> tuple[Path, ...]:
+    """Where machine code is looked for; it is kept in the first of them that can be written to.
+
+    NUMBA_CACHE_DIR if that is set, else the package itself, else the user's folder for caches.
+    """
+    apart = f"{_PACKAGE.name}-{hashlib.sha256(os.fsencode(_PACKAGE)).hexdigest()[:16]}"
+    if _CONFIG.CACHE_DIR:
+        return (Path(_CONFIG.CACHE_DIR) / apart,)
+    return _PACKAGE / "__pycache__", Path(AppDirs("numba", appauthor=False).user_cache_dir) / apart
+
+
+class _Cache(NullCache):
+    """The disk cache of one kernel, in place of numba's own, which is unsafe here and slow to start.
+
+    numba's takes machine code for current although a callee in another module has changed, finds nothing in a folder
+    that cannot be written to, and may mix up the files of processes that start at the same time. Here each file begins
+    with a digest of its contents and of all sources that they were compiled from; another version of the package, or
+    a damaged file, is not read but replaced.
+    """
+
+    def __init__(self, function: Callable[..., Any], kind: str) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}-{kind}"
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_folders()[0])
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled kernel for the types `sig`, or None.
+
+        Only if there is none is the target made ready to compile, which takes longer than all else that comes before
+        a first prediction: it imports half of numba, and SciPy. Machine code needs nothing but memory management.
+        """
+        rtsys.initialize(target_context)
+        name = self._file_name(sig, target_context.codegen())
+        for folder in cache_folders():
+            try:
+                content = (folder / name).read_bytes()
+            except OSError:
+                continue
+            if content[:32] == _digest(content[32:]):
+                return CompileResult._rebuild(target_context, *pickle.loads(content[32:]))
+        target_context.refresh()
+        _announce(self._name)
+        return None
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep what has just been compiled; whoever reads it meanwhile finds the whole file or none."""
+        code = dumps(cres._reduce())
+        name = self._file_name(sig, cres.codegen)
+        for folder in cache_folders():
+            with suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                    file.write(_digest(code) + code)
+                os.replace(file.name, folder / name)
+                return
+        _warn_that_nothing_is_kept()
+
+    def _file_name(self, sig: Any, codegen: Any) -> str:
+        types_and_machine = repr((str(sig), numba.__version__, sys.implementation.cache_tag, *codegen.magic_tuple()))
+        return f"{self._name}-{hashlib.sha256(types_and_machine.encode()).hexdigest()[:16]}.nbc"
+
+
+def _digest(code: bytes) -> bytes:
+    return hashlib.sha256(source_digest() + code).digest()
+
+
+class _Announcer:
+    """Tells whoever waits for the compiler that it is at work: at once, and again every few seconds."""
+
+    def __init__(self) -> None:
+        self._n_compiled = 0
+        self._last = -_INTERVAL
+
+    def __call__(self, name: str) -> None:
+        """The kernel of this name is about to be compiled."""
+        now = time.monotonic()
+        if now - self._last >= _INTERVAL:
+            self._last = now
+            if self._n_compiled:
+                LOGGER.warning("Still compiling kernels, %d so far", self._n_compiled)
+            else:
+                LOGGER.warning(
+                    "Compiling kernels for their first use, which takes some seconds for each component and solver; "
+                    "they are kept for the next process. `spacy ssvm warmup` compiles all of them ahead"
+                )
+        LOGGER.info("Compiling %s", name)
+        self._n_compiled += 1
+
+
+_announce = _Announcer()
+
+
+@lru_cache(maxsize=1)
+def _warn_that_nothing_is_kept() -> None:
+    LOGGER.warning(
+        "Compiled kernels cannot be kept, so that the next process compiles them again: none of the folders %s can be "
+        "written to. Set NUMBA_CACHE_DIR to one that can",
+        ", ".join(map(str, cache_folders())),
+    )
 
 
 def specialise(dispatcher: Any, *argument_types: Any) -> Any:
@@ -77,18 +196,13 @@ def specialise(dispatcher: Any, *argument_types: Any) -> Any:
     Afterwards numba may not add overloads of its own: without that, each structure's oracle passed to a
     solver would be compiled in as a new type in every process, instead of being called by address.
     """
+    if _CONFIG.DISABLE_JIT:
+        return dispatcher
     with _COMPILING:
         if argument_types not in dispatcher.overloads:
-            misses, started = _misses(dispatcher), time.perf_counter()
             dispatcher.disable_compile(False)
             dispatcher.compile(argument_types)
             dispatcher.disable_compile(True)
-            if _misses(dispatcher) > misses:
-                LOGGER.info(
-                    "Compiled %s in %.1f s (kept for the next process)",
-                    dispatcher.py_func.__name__,
-                    time.perf_counter() - started,
-                )
     return dispatcher
 
 
@@ -106,12 +220,11 @@ def array_type(array: Any) -> Any:
 
 def cache_statistics() -> list[CacheStatistics]:
     """Disk cache hits and misses of every kernel this process has compiled or loaded."""
-    return [
-        CacheStatistics(f"{k.py_func.__module__}.{k.py_func.__name__}", sum(k.stats.cache_hits.values()), _misses(k))
-        for k in KERNELS
-        if k.overloads
-    ]
-
-
-def _misses(dispatcher: Any) -> int:
-    return int(sum(dispatcher.stats.cache_misses.values()))
+    found = []
+    for kernel in KERNELS:
+        compiled = [one for one in (kernel, kernel.inner) if one.overloads]
+        if compiled:
+            hits = sum(sum(one.stats.cache_hits.values()) for one in compiled)
+            misses = sum(sum(one.stats.cache_misses.values()) for one in compiled)
+            found.append(CacheStatistics(f"{kernel.py_func.__module__}.{kernel.py_func.__name__}", hits, misses))
+    return found

@@ -1,13 +1,17 @@
 """Compile all kernels ahead of their first use: for Docker images, benchmarks, and before forking."""
 
+import logging
 import tempfile
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import spacy
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -16,7 +20,17 @@ from .features.index import empty_table, grown
 from .pipeline.component import SsvmPipe
 from .registry import ssvm_solvers
 
-CHAINS = ("ssvm_senter", "ssvm_tagger", "ssvm_ner")
+ALWAYS = {"kappa1": 0, "check_oracle": True}
+"""Settings that reach kernels which the defaults reach late or never, for all solvers that have them."""
+ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
+    "spacy-ssvm.MIRA.v1": [{"k": 2}],
+    "spacy-ssvm.PredictionMIRA.v1": [{"k": 2}],
+    "spacy-ssvm.SGD.v1": [{"beta": 1.0}],
+    "spacy-ssvm.DCA.v1": [{"beta": "inf"}],
+    "spacy-ssvm.SAP.v1": [{"nu": 1.0}, {"batch": True}],
+}
+"""Settings with which a solver runs other kernels than without."""
+STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
 
 
 def warmup() -> list[kernels.CacheStatistics]:
@@ -24,34 +38,47 @@ def warmup() -> list[kernels.CacheStatistics]:
 
     Returns the cache statistics of all kernels: what was found on disk and what was compiled.
     """
-    kernels.LOGGER.disabled = True  # that a solver is done after two sentences is no news
+    logger = logging.getLogger("spacy")
+    logger.disabled = True  # that a solver is done after two sentences is no news
     try:
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a token without a gold label is there on purpose
             phrases = Path(folder) / "phrases.txt"
             phrases.write_text("an example\n", encoding="utf8")
-            for solver in ssvm_solvers.get_all():
-                with suppress(ImportError):  # a solver whose extra is not installed will not be used either
-                    _run(solver, str(phrases))
+            for name, solver in ssvm_solvers.get_all().items():
+                for settings in ({}, *ALTERNATIVES.get(name, [])):
+                    with suppress(ImportError):  # a solver whose extra is not installed will not be used either
+                        known = {field.name for field in fields(solver(**settings))}
+                        always = {key: value for key, value in ALWAYS.items() if key in known}
+                        _run(_pipeline({"@ssvm_solvers": name, **always, **settings}, str(phrases)))
+            for structure, order in STRUCTURES:
+                _run(_parser({"@ssvm_solvers": "spacy-ssvm.DCD.v1"}, structure, order))
+            grown(empty_table(), 1 << 17)
     finally:
-        kernels.LOGGER.disabled = False
+        logger.disabled = False
     return kernels.cache_statistics()
 
 
-def _run(solver: str, phrases: str) -> None:
-    nlp = spacy.blank("en")
-    features = {
-        "@ssvm_features": "spacy-ssvm.Templates.v1",
-        "templates": ["word[0]", "gazetteer.phrases[0]"],
-        "gazetteers": {"phrases": phrases},
-    }
+def _pipeline(solver: dict[str, Any], phrases: str) -> Language:
+    """All components, the parser with a structure that every solver can learn."""
+    nlp = _parser(solver, "projective", 1)
+    nlp.add_pipe("ssvm_senter", config={"solver": solver})
+    nlp.add_pipe("ssvm_tagger", config={"solver": solver})
+    features = {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "gazetteers": {"phrases": phrases}}
     model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
-    for component in CHAINS:
-        nlp.add_pipe(component, config={"solver": {"@ssvm_solvers": solver}, "model": model})
+    nlp.add_pipe("ssvm_ner", config={"solver": solver, "model": model})
+    return nlp
+
+
+def _parser(solver: dict[str, Any], structure: str, order: int) -> Language:
+    nlp = spacy.blank("en")
     arcs = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 8, "label_hash_bits": 8}
-    # All structures of trees are in the same kernels; every solver can learn those of order 1.
-    tree = {"@architectures": "spacy-ssvm.Tree.v1", "order": 1, "features": arcs}
-    nlp.add_pipe("ssvm_parser", config={"solver": {"@ssvm_solvers": solver}, "model": tree})
+    tree = {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order, "features": arcs}
+    nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": tree})
+    return nlp
+
+
+def _run(nlp: Language) -> None:
     sentences: list[list[str | None]] = [["An", "example"], ["Another", None], ["One", "more"]]
     examples = [_example(nlp.vocab, words) for words in sentences]
     nlp.initialize(partial(list, examples[:2]))
@@ -63,7 +90,6 @@ def _run(solver: str, phrases: str) -> None:
         pipe.predict([examples[0].predicted])
         pipe.from_bytes(pipe.to_bytes())
         pipe.predict([examples[0].predicted])
-    grown(empty_table(), 1 << 17)
 
 
 def _example(vocab: Any, words: list[str | None]) -> Example:

@@ -119,7 +119,8 @@ def rehash(table, larger):
                 slot = (slot + np.uint64(1)) & last
             larger.keys[slot] = key
             larger.rows[slot] = table.rows[old]
-    larger.counts[:] = table.counts
+    for k in range(len(table.counts)):
+        larger.counts[k] = table.counts[k]
 
 
 @kernel

@@ -74,8 +74,8 @@ def merge(plane, entries):
     order = plane.order[:entries]
     for k in range(entries):
         order[k] = (plane.indices[k] << 32) | k
+        plane.scratch[k] = plane.values[k]
     order.sort()
-    plane.scratch[:entries] = plane.values[:entries]
     kept = 0
     k = 0
     while k < entries:
@@ -113,11 +113,13 @@ def find_planes(oracle, data, example, weights, loss_scale, k, best, plane):
     found = oracle(data, example, weights, loss_scale, k, best.starts, best.losses, best.indices, best.values)
     for j in range(found):
         begin, entries = best.starts[j], best.starts[j + 1] - best.starts[j]
-        plane.indices[:entries] = best.indices[begin : begin + entries]
-        plane.values[:entries] = best.values[begin : begin + entries]
+        for entry in range(entries):
+            plane.indices[entry] = best.indices[begin + entry]
+            plane.values[entry] = best.values[begin + entry]
         size = merge(plane, entries)
-        best.indices[begin : begin + size] = plane.indices[:size]
-        best.values[begin : begin + size] = plane.values[:size]
+        for entry in range(size):
+            best.indices[begin + entry] = plane.indices[entry]
+            best.values[begin + entry] = plane.values[entry]
         best.sizes[j] = size
     return found
 
@@ -126,8 +128,9 @@ def find_planes(oracle, data, example, weights, loss_scale, k, best, plane):
 def take_plane(best, j, plane):
     """Copy the j-th best plane into `plane`. Returns its size and loss."""
     begin, size = best.starts[j], best.sizes[j]
-    plane.indices[:size] = best.indices[begin : begin + size]
-    plane.values[:size] = best.values[begin : begin + size]
+    for entry in range(size):
+        plane.indices[entry] = best.indices[begin + entry]
+        plane.values[entry] = best.values[begin + entry]
     return size, best.losses[j]
 
 

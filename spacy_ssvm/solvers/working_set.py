@@ -81,8 +81,9 @@ def _copy(planes, target):
             target.begin[at] = to
             target.size[at] = planes.size[p]
             begin, size = planes.begin[p], planes.size[p]
-            target.indices[to : to + size] = planes.indices[begin : begin + size]
-            target.values[to : to + size] = planes.values[begin : begin + size]
+            for entry in range(size):
+                target.indices[to + entry] = planes.indices[begin + entry]
+                target.values[to + entry] = planes.values[begin + entry]
             previous = at
             at += 1
             to += size

@@ -44,7 +44,9 @@ def emission_scores(chains, example, weights, scores):
     for t in range(chains.starts[example + 1] - first):
         token = first + t
         score = scores[t]
-        score[:] = chains.constraints.token[chains.kinds[token]]
+        allowed = chains.constraints.token[chains.kinds[token]]
+        for label in range(len(score)):
+            score[label] = allowed[label]
         add_rows(chains.feature_starts, chains.rows, chains.values, token, weights, score)
 
 

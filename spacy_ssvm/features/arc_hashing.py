@@ -129,11 +129,17 @@ def write_features(read, kind, arcs, begin, behind, bits, indices, values, at):
         head, modifier, third = arcs[0, arc], arcs[1, arc], arcs[2, arc]
         for relation in range(3):
             key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
-            for t in range(read.starts[kind, relation], read.starts[kind, relation + 1]):
-                state = mix(mix(read.keys[0, head, t], read.keys[1, modifier, t]), read.keys[2, third, t])
-                indices[at] = np.int64(mix(state, key) & mask)
-                values[at] = read.values[0, head, t] * read.values[1, modifier, t] * read.values[2, third, t]
-                at += 1
+            first, last = read.starts[kind, relation], read.starts[kind, relation + 1]
+            # As slices they are known to start at 0 and to be contiguous, so that the loop becomes vector instructions.
+            heads, modifiers = read.keys[0, head, first:last], read.keys[1, modifier, first:last]
+            thirds, found = read.keys[2, third, first:last], indices[at : at + last - first]
+            for t in range(last - first):
+                found[t] = np.int64(mix(mix(mix(heads[t], modifiers[t]), thirds[t]), key) & mask)
+            of_heads, of_modifiers = read.values[0, head, first:last], read.values[1, modifier, first:last]
+            of_thirds, worth = read.values[2, third, first:last], values[at : at + last - first]
+            for t in range(last - first):
+                worth[t] = of_heads[t] * of_modifiers[t] * of_thirds[t]
+            at += last - first
     return at
 
 

@@ -104,8 +104,13 @@ class FirstClass:
     def __call__(self, *arguments: Any) -> Any:
         return self._dispatcher(*arguments)
 
+    def compile(self) -> None:
+        """Compile it, or load it from the disk cache, ahead of its first use."""
+        specialise(self._dispatcher, *self._signature.args)
+
     def __wrapper_address__(self) -> int:
-        compiled = specialise(self._dispatcher, *self._signature.args).get_compile_result(self._signature)
+        self.compile()
+        compiled = self._dispatcher.get_compile_result(self._signature)
         return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
 
 

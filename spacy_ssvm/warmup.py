@@ -15,6 +15,7 @@ from . import kernels
 from .features.index import empty_table, grown
 from .pipeline.component import SsvmPipe
 from .registry import ssvm_solvers
+from .structures.tree.decoders import DECODERS
 
 CHAINS = ("ssvm_senter", "ssvm_tagger", "ssvm_ner")
 
@@ -33,6 +34,8 @@ def warmup() -> list[kernels.CacheStatistics]:
             for solver in ssvm_solvers.get_all():
                 with suppress(ImportError):  # a solver whose extra is not installed will not be used either
                     _run(solver, str(phrases))
+            for decoder in DECODERS.values():
+                decoder.compile()
     finally:
         kernels.LOGGER.disabled = False
     return kernels.cache_statistics()
@@ -49,7 +52,7 @@ def _run(solver: str, phrases: str) -> None:
     for component in CHAINS:
         nlp.add_pipe(component, config={"solver": {"@ssvm_solvers": solver}, "model": model})
     arcs = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 8, "label_hash_bits": 8}
-    # All structures of trees are in the same kernels; every solver can learn those of order 1.
+    # But for their decoders all structures of trees are in the same kernels; every solver can learn those of order 1.
     tree = {"@architectures": "spacy-ssvm.Tree.v1", "order": 1, "features": arcs}
     nlp.add_pipe("ssvm_parser", config={"solver": {"@ssvm_solvers": solver}, "model": tree})
     sentences: list[list[str | None]] = [["An", "example"], ["Another", None], ["One", "more"]]

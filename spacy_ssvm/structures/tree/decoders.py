@@ -28,15 +28,16 @@ def _loopy(parts, multi_root, heads):
     return loopy_decode(parts, multi_root, LOOPY_ITERATIONS, LOOPY_TOLERANCE, heads)
 
 
-_DECODERS = {
+DECODERS = {
     PROJECTIVE: FirstClass(_projective, DECODER),
     PROJECTIVE_SIBLINGS: FirstClass(eisner_siblings, DECODER),
     PROJECTIVE_GRANDPARENTS: FirstClass(eisner_grandparents, DECODER),
     SPANNING: FirstClass(_spanning, DECODER),
     LOOPY: FirstClass(_loopy, DECODER),
 }
+"""By structure."""
 
 
 def decoder(structure: int) -> FirstClass:
     """What finds the best tree: (parts, multi_root, heads int32 [n + 1], filled) → the tree's score."""
-    return _DECODERS[structure]
+    return DECODERS[structure]

@@ -206,6 +206,31 @@ def specialise(dispatcher: Any, *argument_types: Any) -> Any:
     return dispatcher
 
 
+class FirstClass:
+    """A kernel as a value in the data of others: they call it by its address instead of being compiled with it.
+
+    It is compiled for its one signature when data that hold it first go to a kernel.
+    """
+
+    def __init__(self, dispatcher: Any, signature: Any) -> None:
+        self._dispatcher = dispatcher
+        self._signature = signature
+        # Both names are numba's: what it asks any value for, and what it asks for the address of a function.
+        self._numba_type_ = types.FunctionType(signature)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._dispatcher(*arguments)
+
+    def compile(self) -> None:
+        """Compile it, or load it from the disk cache, ahead of its first use."""
+        specialise(self._dispatcher, *self._signature.args)
+
+    def __wrapper_address__(self) -> int:
+        self.compile()
+        compiled = self._dispatcher.get_compile_result(self._signature)
+        return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
+
+
 def array_type(array: Any) -> Any:
     """The numba type of an argument, read-only arrays refused: they would compile a second overload.
 

@@ -73,15 +73,15 @@ def tree_problem(trees: Trees, n_threads: int = 1) -> Problem:
     )
 
 
-def ranking_problem(trees: Trees) -> Problem:
-    """Each token's head by itself, as the first pass of a parser ranks them; only its marginals are of use."""
+def ranking_problem(data: ranking.Ranking) -> Problem:
+    """Each token's head by itself, as the first pass of a parser ranks them: a problem for its marginals only."""
     return Problem(
-        trees,
-        TREES,
-        tree_max,
-        n_examples=len(trees.columns.starts) - 1,
-        dimension=tree_dimension(trees.shape),
+        data,
+        ranking.RANKING,
+        None,
+        n_examples=len(data.columns.starts) - 1,
+        dimension=1 << data.bits,
         largest_plane=0,
         marginal_oracle=ranking.marginal_oracle,
-        largest_gradient=ranking.largest_gradient(trees),
+        largest_gradient=ranking.largest_gradient(data),
     )

@@ -17,105 +17,73 @@ NOBODY = np.uint64(0x165667B19E3779F9)
 """The key of every word template where there is no such word."""
 PLAIN, DIRECTION, DISTANCE = range(3)
 """What a template adds to the words: nothing, the direction, or the binned distance with its direction."""
-
-
-class ArcTemplates(NamedTuple):
-    """F compiled arc templates of one kind, ordered by what they add to the words.
-
-    words: int64 [3, F], the word template of head, modifier and third word; W of W stands for "not read".
-    between: int64 [F], a row of `Sentence.between`, or -1.
-    starts: int64 [4], first template with PLAIN, DIRECTION and DISTANCE. seeds: uint64 [F].
-    """
-
-    words: np.ndarray
-    between: np.ndarray
-    starts: np.ndarray
-    seeds: np.ndarray
+N_KINDS = 8
+# NumPy's integers: numba compiles a kernel anew for each of Python's that it is called with.
+FIRST = np.int64(0)
+ARCS, ARCS_BETWEEN, LABELS, LABELS_BETWEEN, HEAD_LABELS, MODIFIER_LABELS, SIBLINGS, GRANDPARENTS = np.arange(N_KINDS)
+"""Kinds of templates. Those that read what lies between are apart, as they write several features. So are label
+templates that read nothing but one word and the direction: they are the same for all arcs to this modifier, or from
+this head, that point in the same direction."""
 
 
 class ArcProgram(NamedTuple):
-    """words: the token templates of all roles. between: int64 [B], columns. The rest: templates by kind.
+    """F compiled arc templates, by kind, then by what they add to the words.
 
-    Templates that read what lies between are apart, as they write several features. So are label templates that read
-    nothing but one word and the direction: they are the same for all arcs to this modifier, or from this head, that
-    point in the same direction.
+    words: the token templates of all roles. between: int64 [B], columns.
+    roles: int64 [3, F], the word template of head, modifier and third word; W of W stands for "not read".
+    sources: int64 [F], a row of `Sentence.between`, or -1. seeds: uint64 [F].
+    starts: int64 [8, 4], for each kind its first template with PLAIN, DIRECTION and DISTANCE, and the first behind it.
     """
 
     words: Program
     between: np.ndarray
-    arcs: ArcTemplates
-    arcs_between: ArcTemplates
-    labels: ArcTemplates
-    labels_between: ArcTemplates
-    head_labels: ArcTemplates
-    modifier_labels: ArcTemplates
-    siblings: ArcTemplates
-    grandparents: ArcTemplates
+    roles: np.ndarray
+    sources: np.ndarray
+    seeds: np.ndarray
+    starts: np.ndarray
 
 
-class Sides(NamedTuple):
-    """The words of a sentence as the F templates of one kind read them in each role: head, modifier, third word.
+class Sentence(NamedTuple):
+    """A sentence of n tokens as the F templates read its words in each role: head, modifier, third word.
 
-    Node 0 is the root, 1 … n are the tokens, n + 1 stands for "no such word". Few arrays, as calls pass them by value.
+    Node 0 is the root, 1 … n are the tokens, n + 1 stands for "no such word". Few arrays: kernels pass them by value,
+    and LLVM's work grows with every one of them.
 
     keys: uint64 [3, n + 2, F], hash states of heads and keys of the others. values: float64 [3, n + 2, F], 0 where a
-    word template does not fire. starts, between: of `ArcTemplates`.
+    word template does not fire. between: uint64 [B, n + 1], keys of what may lie between; 0 for no value. previous:
+    int64 [B, n + 1], the last node before this one with the same key, or 0. sources, starts: of `ArcProgram`.
     """
 
     keys: np.ndarray
     values: np.ndarray
-    starts: np.ndarray
-    between: np.ndarray
-
-
-class Sentence(NamedTuple):
-    """A sentence of n tokens, read.
-
-    between: uint64 [B, n + 1], keys of what may lie between; 0 for no value. previous: int64 [B, n + 1], the last node
-    before this one with the same key, or 0. The rest: `Sides` of the templates of this name in `ArcProgram`.
-    """
-
     between: np.ndarray
     previous: np.ndarray
-    arcs: Sides
-    arcs_between: Sides
-    labels: Sides
-    labels_between: Sides
-    head_labels: Sides
-    modifier_labels: Sides
-    siblings: Sides
-    grandparents: Sides
-
-
-@kernel
-def _sides(templates, word_keys, word_values):
-    """`Sides` from the keys uint64 and values float32 of all word templates, [n + 2, W + 1]."""
-    nodes, size = len(word_keys), len(templates.seeds)
-    keys, values = np.empty((3, nodes, size), np.uint64), np.empty((3, nodes, size))
-    for role in range(3):
-        for node in range(nodes):
-            for t in range(size):
-                word = templates.words[role, t]
-                key = word_keys[node, word]
-                keys[role, node, t] = mix(templates.seeds[t], key) if role == 0 else key
-                values[role, node, t] = word_values[node, word]
-    return Sides(keys, values, templates.starts, templates.between)
+    sources: np.ndarray
+    starts: np.ndarray
 
 
 @kernel
 def read_sentence(columns, program, sentence):
     """`Sentence` number `sentence` of `columns`."""
     first, behind = columns.starts[sentence], columns.starts[sentence + 1]
-    n, n_templates = behind - first, len(program.words.seeds)
-    keys = np.zeros((n + 2, n_templates + 1), np.uint64)
-    values = np.ones((n + 2, n_templates + 1), np.float32)
-    for template in range(n_templates):
-        keys[0, template] = mix(program.words.seeds[template], ROOT)
-        keys[n + 1, template] = mix(program.words.seeds[template], NOBODY)
+    n, n_words, size = behind - first, len(program.words.seeds), len(program.seeds)
+    word_keys = np.zeros((n + 2, n_words + 1), np.uint64)
+    word_values = np.ones((n + 2, n_words + 1), np.float32)
+    for word in range(n_words):
+        word_keys[0, word] = mix(program.words.seeds[word], ROOT)
+        word_keys[n + 1, word] = mix(program.words.seeds[word], NOBODY)
         for token in range(n):
-            key, value = feature(columns, program.words, template, first + token, first, behind)
-            keys[token + 1, template] = key
-            values[token + 1, template] = value
+            key, value = feature(columns, program.words, word, first + token, first, behind)
+            word_keys[token + 1, word] = key
+            word_values[token + 1, word] = value
+    keys, values = np.empty((3, n + 2, size), np.uint64), np.empty((3, n + 2, size))
+    for role in range(3):
+        for node in range(n + 2):
+            for t in range(size):
+                word = program.roles[role, t]
+                key = word_keys[node, word]
+                keys[role, node, t] = mix(program.seeds[t], key) if role == 0 else key
+                values[role, node, t] = word_values[node, word]
     between = np.zeros((len(program.between), n + 1), np.uint64)
     previous = np.zeros((len(program.between), n + 1), np.int64)
     for b in range(len(program.between)):
@@ -125,18 +93,7 @@ def read_sentence(columns, program, sentence):
             while earlier > 0 and between[b, earlier] != between[b, node]:
                 earlier -= 1
             previous[b, node] = earlier
-    return Sentence(
-        between,
-        previous,
-        _sides(program.arcs, keys, values),
-        _sides(program.arcs_between, keys, values),
-        _sides(program.labels, keys, values),
-        _sides(program.labels_between, keys, values),
-        _sides(program.head_labels, keys, values),
-        _sides(program.modifier_labels, keys, values),
-        _sides(program.siblings, keys, values),
-        _sides(program.grandparents, keys, values),
-    )
+    return Sentence(keys, values, between, previous, program.sources, program.starts)
 
 
 @kernel
@@ -160,8 +117,8 @@ def _relation_key(relation, direction, distance):
 
 
 @kernel
-def write_features(sides, arcs, begin, behind, bits, indices, values, at):
-    """Write the hashed features of arcs begin … behind − 1, F for each, with value 0 where a template does not fire.
+def write_features(read, kind, arcs, begin, behind, bits, indices, values, at):
+    """Write the hashed features of arcs begin … behind − 1: one for each template of a kind, 0 where it does not fire.
 
     arcs: int64 [5, A]: heads, modifiers, third words (node n + 1 for none), and what direction and distance are in a
     template. bits: indices are below 2^bits. indices: int64, values: float64, written from `at` on; an index may
@@ -172,19 +129,25 @@ def write_features(sides, arcs, begin, behind, bits, indices, values, at):
         head, modifier, third = arcs[0, arc], arcs[1, arc], arcs[2, arc]
         for relation in range(3):
             key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
-            for t in range(sides.starts[relation], sides.starts[relation + 1]):
-                state = mix(mix(sides.keys[0, head, t], sides.keys[1, modifier, t]), sides.keys[2, third, t])
-                indices[at + t] = np.int64(mix(state, key) & mask)
-                values[at + t] = sides.values[0, head, t] * sides.values[1, modifier, t] * sides.values[2, third, t]
-        at += len(sides.between)
+            first, last = read.starts[kind, relation], read.starts[kind, relation + 1]
+            # As slices they are known to start at 0 and to be contiguous, so that the loop becomes vector instructions.
+            heads, modifiers = read.keys[0, head, first:last], read.keys[1, modifier, first:last]
+            thirds, found = read.keys[2, third, first:last], indices[at : at + last - first]
+            for t in range(last - first):
+                found[t] = np.int64(mix(mix(mix(heads[t], modifiers[t]), thirds[t]), key) & mask)
+            of_heads, of_modifiers = read.values[0, head, first:last], read.values[1, modifier, first:last]
+            of_thirds, worth = read.values[2, third, first:last], values[at : at + last - first]
+            for t in range(last - first):
+                worth[t] = of_heads[t] * of_modifiers[t] * of_thirds[t]
+            at += last - first
     return at
 
 
 @kernel
-def write_between(sides, between, previous, arcs, begin, behind, bits, indices, values, ends, at):
+def write_between(read, kind, arcs, begin, behind, bits, indices, values, ends, at):
     """The same for templates that read what lies between: a feature for each distinct key there.
 
-    between, previous: of `Sentence`. ends: int64 [behind − begin], filled: where the features of each arc end.
+    ends: int64 [behind − begin], filled: where the features of each arc end.
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     for arc in range(begin, behind):
@@ -192,15 +155,15 @@ def write_between(sides, between, previous, arcs, begin, behind, bits, indices, 
         left, right = min(head, modifier), max(head, modifier)
         for relation in range(3):
             key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
-            for t in range(sides.starts[relation], sides.starts[relation + 1]):
-                value = sides.values[0, head, t] * sides.values[1, modifier, t]
+            for t in range(read.starts[kind, relation], read.starts[kind, relation + 1]):
+                value = read.values[0, head, t] * read.values[1, modifier, t]
                 if value == 0.0:
                     continue
-                state = mix(mix(sides.keys[0, head, t], sides.keys[1, modifier, t]), key)
-                b = sides.between[t]
+                state = mix(mix(read.keys[0, head, t], read.keys[1, modifier, t]), key)
+                b = read.sources[t]
                 for node in range(left + 1, right):
-                    if between[b, node] != 0 and previous[b, node] <= left:
-                        indices[at] = np.int64(mix(state, between[b, node]) & mask)
+                    if read.between[b, node] != 0 and read.previous[b, node] <= left:
+                        indices[at] = np.int64(mix(state, read.between[b, node]) & mask)
                         values[at] = value
                         at += 1
         ends[arc - begin] = at
@@ -208,14 +171,15 @@ def write_between(sides, between, previous, arcs, begin, behind, bits, indices, 
 
 
 @kernel
+def count_templates(starts, kind):
+    """The number of templates of a kind; starts: of `ArcProgram`."""
+    return starts[kind, -1] - starts[kind, 0]
+
+
+@kernel
 def most_features(program, n):
     """An upper bound of the features of an arc with its label and its pairs, with n distinct keys between its words."""
-    return (
-        len(program.arcs.seeds)
-        + len(program.labels.seeds)
-        + len(program.head_labels.seeds)
-        + len(program.modifier_labels.seeds)
-        + len(program.siblings.seeds)
-        + len(program.grandparents.seeds)
-        + (len(program.arcs_between.seeds) + len(program.labels_between.seeds)) * n
-    )
+    total = len(program.seeds)
+    for kind in (ARCS_BETWEEN, LABELS_BETWEEN):
+        total += (n - 1) * count_templates(program.starts, kind)
+    return total

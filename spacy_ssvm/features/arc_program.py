@@ -1,15 +1,28 @@
 """Compile arc templates to the arrays that the arc kernels run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from spacy.strings import get_string_id
 
-from .arc_hashing import DIRECTION, DISTANCE, PLAIN, ArcProgram, ArcTemplates
+from .arc_hashing import (
+    ARCS,
+    ARCS_BETWEEN,
+    DIRECTION,
+    DISTANCE,
+    GRANDPARENTS,
+    HEAD_LABELS,
+    LABELS,
+    LABELS_BETWEEN,
+    MODIFIER_LABELS,
+    N_KINDS,
+    PLAIN,
+    SIBLINGS,
+    ArcProgram,
+)
 from .arc_templates import ArcTemplate
 from .program import compile_templates
-from .templates import Template
 
 RELATIONS = {"": PLAIN, "direction": DIRECTION, "distance": DISTANCE}
 
@@ -48,40 +61,43 @@ def _program(attributes: tuple[str, ...], arcs: Sequence[ArcTemplate], labels: S
     everything = [*arcs, *labels]
     words = tuple(dict.fromkeys(word for template in everything for word in template.words.values()))
     between = tuple(dict.fromkeys(template.between for template in everything if template.between))
+    kinds: list[list[ArcTemplate]] = [[] for _ in range(N_KINDS)]
+    for template in arcs:
+        kinds[_arc_kind(template)].append(template)
+    for template in labels:
+        kinds[_label_kind(template)].append(template)
+    ordered: list[ArcTemplate] = []
+    starts = np.zeros((N_KINDS, len(RELATIONS) + 1), np.int64)
+    for kind, templates in enumerate(kinds):
+        templates.sort(key=lambda template: RELATIONS[template.relation])
+        relations = [RELATIONS[template.relation] for template in templates]
+        starts[kind] = len(ordered) + np.searchsorted(relations, [PLAIN, DIRECTION, DISTANCE, len(RELATIONS)])
+        ordered += templates
 
-    def compiled(templates: Iterable[ArcTemplate]) -> ArcTemplates:
-        return _compile(list(templates), words, between)
-
-    def of_word(role: str) -> list[ArcTemplate]:
-        return [t for t in labels if set(t.words) == {role} and not t.between and t.relation != "distance"]
-
-    single = [template for template in arcs if template.kind == "arc"]
-    shared = [*of_word("head"), *of_word("mod")]
-    return ArcProgram(
-        compile_templates(words, attributes).program,
-        np.array([attributes.index(name) for name in between], np.int64),
-        compiled(template for template in single if not template.between),
-        compiled(template for template in single if template.between),
-        compiled(template for template in labels if not template.between and template not in shared),
-        compiled(template for template in labels if template.between),
-        compiled(of_word("head")),
-        compiled(of_word("mod")),
-        compiled(template for template in arcs if template.kind == "sibling"),
-        compiled(template for template in arcs if template.kind == "grandparent"),
-    )
-
-
-def _compile(templates: Sequence[ArcTemplate], words: Sequence[Template], between: Sequence[str]) -> ArcTemplates:
     def word(template: ArcTemplate, *roles: str) -> int:
         return next((words.index(template.words[role]) for role in roles if role in template.words), len(words))
 
-    ordered = sorted(templates, key=lambda template: RELATIONS[template.relation])
-    relations = [RELATIONS[template.relation] for template in ordered]
     roles = (("head",), ("mod",), ("sib", "grand"))
-    return ArcTemplates(
+    return ArcProgram(
+        compile_templates(words, attributes).program,
+        np.array([attributes.index(name) for name in between], np.int64),
         np.array([[word(template, *role) for template in ordered] for role in roles], np.int64).reshape(3, -1),
         np.array([between.index(t.between) if t.between else -1 for t in ordered], np.int64),
-        np.searchsorted(relations, [PLAIN, DIRECTION, DISTANCE, len(RELATIONS)]).astype(np.int64),
         # What a template adds to its words is hashed in by the kernels, so that it has no part in the seed.
         np.array([get_string_id(template.without_relation()) or 1 for template in ordered], np.uint64),
+        starts,
     )
+
+
+def _arc_kind(template: ArcTemplate) -> np.integer:
+    if template.kind == "arc":
+        return ARCS_BETWEEN if template.between else ARCS
+    return SIBLINGS if template.kind == "sibling" else GRANDPARENTS
+
+
+def _label_kind(template: ArcTemplate) -> np.integer:
+    if template.between:
+        return LABELS_BETWEEN
+    if template.relation == "distance" or len(template.words) != 1:
+        return LABELS
+    return HEAD_LABELS if "head" in template.words else MODIFIER_LABELS

@@ -87,12 +87,16 @@ class SsvmParser(LearningPipe):
         self, columns: "Columns", lengths: list[int], extractor: "ArcExtractor", weights: "tree_weights.TreeWeights"
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         from ..structures.tree.data import Trees
+        from ..structures.tree.decoders import decoder
         from ..structures.tree.decoding import decode_all
 
         n_tokens = int(columns.starts[-1])
         nothing, free = np.full(n_tokens, NOT_GIVEN, np.int32), np.zeros(n_tokens)
         candidates = self._first_pass(weights.first_pass).candidates(columns, nothing)
-        trees = Trees(columns, extractor.program, *candidates, nothing, nothing, free, free, self._shape())
+        shape = self._shape()
+        trees = Trees(
+            columns, extractor.program, *candidates, nothing, nothing, free, free, shape, decoder(shape.structure)
+        )
         heads, labels = decode_all(trees, weights.trees)
         first = np.repeat(columns.starts[:-1], np.diff(columns.starts))
         absolute = np.where(heads == 0, np.arange(n_tokens), first + heads - 1)

@@ -12,6 +12,7 @@ from ..problems import tree_problem
 from ..solvers.problem import Problem
 from ..structures.tree.completion import complete, project
 from ..structures.tree.data import NOT_GIVEN, Shape, Trees, dimension
+from ..structures.tree.decoders import decoder
 from ..structures.tree.first_pass import FirstPass
 from .data_set import DataSet, join_columns, joined, members, take_columns, taken
 
@@ -160,7 +161,16 @@ class TreeSet(DataSet):
     ) -> Trees:
         nothing = np.zeros(len(heads))
         return Trees(
-            columns, self._program, candidate_starts, candidates, heads, labels, nothing, nothing.copy(), self._shape
+            columns,
+            self._program,
+            candidate_starts,
+            candidates,
+            heads,
+            labels,
+            nothing,
+            nothing.copy(),
+            self._shape,
+            decoder(self._shape.structure),
         )
 
     def _all(self) -> Trees:
@@ -169,16 +179,14 @@ class TreeSet(DataSet):
             chunks = self._chunks
 
             self._chunks = [
-                Trees(
-                    join_columns([chunk.columns for chunk in chunks]),
-                    self._program,
-                    joined([chunk.candidate_starts for chunk in chunks]),
-                    np.concatenate([chunk.candidates for chunk in chunks]),
-                    np.concatenate([chunk.gold for chunk in chunks]),
-                    np.concatenate([chunk.gold_labels for chunk in chunks]),
-                    np.concatenate([chunk.head_costs for chunk in chunks]),
-                    np.concatenate([chunk.label_costs for chunk in chunks]),
-                    self._shape,
+                chunks[0]._replace(
+                    columns=join_columns([chunk.columns for chunk in chunks]),
+                    candidate_starts=joined([chunk.candidate_starts for chunk in chunks]),
+                    candidates=np.concatenate([chunk.candidates for chunk in chunks]),
+                    gold=np.concatenate([chunk.gold for chunk in chunks]),
+                    gold_labels=np.concatenate([chunk.gold_labels for chunk in chunks]),
+                    head_costs=np.concatenate([chunk.head_costs for chunk in chunks]),
+                    label_costs=np.concatenate([chunk.label_costs for chunk in chunks]),
                 )
             ]
         return self._chunks[0]
@@ -187,14 +195,12 @@ class TreeSet(DataSet):
         """Only these sentences, int64, in this order; number S of S stands for an empty one."""
         starts = np.append(trees.columns.starts, trees.columns.starts[-1])
         tokens = members(starts, sentences)
-        return Trees(
-            take_columns(trees.columns._replace(starts=starts), sentences),
-            self._program,
-            taken(trees.candidate_starts, tokens),
-            trees.candidates[members(trees.candidate_starts, tokens)],
-            trees.gold[tokens],
-            trees.gold_labels[tokens],
-            trees.head_costs[tokens],
-            trees.label_costs[tokens],
-            self._shape,
+        return trees._replace(
+            columns=take_columns(trees.columns._replace(starts=starts), sentences),
+            candidate_starts=taken(trees.candidate_starts, tokens),
+            candidates=trees.candidates[members(trees.candidate_starts, tokens)],
+            gold=trees.gold[tokens],
+            gold_labels=trees.gold_labels[tokens],
+            head_costs=trees.head_costs[tokens],
+            label_costs=trees.label_costs[tokens],
         )

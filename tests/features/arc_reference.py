@@ -7,6 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from spacy_ssvm.features.arc_hashing import (
+    ARCS,
+    ARCS_BETWEEN,
+    GRANDPARENTS,
+    HEAD_LABELS,
+    LABELS,
+    LABELS_BETWEEN,
+    MODIFIER_LABELS,
+    SIBLINGS,
     ArcProgram,
     arc_direction,
     distance_bin,
@@ -139,13 +147,12 @@ class Kernels:
         arc = np.array([[h], [m], [third], [way], [distance_bin(h, m)]], np.int64)
         most = most_features(self.program, self.n)
         indices, values, at = np.full(most + 4, -7, np.int64), np.full(most + 4, np.nan), 2
-        sides = {"arc": [read.arcs], "sib": [read.siblings], "grand": [read.grandparents]}
-        for of_kind in sides.get(kind, [read.labels, read.head_labels, read.modifier_labels]):
-            at = write_features(of_kind, arc, 0, 1, self.bits, indices, values, at)
+        plain = {"arc": [ARCS], "sib": [SIBLINGS], "grand": [GRANDPARENTS]}
+        for of_kind in plain.get(kind, [LABELS, HEAD_LABELS, MODIFIER_LABELS]):
+            at = write_features(read, of_kind, arc, 0, 1, self.bits, indices, values, at)
         if kind in ("arc", "label"):
-            of_kind, ends = read.arcs_between if kind == "arc" else read.labels_between, np.zeros(1, np.int64)
-            inside = read.between, read.previous
-            at = write_between(of_kind, *inside, arc, 0, 1, self.bits, indices, values, ends, at)
+            of_kind, ends = ARCS_BETWEEN if kind == "arc" else LABELS_BETWEEN, np.zeros(1, np.int64)
+            at = write_between(read, of_kind, arc, 0, 1, self.bits, indices, values, ends, at)
             assert ends == [at]
         untouched = [0, 1, *range(at, most + 4)]
         assert (indices[untouched] == -7).all() and np.isnan(values[untouched]).all()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.features.arc_hashing import most_features
+from spacy_ssvm.features.arc_hashing import HEAD_LABELS, MODIFIER_LABELS, count_templates, most_features
 
 from .arc_reference import KINDS, REAL, Kernels, Sentence, direction, distance, expected_features, places, read
 
@@ -149,7 +149,7 @@ def test_features_of_labels(drawn, labels):
 def test_label_templates_of_one_word_are_apart():
     """Those that also read the distance or what lies between are not, nor those that read no word."""
     program, _ = read([distinct(1)], [], LABELS)
-    assert len(program.head_labels.seeds) == 2 and len(program.modifier_labels.seeds) == 4
+    assert [count_templates(program.starts, kind) for kind in (HEAD_LABELS, MODIFIER_LABELS)] == [2, 4]
 
 
 def arcs_of(texts: list[str], sentence: Sentence, *arcs: tuple[int, int]) -> list[set[int]]:

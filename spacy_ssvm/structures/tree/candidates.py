@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...features.arc_hashing import ArcProgram, read_sentence
+from ...features.arc_hashing import ARCS, ARCS_BETWEEN, ArcProgram, read_sentence
 from ...features.hashing import Columns
 from ...kernels import kernel
 from .data import NOT_GIVEN
@@ -60,8 +60,8 @@ def _prune(columns, program, bits, weights, most, margin, needed, candidate_star
             for h in range(n + 1):
                 describe_arc(arcs, h, h, m, n + 1)
             scores[:] = 0.0
-            score_features(read.arcs, arcs, bits, weights, room, scores)
-            score_between(read.arcs_between, read.between, read.previous, arcs, bits, weights, room, scores)
+            score_features(read, ARCS, arcs, bits, weights, room, scores)
+            score_between(read, ARCS_BETWEEN, arcs, bits, weights, room, scores)
             scores[m] = -np.inf
             kept[:] = False
             least = np.max(scores) - margin

@@ -4,11 +4,11 @@ import numpy as np
 
 from ...features.arc_hashing import read_sentence
 from ...kernels import kernel
-from .data import LOOPY, NOT_GIVEN, ROOT_LABEL, SPANNING, Trees
+from .data import LOOPY, NOT_GIVEN, PROJECTIVE, ROOT_LABEL, SPANNING, Trees
+from .decoders import decoder
 from .oracle import decode
 from .parts import FORBIDDEN
-from .projective import eisner
-from .spanning import maximum_spanning_tree
+from .scores import candidate_arcs
 
 
 @kernel
@@ -41,23 +41,18 @@ def complete(trees: Trees, examples: np.ndarray, weights: np.ndarray) -> np.ndar
 @kernel
 def _project(trees, heads, labels, changed):
     starts = trees.columns.starts
-    projective = trees.shape.structure not in (SPANNING, LOOPY)
     for example in range(len(starts) - 1):
         first, n = starts[example], starts[example + 1] - starts[example]
-        scores = np.full((n + 1, n + 1), FORBIDDEN)
-        for m in range(1, n + 1):
-            gold = heads[first + m - 1]
-            for c in range(trees.candidate_starts[first + m - 1], trees.candidate_starts[first + m]):
-                h = trees.candidates[c]
-                scores[h, m] = 0.0 if gold == NOT_GIVEN or gold == h else -1.0  # noqa: SIM109
-                if h == 0 and gold == NOT_GIVEN and labels[first + m - 1] > ROOT_LABEL:
-                    # All of these together weigh less than one head.
-                    scores[h, m] = -1.0 / (n + 1)
+        parts = candidate_arcs(trees, example)
+        for arc in range(len(parts.heads)):
+            h, token = parts.heads[arc], first + parts.modifiers[arc] - 1
+            if heads[token] == NOT_GIVEN and h == 0 and labels[token] > ROOT_LABEL:
+                # All of these together weigh less than one head.
+                parts.scores[arc] = -1.0 / (n + 1)
+            elif heads[token] != NOT_GIVEN and heads[token] != h:
+                parts.scores[arc] = -1.0
         found = np.empty(n + 1, np.int32)
-        if projective:
-            eisner(scores, trees.shape.multi_root, found)
-        else:
-            maximum_spanning_tree(scores, trees.shape.multi_root, found)
+        trees.decoder(parts, trees.shape.multi_root, found)
         for m in range(1, n + 1):
             token = first + m - 1
             trees.gold[token] = found[m]
@@ -84,5 +79,8 @@ def project(trees: Trees, heads: np.ndarray, labels: np.ndarray) -> int:
     Returns the number of examples that have lost a head.
     """
     changed = np.zeros(len(trees.columns.starts) - 1, np.bool_)
+    # No pair of arcs counts, so that the decoder of single arcs does.
+    single = SPANNING if trees.shape.structure in (SPANNING, LOOPY) else PROJECTIVE
+    trees = trees._replace(decoder=decoder(single))
     _project(trees, heads, labels, changed)
     return int(changed.sum())

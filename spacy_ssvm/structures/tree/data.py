@@ -5,22 +5,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 
-from ...features.arc_hashing import ArcProgram, ArcTemplates, most_features, read_sentence
+from ...features.arc_hashing import ArcProgram, most_features, read_sentence
 from ...features.hashing import Columns, Program
-from ...kernels import kernel
+from ...kernels import FirstClass, kernel
+from .parts import DECODER
 
 NOT_GIVEN = -1
 """A head or a label that is not annotated."""
 ROOT_LABEL = 0
 """The label of every arc from the root, and of no other."""
-INDEPENDENT, PROJECTIVE, PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS, SPANNING, LOOPY = range(6)
-"""The structures: each word its own best head (no tree); the best projective tree, of arcs, with siblings, with
-siblings and grandparents; the maximum spanning tree, and the same with siblings and grandparents by loopy belief
-propagation."""
+PROJECTIVE, PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS, SPANNING, LOOPY = range(5)
+"""The structures: the best projective tree, of arcs, with siblings, with siblings and grandparents; the maximum
+spanning tree, and the same with siblings and grandparents by loopy belief propagation."""
 
 
 class Shape(NamedTuple):
-    """n_labels: L. arc_bits, label_bits: sizes of the hashed indices. structure: one of the six. multi_root: or one
+    """n_labels: L. arc_bits, label_bits: sizes of the hashed indices. structure: one of the five. multi_root: or one
     root a sentence."""
 
     n_labels: int
@@ -41,6 +41,7 @@ class Trees(NamedTuple):
     gold: int32 [T], gold heads, a tree of the structure; gold_labels: int32 [T].
     head_costs, label_costs: float64 [T], what a wrong head and a wrong label at this token add to the loss; 0 where
     gold is unknown.
+    decoder: that of the structure. Kernels call it by its address, so that only the one in use is ever compiled.
     """
 
     columns: Columns
@@ -52,6 +53,7 @@ class Trees(NamedTuple):
     head_costs: np.ndarray
     label_costs: np.ndarray
     shape: Shape
+    decoder: FirstClass
 
 
 def _array(dtype: Any, ndim: int = 1) -> Any:
@@ -59,13 +61,22 @@ def _array(dtype: Any, ndim: int = 1) -> Any:
 
 
 _PROGRAM = types.NamedTuple([_array(types.int64)] * 3 + [_array(types.uint64), _array(types.int64)], Program)
-_TEMPLATES = types.NamedTuple(
-    [_array(types.int64, 2), _array(types.int64), _array(types.int64), _array(types.uint64)], ArcTemplates
+ARC_PROGRAM = types.NamedTuple(
+    [
+        _PROGRAM,
+        _array(types.int64),
+        _array(types.int64, 2),
+        _array(types.int64),
+        _array(types.uint64),
+        _array(types.int64, 2),
+    ],
+    ArcProgram,
 )
+COLUMNS = types.NamedTuple([_array(types.int64), _array(types.uint64, 2), _array(types.float32, 2)], Columns)
 TREES = types.NamedTuple(
     [
-        types.NamedTuple([_array(types.int64), _array(types.uint64, 2), _array(types.float32, 2)], Columns),
-        types.NamedTuple([_PROGRAM, _array(types.int64), *[_TEMPLATES] * 8], ArcProgram),
+        COLUMNS,
+        ARC_PROGRAM,
         _array(types.int64),
         _array(types.int32),
         _array(types.int32),
@@ -73,6 +84,7 @@ TREES = types.NamedTuple(
         _array(types.float64),
         _array(types.float64),
         types.NamedTuple([types.int64, types.int64, types.int64, types.int64, types.boolean], Shape),
+        types.FunctionType(DECODER),
     ],
     Trees,
 )

@@ -82,7 +82,7 @@ def kbest_oracle(trees, example, weights, loss_scale, k, starts, losses, indices
     to losses[j]. Returns how many trees there are, at most k.
     """
     read = read_sentence(trees.columns, trees.program, example)
-    parts, label_scores = score_labelled_arcs(trees, example, read, weights, loss_scale, trees.shape.n_labels > 1)
+    parts, label_scores = score_labelled_arcs(trees, example, read, weights, loss_scale)
     for arc in range(len(label_scores)):
         parts.scores[arc] += np.max(label_scores[arc])
     if trees.shape.structure == PROJECTIVE:

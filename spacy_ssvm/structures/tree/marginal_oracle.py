@@ -4,7 +4,18 @@ import math
 
 import numpy as np
 
-from ...features.arc_hashing import most_features, read_sentence, write_between, write_features
+from ...features.arc_hashing import (
+    ARCS,
+    ARCS_BETWEEN,
+    HEAD_LABELS,
+    LABELS,
+    LABELS_BETWEEN,
+    MODIFIER_LABELS,
+    most_features,
+    read_sentence,
+    write_between,
+    write_features,
+)
 from ...kernels import kernel
 from .data import PROJECTIVE, Trees
 from .inside_outside import projective_marginals
@@ -36,11 +47,10 @@ def _write_label(trees, read, arcs, arc, label, gradient, indices, values, at):
     """Features of one label of an arc, times `gradient`, as `feature_difference` writes them."""
     begin, bits = at, trees.shape.label_bits
     ends = np.empty(1, np.int64)
-    at = write_features(read.labels, arcs, arc, arc + 1, bits, indices, values, at)
-    at = write_features(read.head_labels, arcs, arc, arc + 1, bits, indices, values, at)
-    at = write_features(read.modifier_labels, arcs, arc, arc + 1, bits, indices, values, at)
-    between, previous = read.between, read.previous
-    at = write_between(read.labels_between, between, previous, arcs, arc, arc + 1, bits, indices, values, ends, at)
+    at = write_features(read, LABELS, arcs, arc, arc + 1, bits, indices, values, at)
+    at = write_features(read, HEAD_LABELS, arcs, arc, arc + 1, bits, indices, values, at)
+    at = write_features(read, MODIFIER_LABELS, arcs, arc, arc + 1, bits, indices, values, at)
+    at = write_between(read, LABELS_BETWEEN, arcs, arc, arc + 1, bits, indices, values, ends, at)
     for k in range(begin, at):
         indices[k] = (1 << trees.shape.arc_bits) + indices[k] * trees.shape.n_labels + label
         values[k] *= gradient
@@ -56,7 +66,7 @@ def marginal_oracle(trees, example, weights, beta, gamma, indices, values):
     first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
     read = read_sentence(trees.columns, trees.program, example)
     with_labels = trees.shape.n_labels > 1
-    parts, label_scores = score_labelled_arcs(trees, example, read, weights, gamma, with_labels)
+    parts, label_scores = score_labelled_arcs(trees, example, read, weights, gamma)
     gold_score = 0.0
     for m in range(1, n + 1):
         arc = parts.number[trees.gold[first + m - 1], m]
@@ -70,7 +80,7 @@ def marginal_oracle(trees, example, weights, beta, gamma, indices, values):
     else:
         log_partition = tree_marginals(dense_scores(parts), trees.shape.multi_root, marginals)
     arcs, ends = np.empty((5, len(parts.heads)), np.int64), np.empty(1, np.int64)
-    bits, between, previous, at = trees.shape.arc_bits, read.between, read.previous, 0
+    bits, at = trees.shape.arc_bits, 0
     for arc in range(len(parts.heads)):
         h, m = parts.heads[arc], parts.modifiers[arc]
         describe_arc(arcs, arc, h, m, n + 1)
@@ -78,10 +88,8 @@ def marginal_oracle(trees, example, weights, beta, gamma, indices, values):
         gradient = (1.0 if is_gold else 0.0) - marginals[h, m]
         if abs(gradient) > NEGLIGIBLE:
             begin = at
-            at = write_features(read.arcs, arcs, arc, arc + 1, bits, indices, values, at)
-            at = write_between(
-                read.arcs_between, between, previous, arcs, arc, arc + 1, bits, indices, values, ends, at
-            )
+            at = write_features(read, ARCS, arcs, arc, arc + 1, bits, indices, values, at)
+            at = write_between(read, ARCS_BETWEEN, arcs, arc, arc + 1, bits, indices, values, ends, at)
             values[begin:at] *= gradient
         for label in range(trees.shape.n_labels if with_labels and h != 0 else 0):
             gold_label = is_gold and label == trees.gold_labels[first + m - 1]

@@ -2,26 +2,24 @@
 
 import numpy as np
 
-from ...features.arc_hashing import read_sentence, write_between, write_features
-from ...kernels import kernel
-from .data import (
-    INDEPENDENT,
-    LOOPY,
-    PROJECTIVE,
-    PROJECTIVE_GRANDPARENTS,
-    PROJECTIVE_SIBLINGS,
-    ROOT_LABEL,
-    SPANNING,
+from ...features.arc_hashing import (
+    ARCS,
+    ARCS_BETWEEN,
+    FIRST,
+    GRANDPARENTS,
+    HEAD_LABELS,
+    LABELS,
+    LABELS_BETWEEN,
+    MODIFIER_LABELS,
+    SIBLINGS,
+    read_sentence,
+    write_between,
+    write_features,
 )
-from .loopy import loopy_decode
+from ...kernels import kernel
+from .data import LOOPY, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, ROOT_LABEL
 from .parts import NONE
-from .projective import eisner
-from .projective_grandparents import eisner_grandparents
-from .projective_siblings import eisner_siblings
-from .scores import add_grandparents, add_siblings, dense_scores, describe_arc, describe_grand, score_parts
-from .spanning import maximum_spanning_tree
-
-LOOPY_ITERATIONS, LOOPY_TOLERANCE = 10, 1e-3
+from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
 
 
 @kernel
@@ -37,42 +35,22 @@ def has_grandparents(structure):
 
 
 @kernel
-def best_heads(parts, heads):
-    """Each modifier's best head by itself, which need not make a tree."""
-    heads[0] = NONE
-    best = np.full(len(heads), -np.inf)
-    for arc in range(len(parts.heads)):
-        m = parts.modifiers[arc]
-        if parts.scores[arc] > best[m]:
-            best[m] = parts.scores[arc]
-            heads[m] = parts.heads[arc]
-
-
-@kernel
 def decode(trees, sentence, read, weights, loss_scale, heads, labels):
     """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y): heads int32 [n + 1], heads[0] = −1, and labels int32 [n + 1].
 
     Exact but for LOOPY.
     """
-    structure, multi_root = trees.shape.structure, trees.shape.multi_root
-    with_labels = trees.shape.n_labels > 1
-    parts, best_labels = score_parts(trees, sentence, read, weights, loss_scale, with_labels)
+    structure = trees.shape.structure
+    parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, loss_scale)
+    best_labels = np.zeros(len(parts.heads), np.int32)
+    for arc in range(len(label_scores)):
+        best_labels[arc] = np.argmax(label_scores[arc])
+        parts.scores[arc] += label_scores[arc, best_labels[arc]]
     if has_siblings(structure):
         parts = add_siblings(trees, read, parts, weights)
     if has_grandparents(structure):
         parts = add_grandparents(trees, sentence, read, parts, weights)
-    if structure == INDEPENDENT:
-        best_heads(parts, heads)
-    elif structure == PROJECTIVE:
-        eisner(dense_scores(parts), multi_root, heads)
-    elif structure == PROJECTIVE_SIBLINGS:
-        eisner_siblings(parts, multi_root, heads)
-    elif structure == PROJECTIVE_GRANDPARENTS:
-        eisner_grandparents(parts, multi_root, heads)
-    elif structure == SPANNING:
-        maximum_spanning_tree(dense_scores(parts), multi_root, heads)
-    elif structure == LOOPY:
-        loopy_decode(parts, multi_root, LOOPY_ITERATIONS, LOOPY_TOLERANCE, heads)
+    trees.decoder(parts, trees.shape.multi_root, heads)
     labels[0] = ROOT_LABEL
     for m in range(1, len(heads)):
         arc = parts.number[heads[m], m]
@@ -97,24 +75,30 @@ def _tree_features(trees, read, heads, others, sign, indices, values, at):
     """Features of the parts of one tree that the other one has not, with this sign."""
     structure, bits, begin = trees.shape.structure, trees.shape.arc_bits, at
     nobody = len(heads)
-    arc, ends = np.empty((5, 1), np.int64), np.empty(1, np.int64)
+    arcs, ends = np.empty((5, len(heads)), np.int64), np.empty(len(heads), np.int64)
+    found = 0
     for m in range(1, len(heads)):
-        h = heads[m]
-        same = h == others[m]
-        if not same:
-            describe_arc(arc, 0, h, m, nobody)
-            at = write_features(read.arcs, arc, 0, 1, bits, indices, values, at)
-            at = write_between(
-                read.arcs_between, read.between, read.previous, arc, 0, 1, bits, indices, values, ends, at
-            )
-        if has_siblings(structure):
+        if heads[m] != others[m]:
+            describe_arc(arcs, found, heads[m], m, nobody)
+            found += 1
+    at = write_features(read, ARCS, arcs, FIRST, found, bits, indices, values, at)
+    at = write_between(read, ARCS_BETWEEN, arcs, FIRST, found, bits, indices, values, ends, at)
+    if has_siblings(structure):
+        found = 0
+        for m in range(1, len(heads)):
             s = _inner_neighbour(heads, m)
-            if not same or s != _inner_neighbour(others, m):
-                describe_arc(arc, 0, h, m, s)
-                at = write_features(read.siblings, arc, 0, 1, bits, indices, values, at)
-        if has_grandparents(structure) and h != 0 and (not same or heads[h] != others[h]):
-            describe_grand(arc, 0, heads[h], h, m)
-            at = write_features(read.grandparents, arc, 0, 1, bits, indices, values, at)
+            if heads[m] != others[m] or s != _inner_neighbour(others, m):
+                describe_arc(arcs, found, heads[m], m, s)
+                found += 1
+        at = write_features(read, SIBLINGS, arcs, FIRST, found, bits, indices, values, at)
+    if has_grandparents(structure):
+        found = 0
+        for m in range(1, len(heads)):
+            h = heads[m]
+            if h != 0 and (h != others[m] or heads[h] != others[h]):
+                describe_grand(arcs, found, heads[h], h, m)
+                found += 1
+        at = write_features(read, GRANDPARENTS, arcs, FIRST, found, bits, indices, values, at)
     for k in range(begin, at):
         values[k] *= sign
     return at
@@ -125,17 +109,17 @@ def _label_features(trees, read, heads, labels, others, other_labels, sign, indi
     """Features of the labels of one tree where the other one's arc or label differs, with this sign."""
     n_labels, first_row = trees.shape.n_labels, 1 << trees.shape.arc_bits
     bits, nobody = trees.shape.label_bits, len(heads)
-    arc, ends = np.empty((5, 1), np.int64), np.empty(1, np.int64)
+    arcs, ends = np.empty((5, len(heads)), np.int64), np.empty(1, np.int64)
     for m in range(1, len(heads)):
         head, label = heads[m], labels[m]
         if head == 0 or (head == others[m] and label == other_labels[m]):
             continue
         begin = at
-        describe_arc(arc, 0, head, m, nobody)
-        at = write_features(read.labels, arc, 0, 1, bits, indices, values, at)
-        at = write_features(read.head_labels, arc, 0, 1, bits, indices, values, at)
-        at = write_features(read.modifier_labels, arc, 0, 1, bits, indices, values, at)
-        at = write_between(read.labels_between, read.between, read.previous, arc, 0, 1, bits, indices, values, ends, at)
+        describe_arc(arcs, m, head, m, nobody)
+        at = write_features(read, LABELS, arcs, m, m + 1, bits, indices, values, at)
+        at = write_features(read, HEAD_LABELS, arcs, m, m + 1, bits, indices, values, at)
+        at = write_features(read, MODIFIER_LABELS, arcs, m, m + 1, bits, indices, values, at)
+        at = write_between(read, LABELS_BETWEEN, arcs, m, m + 1, bits, indices, values, ends, at)
         for k in range(begin, at):
             indices[k] = first_row + indices[k] * n_labels + label
             values[k] *= sign
@@ -160,7 +144,7 @@ def feature_difference(trees, sentence, read, heads, labels, indices, values):
             loss += trees.head_costs[token]
         if with_labels and labels[m] != gold_labels[m]:
             loss += trees.label_costs[token]
-    at = _tree_features(trees, read, gold_heads, heads, 1.0, indices, values, 0)
+    at = _tree_features(trees, read, gold_heads, heads, 1.0, indices, values, FIRST)
     at = _tree_features(trees, read, heads, gold_heads, -1.0, indices, values, at)
     if with_labels:
         at = _label_features(trees, read, gold_heads, gold_labels, heads, labels, 1.0, indices, values, at)

@@ -61,3 +61,5 @@ PARTS = types.NamedTuple(
     Parts,
 )
 """The numba type of `Parts`."""
+DECODER = types.float64(PARTS, types.boolean, _array(types.int32))
+"""The numba signature of what finds the best tree of `Parts`."""

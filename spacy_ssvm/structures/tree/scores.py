@@ -4,7 +4,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.arc_hashing import arc_direction, distance_bin, most_features, write_between, write_features
+from ...features.arc_hashing import (
+    ARCS,
+    ARCS_BETWEEN,
+    FIRST,
+    GRANDPARENTS,
+    HEAD_LABELS,
+    LABELS,
+    LABELS_BETWEEN,
+    MODIFIER_LABELS,
+    SIBLINGS,
+    arc_direction,
+    count_templates,
+    distance_bin,
+    most_features,
+    write_between,
+    write_features,
+)
 from ...kernels import kernel
 from .data import PROJECTIVE_GRANDPARENTS, ROOT_LABEL
 from .parts import FORBIDDEN, NONE, Parts
@@ -61,23 +77,23 @@ def describe_grand(arcs, arc, grand, head, modifier):
 
 
 @kernel
-def score_features(sides, arcs, bits, weights, room, scores):
+def score_features(read, kind, arcs, bits, weights, room, scores):
     """wᵀf of all these arcs or pairs, added to scores float64 [A]."""
-    size = len(sides.between)
+    size = count_templates(read.starts, kind)
     for begin in range(0, len(scores), CHUNK):
         behind = min(begin + CHUNK, len(scores))
-        write_features(sides, arcs, begin, behind, bits, room.indices, room.values, 0)
+        write_features(read, kind, arcs, begin, behind, bits, room.indices, room.values, FIRST)
         for arc in range(begin, behind):
             at = (arc - begin) * size
             scores[arc] += gather(weights, room.indices, room.values, at, at + size)
 
 
 @kernel
-def score_between(sides, between, previous, arcs, bits, weights, room, scores):
+def score_between(read, kind, arcs, bits, weights, room, scores):
     """The same for templates that read what lies between."""
     for begin in range(0, len(scores), CHUNK):
         behind = min(begin + CHUNK, len(scores))
-        write_between(sides, between, previous, arcs, begin, behind, bits, room.indices, room.values, room.ends, 0)
+        write_between(read, kind, arcs, begin, behind, bits, room.indices, room.values, room.ends, FIRST)
         at = 0
         for arc in range(begin, behind):
             scores[arc] += gather(weights, room.indices, room.values, at, room.ends[arc - begin])
@@ -86,35 +102,60 @@ def score_between(sides, between, previous, arcs, bits, weights, room, scores):
 
 @kernel
 def _add_rows(weights, first_row, indices, values, begin, behind, scores, row):
-    """Add the label weights of features begin … behind − 1 to scores[row], [·, L], of the weights' dtype."""
+    """Add the label weights of features begin … behind − 1 to scores[row], [·, L], of the weights' dtype.
+
+    Four blocks at a time: memory is asked for all of them at once, and the sums are loaded and stored once for four.
+    """
     total, n_labels = scores[row], scores.shape[1]
-    for k in range(begin, behind):
-        block, value = first_row + indices[k] * n_labels, weights.dtype.type(values[k])
-        if value != 0.0:
-            # As slices both are known to start at 0 and to be contiguous, so that the loop becomes vector instructions.
-            added = weights[block : block + n_labels]
-            for label in range(n_labels):
-                total[label] += added[label] * value
+    fours = begin + (behind - begin) // 4 * 4
+    for k in range(begin, fours, 4):
+        first, first_value = _block(weights, first_row, n_labels, indices, values, k)
+        second, second_value = _block(weights, first_row, n_labels, indices, values, k + 1)
+        third, third_value = _block(weights, first_row, n_labels, indices, values, k + 2)
+        fourth, fourth_value = _block(weights, first_row, n_labels, indices, values, k + 3)
+        for label in range(n_labels):
+            # From left to right, as one after the other.
+            total[label] = (
+                total[label]
+                + first[label] * first_value
+                + second[label] * second_value
+                + third[label] * third_value
+                + fourth[label] * fourth_value
+            )
+    for k in range(fours, behind):
+        added, value = _block(weights, first_row, n_labels, indices, values, k)
+        for label in range(n_labels):
+            total[label] += added[label] * value
 
 
 @kernel
-def score_label_features(sides, arcs, bits, first_row, weights, room, scores):
+def _block(weights, first_row, n_labels, indices, values, k):
+    """The label weights of a feature, and its value in their dtype.
+
+    As a slice they are known to start at 0 and to be contiguous, so that a loop over them becomes vector instructions.
+    """
+    begin = first_row + indices[k] * n_labels
+    return weights[begin : begin + n_labels], weights.dtype.type(values[k])
+
+
+@kernel
+def score_label_features(read, kind, arcs, bits, first_row, weights, room, scores):
     """The weights of all labels of these arcs, added to scores [A, L]; first_row: where their weights start."""
-    size = len(sides.between)
+    size = count_templates(read.starts, kind)
     for begin in range(0, len(scores), CHUNK):
         behind = min(begin + CHUNK, len(scores))
-        write_features(sides, arcs, begin, behind, bits, room.indices, room.values, 0)
+        write_features(read, kind, arcs, begin, behind, bits, room.indices, room.values, FIRST)
         for arc in range(begin, behind):
             at = (arc - begin) * size
             _add_rows(weights, first_row, room.indices, room.values, at, at + size, scores, arc)
 
 
 @kernel
-def score_label_between(sides, between, previous, arcs, bits, first_row, weights, room, scores):
+def score_label_between(read, kind, arcs, bits, first_row, weights, room, scores):
     """The same for templates that read what lies between."""
     for begin in range(0, len(scores), CHUNK):
         behind = min(begin + CHUNK, len(scores))
-        write_between(sides, between, previous, arcs, begin, behind, bits, room.indices, room.values, room.ends, 0)
+        write_between(read, kind, arcs, begin, behind, bits, room.indices, room.values, room.ends, FIRST)
         at = 0
         for arc in range(begin, behind):
             _add_rows(weights, first_row, room.indices, room.values, at, room.ends[arc - begin], scores, arc)
@@ -124,7 +165,7 @@ def score_label_between(sides, between, previous, arcs, bits, first_row, weights
 @kernel
 def _score_labels(trees, read, arcs, weights, room, scores):
     """The scores of all labels of all arcs, added to [A, L]."""
-    n, bits, first_row = read.arcs.keys.shape[1] - 2, trees.shape.label_bits, 1 << trees.shape.arc_bits
+    n, bits, first_row = read.keys.shape[1] - 2, trees.shape.label_bits, 1 << trees.shape.arc_bits
     # Features of one word are the same for all its arcs in one direction, that of 2 · node or of 2 · node + 1.
     ways = np.empty((5, 2 * n + 2), np.int64)
     for node in range(n + 1):
@@ -133,41 +174,49 @@ def _score_labels(trees, read, arcs, weights, room, scores):
         ways[3, 2 * node], ways[3, 2 * node + 1] = 2, 3
     of_heads = np.zeros((2 * n + 2, scores.shape[1]), weights.dtype)
     of_modifiers = np.zeros((2 * n + 2, scores.shape[1]), weights.dtype)
-    score_label_features(read.head_labels, ways, bits, first_row, weights, room, of_heads)
-    score_label_features(read.modifier_labels, ways, bits, first_row, weights, room, of_modifiers)
+    score_label_features(read, HEAD_LABELS, ways, bits, first_row, weights, room, of_heads)
+    score_label_features(read, MODIFIER_LABELS, ways, bits, first_row, weights, room, of_modifiers)
     for arc in range(len(scores)):
         way = 0 if arcs[0, arc] < arcs[1, arc] else 1
         for label in range(scores.shape[1]):
             scores[arc, label] += of_heads[2 * arcs[0, arc] + way, label] + of_modifiers[2 * arcs[1, arc] + way, label]
-    score_label_features(read.labels, arcs, bits, first_row, weights, room, scores)
-    score_label_between(read.labels_between, read.between, read.previous, arcs, bits, first_row, weights, room, scores)
+    score_label_features(read, LABELS, arcs, bits, first_row, weights, room, scores)
+    score_label_between(read, LABELS_BETWEEN, arcs, bits, first_row, weights, room, scores)
 
 
 @kernel
-def score_labelled_arcs(trees, sentence, read, weights, loss_scale, with_labels):
-    """All candidate arcs of a sentence, wᵀΦ + loss_scale · Δ of each without its label, and of each of its labels.
-
-    with_labels: whether labels are scored at all. Returns the arcs as `Parts`, and [A, L], FORBIDDEN where an arc
-    cannot have a label; without labels, [0, L].
-    """
+def candidate_arcs(trees, sentence):
+    """All candidate arcs of a sentence, with scores of 0 and without pairs, as `Parts`."""
     first, behind = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
-    n = behind - first
-    begin = trees.candidate_starts[first]
+    n, begin = behind - first, trees.candidate_starts[first]
     size = trees.candidate_starts[behind] - begin
     number = np.full((n + 1, n + 1), NONE, np.int32)
     heads, modifiers = np.empty(size, np.int32), np.empty(size, np.int32)
-    arcs = np.empty((5, size), np.int64)
     for m in range(1, n + 1):
-        token = first + m - 1
-        for c in range(trees.candidate_starts[token], trees.candidate_starts[token + 1]):
-            arc, h = c - begin, trees.candidates[c]
-            number[h, m] = arc
-            heads[arc], modifiers[arc] = h, m
-            describe_arc(arcs, arc, h, m, n + 1)
+        for c in range(trees.candidate_starts[first + m - 1], trees.candidate_starts[first + m]):
+            number[trees.candidates[c], m] = c - begin
+            heads[c - begin], modifiers[c - begin] = trees.candidates[c], m
+    starts, nothing, zeros = np.zeros(size + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float64)
+    return Parts(number, heads, modifiers, np.zeros(size), starts, nothing, zeros, starts, nothing, zeros)
+
+
+@kernel
+def score_labelled_arcs(trees, sentence, read, weights, loss_scale):
+    """All candidate arcs of a sentence, wᵀΦ + loss_scale · Δ of each without its label, and of each of its labels.
+
+    Returns the arcs as `Parts`, and [A, L], FORBIDDEN where an arc cannot have a label; where there is one label only,
+    [0, 1].
+    """
+    with_labels = trees.shape.n_labels > 1
+    first, n = trees.columns.starts[sentence], trees.columns.starts[sentence + 1] - trees.columns.starts[sentence]
+    parts = candidate_arcs(trees, sentence)
+    heads, modifiers, scores, size = parts.heads, parts.modifiers, parts.scores, len(parts.heads)
+    arcs = np.empty((5, size), np.int64)
+    for arc in range(size):
+        describe_arc(arcs, arc, heads[arc], modifiers[arc], n + 1)
     bits, room = trees.shape.arc_bits, feature_room(trees.program, n)
-    scores = np.zeros(size)
-    score_features(read.arcs, arcs, bits, weights, room, scores)
-    score_between(read.arcs_between, read.between, read.previous, arcs, bits, weights, room, scores)
+    score_features(read, ARCS, arcs, bits, weights, room, scores)
+    score_between(read, ARCS_BETWEEN, arcs, bits, weights, room, scores)
     # In the weights' precision: single, when predicting, adds twice as many at a time.
     label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels), weights.dtype)
     if with_labels:
@@ -187,29 +236,7 @@ def score_labelled_arcs(trees, sentence, read, weights, loss_scale, with_labels)
                 # Labels of arcs from the root have no features of their own.
                 before = 0.0 if from_root else label_scores[arc, label]
                 label_scores[arc, label] = before + (cost if label != gold else 0.0)
-    return Parts(
-        number,
-        heads,
-        modifiers,
-        scores,
-        np.zeros(size + 1, np.int64),
-        np.empty(0, np.int32),
-        np.empty(0, np.float64),
-        np.zeros(size + 1, np.int64),
-        np.empty(0, np.int32),
-        np.empty(0, np.float64),
-    ), label_scores
-
-
-@kernel
-def score_parts(trees, sentence, read, weights, loss_scale, with_labels):
-    """The same arcs with the scores of their best labels added, and these labels, int32 [A]."""
-    parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, loss_scale, with_labels)
-    labels = np.zeros(len(parts.heads), np.int32)
-    for arc in range(len(label_scores)):
-        labels[arc] = np.argmax(label_scores[arc])
-        parts.scores[arc] += label_scores[arc, labels[arc]]
-    return parts, labels
+    return parts, label_scores
 
 
 @kernel
@@ -237,7 +264,7 @@ def add_siblings(trees, read, parts, weights):
                 siblings[k] = parts.number[h, s]
                 describe_arc(pairs, k, h, m, s)
                 k += 1
-    score_features(read.siblings, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
+    score_features(read, SIBLINGS, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
     return Parts(
         parts.number,
         parts.heads,
@@ -267,15 +294,15 @@ def add_grandparents(trees, sentence, read, parts, weights):
     n, size = len(parts.number) - 1, len(parts.heads)
     first = trees.columns.starts[sentence]
     begin = trees.candidate_starts[first]
-    # Arcs are numbered as candidates are: those to h are above[h − 1] … above[h] − 1.
-    above = trees.candidate_starts[first : first + n + 1] - begin
+    # Arcs are numbered as candidates are: those to h are above[h − 1] … above[h] − 1, less the first of all.
+    above = trees.candidate_starts[first : first + n + 1]
     projective = trees.shape.structure == PROJECTIVE_GRANDPARENTS
     starts = np.zeros(size + 1, np.int64)
     for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
         count = 0
         if h != 0:
-            for upper in range(above[h - 1], above[h]):
+            for upper in range(above[h - 1] - begin, above[h] - begin):
                 if _goes_above(projective, parts.heads[upper], h, m):
                     count += 1
         starts[arc + 1] = starts[arc] + count
@@ -286,12 +313,12 @@ def add_grandparents(trees, sentence, read, parts, weights):
         h, m = parts.heads[arc], parts.modifiers[arc]
         if h == 0:
             continue
-        for upper in range(above[h - 1], above[h]):
+        for upper in range(above[h - 1] - begin, above[h] - begin):
             if _goes_above(projective, parts.heads[upper], h, m):
                 grands[k] = upper
                 describe_grand(pairs, k, parts.heads[upper], h, m)
                 k += 1
-    score_features(read.grandparents, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
+    score_features(read, GRANDPARENTS, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
     return Parts(
         parts.number,
         parts.heads,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_hashing import ArcProgram
 from spacy_ssvm.structures.tree.candidates import REACH, near_candidates, prune
-from spacy_ssvm.structures.tree.data import NOT_GIVEN, PROJECTIVE, Shape, dimension
+from spacy_ssvm.structures.tree.data import NOT_GIVEN, PROJECTIVE, Shape
 from spacy_ssvm.structures.tree.first_pass import BITS, FirstPass
 from spacy_ssvm.structures.tree.ranking import NEGLIGIBLE, largest_gradient, marginal_oracle, ranking
 
@@ -125,7 +125,7 @@ def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
     columns, program = sentences_of(rng, sizes)
     heads = random_heads(rng, sizes, 0.7)
     trees = ranking(program, bits, columns, heads)
-    assert len(heads) == len(trees.gold) and dimension(trees.shape) == 1 << bits
+    assert len(heads) == len(trees.gold) and trees.bits == bits
     weights = rng.normal(size=1 << bits) * rng.choice([0.1, 1.0, 5.0])
     indices, values = (np.zeros(largest_gradient(trees) + 1, dtype) for dtype in (np.int64, np.float64))
     tokens = iter(zip(heads, arc_scores(columns, program, bits, weights)))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from spacy_ssvm import problems
 from spacy_ssvm.solvers.problem import Problem
 from spacy_ssvm.structures.tree.data import (
-    INDEPENDENT,
     LOOPY,
     PROJECTIVE,
     PROJECTIVE_GRANDPARENTS,
@@ -21,12 +20,12 @@ from spacy_ssvm.structures.tree.data import (
     Trees,
     dimension,
 )
+from spacy_ssvm.structures.tree.decoders import decoder
 
 from ...features.arc_reference import REAL, Kernels, Sentence, read
 from .enumeration import Tree, inner_neighbour, trees
 
 EXACT = {
-    "independent": INDEPENDENT,
     "projective": PROJECTIVE,
     "projective, siblings": PROJECTIVE_SIBLINGS,
     "projective, grandparents": PROJECTIVE_GRANDPARENTS,
@@ -82,10 +81,8 @@ class Example:
 
     @cached_property
     def legal(self) -> list[Tree]:
-        """All trees of the structure over candidates; for INDEPENDENT any heads."""
+        """All trees of the structure over candidates."""
         shape = self.data.shape
-        if shape.structure == INDEPENDENT:
-            return [(-1, *heads) for heads in itertools.product(*map(self.candidates, range(1, self.n + 1)))]
         every = trees(self.n, shape.structure not in (SPANNING, LOOPY), shape.multi_root)
         return [y for y in every if all(y[m] in self.candidates(m) for m in range(1, len(y)))]
 
@@ -181,6 +178,7 @@ def random_sentences(
         np.ones(n_tokens) if hamming else rng.choice([0.0, 0.5, 1.0, 2.25], n_tokens),
         np.ones(n_tokens) if hamming else rng.choice([0.0, 0.5, 1.0, 2.25], n_tokens),
         shape,
+        decoder(shape.structure),
     )
 
 

@@ -1,0 +1,43 @@
+"""The decoder of each structure: from the scored parts of a sentence to the best tree."""
+
+from ...kernels import FirstClass, kernel
+from .data import LOOPY, PROJECTIVE, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, SPANNING
+from .loopy import loopy_decode
+from .parts import DECODER
+from .projective import eisner
+from .projective_grandparents import eisner_grandparents
+from .projective_siblings import eisner_siblings
+from .scores import dense_scores
+from .spanning import maximum_spanning_tree
+
+LOOPY_ITERATIONS, LOOPY_TOLERANCE = 10, 1e-3
+
+
+@kernel
+def _projective(parts, multi_root, heads):
+    return eisner(dense_scores(parts), multi_root, heads)
+
+
+@kernel
+def _spanning(parts, multi_root, heads):
+    return maximum_spanning_tree(dense_scores(parts), multi_root, heads)
+
+
+@kernel
+def _loopy(parts, multi_root, heads):
+    return loopy_decode(parts, multi_root, LOOPY_ITERATIONS, LOOPY_TOLERANCE, heads)
+
+
+DECODERS = {
+    PROJECTIVE: FirstClass(_projective, DECODER),
+    PROJECTIVE_SIBLINGS: FirstClass(eisner_siblings, DECODER),
+    PROJECTIVE_GRANDPARENTS: FirstClass(eisner_grandparents, DECODER),
+    SPANNING: FirstClass(_spanning, DECODER),
+    LOOPY: FirstClass(_loopy, DECODER),
+}
+"""By structure."""
+
+
+def decoder(structure: int) -> FirstClass:
+    """What finds the best tree: (parts, multi_root, heads int32 [n + 1], filled) → the tree's score."""
+    return DECODERS[structure]

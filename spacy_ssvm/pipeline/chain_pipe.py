@@ -13,6 +13,7 @@ from thinc.api import Model
 
 from .. import chain_weights
 from .. import model as models
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .learning import LearningPipe
 
@@ -45,11 +46,12 @@ class ChainPipe(LearningPipe):
         solver: Parameters,
         label_costs: dict[str, float],
         scorer: Callable[..., dict[str, Any]] | None,
+        packing: Packing = EXACT,
         **cfg: Any,
     ) -> None:
         if "templates" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Chain.v1", not {model.name!r}')
-        super().__init__(vocab, model, name, solver=solver, scorer=scorer, **cfg)
+        super().__init__(vocab, model, name, solver=solver, scorer=scorer, packing=packing, **cfg)
         self.label_costs = {label: _checked_cost(name, label, cost) for label, cost in label_costs.items()}
 
     @abstractmethod
@@ -77,25 +79,22 @@ class ChainPipe(LearningPipe):
             return [np.zeros(0, np.int32) for _ in docs]
         return self._decoder().labels(docs, docs[0].vocab, self._kinds(docs))
 
-    def _store(self) -> None:
+    def _pack(self, packing: Packing) -> None:
         if self._training is None:
-            return
-        from ..features.index import row_keys
+            weights = self._unpack()
+        else:
+            from ..features.index import row_keys
 
-        flat = self._training.weights().astype(np.float32)
-        transitions, rows = chain_weights.split(flat, len(self.weight_labels))
-        table = cast("ChainSet", self._training.data).table
-        chain_weights.store(
-            self.model,
-            chain_weights.Weights(row_keys(table), rows, transitions, int(table.counts[1])),
-            self.weight_labels,
-        )
+            table = cast("ChainSet", self._training.data).table
+            vector = self._training.weights().astype(np.float32)
+            weights = chain_weights.Weights(row_keys(table), vector, int(table.counts[1]))
+        chain_weights.store(self.model, weights, self.weight_labels, packing)
 
-    def _check_weights(self) -> None:
-        chain_weights.load(self.model, self.weight_labels)
+    def _unpack(self) -> chain_weights.Weights:
+        return chain_weights.load(self.model, self.weight_labels)
 
     def _widen(self, before: Sequence[str]) -> None:
-        weights = chain_weights.widen(chain_weights.load(self.model, before), len(self.weight_labels))
+        weights = chain_weights.widen(chain_weights.load(self.model, before), len(before), len(self.weight_labels))
         chain_weights.store(self.model, weights, self.weight_labels)
 
     def _is_annotated(self, gold: Gold) -> bool:
@@ -158,13 +157,13 @@ class ChainPipe(LearningPipe):
 
         table, flat = empty_table(self.model.attrs["hash_bits"]), None
         if models.has_weights(self.model):
-            weights = chain_weights.load(self.model, self.weight_labels)
+            weights = self._stored()
             if weights.hash_bits:
-                weights = chain_weights.spread(weights)
+                weights = chain_weights.spread(weights, len(self.weight_labels))
                 table = empty_table(weights.hash_bits)
             else:
                 table = table_of(weights.keys, 0)
-            flat = chain_weights.join(weights)
+            flat = weights.vector
         data = ChainSet(self._extractor().program, table, self._constraints())
         return Training(self.name, self.solver, data, flat)
 
@@ -178,8 +177,8 @@ class ChainPipe(LearningPipe):
             if self._training is not None:
                 table, flat = cast("ChainSet", self._training.data).table, self._training.weights().astype(np.float32)
             elif models.has_weights(self.model):
-                weights = chain_weights.load(self.model, self.weight_labels)
-                table, flat = table_of(weights.keys, weights.hash_bits), chain_weights.join(weights)
+                weights = self._stored()
+                table, flat = table_of(weights.keys, weights.hash_bits), weights.vector
             else:
                 table, flat = empty_table(), np.zeros(n_labels * n_labels, np.float32)
             self._scoring = ChainDecoder(self._extractor(), table, flat, self._constraints())

@@ -7,6 +7,7 @@ from spacy.language import Language
 from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default configs name
+from ..packing import Packing, Values
 from ..solvers.parameters import Parameters
 from .ner import SsvmNer
 from .parser import SsvmParser
@@ -18,6 +19,8 @@ TAGGER_CONFIG = """
 attr = "tag"
 overwrite = false
 label_costs = {}
+values = "float32"
+keep = 1.0
 
 [ssvm_tagger.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -35,6 +38,8 @@ label_costs = {}
 NER_CONFIG = """
 [ssvm_ner]
 label_costs = {}
+values = "float32"
+keep = 1.0
 
 [ssvm_ner.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -53,6 +58,8 @@ SENTER_CONFIG = """
 [ssvm_senter]
 overwrite = false
 label_costs = {"S": 2.0}
+values = "float32"
+keep = 1.0
 
 [ssvm_senter.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -71,6 +78,8 @@ C = 0.03
 PARSER_CONFIG = """
 [ssvm_parser]
 multi_root = false
+values = "float32"
+keep = 1.0
 
 [ssvm_parser.model]
 @architectures = "spacy-ssvm.Tree.v1"
@@ -105,6 +114,8 @@ def make_tagger(
     overwrite: bool,
     label_costs: dict[str, float],
     scorer: Callable[..., dict[str, Any]] | None,
+    values: Values,
+    keep: float,
 ) -> SsvmTagger:
     """The factory "ssvm_tagger"."""
     return SsvmTagger(
@@ -116,6 +127,7 @@ def make_tagger(
         overwrite=overwrite,
         label_costs=label_costs,
         scorer=scorer,
+        packing=Packing(values, keep),
     )
 
 
@@ -132,9 +144,19 @@ def make_ner(
     solver: Parameters,
     label_costs: dict[str, float],
     scorer: Callable[..., dict[str, Any]] | None,
+    values: Values,
+    keep: float,
 ) -> SsvmNer:
     """The factory "ssvm_ner"."""
-    return SsvmNer(nlp.vocab, model, name, solver=solver, label_costs=label_costs, scorer=scorer)
+    return SsvmNer(
+        nlp.vocab,
+        model,
+        name,
+        solver=solver,
+        label_costs=label_costs,
+        scorer=scorer,
+        packing=Packing(values, keep),
+    )
 
 
 @Language.factory(
@@ -151,10 +173,19 @@ def make_senter(
     overwrite: bool,
     label_costs: dict[str, float],
     scorer: Callable[..., dict[str, Any]] | None,
+    values: Values,
+    keep: float,
 ) -> SsvmSenter:
     """The factory "ssvm_senter"."""
     return SsvmSenter(
-        nlp.vocab, model, name, solver=solver, overwrite=overwrite, label_costs=label_costs, scorer=scorer
+        nlp.vocab,
+        model,
+        name,
+        solver=solver,
+        overwrite=overwrite,
+        label_costs=label_costs,
+        scorer=scorer,
+        packing=Packing(values, keep),
     )
 
 
@@ -180,6 +211,16 @@ def make_parser(
     solver: Parameters,
     multi_root: bool,
     scorer: Callable[..., dict[str, Any]] | None,
+    values: Values,
+    keep: float,
 ) -> SsvmParser:
     """The factory "ssvm_parser"."""
-    return SsvmParser(nlp.vocab, model, name, solver=solver, multi_root=multi_root, scorer=scorer)
+    return SsvmParser(
+        nlp.vocab,
+        model,
+        name,
+        solver=solver,
+        multi_root=multi_root,
+        scorer=scorer,
+        packing=Packing(values, keep),
+    )

@@ -11,6 +11,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold
 
@@ -32,8 +33,11 @@ class SsvmNer(ChainPipe):
         solver: Parameters,
         label_costs: dict[str, float] | None = None,
         scorer: Callable[..., dict[str, Any]] | None = get_ner_prf,
+        packing: Packing = EXACT,
     ) -> None:
-        super().__init__(vocab, model, name, solver=solver, label_costs=label_costs or {}, scorer=scorer)
+        super().__init__(
+            vocab, model, name, solver=solver, label_costs=label_costs or {}, scorer=scorer, packing=packing
+        )
 
     @property
     def weight_labels(self) -> tuple[str, ...]:

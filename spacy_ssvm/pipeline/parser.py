@@ -16,6 +16,7 @@ from thinc.api import Model
 
 from .. import model as models
 from .. import tree_weights
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .gold_trees import LONGEST, NOT_GIVEN, ROOT, GoldTrees, gold_trees, sentence_starts, sentences, sets_all_starts
 from .learning import LearningPipe
@@ -59,10 +60,11 @@ class SsvmParser(LearningPipe):
         solver: Parameters,
         multi_root: bool = False,
         scorer: Callable[..., dict[str, Any]] | None = parser_score,
+        packing: Packing = EXACT,
     ) -> None:
         if "first_pass" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Tree.v1", not {model.name!r}')
-        super().__init__(vocab, model, name, solver=solver, scorer=scorer, multi_root=bool(multi_root))
+        super().__init__(vocab, model, name, solver=solver, scorer=scorer, packing=packing, multi_root=bool(multi_root))
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -213,23 +215,19 @@ class SsvmParser(LearningPipe):
 
         start = None
         if models.has_weights(self.model):
-            stored = self._stored()
+            stored = self._weights()
             self._first_pass_weights, start = stored.first_pass, stored.trees
         data = TreeSet(self._extractor().program, self._first_pass(self._first_pass_weights), self._shape())
         return Training(self.name, self.solver, data, start)
 
-    def _store(self) -> None:
-        if self._training is not None:
-            tree_weights.store(self.model, self._weights(), self.weight_labels)
+    def _pack(self, packing: Packing) -> None:
+        tree_weights.store(self.model, self._weights(), self.weight_labels, packing)
 
-    def _stored(self) -> "tree_weights.TreeWeights":
+    def _unpack(self) -> "tree_weights.TreeWeights":
         from ..structures.tree.data import dimension
         from ..structures.tree.first_pass import BITS
 
         return tree_weights.load(self.model, self.weight_labels, dimension(self._shape()), 1 << BITS)
-
-    def _check_weights(self) -> None:
-        self._stored()
 
     def _widen(self, before: Sequence[str]) -> None:
         from ..structures.tree.data import dimension

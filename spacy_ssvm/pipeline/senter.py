@@ -13,6 +13,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from .. import model as models
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold
 
@@ -39,6 +40,7 @@ class SsvmSenter(ChainPipe):
         overwrite: bool = False,
         label_costs: dict[str, float] | None = None,
         scorer: Callable[..., dict[str, Any]] | None = senter_score,
+        packing: Packing = EXACT,
     ) -> None:
         super().__init__(
             vocab,
@@ -47,6 +49,7 @@ class SsvmSenter(ChainPipe):
             solver=solver,
             label_costs=label_costs or {},
             scorer=scorer,
+            packing=packing,
             labels=list(LABELS),
             overwrite=bool(overwrite),
         )

@@ -12,6 +12,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold
 
@@ -48,6 +49,7 @@ class SsvmTagger(ChainPipe):
         overwrite: bool = False,
         label_costs: dict[str, float] | None = None,
         scorer: Callable[..., dict[str, Any]] | None = tagger_score,
+        packing: Packing = EXACT,
     ) -> None:
         if attr not in ATTRIBUTES:
             raise ValueError(f'[{name}] attr must be "tag" or "pos", not {attr!r}')
@@ -58,6 +60,7 @@ class SsvmTagger(ChainPipe):
             solver=solver,
             label_costs=label_costs or {},
             scorer=scorer,
+            packing=packing,
             attr=attr,
             overwrite=bool(overwrite),
         )

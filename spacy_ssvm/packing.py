@@ -125,8 +125,9 @@ def unpack_indices(packed: np.ndarray, below: int) -> np.ndarray:
     gaps = _inflated(packed, {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}, below)
     # Approximate, but far from where int64 overflows.
     require(float(gaps.sum(dtype=np.float64)) + len(gaps) < 2.0**62, "an index is out of range")
-    indices = np.cumsum(gaps, dtype=np.int64)
-    indices += np.arange(len(gaps))
+    indices = gaps.astype(np.int64)
+    indices[1:] += 1
+    np.cumsum(indices, out=indices)
     require(not len(indices) or int(indices[-1]) < below, "an index is out of range")
     return indices
 

@@ -24,10 +24,14 @@ class TreeWeights(NamedTuple):
 
 
 def store(model: Model, weights: TreeWeights, labels: Sequence[str], packing: Packing = EXACT) -> None:
-    """Put the weights into the model; labels: L names, which the digest covers too. packing: of either vector."""
+    """Put the weights into the model.
+
+    labels: L names, which the digest covers too. packing: of the trees; the first pass, which is small and decides what
+    the trees can be, is rounded but not pruned.
+    """
     arrays: dict[str, np.ndarray] = {}
-    for prefix, dense in zip(PREFIXES, weights):
-        arrays |= pack(prefix, compress(dense, packing))
+    for prefix, dense, keep in zip(PREFIXES, weights, (packing.keep, 1.0)):
+        arrays |= pack(prefix, compress(dense, Packing(packing.values, keep)))
     store_arrays(model, arrays, [len(labels), *map(len, weights)], labels, packing == EXACT)
 
 

@@ -6,29 +6,23 @@ from typing import NamedTuple
 import numpy as np
 from thinc.api import Model
 
+from .features.sets import KEY_BITS, LARGEST_HASH
 from .model import load_arrays, require, store_arrays
+from .packing import EXACT, PART_TYPES, Packing, compress, pack, pack_indices, unpack, unpack_indices
 
-TYPES = {
-    "keys": np.uint64,
-    "row_starts": np.int64,
-    "labels": np.int32,
-    "values": np.float32,
-    "transitions": np.float32,
-}
+TYPES = {"keys": np.uint8, **PART_TYPES, "transitions": np.float32}
 
 
 class Weights(NamedTuple):
-    """The weights to predict with.
+    """The weights to predict with, of R feature rows and L labels.
 
-    keys: uint64 [R], the feature hash of each row; with a hashed index its low bits.
-    rows: float32 [R, L], one block of label weights for each row.
-    transitions: float32 [L, L], from label i to label j.
+    keys: uint64 [R], the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from 1.
+    vector: float32 [L·L + R·L], the transitions from label i to label j, then the block of label weights of each row.
     hash_bits: 0 for an exact index.
     """
 
     keys: np.ndarray
-    rows: np.ndarray
-    transitions: np.ndarray
+    vector: np.ndarray
     hash_bits: int
 
 
@@ -36,45 +30,43 @@ AT_ONCE = 1 << 14
 """Rows that are copied at a time, so that there is never a second copy of all weights in double precision."""
 
 
-def nothing(n_labels: int) -> Weights:
-    """Weights of zero, without a row."""
-    return Weights(
-        np.zeros(0, np.uint64), np.zeros((0, n_labels), np.float32), np.zeros((n_labels,) * 2, np.float32), 0
-    )
-
-
 def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int) -> Weights:
-    """The rows that are not zero of a vector float64 [L·L + R·L] as solvers have it; keys: uint64 [R]."""
+    """Those of all R feature rows that are not zero.
+
+    vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R].
+    """
     transitions, rows = split(vector, n_labels)
     used = np.flatnonzero(rows.any(axis=1))
-    kept = np.empty((len(used), n_labels), np.float32)
+    present = np.empty((n_labels + len(used)) * n_labels, np.float32)
+    present_transitions, present_rows = split(present, n_labels)
+    present_transitions[:] = transitions
     for first in range(0, len(used), AT_ONCE):
-        kept[first : first + AT_ONCE] = rows[used[first : first + AT_ONCE]]
-    return Weights(keys[used], kept, transitions.astype(np.float32), hash_bits)
+        present_rows[first : first + AT_ONCE] = rows[used[first : first + AT_ONCE]]
+    return Weights(keys[used], present, hash_bits)
 
 
-def store(model: Model, weights: Weights, labels: Sequence[str]) -> None:
+def store(model: Model, weights: Weights, labels: Sequence[str], packing: Packing = EXACT) -> None:
     """Put the weights into the model as sparse rows; rows without a non-zero weight are left out.
 
-    labels: L names; the digest covers them too, and what the features are made of.
+    labels: L names; the digest covers them too, and what the features are made of. packing: of the rows; transitions
+    are always exact.
     """
-    flat = weights.rows.ravel()
-    non_zero = np.flatnonzero(flat)
-    row, label = np.divmod(non_zero, len(labels))
-    used, counts = np.unique(row, return_counts=True)
+    n_labels = len(labels)
+    transitions, rows = split(weights.vector, n_labels)
+    order = np.argsort(weights.keys)
+    sparse = compress(rows[order].ravel(), packing)
+    row, label = np.divmod(sparse.indices, n_labels)
+    used, place = np.unique(row, return_inverse=True)
     arrays = {
-        "keys": weights.keys[used],
-        "row_starts": np.concatenate([[0], np.cumsum(counts)]),
-        "labels": label,
-        "values": flat[non_zero],
-        "transitions": weights.transitions,
+        "keys": pack_indices(weights.keys[order[used]]),
+        **pack("", sparse._replace(indices=place * n_labels + label)),
+        "transitions": transitions,
     }
-    arrays = {key: np.ascontiguousarray(array, TYPES[key]) for key, array in arrays.items()}
-    store_arrays(model, arrays, [len(labels), weights.hash_bits], labels)
+    store_arrays(model, arrays, [n_labels, weights.hash_bits], labels, packing == EXACT)
 
 
 def load(model: Model, labels: Sequence[str]) -> Weights:
-    """Take the weights out of the model, every shape and index checked.
+    """Take the weights out of the model, every shape and index checked; the rows are in the order of their keys.
 
     Raises:
         DamagedModel: the digest does not fit, or an array is of a wrong type, shape or range.
@@ -82,46 +74,41 @@ def load(model: Model, labels: Sequence[str]) -> Weights:
     n_labels = len(labels)
     arrays, (width, bits) = load_arrays(model, TYPES, 2, labels)
     require(width == n_labels, f"it has weights for {width} labels, but the component has {n_labels}")
-    keys, starts, columns, values = (arrays[key] for key in ("keys", "row_starts", "labels", "values"))
     require(arrays["transitions"].shape == (n_labels, n_labels), "its transitions do not fit its labels")
-    require(all(array.ndim == 1 for array in (keys, starts, columns, values)), "an array is not flat")
-    require(
-        len(starts) == len(keys) + 1 and starts[0] == 0 and bool((np.diff(starts) >= 0).all()), "its rows are broken"
-    )
-    require(len(columns) == len(values) == starts[-1], "its rows are of a wrong length")
-    require(not len(columns) or bool(columns.min() >= 0 and columns.max() < n_labels), "a label is out of range")
-    require(bool(np.isfinite(values).all() and np.isfinite(arrays["transitions"]).all()), "a weight is not finite")
-    require(0 <= bits <= 30, "its hash size is out of range")
-    require(not len(keys) or int(keys.min()) > 0, "a feature key is out of range")
-    require(len(np.unique(keys)) == len(keys), "a feature stands there twice")
-    require(not bits or not len(keys) or int(keys.max()) <= 1 << bits, "a hashed row is out of range")
-    rows = np.zeros((len(keys), n_labels), np.float32)
-    rows[np.repeat(np.arange(len(keys)), np.diff(starts)), columns] = values
-    return Weights(keys.copy(), rows, arrays["transitions"].copy(), bits)
-
-
-def join(weights: Weights) -> np.ndarray:
-    """Transitions, then rows, as one vector float32 [L·L + R·L]."""
-    return np.concatenate([weights.transitions.ravel(), weights.rows.ravel()])
+    require(bool(np.isfinite(arrays["transitions"]).all()), "a weight is not finite")
+    require(0 <= bits <= LARGEST_HASH, "its hash size is out of range")
+    keys = unpack_indices(arrays["keys"], (1 << (bits or KEY_BITS)) + 1)
+    require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
+    indices, values = unpack("", arrays, len(keys) * n_labels)
+    vector = np.zeros((n_labels + len(keys)) * n_labels, np.float32)
+    transitions, rows = split(vector, n_labels)
+    transitions[:] = arrays["transitions"]
+    rows.reshape(-1)[indices] = values
+    return Weights(keys.astype(np.uint64), vector, bits)
 
 
 def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Transitions [L, L] and rows [R, L] of such a vector."""
+    """Views of such a vector: transitions [L, L] and rows [R, L]."""
     behind = n_labels * n_labels
     return vector[:behind].reshape(n_labels, n_labels), vector[behind:].reshape(-1, n_labels)
 
 
-def widen(weights: Weights, n_labels: int) -> Weights:
-    """The same weights with zeros for labels that have been appended."""
-    more = n_labels - len(weights.transitions)
+def widen(weights: Weights, before: int, after: int) -> Weights:
+    """The same weights with zeros for labels that have been appended: `before` of them become `after`."""
+    transitions, rows = split(weights.vector, before)
+    more = after - before
     return weights._replace(
-        rows=np.pad(weights.rows, ((0, 0), (0, more))), transitions=np.pad(weights.transitions, ((0, more), (0, more)))
+        vector=np.concatenate(
+            [np.pad(transitions, ((0, more), (0, more))).ravel(), np.pad(rows, ((0, 0), (0, more))).ravel()]
+        )
     )
 
 
-def spread(weights: Weights) -> Weights:
+def spread(weights: Weights, n_labels: int) -> Weights:
     """Hashed rows at their place among all 2ᵇ, the others zero."""
     n_rows = 1 << weights.hash_bits
-    rows = np.zeros((n_rows, weights.rows.shape[1]), np.float32)
-    rows[weights.keys - 1] = weights.rows
-    return weights._replace(keys=np.arange(1, n_rows + 1, dtype=np.uint64), rows=rows)
+    transitions, rows = split(weights.vector, n_labels)
+    everywhere = np.zeros((n_rows, n_labels), np.float32)
+    everywhere[weights.keys - 1] = rows
+    vector = np.concatenate([transitions.ravel(), everywhere.ravel()])
+    return weights._replace(keys=np.arange(1, n_rows + 1, dtype=np.uint64), vector=vector)

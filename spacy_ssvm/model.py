@@ -8,7 +8,7 @@ import numpy as np
 import srsly
 from thinc.api import Model, NumpyOps
 
-FORMAT = 1
+FORMAT = 2
 SHAPE, DIGEST = "shape", "digest"
 
 
@@ -35,12 +35,15 @@ def _forward(model: Model, docs: object, is_train: bool) -> object:
     raise NotImplementedError(f"{model.name} holds weights only; call the component's predict")
 
 
-def store_arrays(model: Model, arrays: Mapping[str, np.ndarray], shape: Sequence[int], labels: Sequence[str]) -> None:
+def store_arrays(
+    model: Model, arrays: Mapping[str, np.ndarray], shape: Sequence[int], labels: Sequence[str], exact: bool = True
+) -> None:
     """Put all arrays into the model, with their shape as the structure counts it and a digest.
 
-    labels: the component's; the digest covers them too, and what the features are made of.
+    labels: the component's; the digest covers them too, and what the features are made of. exact: whether they hold
+    what has been learnt, neither pruned nor rounded.
     """
-    complete = {**arrays, SHAPE: np.array([FORMAT, *shape], np.int64)}
+    complete = {**arrays, SHAPE: np.array([FORMAT, exact, *shape], np.int64)}
     complete[DIGEST] = _digest(model, complete, labels)
     for key, array in complete.items():
         model.set_param(key, cast(Any, np.ascontiguousarray(array)))
@@ -56,19 +59,17 @@ def load_arrays(
     Raises:
         DamagedModel: the digest does not fit, or an array is missing or of a wrong type.
     """
-    arrays: dict[str, np.ndarray] = {}
-    for key, dtype in {**types, SHAPE: np.int64, DIGEST: np.uint64}.items():
-        array = model.get_param(key) if model.has_param(key) else None
-        if not isinstance(array, np.ndarray) or array.dtype != dtype:
-            raise DamagedModel(f'its array "{key}" is missing or of a wrong type')
-        arrays[key] = array
-    shape = arrays[SHAPE]
-    require(shape.shape == (n_shape + 1,), "its shape is incomplete")
-    require(int(shape[0]) <= FORMAT, f"it was written by a newer version (format {int(shape[0])}): upgrade spacy-ssvm")
+    shape = _array(model, SHAPE, np.int64)
+    require(shape.ndim == 1 and len(shape) > 0, "its shape is incomplete")
+    version = int(shape[0])
+    require(version <= FORMAT, f"it was written by a newer version (format {version}): upgrade spacy-ssvm")
+    require(version == FORMAT, f"it was written by an older version (format {version}), train it again")
+    require(len(shape) == n_shape + 2, "its shape is incomplete")
+    arrays = {key: _array(model, key, dtype) for key, dtype in {**types, SHAPE: np.int64, DIGEST: np.uint64}.items()}
     if not np.array_equal(arrays.pop(DIGEST), _digest(model, arrays, labels)):
         raise DamagedModel("its digest does not fit its contents: the file was changed or damaged")
     del arrays[SHAPE]
-    return arrays, [int(number) for number in shape[1:]]
+    return arrays, [int(number) for number in shape[2:]]
 
 
 def clear(model: Model) -> None:
@@ -96,10 +97,23 @@ def has_weights(model: Model) -> bool:
     return any(model.has_param(parameter) for parameter in model.param_names)
 
 
+def is_exact(model: Model) -> bool:
+    """Whether the arrays hold what has been learnt, neither pruned nor rounded."""
+    shape = model.get_param(SHAPE) if model.has_param(SHAPE) else None
+    return shape is not None and len(shape) > 1 and bool(shape[1])
+
+
 def require(holds: bool, complaint: str) -> None:
     """Raise DamagedModel unless a condition holds."""
     if not holds:
         raise DamagedModel(complaint)
+
+
+def _array(model: Model, key: str, dtype: Any) -> np.ndarray:
+    array = model.get_param(key) if model.has_param(key) else None
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        raise DamagedModel(f'its array "{key}" is missing or of a wrong type')
+    return array
 
 
 def _digest(model: Model, arrays: Mapping[str, np.ndarray], labels: Sequence[str]) -> np.ndarray:

@@ -7,13 +7,10 @@ import numpy as np
 from thinc.api import Model
 
 from .model import load_arrays, require, store_arrays
+from .packing import EXACT, PART_TYPES, Packing, compress, pack, unpack
 
-TYPES = {
-    "indices": np.int32,
-    "values": np.float32,
-    "first_pass_indices": np.int32,
-    "first_pass_values": np.float32,
-}
+PREFIXES = ("", "first_pass_")
+TYPES = {f"{prefix}{name}": dtype for prefix in PREFIXES for name, dtype in PART_TYPES.items()}
 
 
 class TreeWeights(NamedTuple):
@@ -26,14 +23,16 @@ class TreeWeights(NamedTuple):
     first_pass: np.ndarray
 
 
-def store(model: Model, weights: TreeWeights, labels: Sequence[str]) -> None:
-    """Put the weights into the model; labels: L names, which the digest covers too."""
-    arrays = {}
-    for prefix, dense in (("", weights.trees), ("first_pass_", weights.first_pass)):
-        used = np.flatnonzero(dense)
-        arrays[f"{prefix}indices"] = used.astype(np.int32)
-        arrays[f"{prefix}values"] = dense[used].astype(np.float32)
-    store_arrays(model, arrays, [len(labels), len(weights.trees), len(weights.first_pass)], labels)
+def store(model: Model, weights: TreeWeights, labels: Sequence[str], packing: Packing = EXACT) -> None:
+    """Put the weights into the model.
+
+    labels: L names, which the digest covers too. packing: of the trees; the first pass, which is small and decides what
+    the trees can be, is rounded but not pruned.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    for prefix, dense, keep in zip(PREFIXES, weights, (packing.keep, 1.0)):
+        arrays |= pack(prefix, compress(dense, Packing(packing.values, keep)))
+    store_arrays(model, arrays, [len(labels), *map(len, weights)], labels, packing == EXACT)
 
 
 def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int) -> TreeWeights:
@@ -48,19 +47,11 @@ def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int)
     require(width == len(labels), f"it has weights for {width} labels, but the component has {len(labels)}")
     require(lengths[0] == n_weights, f"it has {lengths[0]:,} weights where the features have {n_weights:,}")
     require(lengths[1] in (0, n_first_pass), "its first pass is of a wrong size")
-    dense = []
-    for prefix, length in zip(("", "first_pass_"), lengths):
-        indices, values = arrays[f"{prefix}indices"], arrays[f"{prefix}values"]
-        require(indices.shape == values.shape == (len(indices),), "its weights are of a wrong shape")
-        require(
-            not len(indices) or bool(indices[0] >= 0 and indices[-1] < length and (np.diff(indices) > 0).all()),
-            "an index is out of range or order",
-        )
-        require(bool(np.isfinite(values).all()), "a weight is not finite")
-        whole = np.zeros(length, np.float32)
-        whole[indices] = values
-        dense.append(whole)
-    return TreeWeights(dense[0], dense[1])
+    weights = TreeWeights(*(np.zeros(length, np.float32) for length in lengths))
+    for prefix, dense in zip(PREFIXES, weights):
+        indices, values = unpack(prefix, arrays, len(dense))
+        dense[indices] = values
+    return weights
 
 
 def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:

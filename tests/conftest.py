@@ -4,6 +4,11 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# No test asserts a time: on a busy machine any example may be slow.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)

@@ -123,12 +123,38 @@ def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
     assert wrong.exit_code != 0 and "shape" in f"{wrong.output}{wrong.exception}"
 
 
-def test_both_commands_hang_on_spacys():
+def test_compress_writes_a_smaller_pipeline_that_works_alike(pipeline, corpus, tmp_path):
+    before, _ = scores(tmp_path, pipeline / "with_corpus", corpus)
+    result = call("compress", pipeline / "with_corpus", tmp_path / "small", "--values", "float16", "--keep", 0.9)
+    assert result.exit_code == 0, result.output
+    files = [folder / "ssvm_ner" / "model" for folder in (pipeline / "with_corpus", tmp_path / "small")]
+    assert files[1].stat().st_size < files[0].stat().st_size
+    assert "ssvm_ner" in result.output
+    after, _ = scores(tmp_path, tmp_path / "small", corpus)
+    assert after["ents_f"] == before["ents_f"] == 1.0
+    settings = spacy.load(tmp_path / "small").get_pipe_config("ssvm_ner")
+    assert (settings["values"], settings["keep"]) == ("float16", 0.9)
+
+
+def test_what_cannot_be_compressed_is_explained(pipeline, tmp_path):
+    plain = pipeline / "plain"
+    assert "keep must be above 0" in call("compress", plain, tmp_path / "out", "--keep", 0).output
+    assert "values must be one of" in call("compress", plain, tmp_path / "out", "--values", "int4").output
+    assert call("compress", plain, tmp_path / "out").exit_code == 0
+    again = call("compress", tmp_path / "out", tmp_path / "again")
+    assert again.exit_code == 1 and "compressed already" in again.output
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    nothing = call("compress", tmp_path / "blank", tmp_path / "again")
+    assert nothing.exit_code == 1 and "no component" in nothing.output
+    assert not (tmp_path / "again").exists()
+
+
+def test_all_commands_hang_on_spacys():
     result = subprocess.run(
         [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
-    assert "evaluate" in result.stdout and "warmup" in result.stdout
+    assert all(command in result.stdout for command in ("compress", "evaluate", "warmup"))
 
 
 @pytest.mark.slow

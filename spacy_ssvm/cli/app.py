@@ -3,10 +3,12 @@
 import typer
 from spacy.cli._util import app
 
+from .compress import compress_command
 from .evaluate import evaluate_command
 from .warmup import warmup_command
 
 ssvm = typer.Typer(name="ssvm", help="Commands for spacy-ssvm components.", no_args_is_help=True)
+ssvm.command("compress")(compress_command)
 ssvm.command("evaluate")(evaluate_command)
 ssvm.command("warmup")(warmup_command)
 app.add_typer(ssvm)

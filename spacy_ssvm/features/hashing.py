@@ -5,12 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import kernel
+from .sets import KEY_BITS
 
 OUTSIDE = np.uint64(0x9E3779B97F4A7C15)
 """The key of every attribute before the first and behind the last token of a sequence."""
 ABSENT = -1
 _MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
 _SHIFT = np.uint64(32)
+_KEY = np.uint64((1 << KEY_BITS) - 1)
 
 
 class Program(NamedTuple):
@@ -147,6 +149,7 @@ def feature(columns, program, template, token, first, behind):
 def extract(columns, program, table, growing, sequence, feature_starts, rows, values):
     """Feature rows and values of all tokens from `sequence` on, behind those already there.
 
+    Only the low KEY_BITS of a feature's hash count.
     feature_starts: int64 [T + 1], filled up to the last token done. rows: int32, values: float32, room for all.
     growing: whether unknown features get a new row (else they are left out); stops before the first sequence that
     might fill the table more than half. Returns the next sequence to do.
@@ -161,6 +164,7 @@ def extract(columns, program, table, growing, sequence, feature_starts, rows, va
             for template in range(n_templates):
                 key, value = feature(columns, program, template, token, first, behind)
                 if value != 0.0:
+                    key &= _KEY
                     row = insert(table, key) if growing else look_up(table, key)
                     if row != ABSENT:
                         rows[end] = row

@@ -9,6 +9,11 @@ from .attributes import CLUSTER, GAZETTEER, cluster_prefix
 from .templates import Template, parse_templates
 
 LARGEST_HASH = 30
+KEY_BITS = 48
+"""Low bits of its hash that a feature is known by in an exact index: each is a bit more in the model file.
+
+Among 300,000 features two are alike in one index of 6,000; with 40 bits it is one of 25.
+"""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from threading import Lock
 
 import numpy as np
 
-from ..chain_weights import Weights, join, split
+from ..chain_weights import Weights
 from ..features.extractor import Extractor
 from ..features.hashing import Columns
 from ..features.index import look_up_features, table_of
@@ -25,10 +25,8 @@ class ChainDecoder:
 
     def __init__(self, extractor: Extractor, weights: Weights, constraints: Constraints) -> None:
         self.extractor = extractor
+        self.weights = weights
         self._table = table_of(weights.keys, weights.hash_bits)
-        self._flat = join(weights)
-        transitions, rows = split(self._flat, len(weights.transitions))
-        self.weights = weights._replace(transitions=transitions, rows=rows)
         self._constraints = constraints
         self._groups = extractor.split.groups
         self._offsets = np.array([group.offset for group in self._groups], np.int64)
@@ -48,7 +46,7 @@ class ChainDecoder:
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
-            found = label(columns, rest, self._table, chains, shared, self._flat)
+            found = label(columns, rest, self._table, chains, shared, self.weights.vector)
             return [found[first:behind] for first, behind in bounds]
 
         return labels
@@ -95,6 +93,6 @@ class ChainDecoder:
         sums = np.zeros((n_types, len(features), n_labels))
         for g, (starts, rows, values) in enumerate(features):
             scores = np.zeros((n_types, n_labels))
-            add_all_rows(starts, rows, values, self._flat, scores)
+            add_all_rows(starts, rows, values, self.weights.vector, scores)
             sums[:, g] = scores
         return sums

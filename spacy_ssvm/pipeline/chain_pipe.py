@@ -14,6 +14,7 @@ from thinc.api import Model
 
 from .. import chain_weights
 from .. import model as models
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .learning import LearningPipe
 
@@ -47,11 +48,12 @@ class ChainPipe(LearningPipe):
         label_costs: dict[str, float],
         scorer: Callable[..., dict[str, Any]] | None,
         n_threads: int = 1,
+        packing: Packing = EXACT,
         **cfg: Any,
     ) -> None:
         if "templates" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Chain.v1", not {model.name!r}')
-        super().__init__(vocab, model, name, solver=solver, scorer=scorer, n_threads=n_threads, **cfg)
+        super().__init__(vocab, model, name, solver=solver, scorer=scorer, n_threads=n_threads, packing=packing, **cfg)
         self.label_costs = {label: _checked_cost(name, label, cost) for label, cost in label_costs.items()}
 
     @abstractmethod
@@ -87,9 +89,9 @@ class ChainPipe(LearningPipe):
         columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
         return decoder.prepared(columns, types, self._kinds(docs, preset))
 
-    def _store(self) -> None:
-        if self._training is not None:
-            chain_weights.store(self.model, self._present(), self.weight_labels)
+    def _pack(self, packing: Packing) -> None:
+        weights = self._unpack() if self._training is None else self._present()
+        chain_weights.store(self.model, weights, self.weight_labels, packing)
 
     def _present(self) -> chain_weights.Weights:
         """The weights that training has come to."""
@@ -101,11 +103,11 @@ class ChainPipe(LearningPipe):
         table = cast("ChainSet", training.data).table
         return chain_weights.in_use(training.weights(), row_keys(table), int(table.counts[1]), len(self.weight_labels))
 
-    def _check_weights(self) -> None:
-        chain_weights.load(self.model, self.weight_labels)
+    def _unpack(self) -> chain_weights.Weights:
+        return chain_weights.load(self.model, self.weight_labels)
 
     def _widen(self, before: Sequence[str]) -> None:
-        weights = chain_weights.widen(chain_weights.load(self.model, before), len(self.weight_labels))
+        weights = chain_weights.widen(chain_weights.load(self.model, before), len(before), len(self.weight_labels))
         chain_weights.store(self.model, weights, self.weight_labels)
 
     def _is_annotated(self, gold: Gold) -> bool:
@@ -168,13 +170,13 @@ class ChainPipe(LearningPipe):
 
         table, flat = empty_table(self.model.attrs["hash_bits"]), None
         if models.has_weights(self.model):
-            weights = chain_weights.load(self.model, self.weight_labels)
+            weights = self._stored()
             if weights.hash_bits:
-                weights = chain_weights.spread(weights)
+                weights = chain_weights.spread(weights, len(self.weight_labels))
                 table = empty_table(weights.hash_bits)
             else:
                 table = table_of(weights.keys, 0)
-            flat = chain_weights.join(weights)
+            flat = weights.vector
         data = ChainSet(self._extractor().program, table, self._constraints(), self.n_threads)
         return Training(self.name, self.solver, data, flat)
 
@@ -186,9 +188,10 @@ class ChainPipe(LearningPipe):
             if self._training is not None:
                 weights = self._present()
             elif models.has_weights(self.model):
-                weights = chain_weights.load(self.model, self.weight_labels)
+                weights = self._stored()
             else:
-                weights = chain_weights.nothing(len(self.weight_labels))
+                n_labels = len(self.weight_labels)
+                weights = chain_weights.Weights(np.zeros(0, np.uint64), np.zeros(n_labels * n_labels, np.float32), 0)
             self._scoring = ChainDecoder(self._extractor(), weights, self._constraints())
         return self._scoring
 

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from .. import model as models
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
 from .figures import Figures
@@ -25,8 +27,9 @@ class SsvmPipe(TrainablePipe):
     """A trainable component whose weights are plain arrays and whose learning is done by one of our solvers.
 
     vocab: the shared vocabulary. model: from one of our architectures. name: of the component in its pipeline.
-    solver: how it is learnt. scorer: spaCy's scoring function. cfg: what its "cfg" file saves, the labels among it.
-    n_threads: how many threads predict, and call oracles where the solver leaves w as it is meanwhile.
+    solver: how it is learnt. scorer: spaCy's scoring function. n_threads: how many threads predict, and call oracles
+    where the solver leaves w as it is meanwhile. packing: how the weights are saved; the component itself predicts and
+    learns on with those that it has. cfg: what its "cfg" file saves, the labels among it.
     """
 
     def __init__(
@@ -38,12 +41,14 @@ class SsvmPipe(TrainablePipe):
         solver: Parameters,
         scorer: Callable[..., dict[str, Any]] | None,
         n_threads: int = 1,
+        packing: Packing = EXACT,
         **cfg: Any,
     ) -> None:
         self.vocab = vocab
         self.model = model
         self.name = name
         self.solver = solver
+        self.packing = packing
         self.scorer = scorer
         self.n_threads = checked_threads(name, n_threads)
         self.cfg: dict[str, Any] = {"labels": [], "reads": [], **cfg}
@@ -76,8 +81,8 @@ class SsvmPipe(TrainablePipe):
         """Drop everything that is derived from the model, and all memory of training."""
 
     @abstractmethod
-    def _store(self) -> None:
-        """Put what has been learnt into the model."""
+    def _store(self, packing: Packing = EXACT) -> None:
+        """Put what has been learnt into the model; what was pruned or rounded before stays as it is."""
 
     @abstractmethod
     def _check_weights(self) -> None:
@@ -115,15 +120,25 @@ class SsvmPipe(TrainablePipe):
     def finish_update(self, sgd: Any) -> None:
         """Nothing to do: the solver has moved the weights in `update`."""
 
+    def compress(self, packing: Packing) -> None:
+        """Save with this packing from now on.
+
+        Raises:
+            ValueError: the component was loaded from a file whose weights are pruned or rounded already.
+        """
+        if models.has_weights(self.model) and not models.is_exact(self.model):
+            raise ValueError(f"[{self.name}] its weights are compressed already: compress those of the original")
+        self.packing = packing
+
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialise; `exclude` names fields among cfg, vocab and model."""
-        self._store()
-        return bytes(super().to_bytes(exclude=exclude))
+        with self._packed():
+            return bytes(super().to_bytes(exclude=exclude))
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save to a directory; `exclude` names fields among cfg, vocab and model."""
-        self._store()
-        super().to_disk(path, exclude=exclude)
+        with self._packed():
+            super().to_disk(path, exclude=exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "SsvmPipe":
         """Load what `to_bytes` has written.
@@ -160,6 +175,16 @@ class SsvmPipe(TrainablePipe):
         # Fields of the compiled base class are not in vars().
         state.update((key, getattr(self, key)) for key in ("vocab", "model", "name", "cfg", "scorer"))
         return _unpickle, (type(self), state)
+
+    @contextmanager
+    def _packed(self) -> Iterator[None]:
+        """For as long as this lasts, the model holds what is to be saved."""
+        before = models.snapshot(self.model)
+        self._store(self.packing)
+        try:
+            yield
+        finally:
+            models.restore(self.model, before)
 
     def _readers(
         self, cfg: Callable[[Any], Any], model: Callable[[Any], Any], exclude: Iterable[str]

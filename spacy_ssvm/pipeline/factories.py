@@ -7,6 +7,7 @@ from spacy.language import Language
 from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default configs name
+from ..packing import Packing, Values
 from ..solvers.parameters import Parameters
 from .ner import SsvmNer
 from .parser import SsvmParser
@@ -19,6 +20,8 @@ attr = "tag"
 overwrite = false
 label_costs = {}
 n_threads = 1
+values = "float32"
+keep = 1.0
 
 [ssvm_tagger.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -37,6 +40,8 @@ NER_CONFIG = """
 [ssvm_ner]
 label_costs = {}
 n_threads = 1
+values = "float32"
+keep = 1.0
 
 [ssvm_ner.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -56,6 +61,8 @@ SENTER_CONFIG = """
 overwrite = false
 label_costs = {"S": 2.0}
 n_threads = 1
+values = "float32"
+keep = 1.0
 
 [ssvm_senter.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -75,6 +82,8 @@ PARSER_CONFIG = """
 [ssvm_parser]
 multi_root = false
 n_threads = 1
+values = "float32"
+keep = 1.0
 
 [ssvm_parser.model]
 @architectures = "spacy-ssvm.Tree.v1"
@@ -110,6 +119,8 @@ def make_tagger(
     label_costs: dict[str, float],
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
+    values: Values,
+    keep: float,
 ) -> SsvmTagger:
     """The factory "ssvm_tagger"."""
     return SsvmTagger(
@@ -122,6 +133,7 @@ def make_tagger(
         label_costs=label_costs,
         n_threads=n_threads,
         scorer=scorer,
+        packing=Packing(values, keep),
     )
 
 
@@ -139,9 +151,20 @@ def make_ner(
     label_costs: dict[str, float],
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
+    values: Values,
+    keep: float,
 ) -> SsvmNer:
     """The factory "ssvm_ner"."""
-    return SsvmNer(nlp.vocab, model, name, solver=solver, label_costs=label_costs, n_threads=n_threads, scorer=scorer)
+    return SsvmNer(
+        nlp.vocab,
+        model,
+        name,
+        solver=solver,
+        label_costs=label_costs,
+        n_threads=n_threads,
+        scorer=scorer,
+        packing=Packing(values, keep),
+    )
 
 
 @Language.factory(
@@ -159,6 +182,8 @@ def make_senter(
     label_costs: dict[str, float],
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
+    values: Values,
+    keep: float,
 ) -> SsvmSenter:
     """The factory "ssvm_senter"."""
     return SsvmSenter(
@@ -170,6 +195,7 @@ def make_senter(
         label_costs=label_costs,
         n_threads=n_threads,
         scorer=scorer,
+        packing=Packing(values, keep),
     )
 
 
@@ -196,6 +222,17 @@ def make_parser(
     multi_root: bool,
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
+    values: Values,
+    keep: float,
 ) -> SsvmParser:
     """The factory "ssvm_parser"."""
-    return SsvmParser(nlp.vocab, model, name, solver=solver, multi_root=multi_root, n_threads=n_threads, scorer=scorer)
+    return SsvmParser(
+        nlp.vocab,
+        model,
+        name,
+        solver=solver,
+        multi_root=multi_root,
+        n_threads=n_threads,
+        scorer=scorer,
+        packing=Packing(values, keep),
+    )

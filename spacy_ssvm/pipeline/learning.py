@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 
 from .. import model as models
+from ..packing import EXACT, Packing
 from .component import SsvmPipe
 from .figures import Figures
 
@@ -32,6 +33,7 @@ class LearningPipe(SsvmPipe):
     _training: "Training | None"
     _scoring: Any
     _features: Any
+    _unpacked: Any
     _labels_are_given: bool
     _has_missed: bool
 
@@ -58,6 +60,14 @@ class LearningPipe(SsvmPipe):
     @abstractmethod
     def _encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
         """A batch as the component's data set takes it."""
+
+    @abstractmethod
+    def _pack(self, packing: Packing) -> None:
+        """Put the weights to predict with into the model."""
+
+    @abstractmethod
+    def _unpack(self) -> Any:
+        """Take the weights out of the model, checked."""
 
     @abstractmethod
     def _widen(self, before: Sequence[str]) -> None:
@@ -156,7 +166,7 @@ class LearningPipe(SsvmPipe):
         examples = [example for example in examples if len(example.predicted)]
         if not examples:
             return losses
-        training = self._training or self._start_training()
+        training = self._start_training() if self._training is None else self._training
         read = [self._read_annotation(eg.predicted) for eg in examples]
         gold = [None if training.knows(eg.reference, seen) else self._gold(eg) for eg, seen in zip(examples, read)]
         kept = [place for place, found in enumerate(gold) if found is None or self._is_annotated(found)]
@@ -245,8 +255,20 @@ class LearningPipe(SsvmPipe):
         self._training = Training(self.name, self.solver, data.emptied(), np.array(weights, np.float64))
         self._scoring = None
 
+    def _store(self, packing: Packing = EXACT) -> None:
+        if self._training is not None or (packing != EXACT and models.is_exact(self.model)):
+            self._pack(packing)
+
+    def _check_weights(self) -> None:
+        self._unpacked = self._unpack()
+
+    def _stored(self) -> Any:
+        """The weights in the model; the first to ask gets what the check has unpacked."""
+        weights, self._unpacked = self._unpacked, None
+        return self._unpack() if weights is None else weights
+
     def _forget(self) -> None:
-        self._training = self._scoring = self._features = None
+        self._training = self._scoring = self._features = self._unpacked = None
         self._labels_are_given = self._has_missed = False
 
     def _add_labels(self, labels: Sequence[str]) -> None:
@@ -258,7 +280,7 @@ class LearningPipe(SsvmPipe):
             self.vocab.strings.add(label)
         if models.has_weights(self.model):
             self._widen(before)
-        self._training = self._scoring = None
+        self._training = self._scoring = self._unpacked = None
 
     def _unknown_labels(self, gold: Iterable[Any]) -> set[str]:
         return self._labels_in(gold) - set(self.labels)

@@ -11,6 +11,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
 
@@ -34,9 +35,17 @@ class SsvmNer(ChainPipe):
         label_costs: dict[str, float] | None = None,
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = get_ner_prf,
+        packing: Packing = EXACT,
     ) -> None:
         super().__init__(
-            vocab, model, name, solver=solver, label_costs=label_costs or {}, scorer=scorer, n_threads=n_threads
+            vocab,
+            model,
+            name,
+            solver=solver,
+            label_costs=label_costs or {},
+            scorer=scorer,
+            n_threads=n_threads,
+            packing=packing,
         )
 
     @property

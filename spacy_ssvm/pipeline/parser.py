@@ -17,6 +17,7 @@ from thinc.api import Model
 
 from .. import model as models
 from .. import tree_weights
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .gold_trees import LONGEST, NOT_GIVEN, ROOT, GoldTrees, gold_trees, sentence_starts, sentences, sets_all_starts
 from .learning import LearningPipe
@@ -61,11 +62,19 @@ class SsvmParser(LearningPipe):
         multi_root: bool = False,
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = parser_score,
+        packing: Packing = EXACT,
     ) -> None:
         if "first_pass" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Tree.v1", not {model.name!r}')
         super().__init__(
-            vocab, model, name, solver=solver, scorer=scorer, n_threads=n_threads, multi_root=bool(multi_root)
+            vocab,
+            model,
+            name,
+            solver=solver,
+            scorer=scorer,
+            n_threads=n_threads,
+            packing=packing,
+            multi_root=bool(multi_root),
         )
 
     @property
@@ -224,24 +233,20 @@ class SsvmParser(LearningPipe):
 
         start = None
         if models.has_weights(self.model):
-            stored = self._stored()
+            stored = self._weights()
             self._first_pass_weights, start = stored.first_pass, stored.trees
         first_pass = self._first_pass(self._first_pass_weights)
         data = TreeSet(self._extractor().program, first_pass, self._shape(), self.n_threads)
         return Training(self.name, self.solver, data, start)
 
-    def _store(self) -> None:
-        if self._training is not None:
-            tree_weights.store(self.model, self._weights(), self.weight_labels)
+    def _pack(self, packing: Packing) -> None:
+        tree_weights.store(self.model, self._weights(), self.weight_labels, packing)
 
-    def _stored(self) -> "tree_weights.TreeWeights":
+    def _unpack(self) -> "tree_weights.TreeWeights":
         from ..structures.tree.data import dimension
         from ..structures.tree.first_pass import BITS
 
         return tree_weights.load(self.model, self.weight_labels, dimension(self._shape()), 1 << BITS)
-
-    def _check_weights(self) -> None:
-        self._stored()
 
     def _widen(self, before: Sequence[str]) -> None:
         from ..structures.tree.data import dimension

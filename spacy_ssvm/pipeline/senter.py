@@ -13,6 +13,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from .. import model as models
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
 
@@ -42,6 +43,7 @@ class SsvmSenter(ChainPipe):
         label_costs: dict[str, float] | None = None,
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = senter_score,
+        packing: Packing = EXACT,
     ) -> None:
         super().__init__(
             vocab,
@@ -51,6 +53,7 @@ class SsvmSenter(ChainPipe):
             label_costs=label_costs or {},
             scorer=scorer,
             n_threads=n_threads,
+            packing=packing,
             labels=list(LABELS),
             overwrite=bool(overwrite),
         )

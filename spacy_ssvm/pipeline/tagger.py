@@ -12,6 +12,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
 
@@ -49,6 +50,7 @@ class SsvmTagger(ChainPipe):
         label_costs: dict[str, float] | None = None,
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = tagger_score,
+        packing: Packing = EXACT,
     ) -> None:
         if attr not in ATTRIBUTES:
             raise ValueError(f'[{name}] attr must be "tag" or "pos", not {attr!r}')
@@ -60,6 +62,7 @@ class SsvmTagger(ChainPipe):
             label_costs=label_costs or {},
             scorer=scorer,
             n_threads=n_threads,
+            packing=packing,
             attr=attr,
             overwrite=bool(overwrite),
         )

@@ -1,11 +1,16 @@
 """Saving, loading, pickling, sourcing and freezing the components."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
+
+from spacy_ssvm import chain_weights, tree_weights
+from spacy_ssvm.packing import Packing
 
 from .toy import (
     EXAMPLES,
@@ -329,3 +334,118 @@ def test_predictions_of_a_batch_equal_those_of_single_docs(factory):
     for tokens, prediction in zip(docs, together):
         assert np.array_equal(nlp.get_pipe(factory).predict([tokens])[0], prediction)
         assert np.atleast_2d(prediction).shape[1] == len(tokens)
+
+
+COMPRESSED = {"values": "int8", "keep": 0.5}
+
+
+def model_bytes(nlp, factory):
+    return nlp.get_pipe(factory).to_bytes(exclude=["vocab", "cfg"])
+
+
+@every
+def test_a_compressed_file_is_smaller_and_stays_as_it_is(factory, tmp_path):
+    """Loading and saving it again neither prunes nor rounds a second time."""
+    nlp = trained(factory, **COMPRESSED)
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    assert len(model_bytes(again, factory)) < 0.8 * len(model_bytes(trained(factory), factory))
+    assert model_bytes(again, factory) == model_bytes(nlp, factory)
+    annotations(again)
+    assert model_bytes(again, factory) == model_bytes(nlp, factory)
+
+
+@every
+@pytest.mark.parametrize("values", ["float16", "int8"])
+def test_rounded_weights_predict_the_same_here(factory, values, tmp_path):
+    nlp = trained(factory, values=values)
+    nlp.to_disk(tmp_path)
+    assert annotations(spacy.load(tmp_path)) == annotations(nlp) == annotations(trained(factory))
+
+
+@every
+def test_compressing_at_saving_changes_nothing_in_memory(factory, tmp_path):
+    """Training goes on with the weights that have been learnt, and so does prediction, in other processes too."""
+    nlp, straight = blank(factory, values="int8", keep=0.01), trained(factory)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    for _ in range(10):
+        nlp.to_disk(tmp_path)
+        nlp.to_bytes()
+        nlp.update(examples, sgd=False)
+    assert annotations(nlp) == annotations(straight)
+    sent = pickle.loads(pickle.dumps(nlp.get_pipe(factory)))
+    assert sent.to_bytes(exclude=["vocab"]) == nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
+    assert [annotation(sent(doc(nlp, text))) for text, _ in (*TAGGED, *SPANS)] == [
+        annotation(nlp(doc(nlp, text))) for text, _ in (*TAGGED, *SPANS)
+    ]
+    assert annotations(spacy.load(tmp_path)) != annotations(nlp)
+
+
+@every
+def test_a_failed_load_leaves_exact_weights(factory):
+    nlp = trained(factory, values="int8", keep=0.01)
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        nlp.get_pipe(factory).from_bytes(b"")
+    assert annotations(nlp) == annotations(trained(factory))
+
+
+@labelled
+def test_a_new_label_does_not_compress(factory):
+    nlp = trained(factory, values="int8", keep=0.01)
+    exact = trained(factory)
+    for pipeline in (nlp, exact):
+        pipeline.get_pipe(factory).add_label("X")
+    assert annotations(nlp) == annotations(exact)
+    assert len(model_bytes(nlp, factory)) < len(model_bytes(exact, factory))
+
+
+@every
+def test_compressing_later_is_as_compressing_at_once(factory, tmp_path):
+    trained(factory).to_disk(tmp_path)
+    nlp = spacy.load(tmp_path)
+    nlp.get_pipe(factory).compress(Packing(**COMPRESSED))
+    assert annotations(nlp) == annotations(trained(factory))
+    at_once = trained(factory, **COMPRESSED)
+    assert model_bytes(nlp, factory) == model_bytes(at_once, factory)
+    again = blank(factory).from_bytes(nlp.to_bytes())
+    with pytest.raises(ValueError, match="compressed already"):
+        again.get_pipe(factory).compress(Packing())
+
+
+@every
+def test_training_goes_on_from_compressed_weights(factory):
+    nlp = blank(factory, **COMPRESSED).from_bytes(trained(factory, **COMPRESSED).to_bytes())
+    examples = EXAMPLES[factory](nlp)
+    nlp.resume_training()
+    train(nlp, examples)
+    for example in examples:
+        assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
+
+
+@pytest.mark.parametrize(("setting", "value"), [("values", "int4"), ("keep", 0.0), ("keep", 2.0)])
+def test_packings_that_do_not_exist_are_refused(setting, value):
+    with pytest.raises(ValueError, match=setting):
+        blank("ssvm_tagger", **{setting: value})
+
+
+@every
+def test_weights_are_unpacked_once(factory, tmp_path, monkeypatch):
+    trained(factory).to_disk(tmp_path)
+    calls = []
+    for module in (chain_weights, tree_weights):
+        load = module.load
+        monkeypatch.setattr(module, "load", lambda *given, load=load: calls.append(1) or load(*given))
+    nlp = spacy.load(tmp_path)
+    annotations(nlp)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("factory", SEQUENCES)
+def test_loading_needs_no_compiler(factory, tmp_path):
+    trained(factory).to_disk(tmp_path)
+    code = (
+        f"import sys, spacy; spacy.load({str(tmp_path)!r}); print([m for m in ('numba', 'scipy') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stdout.strip() == "[]", result.stderr

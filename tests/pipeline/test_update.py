@@ -442,6 +442,20 @@ def test_a_problem_can_be_solved_outside_of_spacys_loop(factory):
         blank(factory).get_pipe(factory).set_weights(np.zeros(3))
 
 
+@every
+def test_update_goes_on_from_weights_that_were_set(factory):
+    """The perceptron has nothing to learn where they are right already."""
+    right = trained(factory, solver="Perceptron", epochs=30)
+    nlp = blank(factory, solver="Perceptron")
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    learner, _ = fit(nlp.get_pipe(factory).solver, nlp.get_pipe(factory).problem(), max_epochs=30)
+    nlp.get_pipe(factory).set_weights(learner.prediction_weights())
+    assert annotations(nlp) == annotations(right)
+    assert nlp.update(examples, sgd=False) == {factory: 0.0}
+    assert annotations(nlp) == annotations(right)
+
+
 def test_a_problem_has_no_gaps():
     """What is unknown is completed once, so that its certificate holds."""
     nlp = blank("ssvm_tagger", solver_settings={"C": 1.0})

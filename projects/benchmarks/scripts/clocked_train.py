@@ -1,8 +1,10 @@
 """`spacy train` with a clock: CONFIG OUTPUT [--section.key value …].
 
-Writes OUTPUT/clock.jsonl, a row for each evaluation: the CPU seconds of this process until then, and the score.
+Writes OUTPUT/clock.jsonl, a row for each evaluation: the CPU seconds of this process and its peak memory in MB until
+then, and the score.
 """
 
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -26,7 +28,8 @@ def make_clock(path: str) -> Callable[..., tuple[Callable[[dict[str, Any] | None
 
         def log(info: dict[str, Any] | None) -> None:
             if info is not None:
-                rows.append({"seconds": round(time.process_time(), 2), "score": info["score"]})
+                megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+                rows.append({"seconds": round(time.process_time(), 2), "score": info["score"], "megabytes": megabytes})
 
         return log, lambda: srsly.write_jsonl(path, rows)
 

@@ -1,0 +1,122 @@
+"""Ready at once: a fresh process to its first Doc, with and without SciPy; and what the very first one compiles."""
+
+import json
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from papers.page import Page
+
+from . import models
+from .bars import Bar
+from .clock import Seconds, ratio, spend
+from .settings import Settings
+
+WITHOUT_SCIPY = 'import sys; sys.modules["scipy"] = None'
+FIRST_DOC = """
+import sys
+import spacy
+
+nlp = spacy.load(sys.argv[1])
+doc = nlp("This is the first sentence of the day.")
+assert all(token.tag for token in doc)
+"""
+FIRST_TRAINING = """
+import json, sys, warnings
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_ssvm import kernels
+
+warnings.simplefilter("ignore")
+nlp = spacy.blank("en")
+nlp.add_pipe(sys.argv[1])
+docs = [
+    Doc(nlp.vocab, words=["An", "example"], tags=["D", "N"], pos=["DET", "NOUN"], heads=[1, 1], deps=["det", "ROOT"],
+        ents=["O", "B-THING"], sent_starts=[True, False])
+    for _ in range(3)
+]
+examples = [Example(Doc(nlp.vocab, words=["An", "example"], sent_starts=[True, False]), doc) for doc in docs]
+nlp.initialize(lambda: examples)
+nlp.update(examples)
+(pipe,) = (pipe for _, pipe in nlp.pipeline)
+pipe.from_bytes(pipe.to_bytes())
+list(nlp.pipe(example.predicted for example in examples))
+found = kernels.cache_statistics()
+print(json.dumps({"kernels": len(found), "misses": sum(kernel.misses for kernel in found)}))
+"""
+"""Train, save, load and predict: COMPONENT."""
+COMPONENTS = ("ssvm_tagger", "ssvm_ner", "ssvm_senter", "ssvm_parser")
+MOST_TIMES, MOST_SECONDS = 1.5, 10
+
+
+def measure(settings: Settings) -> dict[str, Any]:
+    paths = {
+        "ours": models.model(settings.training, "ours-ewt"),
+        "spaCy": models.find(settings.training, "ewt"),
+    }
+    chosen = COMPONENTS if settings.limit is None else COMPONENTS[:1]
+    return {
+        "with SciPy": _starts(FIRST_DOC, paths, settings.rounds),
+        "without SciPy": _starts(WITHOUT_SCIPY + FIRST_DOC, paths, settings.rounds),
+        "first": {component: _compilations(component) for component in chosen},
+    }
+
+
+def _starts(script: str, paths: dict[str, Path], rounds: int) -> dict[str, Seconds]:
+    """Seconds of the whole process by both clocks, in turns, after a round that fills the caches."""
+    found: dict[str, Seconds] = {clock: {name: [] for name in paths} for clock in ("cpu", "wall")}
+    for _ in range(rounds + 1):
+        for name, path in paths.items():
+            spent = spend(["-c", script, str(path)])
+            found["cpu"][name].append(spent.cpu)
+            found["wall"][name].append(spent.wall)
+    return {clock: {name: times[1:] for name, times in seconds.items()} for clock, seconds in found.items()}
+
+
+def _compilations(component: str) -> list[dict[str, float]]:
+    """The first process that ever trains a component, with its default solver, and the second."""
+    with tempfile.TemporaryDirectory() as cache:
+        found = []
+        for _ in range(2):
+            spent = spend(["-c", FIRST_TRAINING, component], NUMBA_CACHE_DIR=cache)
+            printed = json.loads(spent.output.splitlines()[-1])
+            found.append({**printed, "cpu": spent.cpu, "wall": spent.wall})
+        return found
+
+
+def report(figures: dict[str, Any], page: Page) -> list[Bar]:
+    page.heading("Ready at once", 3)
+    page.text("A fresh process that imports spaCy, loads a tagger and tags its first Doc, caches warm; medians.")
+    rows, bars = [], []
+    for scipy in ("with SciPy", "without SciPy"):
+        for clock, seconds in figures[scipy].items():
+            times = {name: f"{median(found):.2f} s" for name, found in seconds.items()}
+            rows.append([scipy, clock, *times.values()])
+            title = f"Start to first Doc, {scipy}, {clock} time, spaCy's tagger"
+            value = ratio(seconds, "ours", "spaCy")
+            bars.append(Bar(title, value, at_most=MOST_TIMES, ours=times["ours"], peer=times["spaCy"]))
+    page.table(["", "time", "ours", "spaCy"], rows, texts=2)
+    page.text(
+        "Each component by itself: the first process ever, with an empty cache, trains it on three sentences with its "
+        "default solver, saves, loads and predicts; and the second process the same. What the first spends beyond the "
+        "second is the compiler's."
+    )
+    rows = []
+    for component, (first, second) in figures["first"].items():
+        compiling = first["cpu"] - second["cpu"]
+        rows.append(
+            [component, first["kernels"]]
+            + [cell for one in (first, second) for cell in (one["misses"], f"{one['wall']:.1f}", f"{one['cpu']:.1f}")]
+        )
+        title = f"First compilation ever, {component}"
+        both = f"{first['cpu']:.1f} s, then {second['cpu']:.1f} s"
+        bars.append(Bar(title, compiling, at_most=MOST_SECONDS, unit="s", ours=both))
+        compiled = f"Compiled by the second process, {component}"
+        of = f"of {second['kernels']} kernels"
+        bars.append(Bar(compiled, second["misses"], at_most=0, unit="kernels", ours=of))
+    names = ["component", "kernels", "compiled", "wall, s", "CPU, s", "compiled then", "wall, s", "CPU, s"]
+    page.table(names, rows)
+    return bars

@@ -4,7 +4,6 @@ Writes OUTPUT/clock.jsonl, a row for each evaluation: the CPU seconds of this pr
 then, and the score.
 """
 
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import IO, Any
 
 import spacy
 import srsly
+from peak_memory import peak_memory
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.train import train
 from spacy.language import Language
@@ -28,8 +28,8 @@ def make_clock(path: str) -> Callable[..., tuple[Callable[[dict[str, Any] | None
 
         def log(info: dict[str, Any] | None) -> None:
             if info is not None:
-                megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-                rows.append({"seconds": round(time.process_time(), 2), "score": info["score"], "megabytes": megabytes})
+                seconds, megabytes = round(time.process_time(), 2), round(peak_memory())
+                rows.append({"seconds": seconds, "score": info["score"], "megabytes": megabytes})
 
         return log, lambda: srsly.write_jsonl(path, rows)
 

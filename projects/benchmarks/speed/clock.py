@@ -40,11 +40,10 @@ def ratio(seconds: Mapping[str, Sequence[float]], rival: str, mine: str) -> floa
 
 
 class Spent(NamedTuple):
-    """What a child process has spent, peak memory in MB, and what it has printed."""
+    """The seconds of a child process, and what it has printed."""
 
     cpu: float
     wall: float
-    megabytes: float
     output: str
 
 
@@ -69,4 +68,4 @@ def spend(arguments: Sequence[str], **environment: str) -> Spent:
     wall = time.perf_counter() - started
     if child.returncode:
         raise RuntimeError(f"python {' '.join(arguments)} failed:\n{output}")
-    return Spent(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024, output)
+    return Spent(used.ru_utime + used.ru_stime, wall, output)

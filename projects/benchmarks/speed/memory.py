@@ -14,8 +14,9 @@ from .settings import Settings
 TOKENS = (1_000, 250_000, 500_000, 1_000_000)
 MOST_TRAINING = 1000
 SCRIPT = """
-import json, resource, sys, time
+import json, sys, time
 import spacy
+from scripts.peak_memory import peak_memory
 from spacy.tokens import Doc, DocBin
 
 path, corpus, number = sys.argv[1:]
@@ -24,12 +25,11 @@ words = [token.text for doc in DocBin().from_disk(corpus).get_docs(nlp.vocab) fo
 words = (words * (int(number) // len(words) + 1))[: int(number)]
 list(nlp.pipe([Doc(nlp.vocab, words=words[:1000])]))
 doc = Doc(nlp.vocab, words=words)
-before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+before, started = peak_memory(), time.process_time()
 (doc,) = nlp.pipe([doc])
 seconds = time.process_time() - started
 assert len(doc) == len(words) and doc[-1].tag
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"tokens": len(doc), "seconds": seconds, "megabytes": peak / 1024, "before": before / 1024}))
+print(json.dumps({"tokens": len(doc), "seconds": seconds, "before": before, "megabytes": peak_memory()}))
 """
 """One Doc of so many words of a corpus: MODEL CORPUS TOKENS."""
 

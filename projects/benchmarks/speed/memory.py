@@ -7,12 +7,12 @@ import srsly
 from papers.page import Curve, Page, Panel
 
 from . import models
-from .bars import Bar, figure, missing
+from .bars import Bar, missing
 from .clock import spend
 from .settings import Settings
 
 TOKENS = (1_000, 250_000, 500_000, 1_000_000)
-MOST_TRAINING = 1000
+MOST_TRAINING, LINEAR = 1000, 1.25
 SCRIPT = """
 import json, sys, time
 import spacy
@@ -48,40 +48,23 @@ def measure(settings: Settings) -> dict[str, Any]:
 
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     page.heading("Memory", 3)
-    page.text("One Doc in a fresh process, tagged: peak memory of the process before and after.")
+    page.text("Peak memory of a fresh process that tags one Doc, less what it held before.")
     rows = figures["doc"]
-    page.table(
-        ["tokens", "tokens/s", "MB before", "MB after", "bytes a token"],
-        [
-            [
-                f"{row['tokens']:,}",
-                figure(row["tokens"] / row["seconds"]),
-                f"{row['before']:.0f}",
-                f"{row['megabytes']:.0f}",
-                figure(1e6 * (row["megabytes"] - row["before"]) / row["tokens"]),
-            ]
-            for row in rows
-        ],
-        texts=0,
-    )
     tokens = [row["tokens"] for row in rows]
-    curves = [Curve("peak memory", tokens, [row["megabytes"] for row in rows])]
-    page.plot("speed-memory", "Memory of the tagger on one Doc.", [Panel("", "tokens of the Doc", "MB", curves)])
-    title = "Memory, peak of training the EWT tagger"
+    grown = [row["megabytes"] - row["before"] for row in rows]
+    curves = [Curve("ours", tokens, grown)]
+    page.plot("speed-memory", "Memory of tagging one Doc.", [Panel("", "tokens of the Doc", "MB", curves)])
+    title, peak = "Memory, peak of training the EWT tagger", figures["training"]
     bars = [
-        Bar(title, figures["training"], at_most=MOST_TRAINING, unit="MB")
-        if figures["training"]
+        Bar(title, peak, at_most=MOST_TRAINING, unit="MB")
+        if peak
         else missing(title, "its clock does not say", at_most=MOST_TRAINING, unit="MB")
     ]
+    longest = rows[-1]
+    speed = f"{longest['tokens'] / longest['seconds']:,.0f} tokens/s"
+    bars.append(Bar(f"Memory, tagging a Doc of {longest['tokens']:,} tokens", grown[-1], unit="MB", ours=speed))
     if len(rows) == len(TOKENS):
-        half, whole = ((row["megabytes"] - row["before"]) / row["tokens"] for row in rows[-2:])
-        bars.append(
-            Bar(
-                "Memory, a token of a Doc of 1,000,000 beside one of 500,000",
-                whole / half,
-                at_most=1.25,
-                ours=f"{1e6 * whole:.0f} bytes",
-                peer=f"ours: {1e6 * half:.0f} bytes",
-            )
-        )
+        half, whole = (1e6 * megabytes / n for megabytes, n in zip(grown[-2:], tokens[-2:]))
+        title = f"Memory, a token of a Doc of {tokens[-1]:,} beside one of {tokens[-2]:,}"
+        bars.append(Bar(title, whole / half, at_most=LINEAR, ours=f"{whole:.0f} bytes", peer=f"ours: {half:.0f} bytes"))
     return bars

@@ -108,7 +108,7 @@ def _lengths(settings: Settings) -> list[dict[str, Any]]:
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     page.heading("Prediction", 3)
     page.text(
-        "Tokens a second of CPU time, medians of interleaved rounds. Taggers and named entities on Docs of words, "
+        "Tokens a second of CPU time. Taggers and named entities on Docs of words, "
         "CRFsuite from lists of words to lists of labels, its features the strings that our templates make: plain, "
         "each made anew for each token, or memoised, those of a single word once for each distinct word. Parsers alone "
         "on gold tags and sentences. Pipelines from raw text of ten sentences: ours has five components and the "
@@ -121,11 +121,6 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         for name, found in figures.items()
         if name in (*CHAINS, "parser", "pipeline")
     }
-    page.table(
-        ["on", "who", "tokens/s", "µs a token"],
-        [[name, who, figure(v), f"{1e6 / v:.2f}"] for name, found in speeds.items() for who, v in found.items()],
-        texts=2,
-    )
     lengths = figures["lengths"]
     curves = [
         Curve(

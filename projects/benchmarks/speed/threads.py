@@ -8,11 +8,12 @@ import numpy as np
 import spacy
 from confection import ConfigValidationError
 from papers.page import Page
+from spacy.tokens import Doc
 
 from . import corpora, models
 from .bars import Bar, missing
 from .clock import Contender, race, ratio
-from .learning import Initialized, epoch, initialize, learner
+from .learning import epoch, initialize, learner
 from .settings import Settings
 
 SOLVERS = {
@@ -28,64 +29,49 @@ WANTED = 1.7
 
 def measure(settings: Settings) -> dict[str, Any]:
     try:
-        ready = {n: _initialized(settings, n) for n in (1, 2)}
+        contenders = {n: _contenders(settings, n) for n in (1, 2)}
     except ConfigValidationError:
         return {"missing": "the components have no `n_threads`"}
-    results: dict[str, dict[int, list[np.ndarray]]] = {name: {1: [], 2: []} for name in NAMES}
-    contenders = {name: {n: _epoch(one, name, results[name][n]) for n, one in ready.items()} for name in SOLVERS}
-    contenders["certificate"] = {n: _certificate(one, results["certificate"][n]) for n, one in ready.items()}
-    contenders["prediction"] = {n: _prediction(settings, n, results["prediction"][n]) for n in ready}
-    rounds = min(settings.rounds, ROUNDS)
-    seconds = {
-        name: race({f"{n} threads": one for n, one in pair.items()}, rounds, time.perf_counter)
-        for name, pair in contenders.items()
-    }
-    equal = {
-        name: all(np.array_equal(found[1][0], other) for other in found[1] + found[2])
-        for name, found in results.items()
-    }
-    return {"seconds": seconds, "equal": equal}
+    figures: dict[str, Any] = {"seconds": {}, "equal": {}}
+    for name in NAMES:
+        pair = {str(n): found[name] for n, found in contenders.items()}
+        figures["seconds"][name] = race(pair, min(settings.rounds, ROUNDS), time.perf_counter)
+        first, *others = (one.run(one.prepare()) for one in [*pair.values(), pair["2"]])
+        figures["equal"][name] = all(np.array_equal(first, other) for other in others)
+    return figures
 
 
-def _initialized(settings: Settings, n_threads: int) -> Initialized:
+def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
+    """What is timed with so many threads; each run returns its result."""
     limit = min(settings.limit or SENTENCES, SENTENCES)
-    return initialize("tagger/dcd", settings.data / "ewt-train.spacy", limit, components__tagger__n_threads=n_threads)
-
-
-def _epoch(ready: Initialized, name: str, results: list[np.ndarray]) -> Contender:
-    solver, given = SOLVERS[name]
-    problem = ready.pipe.problem()
-
-    def run(one: Any) -> None:
-        epoch(one, range(problem.n_examples))
-        results.append(one.prediction_weights().copy())
-
-    return Contender(lambda: learner(solver, problem, **given), run)
-
-
-def _certificate(ready: Initialized, results: list[np.ndarray]) -> Contender:
-    problem = ready.pipe.problem()
-    one = learner("DCD", problem, C=0.1)
-    epoch(one, range(problem.n_examples))
-
-    def run(_: None) -> None:
-        found = one.certificate()
-        assert found is not None
-        results.append(np.array([found.primal, found.dual]))
-
-    return Contender(lambda: None, run)
-
-
-def _prediction(settings: Settings, n_threads: int, results: list[np.ndarray]) -> Contender:
-    given = {"components.tagger.n_threads": n_threads}
-    nlp = spacy.load(models.model(settings.training, "ours-ewt"), config=given)
+    path = settings.data / "ewt-train.spacy"
+    problem = initialize("tagger/dcd", path, limit, components__tagger__n_threads=n_threads).pipe.problem()
+    order = range(problem.n_examples)
+    learnt = learner("DCD", problem, C=0.1)
+    epoch(learnt, order)
+    nlp = spacy.load(models.model(settings.training, "ours-ewt"), config={"components.tagger.n_threads": n_threads})
     sentences = corpora.read(settings.data / "ewt-test.spacy", settings.limit)
 
-    def run(docs: list[Any]) -> None:
-        found = nlp.pipe(docs)
-        results.append(np.concatenate([doc.to_array("TAG") for doc in found]))
+    def learn(one: Any) -> np.ndarray:
+        epoch(one, order)
+        return np.array(one.prediction_weights())
 
-    return Contender(lambda: corpora.bare(nlp.vocab, sentences), run)
+    def certify(one: Any) -> np.ndarray:
+        found = one.certificate()
+        return np.array([found.primal, found.dual])
+
+    def tag(docs: list[Doc]) -> np.ndarray:
+        return np.concatenate([doc.to_array("TAG") for doc in nlp.pipe(docs)])
+
+    solvers = {
+        name: Contender(lambda solver=solver, given=given: learner(solver, problem, **given), learn)
+        for name, (solver, given) in SOLVERS.items()
+    }
+    return {
+        **solvers,
+        "certificate": Contender(lambda: learnt, certify),
+        "prediction": Contender(lambda: corpora.bare(nlp.vocab, sentences), tag),
+    }
 
 
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:
@@ -93,18 +79,18 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     if "missing" in figures:
         return [missing(title, figures["missing"], at_least=WANTED) for title in titles.values()]
     page.heading("Threads", 3)
-    equal, seconds = figures["equal"], figures["seconds"]
+    different = [name for name, equal in figures["equal"].items() if not equal]
     page.text(
-        "Wall time on tags of EWT. "
+        f"Wall time on tags of {SENTENCES:,} sentences of EWT, prediction on its test part. "
         + (
-            "Every result is the same, bit by bit, with one thread and with two, and each time."
-            if all(equal.values())
-            else f"**Results differ**: {', '.join(name for name in NAMES if not equal[name])}."
+            f"**Results of one thread and of two differ**: {', '.join(different)}."
+            if different
+            else "All results are the same with one thread and with two, bit by bit."
         )
     )
     bars = []
     for name, title in titles.items():
-        times = {who: f"{median(found):.3f} s" for who, found in seconds[name].items()}
-        value = ratio(seconds[name], "1 threads", "2 threads")
-        bars.append(Bar(title, value, WANTED, ours=times["2 threads"], peer=f"ours: {times['1 threads']}"))
+        seconds = figures["seconds"][name]
+        one, two = (f"{median(seconds[n]):.3f} s" for n in ("1", "2"))
+        bars.append(Bar(title, ratio(seconds, "1", "2"), WANTED, ours=two, peer=f"ours: {one}"))
     return bars

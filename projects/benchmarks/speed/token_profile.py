@@ -32,19 +32,6 @@ COPIED = 1 << 28
 """Bytes of the array whose copying tells the memory's bandwidth."""
 
 
-class Steps:
-    """Seconds of CPU time by step."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
-        started = time.process_time()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - started
-
-
 def measure(settings: Settings) -> dict[str, Any]:
     figures: dict[str, Any] = {"bytes/s": _bandwidth()}
     for corpus, (_, files) in CHAINS.items():
@@ -62,7 +49,15 @@ def measure(settings: Settings) -> dict[str, Any]:
 def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
     """Seconds of each step, and of the whole."""
     ((_, pipe),) = nlp.pipeline
-    step, docs = Steps(), corpora.bare(nlp.vocab, sentences)
+    found: dict[str, float] = {}
+
+    @contextmanager
+    def step(name: str) -> Iterator[None]:
+        started = time.process_time()
+        yield
+        found[name] = found.get(name, 0.0) + time.process_time() - started
+
+    docs = corpora.bare(nlp.vocab, sentences)
     with step("whole"):
         list(nlp.pipe(docs))
     docs = corpora.bare(nlp.vocab, sentences)
@@ -91,7 +86,6 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
         assert np.mean(labels == again) > 0.999  # but for sums in another order
         with step("annotation"):
             pipe.set_annotations(batch, np.split(labels, columns.starts[1:-1]))
-    found = step.seconds
     found["rows"] = found.pop("rows and decoder") - found["decoder"]
     found["the rest"] = found["whole"] - sum(found.get(name, 0.0) for name in STEPS)
     return found

@@ -91,9 +91,9 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     page.heading("Ready at once", 3)
     page.text(
         "Start to first Doc: a fresh process that imports spaCy, loads a tagger and tags one sentence, caches warm. "
-        "First compilation: the first process ever, with an empty cache, trains a component on three sentences with its "
-        "default solver, saves, loads and predicts, and a second process the same; what the first spends beyond the "
-        "second, in CPU time, is the compiler's."
+        "First compilation: the first process ever, with an empty cache, trains a component on three sentences with "
+        "its default solver, saves, loads and predicts, and a second process the same; what the first spends "
+        "beyond the second, in CPU time, is the compiler's."
     )
     bars = []
     for scipy in ("with SciPy", "without SciPy"):

@@ -111,20 +111,13 @@ def make(name: str, data: Path, training: Path, epochs: int | None, steps: int) 
     """Train one model."""
     target = training / name
     if name in CRFSUITE:
-        recipe = OURS[CRFSUITE[name]]
-        read = corpora.read(data / f"{recipe.files}-train.spacy")
-        column = "ents" if recipe.pipeline == "ner" else "tags"
-        extract = crf.Features(templates(training, CRFSUITE[name])).memoised
-        target.parent.mkdir(parents=True, exist_ok=True)
-        crf.train(extract, [(sentence.words, getattr(sentence, column)) for sentence in read], target)
+        make_crfsuite(name, data, training)
         return
     recipe = {**OURS, **SPACY}[name]
-    folder = data
     if recipe.files == "documents":
-        folder = training
-        if not (training / "documents-train.spacy").exists():
-            write_documents(data, training)
-    overrides: dict[str, Any] = {f"paths.{part}": folder / f"{recipe.files}-{part}.spacy" for part in ("train", "dev")}
+        write_documents(data, training)
+        data = training
+    overrides: dict[str, Any] = {f"paths.{part}": data / f"{recipe.files}-{part}.spacy" for part in ("train", "dev")}
     target.mkdir(parents=True, exist_ok=True)
     if name in OURS:
         config = CONFIGS / recipe.pipeline / "dcd.cfg"
@@ -134,6 +127,15 @@ def make(name: str, data: Path, training: Path, epochs: int | None, steps: int) 
         config = spacy_config(recipe.pipeline, recipe.language, target / "config.cfg")
         overrides |= {"training.max_steps": steps, "training.eval_frequency": steps}
     train(config, overrides, target)
+
+
+def make_crfsuite(name: str, data: Path, training: Path) -> None:
+    """Train one model of CRFsuite, on the templates of ours."""
+    recipe = OURS[CRFSUITE[name]]
+    column = "ents" if recipe.pipeline == "ner" else "tags"
+    sentences = corpora.read(data / f"{recipe.files}-train.spacy")
+    extract = crf.Features(templates(training, CRFSUITE[name])).memoised
+    crf.train(extract, [(one.words, getattr(one, column)) for one in sentences], training / name)
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """The benchmark project: every experiment of the papers runs on a slice, and the report has all of it."""
 
 import importlib
+import itertools
 import os
 import re
 import shutil
@@ -11,7 +12,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import spacy
 import srsly
+from spacy.tokens import Doc
+
+from spacy_ssvm.features.extractor import Extractor
+from spacy_ssvm.features.index import add_features, empty_table
 
 from .test_ewt import DATA, needs_ewt
 
@@ -111,6 +117,83 @@ def test_a_record_of_another_run_does_not_count(judges) -> None:
     assert not any(wanted.is_shown_by(done | other) for other in ({"timed": False}, {"every": 5}))
 
 
+def speed(monkeypatch: pytest.MonkeyPatch, module: str) -> ModuleType:
+    needs_extra()
+    pytest.importorskip("pycrfsuite")
+    monkeypatch.syspath_prepend(str(PROJECT))
+    return importlib.import_module(f"speed.{module}")
+
+
+def test_contenders_take_turns_and_only_running_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = speed(monkeypatch, "clock")
+    now, log = [0], []
+
+    def contender(name: str, seconds: list[int]) -> Any:
+        times = iter(seconds)
+
+        def prepare() -> int:
+            now[0] += 1000
+            return next(times)
+
+        def run(prepared: int) -> None:
+            now[0] += prepared
+            log.append(name)
+
+        return clock.Contender(prepare, run)
+
+    contenders = {"a": contender("a", [99, 1, 2, 10]), "b": contender("b", [99, 3, 4, 50])}
+    seconds = clock.race(contenders, 3, lambda: now[0])
+    assert log == ["a", "b"] * 4
+    assert seconds == {"a": [1, 2, 10], "b": [3, 4, 50]}
+    assert clock.ratio(seconds, "b", "a") == 3
+
+
+def test_a_child_process_is_measured_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = speed(monkeypatch, "clock")
+    idle = clock.spend(["-c", "import os, time; time.sleep(1); print(os.environ['WORD'])"], WORD="word")
+    assert idle.output == "word\n"
+    assert 0 < idle.cpu < idle.wall
+    with pytest.raises(RuntimeError, match="NameError"):
+        clock.spend(["-c", "nothing"])
+
+
+def test_what_counts_as_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    bars = speed(monkeypatch, "bars")
+    assert [bars.Bar("", value, at_least=2).met for value in (1.9, 2, None)] == [False, True, None]
+    assert [bars.Bar("", value, at_most=0).met for value in (0, 1)] == [True, False]
+    assert bars.Bar("", 1).met is None
+    assert bars.missing("name", "why", at_most=3, unit="MB").row() == [
+        *("name", None, "not measured: why", None, "≤ 3 MB", None)
+    ]
+
+
+def test_peak_memory_is_that_of_the_process_alone() -> None:
+    """Not that of its parent, this one, which has loaded far more."""
+    code = "from peak_memory import peak_memory; a = peak_memory(); b = bytearray(300_000_000); print(a, peak_memory())"
+    child = subprocess.run([sys.executable, "-c", code], cwd=PROJECT / "scripts", capture_output=True, check=True)
+    before, after = map(float, child.stdout.split())
+    assert before < 50 and 300 < after < 350
+
+
+@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
+def test_crfsuite_gets_the_features_that_our_templates_make(monkeypatch: pytest.MonkeyPatch, factory: str) -> None:
+    """Those of two tokens are the same string if and only if they are the same row of ours."""
+    crf = speed(monkeypatch, "crf")
+    nlp = spacy.blank("en")
+    templates = nlp.add_pipe(factory).model.attrs["templates"]
+    sentences = [["The", "U.S.-based", "CO2", "costs", "1,000", "€"], ["the", "THE", "Co-op", "a"], ["x"]]
+    features, extractor = crf.Features(templates), Extractor(templates, {}, {})
+    columns = extractor.reader.read([Doc(nlp.vocab, words=words) for words in sentences], nlp.vocab)
+    _, starts, rows, _ = add_features(columns, extractor.program, empty_table())
+    plain = [found for words in sentences for found in features.plain(words)]
+    for way in (features.memoised, features.memoised):
+        assert [sorted(found) for words in sentences for found in way(words)] == [sorted(found) for found in plain]
+    ours = [rows[a:b].tolist() for a, b in itertools.pairwise(starts)]
+    assert [len(set(found)) for found in plain] == [len(set(found)) for found in ours]
+    for a, b in itertools.combinations(range(len(plain)), 2):
+        assert len(set(plain[a]) & set(plain[b])) == len(set(ours[a]) & set(ours[b]))
+
+
 @pytest.mark.slow
 def test_a_paper_alone_asks_for_the_records_that_all_papers_share(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise its sweep would write shorter runs over longer ones."""
@@ -174,3 +257,28 @@ class TestSmoke:
         after = {path: path.stat().st_mtime_ns for path in sorted(project.glob("smoke/metrics/classes-digits/*.json"))}
         assert after.keys() == before.keys()
         assert [path for path in records if after[path] != before[path]] == records[:1]
+
+    def test_speed_has_a_record_and_a_row_of_everything(self, project: Path) -> None:
+        """But what takes hours to train; and no slice is without its figures."""
+        records = {path.stem: srsly.read_json(path) for path in project.glob("smoke/metrics/speed/*.json")}
+        assert len(records) == 8 and all(record["figures"] for record in records.values())
+        text = (project / "smoke" / "report" / "speed" / "speed.md").read_text("utf8")
+        rows = [line.split(" | ") for line in text.split("## Machine")[0].splitlines() if line.startswith("| ")][2:]
+        for what in (
+            "Prediction",
+            "Training",
+            "Two threads",
+            "Size",
+            "Loading",
+            "Memory",
+            "Start",
+            "First",
+            "Compiled",
+        ):
+            found = [row for row in rows if row[0].startswith(f"| {what}")]
+            assert found, what
+            assert all("not measured" in row[2] or re.search(r"\d", row[3]) for row in found)
+        second = [row for row in rows if row[0].startswith("| Compiled by the second process")]
+        assert second and all(row[3] == "0 kernels" for row in second)
+        for name in ("lengths", "token", "growth", "memory"):
+            assert (project / "smoke" / "report" / "speed" / "plots" / f"speed-{name}.svg").stat().st_size

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,13 +42,19 @@ class Panel(NamedTuple):
     y_range: tuple[float, float] | None = None
 
 
+def _style(name: str) -> dict[str, Any]:
+    """What makes the same figures the same bytes."""
+    return {"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 9}
+
+
 class Page:
-    """The report so far. Plots go to `folder`/plots."""
+    """The report so far, `name`.md and `name`.html. Plots go to `folder`/plots."""
 
     MISSING = MISSING
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = "report") -> None:
         self.folder = folder
+        self.name = name
         self.blocks: list[str] = []
 
     def heading(self, text: str, level: int = 2) -> None:
@@ -76,8 +82,7 @@ class Page:
             return
         columns = min(columns, len(panels))
         lines = -(-len(panels) // columns)
-        # The same figures give the same bytes.
-        with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 9}):
+        with matplotlib.rc_context(_style(name)):
             figure = Figure(figsize=(4.2 * columns, 3.2 * lines), layout="constrained")
             for place, panel in enumerate(panels, 1):
                 axes = figure.add_subplot(lines, columns, place)
@@ -92,21 +97,38 @@ class Page:
                     axes.set_ylim(*panel.y_range)
                 axes.grid(alpha=0.3)
                 axes.legend(fontsize=7)
-            folder = self.folder / "plots"
-            folder.mkdir(parents=True, exist_ok=True)
-            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+            self._add(figure, name, caption)
+
+    def bars(self, name: str, caption: str, rows: Mapping[str, Mapping[str, float]], parts: Sequence[str]) -> None:
+        """A bar for each row, made of its parts one after the other, as an SVG."""
+        with matplotlib.rc_context(_style(name)):
+            figure = Figure(figsize=(8.4, 0.8 + 0.6 * len(rows)), layout="constrained")
+            axes = figure.add_subplot()
+            behind = dict.fromkeys(rows, 0.0)
+            for part in parts:
+                widths = [max(row[part], 0.0) for row in rows.values()]
+                axes.barh(list(rows), widths, left=list(behind.values()), label=part)
+                behind = {row: start + width for (row, start), width in zip(behind.items(), widths)}
+            axes.invert_yaxis()
+            axes.legend(fontsize=7, ncols=len(parts), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+            self._add(figure, name, caption)
+
+    def _add(self, figure: Figure, name: str, caption: str) -> None:
+        folder = self.folder / "plots"
+        folder.mkdir(parents=True, exist_ok=True)
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
         self.blocks.append(f"![{caption}](plots/{name}.svg)\n\n*{caption}*")
 
     def write(self) -> None:
-        """report.md, and report.html with the plots within."""
+        """The Markdown file, and the HTML file with the plots within."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = "\n\n".join(self.blocks)
         text = re.sub(r"(?<=\n)(- .*)\n\n(?=- )", r"\1\n", text) + "\n"
-        (self.folder / "report.md").write_text(text, encoding="utf8")
+        (self.folder / f"{self.name}.md").write_text(text, encoding="utf8")
         title = self.blocks[0].lstrip("# ")
         body = re.sub(r'src="(plots/[^"]+)"', self._embedded, MarkdownIt().enable("table").render(text))
         html = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>\n'
-        (self.folder / "report.html").write_text(f"{html}{body}\n</html>\n", encoding="utf8")
+        (self.folder / f"{self.name}.html").write_text(f"{html}{body}\n</html>\n", encoding="utf8")
 
     def _embedded(self, found: re.Match) -> str:
         data = base64.b64encode((self.folder / found[1]).read_bytes()).decode()

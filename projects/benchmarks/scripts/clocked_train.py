@@ -1,6 +1,7 @@
 """`spacy train` with a clock: CONFIG OUTPUT [--section.key value …].
 
-Writes OUTPUT/clock.jsonl, a row for each evaluation: the CPU seconds of this process until then, and the score.
+Writes OUTPUT/clock.jsonl, a row for each evaluation: the CPU seconds of this process and its peak memory in MB until
+then, and the score.
 """
 
 import sys
@@ -11,6 +12,7 @@ from typing import IO, Any
 
 import spacy
 import srsly
+from peak_memory import peak_memory
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.train import train
 from spacy.language import Language
@@ -26,7 +28,8 @@ def make_clock(path: str) -> Callable[..., tuple[Callable[[dict[str, Any] | None
 
         def log(info: dict[str, Any] | None) -> None:
             if info is not None:
-                rows.append({"seconds": round(time.process_time(), 2), "score": info["score"]})
+                seconds, megabytes = round(time.process_time(), 2), round(peak_memory())
+                rows.append({"seconds": seconds, "score": info["score"], "megabytes": megabytes})
 
         return log, lambda: srsly.write_jsonl(path, rows)
 

@@ -1,0 +1,15 @@
+"""The parts of the measurement, in the order of the report."""
+
+from . import growth, memory, prediction, size, startup, threads, token_profile, training
+
+PARTS = {
+    "prediction": prediction,
+    "token": token_profile,
+    "training": training,
+    "growth": growth,
+    "threads": threads,
+    "size": size,
+    "memory": memory,
+    "startup": startup,
+}
+"""Each has measure(settings) → figures, and report(figures, page) → bars."""

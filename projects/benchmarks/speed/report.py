@@ -1,0 +1,56 @@
+"""Write the report of the records that are there: python -m speed.report METRICS FOLDER."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import srsly
+from papers.page import Page
+
+from .bars import HEADER, Bar
+from .parts import PARTS
+
+
+def main() -> None:
+    metrics, folder = map(Path, sys.argv[1:])
+    paths = {part: metrics / "speed" / f"{part}.json" for part in PARTS}
+    records = {part: srsly.read_json(path) for part, path in paths.items() if path.exists()}
+    details = Page(folder, "speed")
+    bars = [bar for part, record in records.items() for bar in PARTS[part].report(record["figures"], details)]
+    page = Page(folder, "speed")
+    page.heading("Speed, size and memory", 1)
+    page.text(
+        "Every value is of one run on one machine, contenders taking turns: the median over rounds of the ratio within "
+        "each. CPU time of the process, one thread, warm, unless a row says otherwise. Other work on the machine makes "
+        "figures worthless: its load when each part began is below."
+    )
+    summary(bars, page)
+    machines(records, page)
+    if missing := [part for part in PARTS if part not in records]:
+        page.text(f"Not measured yet: {', '.join(missing)}.")
+    page.heading("Figures")
+    page.blocks += details.blocks
+    page.write()
+
+
+def summary(bars: list[Bar], page: Page) -> None:
+    met = [bar.met for bar in bars if bar.met is not None]
+    page.table(HEADER, [bar.row() for bar in bars], texts=3)
+    page.text(f"{sum(met)} of {len(met)} bars that were measured are met.")
+
+
+def machines(records: dict[str, Any], page: Page) -> None:
+    """What the parts were measured on, and those that were measured on something else than the first."""
+    page.heading("Machine")
+    keys = list(dict.fromkeys(key for record in records.values() for key in record["machine"] if key != "load"))
+    rows = []
+    for key in keys:
+        values = dict.fromkeys(record["machine"].get(key) for record in records.values())
+        rows.append([key, " / ".join(map(str, values))])
+    page.table(["", ""], rows, texts=2)
+    rows = [[part, record["machine"]["load"], f"{record['wall']:.0f}"] for part, record in records.items()]
+    page.table(["part", "load", "s"], rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Measure the parts that have no record yet, or those named: python -m speed.run [PART …] [--rounds 7].
+
+Each part runs by itself in a fresh process with one thread, and ends with a record in METRICS/speed; whatever
+interrupts the run, the next one goes on with the parts that have none. On a machine that does something else too, the
+figures are worth nothing.
+"""
+
+import argparse
+import os
+import sys
+import time
+import traceback
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from papers.runs import write
+from tqdm import tqdm
+
+from .machine import describe
+from .parts import PARTS
+from .settings import Settings
+
+
+def record(part: str, settings: Settings, path: Path) -> str:
+    """Measure one part; returns why that was not possible, or nothing."""
+    warnings.simplefilter("ignore")
+    machine, started = describe(), time.perf_counter()
+    try:
+        figures = PARTS[part].measure(settings)
+    except FileNotFoundError as error:
+        return str(error)
+    except Exception:
+        return traceback.format_exc()
+    write({"machine": machine, "wall": time.perf_counter() - started, "figures": figures}, path)
+    return ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--training", type=Path, default=Path("training"))
+    parser.add_argument("--metrics", type=Path, default=Path("metrics"))
+    parser.add_argument("--rounds", type=int, default=7, help="how often contenders take turns")
+    parser.add_argument("--limit", type=int, help="sentences of each corpus, for a test")
+    arguments = parser.parse_args()
+    unknown = set(arguments.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"no part is called {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    settings = Settings(arguments.data, arguments.training, arguments.rounds, arguments.limit)
+    paths = {part: arguments.metrics / "speed" / f"{part}.json" for part in PARTS}
+    chosen = arguments.parts or [part for part, path in paths.items() if not path.exists()]
+    failed = False
+    for part in (progress := tqdm(chosen, unit="part")):
+        progress.set_postfix_str(part)
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            reason = pool.submit(record, part, settings, paths[part]).result()
+        if reason:
+            failed = True
+            tqdm.write(f"{part}: {reason}")
+    if failed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Ready at once: a fresh process to its first Doc, with and without SciPy; and what the very first one compiles."""
+
+import json
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from papers.page import Page
+
+from . import models
+from .bars import Bar
+from .clock import Seconds, Spent, ratio, spend
+from .settings import Settings
+
+WITHOUT_SCIPY = 'import sys; sys.modules["scipy"] = None'
+FIRST_DOC = """
+import sys
+import spacy
+
+nlp = spacy.load(sys.argv[1])
+doc = nlp("This is the first sentence of the day.")
+assert all(token.tag for token in doc)
+"""
+FIRST_TRAINING = """
+import json, sys, warnings
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_ssvm import kernels
+
+warnings.simplefilter("ignore")
+nlp = spacy.blank("en")
+nlp.add_pipe(sys.argv[1])
+docs = [
+    Doc(nlp.vocab, words=["An", "example"], tags=["D", "N"], pos=["DET", "NOUN"], heads=[1, 1], deps=["det", "ROOT"],
+        ents=["O", "B-THING"], sent_starts=[True, False])
+    for _ in range(3)
+]
+examples = [Example(Doc(nlp.vocab, words=["An", "example"], sent_starts=[True, False]), doc) for doc in docs]
+nlp.initialize(lambda: examples)
+nlp.update(examples)
+(pipe,) = (pipe for _, pipe in nlp.pipeline)
+pipe.from_bytes(pipe.to_bytes())
+list(nlp.pipe(example.predicted for example in examples))
+found = kernels.cache_statistics()
+print(json.dumps({"kernels": len(found), "misses": sum(kernel.misses for kernel in found)}))
+"""
+"""Train, save, load and predict: COMPONENT."""
+EVERYTHING = """
+import json
+from spacy_ssvm.warmup import warmup
+
+found = warmup()
+print(json.dumps({"kernels": len(found), "misses": sum(kernel.misses for kernel in found)}))
+"""
+"""Every component with every solver."""
+COMPONENTS = ("ssvm_tagger", "ssvm_ner", "ssvm_senter", "ssvm_parser")
+MOST_TIMES, MOST_SECONDS = 1.5, 10
+
+
+def measure(settings: Settings) -> dict[str, Any]:
+    paths = {
+        "ours": models.model(settings.training, "ours-ewt"),
+        "spaCy": models.find(settings.training, "ewt"),
+    }
+    chosen = COMPONENTS if settings.limit is None else COMPONENTS[:1]
+    everything = [_printed(spend(["-c", EVERYTHING])) for _ in range(2)] if settings.limit is None else []
+    return {
+        "everything": everything[-1:],
+        "with SciPy": _starts(FIRST_DOC, paths, settings.rounds),
+        "without SciPy": _starts(WITHOUT_SCIPY + FIRST_DOC, paths, settings.rounds),
+        "first": {component: _compilations(component) for component in chosen},
+    }
+
+
+def _starts(script: str, paths: dict[str, Path], rounds: int) -> dict[str, Seconds]:
+    """Seconds of the whole process by both clocks, in turns, after a round that fills the caches."""
+    found: dict[str, Seconds] = {clock: {name: [] for name in paths} for clock in ("cpu", "wall")}
+    for _ in range(rounds + 1):
+        for name, path in paths.items():
+            spent = spend(["-c", script, str(path)])
+            found["cpu"][name].append(spent.cpu)
+            found["wall"][name].append(spent.wall)
+    return {clock: {name: times[1:] for name, times in seconds.items()} for clock, seconds in found.items()}
+
+
+def _compilations(component: str) -> list[dict[str, float]]:
+    """The first process that ever trains a component, with its default solver, and the second."""
+    with tempfile.TemporaryDirectory() as cache:
+        found = []
+        for _ in range(2):
+            spent = spend(["-c", FIRST_TRAINING, component], NUMBA_CACHE_DIR=cache)
+            found.append({**_printed(spent), "cpu": spent.cpu, "wall": spent.wall})
+        return found
+
+
+def _printed(spent: Spent) -> dict[str, int]:
+    found: dict[str, int] = json.loads(spent.output.splitlines()[-1])
+    return found
+
+
+def report(figures: dict[str, Any], page: Page) -> list[Bar]:
+    page.heading("Ready at once", 3)
+    page.text(
+        "Start to first Doc: a fresh process that imports spaCy, loads a tagger and tags one sentence, caches warm. "
+        "First compilation: the first process ever, with an empty cache, trains a component on three sentences with "
+        "its default solver, saves, loads and predicts, and a second process the same; what the first spends "
+        "beyond the second, in CPU time, is the compiler's."
+    )
+    bars = []
+    for scipy in ("with SciPy", "without SciPy"):
+        for clock, seconds in figures[scipy].items():
+            ours, peer = (f"{median(seconds[name]):.2f} s" for name in ("ours", "spaCy"))
+            title = f"Start to first Doc, {scipy}, {clock} time, spaCy's tagger"
+            bars.append(Bar(title, ratio(seconds, "ours", "spaCy"), at_most=MOST_TIMES, ours=ours, peer=peer))
+    for component, (first, second) in figures["first"].items():
+        compiling = first["cpu"] - second["cpu"]
+        title = f"First compilation, {component}"
+        bars.append(Bar(title, compiling, at_most=MOST_SECONDS, unit="s", ours=f"{first['misses']} kernels"))
+        title = f"Compiled by the second process, {component}"
+        of = f"of {second['kernels']} kernels, {second['cpu']:.1f} s"
+        bars.append(Bar(title, second["misses"], at_most=0, unit="kernels", ours=of))
+    for second in figures["everything"]:
+        of = f"of {second['kernels']} kernels"
+        title = "Compiled by the second process, every component with every solver"
+        bars.append(Bar(title, second["misses"], at_most=0, unit="kernels", ours=of))
+    return bars

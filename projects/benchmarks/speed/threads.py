@@ -1,0 +1,96 @@
+"""One thread beside two, by the clock on the wall: solvers with batches of oracles, certificates, prediction."""
+
+import time
+from statistics import median
+from typing import Any
+
+import numpy as np
+import spacy
+from confection import ConfigValidationError
+from papers.page import Page
+from spacy.tokens import Doc
+
+from . import corpora, models
+from .bars import Bar, missing
+from .clock import Contender, race, ratio
+from .learning import epoch, initialize, learner
+from .settings import Settings
+
+SOLVERS = {
+    "CPD, an epoch": ("CPD", {"C": 0.1}),
+    "1-slack, an epoch": ("OneSlack", {"C": 0.1}),
+    "L-BFGS, an epoch": ("LBFGS", {"C": 1.0}),
+}
+NAMES = [*SOLVERS, "certificate", "prediction"]
+SENTENCES = 4000
+ROUNDS = 3
+WANTED = 1.7
+
+
+def measure(settings: Settings) -> dict[str, Any]:
+    try:
+        contenders = {n: _contenders(settings, n) for n in (1, 2)}
+    except ConfigValidationError:
+        return {"missing": "the components have no `n_threads`"}
+    figures: dict[str, Any] = {"seconds": {}, "equal": {}}
+    for name in NAMES:
+        pair = {str(n): found[name] for n, found in contenders.items()}
+        figures["seconds"][name] = race(pair, min(settings.rounds, ROUNDS), time.perf_counter)
+        first, *others = (one.run(one.prepare()) for one in [*pair.values(), pair["2"]])
+        figures["equal"][name] = all(np.array_equal(first, other) for other in others)
+    return figures
+
+
+def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
+    """What is timed with so many threads; each run returns its result."""
+    limit = min(settings.limit or SENTENCES, SENTENCES)
+    path = settings.data / "ewt-train.spacy"
+    problem = initialize("tagger/dcd", path, limit, components__tagger__n_threads=n_threads).pipe.problem()
+    order = range(problem.n_examples)
+    learnt = learner("DCD", problem, C=0.1)
+    epoch(learnt, order)
+    nlp = spacy.load(models.model(settings.training, "ours-ewt"), config={"components.tagger.n_threads": n_threads})
+    sentences = corpora.read(settings.data / "ewt-test.spacy", settings.limit)
+
+    def learn(one: Any) -> np.ndarray:
+        epoch(one, order)
+        return np.array(one.prediction_weights())
+
+    def certify(one: Any) -> np.ndarray:
+        found = one.certificate()
+        return np.array([found.primal, found.dual])
+
+    def tag(docs: list[Doc]) -> np.ndarray:
+        return np.concatenate([doc.to_array("TAG") for doc in nlp.pipe(docs)])
+
+    solvers = {
+        name: Contender(lambda solver=solver, given=given: learner(solver, problem, **given), learn)
+        for name, (solver, given) in SOLVERS.items()
+    }
+    return {
+        **solvers,
+        "certificate": Contender(lambda: learnt, certify),
+        "prediction": Contender(lambda: corpora.bare(nlp.vocab, sentences), tag),
+    }
+
+
+def report(figures: dict[str, Any], page: Page) -> list[Bar]:
+    titles = {name: f"Two threads beside one, {name}" for name in NAMES}
+    if "missing" in figures:
+        return [missing(title, figures["missing"], at_least=WANTED) for title in titles.values()]
+    page.heading("Threads", 3)
+    different = [name for name, equal in figures["equal"].items() if not equal]
+    page.text(
+        f"Wall time on tags of {SENTENCES:,} sentences of EWT, prediction on its test part. "
+        + (
+            f"**Results of one thread and of two differ**: {', '.join(different)}."
+            if different
+            else "All results are the same with one thread and with two, bit by bit."
+        )
+    )
+    bars = []
+    for name, title in titles.items():
+        seconds = figures["seconds"][name]
+        one, two = (f"{median(seconds[n]):.3f} s" for n in ("1", "2"))
+        bars.append(Bar(title, ratio(seconds, "1", "2"), WANTED, ours=two, peer=f"ours: {one}"))
+    return bars

@@ -1,0 +1,160 @@
+"""Where the time of one token goes: the steps of prediction called one after the other, each with its own clock.
+
+Beside it stands the memory that a token touches, and the time that memory alone would take.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from statistics import median
+from typing import Any
+
+import numpy as np
+import spacy
+from papers.page import Page
+from spacy.tokens import Doc
+from spacy.util import minibatch
+
+from spacy_ssvm.features.index import look_up_features
+from spacy_ssvm.structures.chain.data import Chains, SharedScores, make_chains
+from spacy_ssvm.structures.chain.viterbi import add_all_rows, decode_sequences
+
+from . import corpora, models
+from .bars import Bar
+from .corpora import Sentence
+from .prediction import CHAINS
+from .settings import Settings
+
+LINE = 64
+"""Bytes of a cache line."""
+STEPS = ["Doc handling", "columns", "look-ups", "rows", "decoder", "annotation", "the rest"]
+COPIED = 1 << 28
+"""Bytes of the array whose copying tells the memory's bandwidth."""
+
+
+def measure(settings: Settings) -> dict[str, Any]:
+    figures: dict[str, Any] = {"bytes/s": _bandwidth()}
+    for corpus, (_, files) in CHAINS.items():
+        sentences = corpora.read(settings.data / f"{files}-test.spacy", settings.limit)
+        nlp = spacy.load(models.model(settings.training, f"ours-{corpus}"))
+        rounds = [_steps(nlp, sentences) for _ in range(settings.rounds + 1)]
+        figures[corpus] = {
+            "tokens": corpora.n_tokens(sentences),
+            "rounds": rounds[1:],
+            "bytes": _bytes(nlp, corpora.bare(nlp.vocab, sentences)),
+        }
+    return figures
+
+
+def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
+    """Seconds of each step, and of the whole."""
+    ((_, pipe),) = nlp.pipeline
+    found: dict[str, float] = {}
+
+    @contextmanager
+    def step(name: str) -> Iterator[None]:
+        started = time.process_time()
+        yield
+        found[name] = found.get(name, 0.0) + time.process_time() - started
+
+    docs = corpora.bare(nlp.vocab, sentences)
+    with step("whole"):
+        list(nlp.pipe(docs))
+    docs = corpora.bare(nlp.vocab, sentences)
+    with nlp.select_pipes(disable=nlp.pipe_names), step("Doc handling"):
+        list(nlp.pipe(docs))
+    decoder = pipe._decoder()
+    extractor, weights = decoder._extractor, decoder._weights
+    for batch in minibatch(corpora.bare(nlp.vocab, sentences), nlp.batch_size):
+        with step("columns"):
+            kinds = pipe._kinds(batch)
+            columns, types = extractor.reader.read_types(batch, nlp.vocab)
+        shared = decoder._shared(types)
+        with step("look-ups"):
+            starts, rows, values = look_up_features(columns, extractor.split.rest, decoder._table)
+        gold = np.zeros(int(columns.starts[-1]), np.int32)
+        with step("rows and decoder"):
+            chains = make_chains(columns.starts, starts, rows, gold, decoder._constraints, values, kinds=kinds)
+            labels = decode_sequences(chains, weights, shared)
+        # The decoder by itself: each token has one entry, which holds its scores.
+        scored = SharedScores(np.arange(1, len(gold) + 1), np.zeros(1, np.int64), _scores(chains, shared, weights))
+        nothing = make_chains(
+            columns.starts, np.zeros(len(gold) + 1, np.int64), rows[:0], gold, decoder._constraints, kinds=kinds
+        )
+        with step("decoder"):
+            again = decode_sequences(nothing, weights, scored)
+        assert np.mean(labels == again) > 0.999  # but for sums in another order
+        with step("annotation"):
+            pipe.set_annotations(batch, np.split(labels, columns.starts[1:-1]))
+    found["rows"] = found.pop("rows and decoder") - found["decoder"]
+    found["the rest"] = found["whole"] - sum(found.get(name, 0.0) for name in STEPS)
+    return found
+
+
+def _scores(chains: Chains, shared: SharedScores, weights: np.ndarray) -> np.ndarray:
+    """wᵀΦ of each token and label, as entries from 1 on, float64 [T + 1, 1, L]."""
+    n_tokens, n_labels = len(chains.gold), len(chains.constraints.start)
+    scores = np.zeros((n_tokens + 1, n_labels))
+    add_all_rows(chains.feature_starts, chains.rows, chains.values, weights, scores[1:])
+    first = np.repeat(chains.starts[:-1], np.diff(chains.starts))
+    behind = np.repeat(chains.starts[1:], np.diff(chains.starts))
+    for group, offset in enumerate(shared.offsets):
+        at = np.arange(n_tokens) + offset
+        inside = (first <= at) & (at < behind)
+        scores[1:] += shared.vectors[np.where(inside, shared.entries[np.where(inside, at, 0)], 0), group]
+    return scores[:, np.newaxis]
+
+
+def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
+    """Bytes of our own tables that a token touches: whole cache lines where it looks something up."""
+    ((_, pipe),) = nlp.pipeline
+    decoder = pipe._decoder()
+    reader, split = decoder._extractor.reader, decoder._extractor.split
+    columns, types = reader.read_types(docs, nlp.vocab)
+    _, rows, _ = look_up_features(columns, split.rest, decoder._table)
+    n_tokens, n_labels = len(types.ids), len(decoder._constraints.start)
+    hits = len(rows) / n_tokens
+    return {
+        "columns": 8 * len(reader.attributes) + 2 * LINE,  # and the slot of the word's type, key and number
+        "look-ups": LINE * (len(split.rest.seeds) + hits),  # a line of keys each, and one of rows where it is found
+        "rows": n_labels * (decoder._weights.itemsize * hits + 8 * len(split.groups)),
+        "decoder": 2 * 8 * n_labels,
+        "annotation": 8,
+    }
+
+
+def _bandwidth() -> float:
+    """Bytes a second that this machine reads and writes when it copies."""
+    source = np.ones(COPIED // 8)
+    target = np.zeros_like(source)
+    seconds = []
+    for _ in range(5):
+        started = time.perf_counter()
+        np.copyto(target, source)
+        seconds.append(time.perf_counter() - started)
+    return 2 * COPIED / median(seconds)
+
+
+def report(figures: dict[str, Any], page: Page) -> list[Bar]:
+    page.heading("One token of prediction", 3)
+    page.text(
+        "Medians, µs of CPU. “Doc handling” is `nlp.pipe` without any component; the rest is what the whole takes "
+        "beyond its steps. Of our own tables a token touches so many bytes, whole cache lines of what is looked up; at "
+        f"the {figures['bytes/s'] / 1e9:.1f} GB/s of a copy they alone would take the time in the last column."
+    )
+    rows, profiles = [], {}
+    for corpus, (name, _) in CHAINS.items():
+        found = figures[corpus]
+        micros = {
+            step: 1e6 * median(one.get(step, 0.0) for one in found["rounds"]) / found["tokens"]
+            for step in [*STEPS, "whole"]
+        }
+        profiles[name] = micros
+        found["bytes"]["whole"] = sum(found["bytes"].values())
+        for step, micro in micros.items():
+            touched = found["bytes"].get(step)
+            alone = None if touched is None else f"{1e6 * touched / figures['bytes/s']:.3f}"
+            rows.append([name, step, f"{micro:.3f}", None if touched is None else f"{touched:.0f}", alone])
+    page.table(["component", "step", "µs", "bytes", "memory alone, µs"], rows, texts=2)
+    page.bars("speed-token", "One token of prediction, in µs of CPU.", profiles, STEPS)
+    return []

@@ -1,0 +1,129 @@
+"""Training: `spacy train` to the best score beside spaCy's components, and an epoch beside one of CRFsuite's."""
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pycrfsuite
+import srsly
+from papers.page import Page
+
+from .bars import Bar, figure, missing
+from .clock import ratio
+from .learning import epoch, initialize, learner
+from .prediction import CHAINS
+from .settings import Settings
+
+EPOCHS = 7
+SOLVERS = {"DCD-SSVM": ("DCD", {"C": 0.1}), "perceptron": ("Perceptron", {})}
+TRAININGS = {"ewt": ("tagger", 30), "ner-dutch": ("named entities", 20), "parser": ("parser", 5)}
+"""Folders of `training`, and how many times less CPU ours is to take."""
+PEER = "CRFsuite, pa"
+
+
+def measure(settings: Settings) -> dict[str, Any]:
+    figures: dict[str, Any] = {corpus: _epochs(settings, corpus) for corpus in CHAINS}
+    figures["trainings"] = {
+        f"{system}-{corpus}": _clock(settings.training / f"{system}-{corpus}" / "clock.jsonl")
+        for corpus in TRAININGS
+        for system in ("ours", "spacy")
+    }
+    return figures
+
+
+class Paced(pycrfsuite.Trainer):
+    """A trainer that does something else between two iterations, which its own clock does not see."""
+
+    def __init__(self, between: Callable[[], None], iterations: int) -> None:
+        super().__init__("pa", {"max_iterations": iterations, "epsilon": 0.0}, verbose=False)
+        self.between = between
+
+    def message(self, message: str) -> None:
+        if self.logparser.feed(message) == "iteration":
+            self.between()
+
+
+def _epochs(settings: Settings, corpus: str) -> dict[str, list[float]]:
+    """CPU seconds of each epoch, on the same features and labels, all learners in turn."""
+    config = "tagger/dcd" if corpus == "ewt" else "ner/dcd"
+    pipe = initialize(config, settings.data / f"{CHAINS[corpus][1]}-train.spacy", settings.limit).pipe
+    problem, labels = pipe.problem(), pipe.weight_labels
+    learners = {name: learner(solver, problem, **given) for name, (solver, given) in SOLVERS.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in learners}
+    rng = np.random.default_rng(0)
+
+    def between() -> None:
+        order = rng.permutation(problem.n_examples)
+        for name, one in learners.items():
+            seconds[name].append(epoch(one, order))
+
+    trainer = Paced(between, min(EPOCHS, settings.rounds))
+    chains = problem.data
+    for first, behind in zip(chains.starts[:-1], chains.starts[1:]):
+        tokens = range(first, behind)
+        rows = [chains.rows[chains.feature_starts[t] : chains.feature_starts[t + 1]] for t in tokens]
+        trainer.append([list(map(str, found)) for found in rows], [labels[chains.gold[t]] for t in tokens])
+    trainer.train("")
+    return {**seconds, PEER: [iteration["time"] for iteration in trainer.logparser.iterations]}
+
+
+def _clock(path: Path) -> dict[str, float] | None:
+    """What `scripts/clocked_train.py` has left, or None."""
+    if not path.exists():
+        return None
+    rows = list(srsly.read_jsonl(path))
+    best = max(rows, key=lambda row: (row["score"], -row["seconds"]))
+    return {
+        "to best": best["seconds"],
+        "score": best["score"],
+        "first": rows[0]["seconds"],
+        "rows": len(rows),
+        "last": rows[-1]["seconds"],
+        "megabytes": rows[-1].get("megabytes", 0),
+    }
+
+
+def report(figures: dict[str, Any], page: Page) -> list[Bar]:
+    page.heading("Training", 3)
+    page.text(
+        "`spacy train`, CPU seconds of the whole process, imports and scoring included, until the best score on the "
+        "development part; a row is an evaluation, in our configs one an epoch. Peak memory up to the last evaluation."
+    )
+    trainings = figures["trainings"]
+    page.table(
+        ["training", "s to best", "best score", "s to first row", "s a further row", "rows", "MB"],
+        [
+            [
+                name,
+                f"{found['to best']:.0f}",
+                f"{100 * found['score']:.2f}",
+                f"{found['first']:.1f}",
+                f"{(found['last'] - found['first']) / max(found['rows'] - 1, 1):.2f}",
+                found["rows"],
+                found["megabytes"],
+            ]
+            for name, found in trainings.items()
+            if found
+        ],
+    )
+    bars = []
+    for corpus, (name, least) in TRAININGS.items():
+        title = f"Training, {name}, to the best score, spaCy"
+        ours, peer = (trainings[f"{system}-{corpus}"] for system in ("ours", "spacy"))
+        if ours and peer:
+            own, other = (figure(found["to best"]) + " s" for found in (ours, peer))
+            bars.append(Bar(title, peer["to best"] / ours["to best"], least, ours=own, peer=other))
+        else:
+            bars.append(missing(title, "run the commands `speed-models` and `spacy`", at_least=least))
+    page.text("CPU seconds of an epoch on the same features and labels, learners taking turns:")
+    rows = [[corpus, who, f"{median(found):.3f}"] for corpus in CHAINS for who, found in figures[corpus].items()]
+    page.table(["corpus", "learner", "s"], rows, texts=2)
+    for corpus, (name, _) in CHAINS.items():
+        for solver, least in (("DCD-SSVM", 1), ("perceptron", 2)):
+            seconds = figures[corpus]
+            own, other = (f"{median(seconds[who]):.3f} s" for who in (solver, PEER))
+            title = f"Training, {name}, an epoch of {solver}, CRFsuite's pa"
+            bars.append(Bar(title, ratio(seconds, PEER, solver), least, ours=own, peer=other))
+    return bars

@@ -72,7 +72,8 @@ def load(model: Model, labels: Sequence[str]) -> Weights:
     require(bool(np.isfinite(values).all() and np.isfinite(arrays["transitions"]).all()), "a weight is not finite")
     require(0 <= bits <= 30, "its hash size is out of range")
     require(not len(keys) or int(keys.min()) > 0, "a feature key is out of range")
-    require(len(np.unique(keys)) == len(keys), "a feature stands there twice")
+    ordered = np.sort(keys)  # NumPy's `unique` takes a quarter of a second
+    require(bool((ordered[1:] > ordered[:-1]).all()), "a feature stands there twice")
     require(not bits or not len(keys) or int(keys.max()) <= 1 << bits, "a hashed row is out of range")
     rows = np.zeros((len(keys), n_labels), np.float32)
     rows[np.repeat(np.arange(len(keys)), np.diff(starts)), columns] = values

@@ -64,11 +64,11 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
     with nlp.select_pipes(disable=nlp.pipe_names), step("Doc handling"):
         list(nlp.pipe(docs))
     decoder = pipe._decoder()
-    extractor, weights = decoder._extractor, decoder._weights
+    extractor, weights = decoder.extractor, decoder.weights.vector
     for batch in minibatch(corpora.bare(nlp.vocab, sentences), nlp.batch_size):
         with step("columns"):
-            kinds = pipe._kinds(batch)
-            columns, types = extractor.reader.read_types(batch, nlp.vocab)
+            columns, types, preset = extractor.reader.read_types(batch, nlp.vocab, pipe._preset())
+            kinds = pipe._kinds(batch, preset)
         shared = decoder._shared(types)
         with step("look-ups"):
             starts, rows, values = look_up_features(columns, extractor.split.rest, decoder._table)
@@ -109,15 +109,15 @@ def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     """Bytes of our own tables that a token touches: whole cache lines where it looks something up."""
     ((_, pipe),) = nlp.pipeline
     decoder = pipe._decoder()
-    reader, split = decoder._extractor.reader, decoder._extractor.split
-    columns, types = reader.read_types(docs, nlp.vocab)
+    reader, split = decoder.extractor.reader, decoder.extractor.split
+    columns, types, _ = reader.read_types(docs, nlp.vocab, pipe._preset())
     _, rows, _ = look_up_features(columns, split.rest, decoder._table)
     n_tokens, n_labels = len(types.ids), len(decoder._constraints.start)
     hits = len(rows) / n_tokens
     return {
         "columns": 8 * len(reader.attributes) + 2 * LINE,  # and the slot of the word's type, key and number
         "look-ups": LINE * (len(split.rest.seeds) + hits),  # a line of keys each, and one of rows where it is found
-        "rows": n_labels * (decoder._weights.itemsize * hits + 8 * len(split.groups)),
+        "rows": n_labels * (decoder.weights.vector.itemsize * hits + 8 * len(split.groups)),
         "decoder": 2 * 8 * n_labels,
         "annotation": 8,
     }

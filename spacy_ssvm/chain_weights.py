@@ -16,7 +16,7 @@ TYPES = {"keys": np.uint8, **PART_TYPES, "transitions": np.float32}
 class Weights(NamedTuple):
     """The weights to predict with, of R feature rows and L labels.
 
-    keys: uint64 [R], the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from 1.
+    keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from 1.
     vector: float32 [L·L + R·L], the transitions from label i to label j, then the block of label weights of each row.
     hash_bits: 0 for an exact index.
     """
@@ -33,10 +33,11 @@ AT_ONCE = 1 << 14
 def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int) -> Weights:
     """Those of all R feature rows that are not zero.
 
-    vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R].
+    vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R], in any order.
     """
     transitions, rows = split(vector, n_labels)
     used = np.flatnonzero(rows.any(axis=1))
+    used = used[np.argsort(keys[used])]
     present = np.empty((n_labels + len(used)) * n_labels, np.float32)
     present_transitions, present_rows = split(present, n_labels)
     present_transitions[:] = transitions
@@ -53,12 +54,11 @@ def store(model: Model, weights: Weights, labels: Sequence[str], packing: Packin
     """
     n_labels = len(labels)
     transitions, rows = split(weights.vector, n_labels)
-    order = np.argsort(weights.keys)
-    sparse = compress(rows[order].ravel(), packing)
+    sparse = compress(rows.ravel(), packing)
     row, label = np.divmod(sparse.indices, n_labels)
     used, place = np.unique(row, return_inverse=True)
     arrays = {
-        "keys": pack_indices(weights.keys[order[used]]),
+        "keys": pack_indices(weights.keys[used]),
         **pack("", sparse._replace(indices=place * n_labels + label)),
         "transitions": transitions,
     }
@@ -66,7 +66,7 @@ def store(model: Model, weights: Weights, labels: Sequence[str], packing: Packin
 
 
 def load(model: Model, labels: Sequence[str]) -> Weights:
-    """Take the weights out of the model, every shape and index checked; the rows are in the order of their keys.
+    """Take the weights out of the model, every shape and index checked.
 
     Raises:
         DamagedModel: the digest does not fit, or an array is of a wrong type, shape or range.

@@ -26,7 +26,7 @@ INT8 = Packing("int8", 0.5)
 
 def weights(n_rows=6, n_labels=3, hash_bits=0, seed=0):
     rng = np.random.default_rng(seed)
-    keys = rng.permutation(np.arange(1, 1 + 2 * max(n_rows, 1), 2, dtype=np.uint64))[:n_rows]
+    keys = np.sort(rng.permutation(np.arange(1, 1 + 2 * max(n_rows, 1), 2, dtype=np.uint64))[:n_rows])
     rows = np.where(rng.random((n_rows, n_labels)) < 0.4, rng.normal(size=(n_rows, n_labels)), 0)
     transitions = rng.normal(size=n_labels * n_labels)
     return Weights(keys, np.concatenate([transitions, rows.ravel()]).astype(np.float32), hash_bits)

@@ -188,7 +188,7 @@ def test_a_cfg_that_does_not_fit(saved, change):
 def test_model_settings_that_were_changed(attribute):
     nlp = trained("ssvm_parser", 3)
     parser = nlp.get_pipe("ssvm_parser")
-    parser.to_bytes()
+    parser.from_bytes(parser.to_bytes(exclude=["vocab"]))
     change = {
         "hash_bits": 60,
         "structure": "nonprojective",

@@ -20,7 +20,7 @@ SOLVERS = {
     "CPD": Cpd(check_oracle=True),
     "1-slack": OneSlack(C=0.01, check_oracle=True),
     "SAP in batches": Sap(batch=True, rho1=0.1),
-    "extragradient": Extragradient(check_oracle=True),
+    "extragradient": Extragradient(C=1.0, check_oracle=True),
     "DCD": Dcd(check_oracle=True),
 }
 PROBLEMS = {

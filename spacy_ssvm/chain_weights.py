@@ -46,11 +46,11 @@ def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int) 
     return Weights(keys[used], present, hash_bits)
 
 
-def store(model: Model, weights: Weights, labels: Sequence[str], packing: Packing = EXACT) -> None:
+def store(model: Model, weights: Weights, labels: Sequence[str], packing: Packing = EXACT, exact: bool = True) -> None:
     """Put the weights into the model as sparse rows; rows without a non-zero weight are left out.
 
     labels: L names; the digest covers them too, and what the features are made of. packing: of the rows; transitions
-    are always exact.
+    are always exact. exact: whether the weights are as they were learnt, neither pruned nor rounded before.
     """
     n_labels = len(labels)
     transitions, rows = split(weights.vector, n_labels)
@@ -62,7 +62,7 @@ def store(model: Model, weights: Weights, labels: Sequence[str], packing: Packin
         **pack("", sparse._replace(indices=place * n_labels + label)),
         "transitions": transitions,
     }
-    store_arrays(model, arrays, [n_labels, weights.hash_bits], labels, packing == EXACT)
+    store_arrays(model, arrays, [n_labels, weights.hash_bits], labels, exact and packing == EXACT)
 
 
 def load(model: Model, labels: Sequence[str]) -> Weights:

@@ -5,7 +5,6 @@ import logging
 import os
 import pickle
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple, cast
+from uuid import uuid4
 
 import numba
 import numpy as np
@@ -138,12 +138,16 @@ class _Cache(NullCache):
         code = dumps(cres._reduce())
         name = self._file_name(sig, cres.codegen)
         for folder in cache_folders():
-            with suppress(OSError):
+            # With the rights that files usually have: whoever runs what another user has warmed up must read it.
+            unfinished = folder / f"{name}.{uuid4().hex}"
+            try:
                 folder.mkdir(parents=True, exist_ok=True)
-                with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-                    file.write(_digest(code) + code)
-                os.replace(file.name, folder / name)
+                unfinished.write_bytes(_digest(code) + code)
+                os.replace(unfinished, folder / name)
                 return
+            except OSError:
+                with suppress(OSError):
+                    unfinished.unlink()
         _warn_that_nothing_is_kept()
 
     def _file_name(self, sig: Any, codegen: Any) -> str:
@@ -171,8 +175,8 @@ class _Announcer:
                 LOGGER.warning("Still compiling kernels, %d so far", self._n_compiled)
             else:
                 LOGGER.warning(
-                    "Compiling kernels for their first use, which takes some seconds for each component and solver; "
-                    "they are kept for the next process. `spacy ssvm warmup` compiles all of them ahead"
+                    "Compiling kernels for their first use, which takes some seconds for a component and solver, for a "
+                    "parser more; the next process finds them. `spacy ssvm warmup` compiles all of them ahead"
                 )
         LOGGER.info("Compiling %s", name)
         self._n_compiled += 1
@@ -209,7 +213,8 @@ def specialise(dispatcher: Any, *argument_types: Any) -> Any:
 class FirstClass:
     """A kernel as a value in the data of others: they call it by its address instead of being compiled with it.
 
-    It is compiled for its one signature when data that hold it first go to a kernel.
+    It is compiled for its one signature when data that hold it first go to a kernel. An error in it, such as memory
+    that is not to be had, is printed and not raised: callers must be able to go on with what they gave it to fill.
     """
 
     def __init__(self, dispatcher: Any, signature: Any) -> None:

@@ -23,16 +23,18 @@ class TreeWeights(NamedTuple):
     first_pass: np.ndarray
 
 
-def store(model: Model, weights: TreeWeights, labels: Sequence[str], packing: Packing = EXACT) -> None:
+def store(
+    model: Model, weights: TreeWeights, labels: Sequence[str], packing: Packing = EXACT, exact: bool = True
+) -> None:
     """Put the weights into the model.
 
     labels: L names, which the digest covers too. packing: of the trees; the first pass, which is small and decides what
-    the trees can be, is rounded but not pruned.
+    the trees can be, is rounded but not pruned. exact: whether the weights are as they were learnt.
     """
     arrays: dict[str, np.ndarray] = {}
     for prefix, dense, keep in zip(PREFIXES, weights, (packing.keep, 1.0)):
         arrays |= pack(prefix, compress(dense, Packing(packing.values, keep)))
-    store_arrays(model, arrays, [len(labels), *map(len, weights)], labels, packing == EXACT)
+    store_arrays(model, arrays, [len(labels), *map(len, weights)], labels, exact and packing == EXACT)
 
 
 def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int) -> TreeWeights:

@@ -85,6 +85,14 @@ def test_readers_of_given_tokens_share_the_references(path, nlp):
     assert not {id(example.reference) for example in others} & {id(example.reference) for example in first}
 
 
+def test_augmented_examples_are_not_those_of_another_reader(path, nlp):
+    def twice(nlp, example):
+        yield from (example, example)
+
+    plain_examples = list(create_corpus(path, gold_preproc=True)(nlp))
+    assert len(list(create_corpus(path, gold_preproc=True, augmenter=twice)(nlp))) == 2 * len(plain_examples)
+
+
 def test_changed_corpus_is_read_anew(path, nlp):
     for gold_preproc in (True, False):
         corpus = create_corpus(path, gold_preproc=gold_preproc)

@@ -215,6 +215,10 @@ def test_kernels_compiled_before_an_install_became_read_only_are_used(package):
     folder, environment = package
     environment |= {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": NOWHERE, "HOME": NOWHERE}
     assert run(GAZETTEER, **environment).misses > 0
+    usual = folder / "usual"
+    usual.touch()
+    kept = list((folder / "__pycache__").glob("*.nbc"))
+    assert kept and all(path.stat().st_mode == usual.stat().st_mode for path in kept)
     (folder / "__pycache__").chmod(0o555)
     result = run(GAZETTEER, **environment)
     assert result.printed[0] == MARKS and result.misses == 0 and not result.messages

@@ -61,7 +61,7 @@ def add_features(columns: Columns, program: Program, table: Table) -> tuple[Tabl
 
 
 def table_of(keys: np.ndarray, hash_bits: int) -> Table:
-    """A table that maps keys[r], distinct uint64, to row r: to look up, not to add to."""
+    """A table that maps keys[r], distinct uint64, to row r; with hash_bits, to look up and not to add to."""
     slots = 1 << (4 * max(len(keys), 4) - 1).bit_length()
     table = new_table(slots, hash_bits)
     insert_all(table, keys)

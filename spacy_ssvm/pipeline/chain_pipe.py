@@ -108,7 +108,7 @@ class ChainPipe(LearningPipe):
 
     def _widen(self, before: Sequence[str]) -> None:
         weights = chain_weights.widen(chain_weights.load(self.model, before), len(before), len(self.weight_labels))
-        chain_weights.store(self.model, weights, self.weight_labels)
+        chain_weights.store(self.model, weights, self.weight_labels, exact=models.is_exact(self.model))
 
     def _is_annotated(self, gold: Gold) -> bool:
         return any(label is not None for label in gold)

@@ -103,17 +103,19 @@ class SsvmPipe(TrainablePipe):
         return self._read(list(docs))()
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Apply the component to a stream of Docs, in order. The threads share out the Docs of a batch.
+        """Apply the component to a stream of Docs, in order. Threads share out the Docs of a batch, without `predict`.
 
         Where a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones.
         """
         batches: Iterator[Iterable[Doc]] = util.minibatch(stream, size=batch_size)  # type: ignore[no-untyped-call]
         for batch in batches:
-            docs = list(batch)
+            docs, n_done = list(batch), 0
             try:
-                self._annotate(docs)
+                for part in self._annotated(docs):
+                    n_done += len(part)
             except Exception:
-                yield from self._one_by_one(docs)
+                yield from docs[:n_done]
+                yield from self._one_by_one(docs[n_done:])
             else:
                 yield from docs
 
@@ -180,8 +182,8 @@ class SsvmPipe(TrainablePipe):
     def _packed(self) -> Iterator[None]:
         """For as long as this lasts, the model holds what is to be saved."""
         before = models.snapshot(self.model)
-        self._store(self.packing)
         try:
+            self._store(self.packing)
             yield
         finally:
             models.restore(self.model, before)
@@ -223,19 +225,22 @@ class SsvmPipe(TrainablePipe):
             models.restore(self.model, before[1])
             raise models.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
 
-    def _annotate(self, docs: Sequence[Doc]) -> None:
-        if self.n_threads == 1:
-            self.set_annotations(docs, self.predict(docs))
-            return
+    def _annotated(self, docs: Sequence[Doc]) -> Iterator[Sequence[Doc]]:
+        """Annotate the Docs; yields the parts of them that are done."""
         parts = shares(docs, self.n_threads)
+        if len(parts) == 1:
+            self.set_annotations(docs, self.predict(docs))
+            yield docs
+            return
         for part, predictions in zip(parts, read_ahead(self.n_threads, self._read, parts)):
             self.set_annotations(part, predictions)
+            yield part
 
     def _one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
         handler = self.get_error_handler()
         for doc in docs:
             try:
-                self._annotate([doc])
+                self.set_annotations([doc], self.predict([doc]))
             except Exception as error:
                 handler(self.name, self, [doc], error)
             else:

@@ -107,7 +107,7 @@ class ColumnCorpus:
         """
         kept = (_given_tokens if self.corpus.gold_preproc else self._tokenised).setdefault(nlp, {})
         settings, files = self._settings(), self._files()
-        if settings in kept and kept[settings].files == files:
+        if self.keep and settings in kept and kept[settings].files == files:
             for predicted, reference in kept[settings].docs:
                 if predicted is None:
                     yield self._with_columns(Example(_unannotated(reference), reference))

@@ -182,8 +182,8 @@ class LearningPipe(SsvmPipe):
         unsure = [place for place, (_, found) in enumerate(learnt) if found is not None]
         encoded = self._encode([learnt[k][0] for k in unsure], [learnt[k][1] for k in unsure])
         self._scoring = None  # before learning, which takes memory
-        self._training = training
         losses[self.name] += training.update([eg.reference for eg, _ in learnt], read, unsure, encoded)
+        self._training = training
         return losses
 
     def _note_what_is_read(self, docs: Sequence[Doc], nlp: Language | None) -> None:

@@ -255,7 +255,7 @@ class SsvmParser(LearningPipe):
         shape = self._shape()._replace(n_labels=len(before))
         weights = tree_weights.load(self.model, before, dimension(shape), 1 << BITS)
         wider = tree_weights.widen(weights, 1 << shape.arc_bits, len(before), len(self.weight_labels))
-        tree_weights.store(self.model, wider, self.weight_labels)
+        tree_weights.store(self.model, wider, self.weight_labels, exact=models.is_exact(self.model))
 
     def _weights(self) -> "tree_weights.TreeWeights":
         """The weights to predict with."""

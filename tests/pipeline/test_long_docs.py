@@ -21,7 +21,7 @@ def long_doc(nlp, factory, n_tokens):
 
 
 def peak(component, doc):
-    """The most memory in bytes that prediction has at a time."""
+    """The most memory in bytes that prediction has at a time, but for what kernels take for a sentence."""
     tracemalloc.start()
     component.predict([doc])
     _, most = tracemalloc.get_traced_memory()

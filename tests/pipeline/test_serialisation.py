@@ -398,6 +398,10 @@ def test_a_new_label_does_not_compress(factory):
         pipeline.get_pipe(factory).add_label("X")
     assert annotations(nlp) == annotations(exact)
     assert len(model_bytes(nlp, factory)) < len(model_bytes(exact, factory))
+    loaded = blank(factory, values="int8", keep=0.5).from_bytes(trained(factory, values="int8", keep=0.5).to_bytes())
+    before = annotations(loaded)
+    loaded.get_pipe(factory).add_label("X")
+    assert annotations(blank(factory, values="int8", keep=0.5).from_bytes(loaded.to_bytes())) == before
 
 
 @every

@@ -7,6 +7,7 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_ssvm import threads
+from spacy_ssvm.solvers import oracle_pass
 
 from .toy import (
     EXAMPLES,
@@ -29,8 +30,9 @@ TEXTS = [text for corpus in (TAGGED, SPANS, PARAGRAPHS, TREES) for text, _ in co
 
 
 @pytest.fixture(autouse=True)
-def _short_texts_are_shared_out(monkeypatch):
+def _little_work_is_shared_out(monkeypatch):
     monkeypatch.setattr(threads, "LEAST_SHARE", 1)
+    monkeypatch.setattr(oracle_pass, "PART", 2)
 
 
 @every
@@ -78,8 +80,10 @@ def test_the_error_handler_sees_only_the_bad_doc(factory, monkeypatch):
     failed = []
     nlp.set_error_handler(lambda name, proc, docs, error: failed.append([tokens.text.strip() for tokens in docs]))
     texts = [*TEXTS, "boom", *TEXTS]
-    kept = [tokens.text.strip() for tokens in nlp.pipe([doc(nlp, text) for text in texts])]
-    assert kept == [text for text in texts if text != "boom"]
+    alone = [annotation(nlp(doc(nlp, text))) for text in texts if text != "boom"]
+    kept = list(nlp.pipe([doc(nlp, text) for text in texts]))
+    assert [tokens.text.strip() for tokens in kept] == [text for text in texts if text != "boom"]
+    assert [annotation(tokens) for tokens in kept] == alone
     assert failed == [["boom"]]
 
 

@@ -51,7 +51,7 @@ def _project(trees, heads, labels, changed):
                 parts.scores[arc] = -1.0 / (n + 1)
             elif heads[token] != NOT_GIVEN and heads[token] != h:
                 parts.scores[arc] = -1.0
-        found = np.empty(n + 1, np.int32)
+        found = np.zeros(n + 1, np.int32)
         trees.decoder(parts, trees.shape.multi_root, found)
         for m in range(1, n + 1):
             token = first + m - 1

@@ -50,6 +50,7 @@ def decode(trees, sentence, read, weights, loss_scale, heads, labels):
         parts = add_siblings(trees, read, parts, weights)
     if has_grandparents(structure):
         parts = add_grandparents(trees, sentence, read, parts, weights)
+    heads[:] = 0
     trees.decoder(parts, trees.shape.multi_root, heads)
     labels[0] = ROOT_LABEL
     for m in range(1, len(heads)):

@@ -1,0 +1,51 @@
+"""What a check finds wrong with a corpus."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from spacy.tokens import Doc
+
+Severity = Literal["error", "warning", "info"]
+
+LONGEST_QUOTE = 40
+"""Characters of a document that are shown."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """severity: "error" for what training refuses, drops or changes; "warning" for what can cost accuracy; "info" else.
+
+    corpus: "train" or "dev". what: the things found, in the plural. count: how many. where: places or labels. remedy:
+    what to do, and why. total: of how many, where that says something.
+    """
+
+    severity: Severity
+    corpus: str
+    what: str
+    count: int
+    where: tuple[str, ...]
+    remedy: str
+    total: int | None = None
+
+
+def found(
+    severity: Severity, corpus: str, what: str, where: Sequence[str], remedy: str, total: int | None = None
+) -> list[Finding]:
+    """A finding of all these places, if there are any."""
+    return [Finding(severity, corpus, what, len(where), tuple(where), remedy, total)] if where else []
+
+
+def place(document: str, doc: Doc, first: int, behind: int) -> str:
+    """The tokens from `first` to before `behind` of a Doc, quoted."""
+    tokens = f"token {first}" if behind == first + 1 else f"tokens {first}-{behind - 1}"
+    return f"{document}, {tokens}: {_quote(doc[first:behind].text)}"
+
+
+def whole(document: str, doc: Doc) -> str:
+    """A Doc, by its first words."""
+    return f"{document}: {_quote(doc.text)}"
+
+
+def _quote(text: str) -> str:
+    return repr(text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…")

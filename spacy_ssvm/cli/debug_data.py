@@ -1,0 +1,121 @@
+"""`spacy ssvm debug-data`: what is wrong with a corpus, before it is trained on."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from spacy import util
+from spacy.cli._util import import_code, parse_config_overrides, show_validation_error
+from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
+from spacy.util import registry, resolve_dot_names
+from wasabi import msg
+
+from ..checks import documents, entities, sentences, tags, trees
+from ..checks.corpora import CorpusData, Reader, read
+from ..checks.finding import Finding, Severity
+from ..checks.labels import Report
+from ..pipeline.learning import LearningPipe
+from ..pipeline.ner import SsvmNer
+from ..pipeline.parser import SsvmParser
+from ..pipeline.senter import SsvmSenter
+from ..pipeline.tagger import SsvmTagger
+
+CHECKS: dict[type[LearningPipe], Callable[[Any, CorpusData, CorpusData, Collection[str] | None], Report]] = {
+    SsvmTagger: tags.check,
+    SsvmNer: entities.check,
+    SsvmSenter: sentences.check,
+    SsvmParser: trees.check,
+}
+OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""What click has to let through for overrides of the config, such as --paths.train."""
+
+PRINT: dict[Severity, Callable[..., None]] = {"error": msg.fail, "warning": msg.warn, "info": msg.info}
+MOST_PLACES = 5
+"""Places that are shown of each finding."""
+
+
+def debug_data_command(
+    context: typer.Context,
+    config_path: Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)],
+    code_path: Annotated[
+        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", "-s", help="Fail on warnings, too")] = False,
+) -> None:
+    """Check the training and development corpora of a config for what the spacy-ssvm components cannot learn from.
+
+    Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy. Nothing is
+    trained. The exit code is 1 where there are errors.
+    """
+    import_code(code_path)
+    overrides = parse_config_overrides(context.args)
+    try:
+        with show_validation_error(config_path):
+            plan = _plan(config_path, overrides)
+        if not plan.pipes:
+            msg.fail(f"{config_path} trains no component of spacy-ssvm: spacy debug data checks others", exits=1)
+        train, dev = (read(name, reader, plan.nlp) for name, reader in zip(("train", "dev"), plan.readers))
+    except (OSError, ValueError) as error:
+        msg.fail(f"{config_path} cannot be used", str(error), exits=1)
+    sizes = [(corpus.name, *map("{:,}".format, _sizes(corpus))) for corpus in (train, dev)]
+    msg.table(sizes, header=("Corpus", "Documents", "Examples", "Tokens"), aligns=("l", "r", "r", "r"))
+    findings = documents.check(train, dev)
+    msg.divider("Documents")
+    _print_findings(findings)
+    for pipe in plan.pipes:
+        check = next(check for kind, check in CHECKS.items() if isinstance(pipe, kind))
+        report = check(pipe, train, dev, plan.labels.get(pipe.name))
+        msg.divider(f"Component {pipe.name}")
+        msg.text(", ".join(f"{label} {count:,}" for label, count in report.labels.most_common()))
+        _print_findings(report.findings)
+        findings += report.findings
+    severities = Counter(finding.severity for finding in findings)
+    msg.divider("Summary")
+    summary = f"errors: {severities['error']}, warnings: {severities['warning']}"
+    if severities["error"] or (strict and severities["warning"]):
+        msg.fail(summary, exits=1)
+    msg.good(summary)
+
+
+class Plan(NamedTuple):
+    """What a config trains.
+
+    pipes: our components that are not frozen. readers: of the training and the development corpus. labels: those that
+    `initialize` is given, by component.
+    """
+
+    nlp: Language
+    pipes: list[LearningPipe]
+    readers: Sequence[Reader]
+    labels: dict[str, Sequence[str] | None]
+
+
+def _plan(config_path: Path, overrides: dict[str, Any]) -> Plan:
+    nlp = util.load_model_from_config(util.load_config(config_path, overrides=overrides))
+    config = nlp.config.interpolate()
+    training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
+    frozen = training["frozen_components"]
+    pipes = [pipe for name, pipe in nlp.components if isinstance(pipe, LearningPipe) and name not in frozen]
+    readers = resolve_dot_names(config, [training["train_corpus"], training["dev_corpus"]])
+    given = registry.resolve(config["initialize"]["components"])
+    return Plan(nlp, pipes, readers, {name: settings.get("labels") for name, settings in given.items()})
+
+
+def _sizes(corpus: CorpusData) -> tuple[int, int, int]:
+    return len(corpus.documents), len(corpus.examples), corpus.n_tokens
+
+
+def _print_findings(findings: Sequence[Finding]) -> None:
+    if not findings:
+        msg.good("Nothing found")
+    for finding in findings:
+        share = "" if finding.total is None else f" of {finding.total:,} ({100 * finding.count / finding.total:.2f} %)"
+        PRINT[finding.severity](f"{finding.corpus}: {finding.what}: {finding.count:,}{share}")
+        for place in finding.where[:MOST_PLACES]:
+            msg.text(f"- {place}")
+        if len(finding.where) > MOST_PLACES:
+            msg.text(f"- and {len(finding.where) - MOST_PLACES:,} more")
+        msg.text(f"=> {finding.remedy}")

@@ -1,0 +1,431 @@
+"""`spacy ssvm debug-data`: each check on a corpus with the defect and on one without, and the whole command."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.attrs import ENT_IOB, ENT_TYPE
+from spacy.pipeline._parser_internals import nonproj
+from spacy.tokenizer import Tokenizer
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
+from typer.testing import CliRunner
+
+from spacy_ssvm.checks import documents
+from spacy_ssvm.checks.corpora import read
+from spacy_ssvm.checks.trees import arcs, circles, nonprojective
+from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.cli.debug_data import CHECKS, MOST_PLACES
+from spacy_ssvm.pipeline.corpus import create_corpus
+from spacy_ssvm.pipeline.gold_trees import LONGEST, gold_trees
+
+VOCAB = spacy.blank("en").vocab
+FIRST, OTHER = ["the", "first", "corpus"], ["another", "text", "here"]
+
+
+def document(words=FIRST, iob=None, spans=None, heads=None, **annotation):
+    """iob: spaCy's ENT_IOB and an entity label, as "3 PER", of each word, written past spaCy's checks; "" is none.
+
+    spans: (first, behind, label) in doc.spans["sc"]. heads: of each word as a word, None where it is missing.
+    """
+    if heads is not None:
+        annotation["heads"] = [k if head is None else head for k, head in enumerate(heads)]
+        deps = ["" if head is None else "ROOT" if head == k else "x" for k, head in enumerate(heads)]
+        annotation.setdefault("deps", deps)
+    doc = Doc(VOCAB, words=words, **annotation)
+    if iob is not None:
+        rows = [(int(tag[:1] or 0), VOCAB.strings.add(tag[2:]) if tag[2:] else 0) for tag in iob]
+        doc.from_array([ENT_IOB, ENT_TYPE], np.array(rows, np.uint64))
+    if spans is not None:
+        doc.spans["sc"] = [Span(doc, first, behind, label=label) for first, behind, label in spans]
+    return doc
+
+
+def saved(path, docs):
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Findings as (severity, corpus, what, count), of documents where no component is named."""
+
+    def run(train, dev=None, component=None, settings=None, listed=None, split=False, **reader):
+        nlp = spacy.blank("en")
+        if split:
+            nlp.tokenizer = Tokenizer(nlp.vocab)
+        dev = [document(OTHER)] if dev is None else dev
+        corpora = [
+            read(name, create_corpus(saved(tmp_path / f"{name}.spacy", docs), **reader), nlp)
+            for name, docs in (("train", train), ("dev", dev))
+        ]
+        if component is None:
+            found = documents.check(*corpora)
+        else:
+            pipe = nlp.add_pipe(component, config=settings or {})
+            report = next(check for kind, check in CHECKS.items() if isinstance(pipe, kind))(pipe, *corpora, listed)
+            found = report.findings
+        assert all(finding.remedy and len(finding.where) <= max(finding.count, 1) for finding in found)
+        return found
+
+    return run
+
+
+def those(findings, what):
+    return [(finding.severity, finding.corpus, finding.count) for finding in findings if what in finding.what]
+
+
+def test_duplicates(check):
+    findings = check([document(), document(OTHER), document()], [document(["new"])] * 3)
+    assert those(findings, "repeat an earlier one") == [("warning", "train", 1), ("warning", "dev", 2)]
+    assert findings[0].where == ("train.spacy, document 2: 'the first corpus ', as train.spacy, document 0",)
+    assert not check([document(), document(OTHER)], [document(["new"])])
+
+
+def test_train_and_dev_overlap(check):
+    findings = check([document()], [document(OTHER), document()])
+    assert those(findings, "in the training corpus, too") == [("warning", "dev", 1)]
+    assert "dev.spacy, document 1" in findings[0].where[0] and findings[0].total == 2
+
+
+def test_empty_corpora(check):
+    assert those(check([], []), "examples") == [("error", "train", 0), ("error", "dev", 0)]
+    assert those(check([document([])]), "examples") == [("error", "train", 0)]
+
+
+def test_misaligned_tokens(check):
+    joined = document(["in", "New", "York"], spaces=[True, False, False])
+    split = document(["to New", "York"], spaces=[True, False])
+    train = [joined, document(FIRST, spaces=[True, True, False]), split]
+    findings = check(train, [document(OTHER, spaces=[True, True, False])], split=True)
+    assert those(findings, "not those of the annotation") == [("warning", "train", 3)]
+    assert findings[0].where == (
+        "example 0, token 1: 'NewYork'",
+        "example 2, token 0: 'to'",
+        "example 2, token 1: 'New'",
+    )
+    assert findings[0].total == 8
+    assert not check(train, [document(OTHER)], split=True, gold_preproc=True)
+
+
+def test_documents_that_the_reader_leaves_out(check):
+    train = [document(), document(["short"]), document(OTHER, sent_starts=[True, True, True])]
+    findings = check(train, [document(["new"])], max_length=3)
+    assert those(findings, "max_length = 3") == [("error", "train", 1)]
+    assert findings[0].where == ("train.spacy, document 0: 'the first corpus '",)
+    assert not check(train, [document(["new"])], max_length=4)
+
+
+@pytest.mark.parametrize(("component", "attribute"), [("ssvm_tagger", "tags"), ("ssvm_parser", "deps")])
+def test_labels(check, component, attribute):
+    def docs(*labels):
+        others = {"heads": [0] * len(labels)} if attribute == "deps" else {}
+        return [document(["word"] * len(labels), **{attribute: list(labels)}, **others)]
+
+    common = ["ROOT", *["A"] * 20, "B"]
+    findings = check(docs(*common), docs("ROOT", "A", "C"), component)
+    assert those(findings, "fewer than 20") == [("warning", "train", 2)]
+    assert [set(finding.where) for finding in findings if "fewer" in finding.what] == [{"ROOT (1)", "B (1)"}]
+    assert those(findings, "training corpus does not have") == [("warning", "dev", 1)]
+    assert not those(findings, "initialize")
+    findings = check(docs(*common), docs(*common), component, listed=["A", "ROOT", "Z"])
+    assert those(findings, "not given") == [("error", "train", 1)]
+    assert those(findings, "never occur") == [("warning", "train", 1)]
+    assert not those(findings, "training corpus does not have")
+
+
+@pytest.mark.parametrize("component", ["ssvm_tagger", "ssvm_ner", "ssvm_senter", "ssvm_parser"])
+def test_nothing_to_learn(check, component):
+    findings = check([document()], [document(OTHER)], component)
+    assert those(findings, "labels") == [("error", "train", 0)]
+    assert {(finding.corpus, finding.count, finding.total) for finding in findings if "without" in finding.what} == {
+        ("train", 3, 3),
+        ("dev", 3, 3),
+    }
+
+
+def test_missing_tags(check):
+    tagged = document(tags=["A", "", "!B"])
+    findings = check([tagged, document(OTHER, tags=list("ABC"))], [document(OTHER, tags=list("ABC"))], "ssvm_tagger")
+    assert those(findings, "without gold tag") == [("warning", "train", 2)]
+    findings = check([tagged], [tagged], "ssvm_tagger", {"attr": "pos"})
+    assert those(findings, "labels") == [("error", "train", 0)]
+
+
+SOUND = ["3 PER", "1 PER", "2"]
+DEFECTS = [
+    (["1 PER", "2", "1 PER"], "has no beginning", 2),
+    (["3", "1", "2"], "has no beginning", 1),
+    (["3 PER", "1 LOC", "2"], "entity label other than", 1),
+    (["3 PER", "2 PER", "0 PER"], "entity label other than", 2),
+]
+
+
+@pytest.mark.parametrize("gold_preproc", [False, True])
+@pytest.mark.parametrize(("iob", "what", "count"), DEFECTS)
+def test_inconsistent_entities(check, iob, what, count, gold_preproc):
+    sound = document(OTHER, iob=SOUND)
+    findings = check([sound, document(iob=iob)], [sound], "ssvm_ner", gold_preproc=gold_preproc)
+    assert those(findings, what) == [("error", "train", count)]
+    assert "document 1, token" in next(finding for finding in findings if what in finding.what).where[0]
+    unlabelled = document(iob=["3 PER", "1", "3"])
+    findings = check([sound], [sound, unlabelled], "ssvm_ner", gold_preproc=gold_preproc)
+    assert not [finding for finding in findings if finding.severity == "error"]
+
+
+def test_reader_that_stops_is_reported(check):
+    """spaCy cuts such a document into sentences only where its entities can be read."""
+    findings = check([document(iob=["2", "1 PER", "2"], sent_starts=[True, False, True])], gold_preproc=True)
+    assert those(findings, "stop the reader") == [("error", "train", 1)] and "E093" in findings[0].where[0]
+
+
+def test_reader_without_files():
+    reference = document()
+    examples = [Example(document([]), document([])), Example(Doc(VOCAB, words=FIRST), reference)]
+    corpus = read("train", lambda nlp: iter(examples), spacy.blank("en"))
+    assert corpus.documents == [("example 0", reference)] and corpus.examples == examples[1:] and corpus.n_tokens == 3
+
+
+def test_whitespace_entities(check):
+    words = ["\n", "Jane", "Doe", "\n"]
+    dev = [document(OTHER, iob=SOUND)]
+    for iob, beginning, end in [
+        (["3 PER", "1 PER", "1 PER", "2"], 1, 0),
+        (["2", "3 PER", "1 PER", "1 PER"], 0, 1),
+        (["3 PER", "2", "2", "3 PER"], 2, 0),
+        (["2", "3 PER", "1 PER", "2"], 0, 0),
+    ]:
+        findings = check([document(words, iob=iob)], dev, "ssvm_ner")
+        assert those(findings, "begin with whitespace") == [("error", "train", beginning)] * bool(beginning)
+        assert those(findings, "end with whitespace") == [("warning", "train", end)] * bool(end)
+
+
+def test_entities_across_sentences(check):
+    crossing = document(iob=SOUND, sent_starts=[True, True, False])
+    inside = document(OTHER, iob=SOUND, sent_starts=[True, False, True])
+    for gold_preproc, severity in ((False, "warning"), (True, "error")):
+        findings = check([inside], [crossing, inside], "ssvm_ner", gold_preproc=gold_preproc)
+        assert those(findings, "across a sentence boundary") == [(severity, "dev", 1)]
+        findings = check([inside], [inside], "ssvm_ner", gold_preproc=gold_preproc)
+        assert not those(findings, "across")
+
+
+def test_overlapping_spans(check):
+    def count(*spans):
+        doc = document(iob=["3 PER", "1 PER", "2"], spans=spans)
+        found = those(check([doc], [document(OTHER, iob=SOUND)], "ssvm_ner"), "overlap")
+        return sum(count for _, _, count in found)
+
+    assert count((0, 1, "PER")) == 1, "inside an entity"
+    assert count((0, 2, "LOC")) == 1, "an entity's tokens with another label"
+    assert count((2, 3, "PER"), (2, 3, "LOC")) == 1, "one another"
+    assert count((0, 2, "PER"), (2, 3, "LOC")) == 0
+
+
+def test_misaligned_entities(check):
+    doc = document(["New", "Yo", "rk"], spaces=[True, False, False], iob=["3 GPE", "1 GPE", "2"])
+    doc.ents = [Span(doc, 0, 2, label="GPE")]
+    whole = document(["New", "Yo", "rk"], spaces=[True, False, False])
+    whole.ents = [Span(whole, 0, 3, label="GPE")]
+    findings = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True)
+    assert those(findings, "inside of a token") == [("warning", "train", 1)]
+    assert those(findings, "without entity annotation") == [("warning", "train", 2)]
+    findings = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True, gold_preproc=True)
+    assert not those(findings, "inside of a token")
+
+
+def test_missing_entities(check):
+    findings = check([document(iob=["3 PER", "", "2"]), document(OTHER)], [document(OTHER, iob=SOUND)], "ssvm_ner")
+    assert those(findings, "without entity annotation") == [("warning", "train", 4)]
+
+
+def test_sentences(check):
+    two = document(sent_starts=[True, False, True])
+    one = document(OTHER, sent_starts=[True, False, False])
+    partial = document(["so", *FIRST], sent_starts=[True, None, False, True])
+    assert those(check([one], [two], "ssvm_senter"), "more than one sentence") == [("error", "train", 0)]
+    findings = check([two], [two], "ssvm_senter", gold_preproc=True)
+    assert those(findings, "more than one sentence") == [("error", "train", 0), ("error", "dev", 0)]
+    findings = check([two, partial, document(OTHER)], [two], "ssvm_senter")
+    assert not those(findings, "more than one sentence")
+    assert those(findings, "without sentence boundaries") == [("warning", "train", 4)]
+
+
+def parsed(heads, words=None, **annotation):
+    return document(words or [f"w{k}" for k in range(len(heads))], heads=heads, **annotation)
+
+
+TREE = [1, 1, 1, 4, 4]
+"""Two sentences."""
+
+
+@pytest.mark.parametrize("gold_preproc", [False, True])
+@pytest.mark.parametrize("circle", [[1, 2, 0, 3, 3], [2, 1, 0]])
+def test_circles(check, circle, gold_preproc):
+    """One in a sentence of its own, and one around a root."""
+    train = [parsed([1, 1, 1]), parsed(circle)]
+    findings = check(train, [parsed([0, 0])], "ssvm_parser", gold_preproc=gold_preproc)
+    assert those(findings, "round in a circle") == [("error", "train", 1)]
+    assert "document 1, tokens 0-2" in findings[0].where[0]
+    assert not those(findings, "another sentence")
+    assert not those(check([parsed(TREE)], [parsed([0, 0])], "ssvm_parser"), "circle")
+
+
+@pytest.mark.parametrize("gold_preproc", [False, True])
+def test_intertwined_trees(check, gold_preproc):
+    """spaCy lets a sentence start at the left edge of each root, which cuts other trees that lie around it."""
+    around = parsed([2, 3, 2, 3, 2, 3])
+    raw = Doc(VOCAB, words=[token.text for token in around])
+    assert gold_trees(Example(raw, around), multi_root=False).crossing == 1
+    findings = check([around], [parsed(TREE)], "ssvm_parser", gold_preproc=gold_preproc)
+    assert those(findings, "another sentence") == [("error", "train", 1)]
+    multi_root = check([around], [parsed(TREE)], "ssvm_parser", {"multi_root": True}, gold_preproc=gold_preproc)
+    assert bool(those(multi_root, "another sentence")) == gold_preproc
+
+
+def test_several_roots(check):
+    single, double = parsed([1, 1, 1]), parsed(TREE)
+    findings = check([single, parsed([0, 0]), double], [double, double], "ssvm_parser")
+    assert those(findings, "several roots") == [("warning", "train", 1)]
+    assert not those(check([single, double], [double], "ssvm_parser"), "several roots")
+    multi_root = check([single, parsed([0, 0]), double], [double], "ssvm_parser", {"multi_root": True})
+    assert not those(multi_root, "several roots")
+
+
+@pytest.mark.parametrize(
+    ("structure", "order", "severity"), [("projective", 3, "warning"), ("nonprojective", 1, "info")]
+)
+def test_nonprojective_arcs(check, structure, order, severity):
+    settings = {"model": {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order}}
+    crossed = parsed([2, 3, 2, 2, 0])
+    findings = check([crossed, parsed([0, 0])], [parsed(TREE)], "ssvm_parser", settings)
+    assert those(findings, "not projective") == [(severity, "train", 2)]
+    (finding,) = [finding for finding in findings if "not projective" in finding.what]
+    assert finding.total == 7 and "in 1 of 2 sentences (50.0 %)" in finding.what
+
+
+def test_missing_heads_and_long_sentences(check):
+    partial = parsed([1, 1, None])
+    long = parsed([0] * (LONGEST + 1))
+    findings = check([partial, long], [parsed(TREE)], "ssvm_parser")
+    assert those(findings, "gold head") == [("warning", "train", 2)]
+    assert those(findings, "more than 1,000 tokens") == [("error", "train", 1)]
+    assert not those(check([parsed(TREE)], [parsed(TREE)], "ssvm_parser"), "tokens")
+
+
+@given(st.data())
+def test_circles_are_those_of_spacy(data):
+    n = data.draw(st.integers(1, 9))
+    heads = data.draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n))
+    found = circles(np.array(heads)).tolist()
+    assert found == [token for token in range(n) if token in nonproj.ancestors(token, heads)]
+    assert bool(found) == (nonproj.contains_cycle(heads) is not None)
+    doc = parsed(heads)
+    assert arcs(doc).tolist() == heads
+    one_sentence = Doc(VOCAB, words=[token.text for token in doc])
+    assert bool(gold_trees(Example(one_sentence, doc), multi_root=True).cyclic) == bool(found)
+
+
+@given(st.data())
+def test_nonprojective_arcs_are_those_of_spacy(data):
+    n = data.draw(st.integers(1, 9))
+    order = data.draw(st.permutations(range(n)))
+    heads = list(range(n))
+    for k in range(1, n):
+        heads[order[k]] = order[data.draw(st.integers(0, k - 1))]
+    expected = [nonproj.is_nonproj_arc(token, heads) for token in range(n)]
+    places = [0 if head == token else head + 1 for token, head in enumerate(heads)]
+    assert nonprojective(np.array(places, np.int32)).tolist() == expected
+
+
+def save_config(folder, **initialize):
+    """initialize: its settings of the component."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_ner", name="chunks")
+    nlp.add_pipe("entity_ruler")
+    config = nlp.config
+    config["corpora"]["train"] = {
+        "@readers": "spacy-ssvm.Corpus.v1",
+        "path": "${paths.train}",
+        "jackknife": ["tag"],
+    }
+    config["initialize"]["components"]["chunks"] = initialize
+    config.to_disk(folder / "config.cfg")
+
+
+@pytest.fixture
+def project(tmp_path):
+    save_config(tmp_path)
+    many = [parsed([0] * 3, [f"word{k}", "to", "say"], iob=SOUND) for k in range(20)]
+    saved(tmp_path / "sound.spacy", many)
+    saved(tmp_path / "dev.spacy", [document(OTHER, iob=SOUND)])
+    saved(tmp_path / "rare.spacy", many[:3])
+    white = [parsed([0] * 2, ["\n", f"word{k}"], iob=["3 PER", "1 PER"]) for k in range(MOST_PLACES + 2)]
+    saved(tmp_path / "defective.spacy", many + white)
+    return tmp_path
+
+
+def arguments(project, train, *others):
+    paths = ["--paths.train", project / f"{train}.spacy", "--paths.dev", project / "dev.spacy"]
+    return [str(argument) for argument in ("debug-data", project / "config.cfg", *paths, *others)]
+
+
+def call(*args):
+    result = CliRunner().invoke(ssvm, list(args))
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_command_fails_on_errors_and_on_warnings_if_strict(project):
+    """Nothing is jackknifed, though the reader in the config would."""
+    code, output = call(*arguments(project, "sound", "--strict"))
+    assert code == 0 and "errors: 0, warnings: 0" in output and "PER 20" in output, output
+    code, output = call(*arguments(project, "rare"))
+    assert code == 0 and "errors: 0, warnings: 1" in output, output
+    code, output = call(*arguments(project, "rare", "--strict"))
+    assert code == 1 and "train: labels with fewer than 20 occurrences: 1" in output, output
+    code, output = call(*arguments(project, "defective"))
+    assert code == 1 and f"train: entities that begin with whitespace: {MOST_PLACES + 2}" in output, output
+    assert "defective.spacy, document 20, tokens 0-1: '\\n word0'" in output and "and 2 more" in output
+    assert "word5" not in output
+
+
+def test_command_of_spacy(project):
+    command = [sys.executable, "-m", "spacy", "ssvm", *arguments(project, "sound")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0 and "Component chunks" in result.stdout, result.stderr
+
+
+def test_labels_of_initialize(project):
+    srsly.write_json(project / "labels.json", ["LOC"])
+    path = str(project / "labels.json")
+    save_config(project, labels={"@readers": "spacy.read_labels.v1", "path": path, "require": True})
+    code, output = call(*arguments(project, "sound"))
+    assert code == 1 and "labels that initialize is not given: 1" in output and "- PER (20)" in output, output
+    (project / "labels.json").unlink()
+    code, output = call(*arguments(project, "sound"))
+    assert code == 1 and "labels.json" in output, output
+
+
+def test_bad_configs_are_explained(project):
+    def explained(*args):
+        code, output = call(*args)
+        assert code == 1, output
+        return output
+
+    config = str(project / "config.cfg")
+    assert "has no path" in explained("debug-data", config)
+    assert "cannot be used" in explained(*arguments(project, "none"))
+    assert "ssvm_nerd" in explained(*arguments(project, "sound", "--components.chunks.factory", "ssvm_nerd"))
+    assert "n_threads" in explained(*arguments(project, "sound", "--components.chunks.n_threads", "many"))
+    assert "trains no component" in explained(
+        *arguments(project, "sound", "--training.frozen_components", '["chunks"]')
+    )
+    (project / "dev.spacy").write_bytes(b"no corpus")
+    assert "dev.spacy: [E1014]" in explained(*arguments(project, "sound"))
+    code, output = call("debug-data", str(project / "none.cfg"))
+    assert code == 2 and "none.cfg" in output

@@ -376,7 +376,8 @@ def arguments(project, train, *others):
 
 
 def call(*args):
-    result = CliRunner().invoke(ssvm, list(args))
+    # Wide enough that no message is broken in the middle of a path.
+    result = CliRunner().invoke(ssvm, list(args), env={"COLUMNS": "1000"})
     return result.exit_code, " ".join(result.output.split())
 
 

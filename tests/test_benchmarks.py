@@ -225,7 +225,9 @@ class TestSmoke:
         assert {name.split("/")[0] for name in missing} == {"classes-covertype", "classes-sector"}
 
     def test_records_hold_what_was_learnt(self, project: Path) -> None:
-        for path in project.glob("smoke/metrics/*/*.json"):
+        paths = [path for path in project.glob("smoke/metrics/*/*.json") if path.parent.name != "speed"]
+        assert paths
+        for path in paths:
             record = srsly.read_json(path)
             rows = record["rows"]
             assert 1 <= len(rows) <= 2

@@ -1,0 +1,34 @@
+"""What users are told while the compiler is at work."""
+
+import logging
+import time
+
+LOGGER = logging.getLogger("spacy.ssvm")
+_INTERVAL = 4.0
+"""Seconds between two lines that say that the compiler is at work."""
+
+
+class _Announcer:
+    """Tells whoever waits for the compiler that it is at work: at once, and again every few seconds."""
+
+    def __init__(self) -> None:
+        self._n_compiled = 0
+        self._last = -_INTERVAL
+
+    def __call__(self, name: str) -> None:
+        """The kernel of this name is about to be compiled."""
+        now = time.monotonic()
+        if now - self._last >= _INTERVAL:
+            self._last = now
+            if self._n_compiled:
+                LOGGER.warning("Still compiling kernels, %d so far", self._n_compiled)
+            else:
+                LOGGER.warning(
+                    "Compiling kernels for their first use, which takes some seconds for a component and solver, for a "
+                    "parser more; the next process finds them. `spacy ssvm warmup` compiles all of them ahead"
+                )
+        LOGGER.info("Compiling %s", name)
+        self._n_compiled += 1
+
+
+announce = _Announcer()

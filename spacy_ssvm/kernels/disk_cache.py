@@ -1,0 +1,118 @@
+"""Machine code of kernels on disk, for all later processes."""
+
+import hashlib
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numba
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
+
+from .announcement import LOGGER, announce
+
+_PACKAGE = Path(__file__).parent.parent
+_ROOMS = ("features", "structures", "solvers", "kernels")
+_CONFIG: Any = numba.config
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> bytes:
+    """SHA-256 of every source file that can hold a kernel, a constant that it reads, or how it is compiled."""
+    digest = hashlib.sha256()
+    paths = [path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py")]
+    for path in sorted(paths):
+        digest.update(path.relative_to(_PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+@lru_cache(maxsize=1)
+def cache_folders() -> tuple[Path, ...]:
+    """Where machine code is looked for; it is kept in the first of them that can be written to.
+
+    NUMBA_CACHE_DIR if that is set, else the package itself, else the user's folder for caches.
+    """
+    apart = f"{_PACKAGE.name}-{hashlib.sha256(os.fsencode(_PACKAGE)).hexdigest()[:16]}"
+    if _CONFIG.CACHE_DIR:
+        return (Path(_CONFIG.CACHE_DIR) / apart,)
+    return _PACKAGE / "__pycache__", Path(AppDirs("numba", appauthor=False).user_cache_dir) / apart
+
+
+class DiskCache(NullCache):
+    """The disk cache of one kernel, in place of numba's own, which is unsafe here and slow to start.
+
+    numba's takes machine code for current although a callee in another module has changed, finds nothing in a folder
+    that cannot be written to, and may mix up the files of processes that start at the same time. Here each file begins
+    with a digest of its contents and of all sources that they were compiled from; another version of the package, or
+    a damaged file, is not read but replaced.
+    """
+
+    def __init__(self, function: Callable[..., Any], kind: str) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}-{kind}"
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_folders()[0])
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled kernel for the types `sig`, or None.
+
+        Only if there is none is the target made ready to compile, which takes longer than all else that comes before
+        a first prediction: it imports half of numba, and SciPy. Machine code needs nothing but memory management.
+        """
+        rtsys.initialize(target_context)
+        name = self._file_name(sig, target_context.codegen())
+        for folder in cache_folders():
+            try:
+                content = (folder / name).read_bytes()
+            except OSError:
+                continue
+            if content[:32] == _digest(content[32:]):
+                return CompileResult._rebuild(target_context, *pickle.loads(content[32:]))
+        target_context.refresh()
+        announce(self._name)
+        return None
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep what has just been compiled; whoever reads it meanwhile finds the whole file or none."""
+        code = dumps(cres._reduce())
+        name = self._file_name(sig, cres.codegen)
+        for folder in cache_folders():
+            # With the rights that files usually have: whoever runs what another user has warmed up must read it.
+            unfinished = folder / f"{name}.{uuid4().hex}"
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                unfinished.write_bytes(_digest(code) + code)
+                os.replace(unfinished, folder / name)
+                return
+            except OSError:
+                with suppress(OSError):
+                    unfinished.unlink()
+        _warn_that_nothing_is_kept()
+
+    def _file_name(self, sig: Any, codegen: Any) -> str:
+        types_and_machine = repr((str(sig), numba.__version__, sys.implementation.cache_tag, *codegen.magic_tuple()))
+        return f"{self._name}-{hashlib.sha256(types_and_machine.encode()).hexdigest()[:16]}.nbc"
+
+
+def _digest(code: bytes) -> bytes:
+    return hashlib.sha256(source_digest() + code).digest()
+
+
+@lru_cache(maxsize=1)
+def _warn_that_nothing_is_kept() -> None:
+    LOGGER.warning(
+        "Compiled kernels cannot be kept, so that the next process compiles them again: none of the folders %s can be "
+        "written to. Set NUMBA_CACHE_DIR to one that can",
+        ", ".join(map(str, cache_folders())),
+    )

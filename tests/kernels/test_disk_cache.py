@@ -1,0 +1,118 @@
+"""Machine code is kept on disk, never stale, and not needed where nothing can be kept."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import spacy_ssvm
+
+from .processes import outcome, run, start
+
+NOWHERE = f"{os.devnull}/nowhere"
+"""A path at which no process, however privileged, can make a directory."""
+
+GAZETTEER = """
+import numpy as np
+from spacy_ssvm.features.gazetteer import compile_gazetteer, mark_phrases
+table = compile_gazetteer([np.array([5, 6, 7], np.uint64), np.array([5], np.uint64)])
+marks = np.zeros(5, np.uint64)
+mark_phrases(table, np.array([0, 5]), np.array([5, 5, 6, 7, 6], np.uint64), marks)
+print(json.dumps([marks.tolist(), sorted(map(str, table.keys.tolist()))]))
+"""
+MARKS = [1, 2, 3, 4, 0]
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package without compiled files, and the environment in which it is the one imported."""
+    root = tmp_path / "copy"
+    shutil.copytree(Path(spacy_ssvm.__file__).parent, root / "spacy_ssvm", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    return root / "spacy_ssvm", environment
+
+
+def test_first_compilation_is_announced_once(tmp_path):
+    first, second = (run(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first.messages.count("Compiling kernels") == 1 and "spacy ssvm warmup" in first.messages
+    assert not second.messages
+
+
+def test_processes_that_start_at_the_same_time_agree(tmp_path):
+    processes = [start(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(4)]
+    results = [outcome(process) for process in processes]
+    assert [result.printed for result in results] == 4 * [results[0].printed] and results[0].printed[0] == MARKS
+    later = run(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path))
+    assert later.printed == results[0].printed and later.misses == 0
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".nbc"]
+
+
+def test_damaged_machine_code_is_compiled_anew(tmp_path):
+    expected = run(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path)).printed
+    for damage in (lambda content: content[: len(content) // 2], lambda content: b"", bytes.swapcase):
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        for path in files:
+            path.write_bytes(damage(path.read_bytes()))
+        again = run(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path))
+        assert again.printed == expected and again.misses >= len(files) > 0
+    assert run(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path)).misses == 0
+
+
+def test_changed_callee_makes_its_callers_compile_anew(package):
+    """The hash function stands in a file of its own; what calls it must not keep the old one."""
+    folder, environment = package
+    (marks, keys), first, _ = run(GAZETTEER, **environment)
+    assert marks == MARKS and first["spacy_ssvm.features.gazetteer._add_phrase"] == [0, 1]
+    assert run(GAZETTEER, **environment).misses == 0
+    source = (folder / "features" / "hashing.py").read_text()
+    changed = source.replace("_SHIFT = np.uint64(32)", "_SHIFT = np.uint64(29)")
+    assert changed != source
+    (folder / "features" / "hashing.py").write_text(changed)
+    (marks, other_keys), third, _ = run(GAZETTEER, **environment)
+    assert marks == MARKS and not set(keys) & set(other_keys) - {"0"}
+    assert third["spacy_ssvm.features.gazetteer._add_phrase"] == [0, 1]
+    assert run(GAZETTEER, **environment).misses == 0
+
+
+def test_stamp_covers_every_room(package):
+    folder, environment = package
+    rooms = ["features", "structures/chain", "solvers"]
+    code = f"""
+from pathlib import Path
+from spacy_ssvm import kernels
+digests = [kernels.source_digest().hex()]
+for room in ("", *{rooms}):
+    if room:
+        Path({str(folder)!r}, room, "added.py").write_text("ANSWER = 42")
+    kernels.source_digest.cache_clear()
+    digests.append(kernels.source_digest().hex())
+print(json.dumps(digests))
+"""
+    first, again, *changed = run(code, **environment).printed
+    assert first == again and len({first, *changed}) == 1 + len(rooms)
+
+
+def test_works_where_nothing_can_be_kept(package):
+    """A package that cannot be written to, and a home that cannot either."""
+    folder, environment = package
+    (folder / "__pycache__").write_text("")
+    environment |= {"NUMBA_CACHE_DIR": "", "HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE}
+    for _ in range(2):
+        result = run(GAZETTEER, "-W", "error", **environment)
+        assert result.printed[0] == MARKS and result.misses > 0
+        assert result.messages.count("cannot be kept") == 1 and "NUMBA_CACHE_DIR" in result.messages
+
+
+def test_kernels_compiled_before_an_install_became_read_only_are_used(package):
+    """As where a Docker image is built with `spacy ssvm warmup` and used by somebody else."""
+    folder, environment = package
+    environment |= {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": NOWHERE, "HOME": NOWHERE}
+    assert run(GAZETTEER, **environment).misses > 0
+    usual = folder / "usual"
+    usual.touch()
+    kept = list((folder / "__pycache__").glob("*.nbc"))
+    assert kept and all(path.stat().st_mode == usual.stat().st_mode for path in kept)
+    (folder / "__pycache__").chmod(0o555)
+    result = run(GAZETTEER, **environment)
+    assert result.printed[0] == MARKS and result.misses == 0 and not result.messages

@@ -1,0 +1,457 @@
+"""The README and the pages of docs/ say what is so: their code runs, and their tables and links are those of the code.
+
+The blocks of a page run in order, in a folder with the repository's `configs` and `projects` and the parts of the
+quickstart corpus, `train.spacy`, `dev.spacy` and `test.spacy`. Blocks of Python share their names. Blocks of bash are
+commands, a line each; those of spaCy run in this process. Blocks of ini are parts of a config, each resolved by itself. A
+block of text stands behind one of Python or bash, and its lines occur in what that prints.
+"""
+
+import ast
+import inspect
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import types
+import typing
+from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
+from functools import cache
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+import spacy
+import typer.main
+from confection import Config
+from spacy.cli import app
+from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
+from spacy.tokens.underscore import Underscore
+from spacy.util import load_model_from_config, logger, registry
+from typer.testing import CliRunner
+
+from spacy_ssvm import chain_weights, tree_weights
+from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.features.arc_templates import parse_arc_template
+from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, LEXEME_ATTRIBUTES, TOKEN_ATTRIBUTES
+from spacy_ssvm.features.templates import parse_template
+from spacy_ssvm.model import DIGEST, FORMAT, SHAPE
+from spacy_ssvm.pipeline import factories  # noqa: F401  registers what the tables are about
+from spacy_ssvm.registry import ssvm_solvers
+
+from .markdown import anchors, blocks, code_spans, headings, links, prose, tables
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
+SOLVERS = sorted(ssvm_solvers.get_all())
+NOT_RUN = {
+    "make quickstart": "CI does, and tests/test_quickstart.py",
+    "make test": "this is a part of it",
+    "python3 -m venv .venv": "CI installs into a fresh environment",
+    ".venv/bin/pip install .": "CI installs into a fresh environment",
+    '.venv/bin/pip install ".[lbfgs]"': "CI installs into a fresh environment",
+    "python -m spacy ssvm warmup": "tests/test_cli.py does, as a slow test",
+}
+"""Commands that are shown and not run here, and why."""
+
+page_of_docs = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    """The parts of the quickstart corpus."""
+    folder = tmp_path_factory.mktemp("corpora")
+    split = ROOT / "projects" / "quickstart" / "scripts" / "split.py"
+    corpus = ROOT / "projects" / "quickstart" / "corpus"
+    subprocess.run([sys.executable, split, corpus, folder], check=True, capture_output=True)
+    run_spacy(["convert", str(folder), str(folder), "--converter", "conllu", "--n-sents", "5"])
+    return sorted(folder.glob("*.spacy"))
+
+
+@pytest.fixture
+def folder(corpora, tmp_path, monkeypatch):
+    """Where the blocks of a page run; what they change in spaCy is undone."""
+    for path in (ROOT / "configs", ROOT / "projects", *corpora):
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setattr(Underscore, "token_extensions", dict(Underscore.token_extensions))
+    level = logger.level
+    yield tmp_path
+    logger.setLevel(level)
+
+
+def run_spacy(arguments: list[str]) -> str:
+    """The output of `python -m spacy` with these arguments."""
+    result = CliRunner().invoke(app, arguments, prog_name="python -m spacy")
+    assert result.exit_code == 0, f"{shlex.join(arguments)}: {result.output} {result.exception!r}"
+    return result.output
+
+
+def run_commands(code: str) -> str:
+    output = []
+    for command in code.replace("\\\n", " ").splitlines():
+        command = command.partition("  # ")[0].strip()
+        if not command or command in NOT_RUN:
+            continue
+        if command.startswith("python -m spacy "):
+            output.append(run_spacy(shlex.split(command)[3:]))
+        else:
+            result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+            assert result.returncode == 0, f"{command}: {result.stdout} {result.stderr}"
+            output.append(result.stdout)
+    return "".join(output)
+
+
+def run_python(code: str, names: dict, page: Path, line: int) -> str:
+    output = io.StringIO()
+    with redirect_stdout(output):
+        exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+    return output.getvalue()
+
+
+def with_sections_above(code: str) -> str:
+    """A part of a config with the headers of the sections that its own ones are in."""
+    lines: list[str] = []
+    for line in code.splitlines():
+        if line.startswith("["):
+            parts = line.strip("[]").split(".")
+            above = [f"[{'.'.join(parts[:k])}]" for k in range(1, len(parts))]
+            lines += [header for header in above if header not in lines]
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def resolve(code: str) -> None:
+    """Build all that a part of a config names; components without a factory are called after theirs."""
+    given = Config().from_str(with_sections_above(code), interpolate=False)
+    known = {*Language.default_config, "components"}
+    assert set(given) <= known, f"sections {set(given) - known}"
+    components = given.setdefault("components", {})
+    for name, block in components.items():
+        factory = block.setdefault("factory", f"ssvm_{name}")
+        components[name] = Config(Language.get_factory_meta(factory).default_config).merge(block)
+    given.setdefault("nlp", {}).setdefault("lang", "en")
+    given["nlp"].setdefault("pipeline", list(components))
+    given["paths"] = {"train": "train.spacy", "dev": "dev.spacy", **given.get("paths", {})}
+    nlp = load_model_from_config(given, auto_fill=True)
+    config = nlp.config.interpolate()
+    registry.resolve(config["training"], schema=ConfigSchemaTraining)
+    registry.resolve(config["corpora"])
+
+
+# Blocks that learn from little warn of it.
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@page_of_docs
+def test_the_blocks_of_a_page_run(page, folder):
+    names: dict = {"__name__": "docs"}
+    output = None
+    for block in blocks(page):
+        place = f"{page.name}, line {block.line}"
+        if block.language == "python":
+            output = run_python(block.code, names, page, block.line)
+        elif block.language == "bash":
+            output = run_commands(block.code)
+        elif block.language == "ini":
+            resolve(block.code)
+            output = None
+        elif block.language == "text":
+            assert output is not None, f"{place}: text that no block prints"
+            rest = " ".join(output.split())
+            for line in block.code.splitlines():
+                found = " ".join(line.split())
+                assert found in rest, f"{place}: {found!r} is not in what is printed: {output}"
+                rest = rest[rest.index(found) + len(found) :]
+        else:
+            pytest.fail(f"{place}: a block of {block.language or 'no language'} says nothing about how to check it")
+
+
+@page_of_docs
+def test_links_lead_somewhere(page):
+    for link in links(page):
+        if re.match(r"https?:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), f"{page.name} links to {link}"
+        if anchor:
+            assert anchor in anchors(target), f"{page.name} links to {link}; there are {sorted(anchors(target))}"
+
+
+def test_the_readme_links_to_every_page():
+    linked = {(ROOT / link.partition("#")[0]).resolve() for link in links(ROOT / "README.md")}
+    assert {page.name for page in DOCS.glob("*.md") if page.resolve() not in linked} == set()
+
+
+def test_what_is_not_run_is_still_there():
+    commands = {line.strip() for page in PAGES for block in blocks(page) for line in block.code.splitlines()}
+    assert set(NOT_RUN) <= commands
+
+
+# Tables of parameters
+
+
+PLAIN = {bool: "bool", int: "int", float: "float", str: "str", Path: "path"}
+
+
+def spelled(annotation) -> str:
+    """A type as the tables spell it; what may be null is said by the default."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation in PLAIN:
+        return PLAIN[annotation]
+    if origin is typing.Literal:
+        return ", ".join(f'"{argument}"' for argument in arguments)
+    if origin in (typing.Union, types.UnionType):
+        kinds = [spelled(argument) for argument in arguments if argument is not types.NoneType]
+        return ", ".join(kind for kind in kinds if kind != "str" or "path" not in kinds)
+    if origin in (list, Sequence):
+        return f"list[{spelled(arguments[0])}]"
+    if origin is dict:
+        return f"dict[{', '.join(map(spelled, arguments))}]"
+    return "block"
+
+
+def in_config(value) -> str:
+    """A default as a config writes it."""
+    if isinstance(value, dict) and any(key.startswith("@") for key in value):
+        (name,) = (found for key, found in value.items() if key.startswith("@"))
+        settings = {key: found for key, found in value.items() if key[0] != "@" and not isinstance(found, dict)}
+        return ", ".join([name, *(f"{key} = {in_config(found)}" for key, found in settings.items())])
+    if value == float("inf"):
+        return '"inf"'
+    return json.dumps(value)
+
+
+@cache
+def registered() -> dict[str, object]:
+    return {point.name: point.load() for point in ENTRY_POINTS if point.group != "spacy_cli"}
+
+
+def parameters(name: str) -> dict[str, tuple[str, str]]:
+    """The type and the default of each parameter that a config can give to what is registered under this name."""
+    function = registered()[name]
+    defaults = Language.get_factory_meta(name).default_config if Language.has_factory(name) else {}
+    hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    found = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in ("nlp", "name") and defaults:
+            continue
+        default = defaults.get(parameter.name, parameter.default)
+        written = "required" if default is inspect.Parameter.empty else in_config(default)
+        found[parameter.name] = spelled(hints[parameter.name]), written
+    return found
+
+
+PARAMETER_TABLES = [
+    (page, name, table)
+    for page in PAGES
+    for table in tables(page)
+    if table.header[:3] == ["parameter", "type", "default"]
+    for name in code_spans(table.heading)
+]
+
+
+@pytest.mark.parametrize(
+    "page, name, table", PARAMETER_TABLES, ids=lambda given: given if isinstance(given, str) else ""
+)
+def test_a_table_of_parameters_is_that_of_the_code(page, name, table):
+    assert table.header == ["parameter", "type", "default", "meaning"]
+    found = {row[0].strip("`"): (row[1], row[2].strip("`")) for row in table.rows}
+    expected = parameters(name)
+    missing, surplus = sorted(set(expected) - set(found)), sorted(set(found) - set(expected))
+    assert not missing and not surplus, f"{page.name}, {name}: rows missing {missing}, rows of no parameter {surplus}"
+    wrong = {key: (found[key], "is in truth", expected[key]) for key in expected if found[key] != expected[key]}
+    assert not wrong, f"{page.name}, {name}: {wrong}"
+    assert all(row[3] for row in table.rows)
+
+
+def test_everything_that_a_config_can_name_is_documented():
+    in_tables = {name for _, name, _ in PARAMETER_TABLES}
+    named = {span for page in DOCS.glob("*.md") for line in prose(page) for span in code_spans(line)}
+    for point in ENTRY_POINTS:
+        if point.group == "spacy_cli" or point.name in SOLVERS:
+            continue
+        takes_some = bool(parameters(point.name))
+        assert point.name in (in_tables if takes_some else named), f"{point.name} is on no page of docs/"
+
+
+def test_the_components_scores_and_annotation():
+    (table,) = (table for table in tables(DOCS / "components.md") if table.header == ["factory", "assigns", "scores"])
+    found = {row[0].strip("`"): (code_spans(row[1]), code_spans(row[2])) for row in table.rows}
+    for name in (point.name for point in ENTRY_POINTS if point.group == "spacy_factories"):
+        meta = Language.get_factory_meta(name)
+        scores = [key if weight is None else f"{key} = {weight}" for key, weight in meta.default_score_weights.items()]
+        assert found.pop(name) == (list(meta.assigns), scores)
+    assert not found
+
+
+# Solvers
+
+
+SOLVER_ROWS = {
+    row[0].strip("`"): row[1]
+    for table in tables(DOCS / "solvers.md")
+    if table.header[0] == "`@ssvm_solvers`"
+    for row in table.rows
+}
+PARAMETERS = {
+    name: (row[1], row[2])
+    for table in tables(DOCS / "solvers.md")
+    if table.header == ["parameter", "type", "range", "meaning"]
+    for row in table.rows
+    for name in code_spans(row[0])
+}
+IN_AND_OUT = {
+    "> 0": ([1e-9, 7.5], [0, -1, "nan", "inf"]),
+    "≥ 0": ([0, 7.5], [-1e-9, "nan", "inf"]),
+    "0, 1, 2, …": ([0, 7], [-1, 0.5]),
+    "1, 2, …": ([1, 7], [0, 1.5]),
+    "true, false": ([True, False], [1, "true"]),
+}
+"""Range → values that a parameter takes, and values that it refuses."""
+
+
+def test_every_solver_is_on_its_page():
+    assert sorted(SOLVER_ROWS) == SOLVERS
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_parameters_of_a_solver_are_those_of_the_code(solver):
+    found = [span for span in code_spans(SOLVER_ROWS[solver]) if span]
+    expected = {name: default for name, (_, default) in parameters(solver).items() if name != "seed"}
+    assert dict(span.split(" = ") for span in found) == expected
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_solver_takes_what_is_in_range_and_nothing_else(solver):
+    make = ssvm_solvers.get(solver)
+    for name, (kind, _) in parameters(solver).items():
+        written, given = PARAMETERS[name][0], PARAMETERS[name][1].partition(";")[0]
+        assert written == kind, f"{solver}, {name}"
+        choices = [text.strip('"') for text in code_spans(given)]
+        inside, outside = IN_AND_OUT.get(given) or ((choices, ["neither"]) if choices else ([], []))
+        assert inside, f"{name}: a range has to be one of {', '.join(IN_AND_OUT)} or of values in backticks"
+        for value in inside:
+            make(**{**({"beta": 1.0} if name == "gamma" else {}), name: value})
+        for value in outside:
+            if (name, value) == ("beta", "inf"):
+                continue
+            with pytest.raises(ValueError, match=name):
+                make(**{name: value})
+
+
+# Templates
+
+
+def test_every_attribute_is_on_the_page_of_templates():
+    (table,) = (table for table in tables(DOCS / "templates.md") if table.header[0] == "attribute")
+    found = []
+    for row in table.rows:
+        for span in code_spans(row[0]):
+            first, _, last = span.partition("…")
+            if last:
+                stem = first.rstrip("0123456789")
+                found += [f"{stem}{n}" for n in range(int(first[len(stem) :]), int(last.removeprefix(stem)) + 1)]
+            else:
+                found.append(span)
+    known = [*LEXEME_ATTRIBUTES, *TOKEN_ATTRIBUTES, *ANNOTATION_ATTRIBUTES]
+    assert sorted(found) == sorted([*known, "cluster", "clusterN", "gazetteer.NAME", "_.NAME"])
+
+
+@page_of_docs
+def test_templates_in_the_text_can_be_read(page):
+    spans = [span for line in prose(page) for span in code_spans(line)]
+    for template in (span for span in spans if re.fullmatch(r"[\w.+\[\]-]+\[-?\d+\][\w.+\[\]-]*", span)):
+        is_arc = re.match(r"(head|mod|sib|grand|between)\.", template)
+        (parse_arc_template if is_arc else parse_template)(template)
+
+
+# Commands
+
+
+def test_the_options_of_the_commands():
+    group = typer.main.get_command(ssvm)
+    page = DOCS / "commands.md"
+    assert {f"`spacy ssvm {name}`" for name in group.commands} <= set(headings(page))
+    described = {
+        table.heading: {row[0]: row[1].strip("`") for row in table.rows}
+        for table in tables(page)
+        if table.header == ["argument", "default", "meaning"]
+    }
+    for name, command in group.commands.items():
+        defaults = inspect.signature(command.callback).parameters
+        expected = {}
+        for parameter in command.params:
+            is_option = parameter.param_type_name == "option"
+            names = [*parameter.opts, *parameter.secondary_opts] if is_option else [parameter.name]
+            default = defaults[parameter.name].default
+            written = {None: "", False: "no", inspect.Parameter.empty: "required"}.get(default, str(default))
+            expected[", ".join(f"`{one}`" for one in names)] = written
+        assert described.get(f"`spacy ssvm {name}`", {}) == expected
+
+
+# Model file
+
+
+def test_the_arrays_of_a_model_file():
+    page = DOCS / "model-file.md"
+    assert f"format {FORMAT}" in page.read_text("utf8")
+    arrays = {
+        table.heading: {row[0].strip("`"): row[1] for row in table.rows}
+        for table in tables(page)
+        if table.header == ["array", "type", "holds"]
+    }
+    common = {SHAPE: "int64", DIGEST: "uint64"}
+    names = {"Chains": chain_weights.TYPES, "Trees": tree_weights.TYPES}
+    assert arrays == {
+        "Of every model": common,
+        **{heading: {name: dtype.__name__ for name, dtype in kinds.items()} for heading, kinds in names.items()},
+    }
+
+
+# Messages
+
+
+def texts_in(paths: Iterable[Path]) -> list[str]:
+    """Every string in these files as one text, "…" for what is filled in."""
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text("utf8")))]
+    return [text for node in nodes if isinstance(node, ast.JoinedStr | ast.Constant) and (text := text_of(node))]
+
+
+def text_of(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(part) if isinstance(part, ast.Constant) else "…" for part in node.values)
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    return re.sub(r"%(?:\.\d+)?[sdf]", "…", text).replace("%%", "%")
+
+
+def messages(header: str) -> list[str]:
+    """What is quoted in the first column of the tables of troubleshooting with this header."""
+    chosen = [table for table in tables(DOCS / "troubleshooting.md") if table.header[0] == header]
+    return [span for table in chosen for row in table.rows for span in code_spans(row[0])]
+
+
+def test_messages_are_quoted_as_they_are():
+    texts, quoted = texts_in((ROOT / "spacy_ssvm").rglob("*.py")), messages("message")
+    assert len(quoted) > 40
+    unknown = [message for message in quoted if not any(message in text for text in texts)]
+    assert not unknown
+    spacys = texts_in([Path(spacy.errors.__file__)])
+    assert all(any(message in text for text in spacys) for message in messages("message of spaCy"))
+
+
+def test_every_warning_is_explained():
+    """Errors say what to do; warnings come by the way, and are looked up."""
+    quoted = messages("message")
+    for path in (ROOT / "spacy_ssvm").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "LOGGER.warning"):
+                text = text_of(node.args[0])
+                place = f"{path.relative_to(ROOT)}, line {node.lineno}"
+                assert any(message in text for message in quoted), f"docs/troubleshooting.md: {place}: {text}"

@@ -2,8 +2,8 @@
 
 The blocks of a page run in order, in a folder with the repository's `configs` and `projects` and the parts of the
 quickstart corpus, `train.spacy`, `dev.spacy` and `test.spacy`. Blocks of Python share their names. Blocks of bash are
-commands, a line each; those of spaCy run in this process. Blocks of ini are parts of a config, each resolved by itself. A
-block of text stands behind one of Python or bash, and its lines occur in what that prints.
+commands, a line each; those of spaCy run in this process. Blocks of ini are parts of a config, each resolved by itself.
+A block of text stands behind one of Python or bash, and its lines occur in what that prints.
 """
 
 import ast
@@ -128,6 +128,15 @@ def with_sections_above(code: str) -> str:
     return "\n".join(lines)
 
 
+def dropped(given: dict, filled: dict) -> list[str]:
+    """The keys that spaCy has left out of a config, as it does with those that it does not know."""
+    found = [key for key in given if key not in filled]
+    for key in given:
+        if isinstance(given[key], dict) and isinstance(filled.get(key), dict):
+            found += [f"{key}.{inner}" for inner in dropped(given[key], filled[key])]
+    return found
+
+
 def resolve(code: str) -> None:
     """Build all that a part of a config names; components without a factory are called after theirs."""
     given = Config().from_str(with_sections_above(code), interpolate=False)
@@ -140,8 +149,9 @@ def resolve(code: str) -> None:
     given.setdefault("nlp", {}).setdefault("lang", "en")
     given["nlp"].setdefault("pipeline", list(components))
     given["paths"] = {"train": "train.spacy", "dev": "dev.spacy", **given.get("paths", {})}
-    nlp = load_model_from_config(given, auto_fill=True)
-    config = nlp.config.interpolate()
+    config = load_model_from_config(given, auto_fill=True).config
+    assert not dropped(given, config), "these are no settings of spaCy's"
+    config = config.interpolate()
     registry.resolve(config["training"], schema=ConfigSchemaTraining)
     registry.resolve(config["corpora"])
 

@@ -449,7 +449,7 @@ def messages(header: str) -> list[str]:
 
 def test_messages_are_quoted_as_they_are():
     texts, quoted = texts_in((ROOT / "spacy_ssvm").rglob("*.py")), messages("message")
-    assert len(quoted) > 40
+    assert len(quoted) > 40 and min(map(len, quoted)) > 15, "a quotation has to tell one message from others"
     unknown = [message for message in quoted if not any(message in text for text in texts)]
     assert not unknown
     spacys = texts_in([Path(spacy.errors.__file__)])

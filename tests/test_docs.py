@@ -452,8 +452,9 @@ def test_messages_are_quoted_as_they_are():
     assert len(quoted) > 40 and min(map(len, quoted)) > 15, "a quotation has to tell one message from others"
     unknown = [message for message in quoted if not any(message in text for text in texts)]
     assert not unknown
-    spacys = texts_in([Path(spacy.errors.__file__)])
-    assert all(any(message in text for text in spacys) for message in messages("message of spaCy"))
+    spacys = [re.sub(r"{\w*}", "…", text) for text in texts_in([Path(spacy.errors.__file__)])]
+    unknown = [message for message in messages("message of spaCy") if not any(message in text for text in spacys)]
+    assert not unknown
 
 
 def test_every_warning_is_explained():

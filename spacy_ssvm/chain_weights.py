@@ -55,12 +55,14 @@ def store(model: Model, weights: Weights, labels: Sequence[str], packing: Packin
     n_labels = len(labels)
     transitions, rows = split(weights.vector, n_labels)
     sparse = compress(rows.ravel(), packing)
-    row, label = np.divmod(sparse.indices, n_labels)
-    used, place = np.unique(row, return_inverse=True)
+    row = sparse.indices // n_labels
+    first = np.diff(row, prepend=-1) != 0
+    used, place = row[first], np.cumsum(first) - 1
     arrays = {
         "keys": pack_indices(weights.keys[used]),
-        **pack("", sparse._replace(indices=place * n_labels + label)),
-        "transitions": transitions,
+        **pack("", sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
+        # A view would keep all weights alive for as long as the model remembers it.
+        "transitions": transitions.copy(),
     }
     store_arrays(model, arrays, [n_labels, weights.hash_bits], labels, exact and packing == EXACT)
 

@@ -54,7 +54,7 @@ class DualLearner(CertifiedLearner):
         assert_unbeaten(self.problem, self.w, self.planes)
 
     def _make_room(self, problem: Problem) -> None:
-        self.planes = working_set.with_room(self.planes, problem.n_examples, problem.largest_plane)
+        working_set.make_room(self.planes, problem.n_examples, problem.largest_plane)
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)

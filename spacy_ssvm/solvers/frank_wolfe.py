@@ -8,7 +8,7 @@ from .pairs import combine, entries, pair_step
 from .parameters import FrankWolfe
 from .planes import axpy, dot, find_plane, squared_norm
 from .problem import Problem
-from .working_set import NONE, append, drop_inactive, free_room, has_room, with_room
+from .working_set import NONE, append, drop_inactive, free_room, has_room, make_room
 
 VISITS, LOSS = 0, 1
 """In `history`: earlier visits t, and Σ_t t(t + 1)/2 · (what visit t adds to Σ ℓ_i)."""
@@ -98,7 +98,7 @@ class FrankWolfeLearner(DualLearner):
     def _make_room(self, problem: Problem) -> None:
         """A mean plane has the entries of many, and the next mean is written beside it."""
         largest_mean = int(self.planes.size.max(initial=0))
-        self.planes = with_room(self.planes, problem.n_examples, problem.largest_plane + largest_mean)
+        make_room(self.planes, problem.n_examples, problem.largest_plane + largest_mean)
 
     def remove(self, examples: np.ndarray) -> None:
         """The average starts anew from there, as it cannot be told what these examples have contributed to it."""

@@ -50,13 +50,26 @@ def empty(n_examples: int, planes: int = 1024, entries: int = 65536) -> WorkingS
     )
 
 
-def with_room(planes: WorkingSet, n_examples: int, entries: int) -> WorkingSet:
-    """The same planes in new arrays without gaps, example by example, with room to grow by half and by `entries`."""
-    n_planes = int(planes.used[0] - planes.used[1])
-    n_entries = int(planes.used[2] - planes.used[3])
-    roomy = empty(n_examples, n_planes + n_planes // 2 + 1024, n_entries + n_entries // 2 + entries + 65536)
-    _copy(planes, roomy)
-    return roomy
+def make_room(planes: WorkingSet, n_examples: int, entries: int) -> None:
+    """Close the gaps that dropped planes have left, then let the arrays grow, all in place.
+
+    There is room afterwards for n_examples, and for a quarter more planes than there are, one of them of `entries`.
+    What was taken out of these arrays before, such as `free_room`, is void.
+    """
+    known = len(planes.head)
+    _resize(planes.head, n_examples)
+    planes.head[known:] = NONE
+    _close_gaps(planes)
+    n_planes, n_entries = int(planes.used[0]), int(planes.used[2])
+    for of_planes in (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size):
+        _resize(of_planes, max(len(of_planes), n_planes + n_planes // 4 + 1024))
+    for of_entries in (planes.indices, planes.values):
+        _resize(of_entries, max(len(of_entries), n_entries + n_entries // 4 + entries + 65536))
+
+
+def _resize(array: np.ndarray, size: int) -> None:
+    # New arrays would be there beside the old ones, and nothing in training takes more memory than these.
+    array.resize(size, refcheck=False)
 
 
 def count(planes: WorkingSet) -> int:
@@ -65,31 +78,37 @@ def count(planes: WorkingSet) -> int:
 
 
 @kernel
-def _copy(planes, target):
-    at, to = 0, 0
+def _close_gaps(planes):
+    """Move what is in a list to the front of the arrays; the order of planes there, and in their lists, stays."""
+    place = np.full(planes.used[0], NONE)
     for example in range(len(planes.head)):
-        previous = NONE
         p = planes.head[example]
         while p != NONE:
-            if previous == NONE:
-                target.head[example] = at
-            else:
-                target.next[previous] = at
-            target.alpha[at] = planes.alpha[p]
-            target.loss[at] = planes.loss[p]
-            target.norm[at] = planes.norm[p]
-            target.begin[at] = to
-            target.size[at] = planes.size[p]
-            begin, size = planes.begin[p], planes.size[p]
-            for entry in range(size):
-                target.indices[to + entry] = planes.indices[begin + entry]
-                target.values[to + entry] = planes.values[begin + entry]
-            previous = at
-            at += 1
-            to += size
+            place[p] = p
             p = planes.next[p]
-    target.used[0] = at
-    target.used[2] = to
+    at, to = 0, 0
+    for p in range(planes.used[0]):
+        if place[p] == NONE:
+            continue
+        place[p] = at
+        older, begin, size = planes.next[p], planes.begin[p], planes.size[p]
+        planes.next[at] = NONE if older == NONE else place[older]
+        planes.alpha[at] = planes.alpha[p]
+        planes.loss[at] = planes.loss[p]
+        planes.norm[at] = planes.norm[p]
+        planes.begin[at] = to
+        planes.size[at] = size
+        for entry in range(size):
+            planes.indices[to + entry] = planes.indices[begin + entry]
+            planes.values[to + entry] = planes.values[begin + entry]
+        at += 1
+        to += size
+    for example in range(len(planes.head)):
+        if planes.head[example] != NONE:
+            planes.head[example] = place[planes.head[example]]
+    planes.used[:] = 0
+    planes.used[0] = at
+    planes.used[2] = to
 
 
 @kernel

@@ -93,7 +93,7 @@ def test_products_of_the_k_best(first, second):
     st.data(),
 )
 def test_working_set(additions, data):
-    """Adding, finding, dropping and copying, against a list of planes for each example, newest first."""
+    """Adding, finding, dropping and closing gaps, against a list of planes for each example, newest first."""
     planes = working_set.empty(3, planes=12, entries=12 * D)
     model = [[], [], []]
     for example, pairs, loss, active in additions:
@@ -109,7 +109,12 @@ def test_working_set(additions, data):
         if data.draw(st.booleans()):
             working_set.drop_inactive(planes, example)
             model[example] = [plane for plane in model[example] if plane[2] > 0]
-    for current in (planes, working_set.with_room(planes, 4, D)):
+    for make_room in (False, True):
+        current = planes
+        if make_room:
+            working_set.make_room(planes, 4, D)
+            assert working_set.has_room(planes, D) and planes.used[1] == planes.used[3] == 0
+            assert len(planes.head) == 4 and planes.head[3] == working_set.NONE
         assert working_set.count(current) == sum(map(len, model))
         for example in range(3):
             p = current.head[example]

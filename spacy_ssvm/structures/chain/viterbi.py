@@ -9,9 +9,10 @@ from .data import Chains, SharedScores, nothing_shared
 @kernel
 def add_rows(feature_starts, rows, values, token, weights, score):
     """Add wᵀΦ of a token's features to score [L]."""
-    n_labels = len(score)
+    # Unsigned, as the compiler could not vectorise an index that may count from the end.
+    n_labels = np.uint64(len(score))
     for f in range(feature_starts[token], feature_starts[token + 1]):
-        block = n_labels * (n_labels + np.int64(rows[f]))
+        block = n_labels * (n_labels + np.uint64(rows[f]))
         value = values[f]
         for label in range(n_labels):
             score[label] += value * weights[block + label]

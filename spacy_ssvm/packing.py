@@ -17,6 +17,8 @@ from .model import DamagedModel, require
 Values = Literal["float32", "float16", "int8"]
 BLOCK = 64
 """So many weights in a row share a scale: an outlier makes few others coarse."""
+WORTHWHILE = 0.875
+"""What is not made smaller than this share by deflating is stored: inflating it would be a third of loading."""
 _LARGEST = {"float16": 1.0, "int8": 127.0}
 """What the largest magnitude of a block becomes, in units of its scale."""
 PART_TYPES = {"indices": np.uint8, "values": np.uint8, "scales": np.float32}
@@ -105,7 +107,8 @@ def unpack(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> tuple[
     n_blocks = -(-len(weights) // BLOCK) if weights.itemsize < 4 else 0
     require(scales.shape == (n_blocks,), "its scales are not as many as its blocks of weights")
     if n_blocks:
-        weights = weights * np.repeat(scales, BLOCK)[: len(weights)]
+        blocks = np.pad(weights, (0, -len(weights) % BLOCK)).reshape(-1, BLOCK)
+        weights = (blocks * scales[:, None]).reshape(-1)[: len(weights)]
     require(bool(np.isfinite(weights).all()), "a weight is not finite")
     return indices, weights
 
@@ -137,9 +140,13 @@ def _deflated(numbers: np.ndarray) -> np.ndarray:
     numbers = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<"))
     width = numbers.itemsize
     planes = numbers.view(np.uint8).reshape(-1, width).T
+    data = planes.tobytes()
     # Runs of equal bytes are all that there is to find.
     deflate = zlib.compressobj(strategy=zlib.Z_RLE)
-    return np.frombuffer(bytes([width]) + deflate.compress(planes.tobytes()) + deflate.flush(), np.uint8)
+    packed = deflate.compress(data) + deflate.flush()
+    if len(packed) > WORTHWHILE * len(data):
+        packed = zlib.compress(data, zlib.Z_NO_COMPRESSION)
+    return np.frombuffer(bytes([width]) + packed, np.uint8)
 
 
 def _inflated(packed: np.ndarray, types: Mapping[int, str], most: int) -> np.ndarray:

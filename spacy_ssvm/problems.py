@@ -12,9 +12,10 @@ from .structures.chain.oracle import max_oracle as chain_max
 from .structures.tree import kbest_oracle as tree_kbest
 from .structures.tree import marginal_oracle as tree_marginals
 from .structures.tree import ranking
-from .structures.tree.data import LOOPY, PROJECTIVE, SPANNING, TREES, Trees
+from .structures.tree.data import LOOPY, PROJECTIVE, SPANNING, Trees
 from .structures.tree.data import dimension as tree_dimension
 from .structures.tree.data import largest_plane as largest_tree_plane
+from .structures.tree.oracle import DECODED_TREES, DecodedTrees, decode
 from .structures.tree.oracle import max_oracle as tree_max
 
 
@@ -59,8 +60,8 @@ def tree_problem(trees: Trees, n_threads: int = 1) -> Problem:
     """Sentences with trees; marginals and the k best are exact where only single arcs are scored."""
     first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
     return Problem(
-        trees,
-        TREES,
+        DecodedTrees(trees, decode),
+        DECODED_TREES,
         tree_max,
         n_examples=len(trees.columns.starts) - 1,
         dimension=tree_dimension(trees.shape),

@@ -7,6 +7,7 @@ that counts references to its arguments would cost more than the arithmetic.
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
 from ..kernels import kernel
 from .hashing import Program, feature, mix
@@ -170,16 +171,17 @@ def write_between(read, kind, arcs, begin, behind, bits, indices, values, ends, 
     return at
 
 
-@kernel
+@register_jitable
 def count_templates(starts, kind):
     """The number of templates of a kind; starts: of `ArcProgram`."""
     return starts[kind, -1] - starts[kind, 0]
 
 
-@kernel
+@register_jitable
 def most_features(program, n):
-    """An upper bound of the features of an arc with its label and its pairs, with n distinct keys between its words."""
-    total = len(program.seeds)
-    for kind in (ARCS_BETWEEN, LABELS_BETWEEN):
-        total += (n - 1) * count_templates(program.starts, kind)
-    return total
+    """An upper bound of the features of an arc with its label and its pairs, with n distinct keys between its words.
+
+    n may be an array where this is not called by a kernel.
+    """
+    between = count_templates(program.starts, ARCS_BETWEEN) + count_templates(program.starts, LABELS_BETWEEN)
+    return len(program.seeds) + (n - 1) * between

@@ -7,6 +7,7 @@ from ...features.hashing import Columns
 from ...kernels import kernel
 from .data import NOT_GIVEN
 from .scores import describe_arc, feature_room, score_between, score_features
+from .weights import of_either
 
 REACH = 100
 """How far a head may be where no first pass has been trained; the root is always near."""
@@ -100,5 +101,5 @@ def prune(
     n_tokens = int(columns.starts[-1])
     candidate_starts = np.zeros(n_tokens + 1, np.int64)
     candidates = np.zeros(n_tokens * (most + 2), np.int32)
-    _prune(columns, program, bits, weights, most, margin, needed, candidate_starts, candidates)
+    _prune(columns, program, bits, of_either(weights), most, margin, needed, candidate_starts, candidates)
     return candidate_starts, candidates[: candidate_starts[-1]].copy()

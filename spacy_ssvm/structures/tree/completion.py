@@ -6,20 +6,22 @@ from ...features.arc_hashing import read_sentence
 from ...kernels import kernel
 from .data import LOOPY, NOT_GIVEN, PROJECTIVE, ROOT_LABEL, SPANNING, Trees
 from .decoders import decoder
-from .oracle import decode
+from .oracle import DecodedTrees, decode
 from .parts import FORBIDDEN
 from .scores import candidate_arcs
+from .weights import of_either
 
 
 @kernel
-def _complete(trees, examples, weights, changed):
+def _complete(data, examples, weights, changed):
+    trees = data.trees
     for k in range(len(examples)):
         example = examples[k]
         first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
         read = read_sentence(trees.columns, trees.program, example)
-        heads, labels = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
+        heads, labels = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
         # Only what is annotated has a cost, so that this scale rules out every tree that differs from it.
-        decode(trees, example, read, weights, FORBIDDEN, heads, labels)
+        data.decode(trees, example, read, weights, FORBIDDEN, heads, labels)
         for m in range(1, n + 1):
             token = first + m - 1
             if trees.gold[token] != heads[m] or trees.gold_labels[token] != labels[m]:
@@ -34,7 +36,7 @@ def complete(trees: Trees, examples: np.ndarray, weights: np.ndarray) -> np.ndar
     was learnt from their old one is void.
     """
     changed = np.zeros(len(examples), np.bool_)
-    _complete(trees, examples, weights, changed)
+    _complete(DecodedTrees(trees, decode), examples, of_either(weights), changed)
     return np.asarray(examples[changed])
 
 

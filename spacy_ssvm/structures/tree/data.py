@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 
-from ...features.arc_hashing import ArcProgram, most_features, read_sentence
+from ...features.arc_hashing import ArcProgram, Sentence, most_features
 from ...features.hashing import Columns, Program
-from ...kernels import FirstClass, kernel
+from ...kernels import FirstClass
 from .parts import DECODER
 
 NOT_GIVEN = -1
@@ -72,6 +72,17 @@ ARC_PROGRAM = types.NamedTuple(
     ],
     ArcProgram,
 )
+SENTENCE = types.NamedTuple(
+    [
+        _array(types.uint64, 3),
+        _array(types.float64, 3),
+        _array(types.uint64, 2),
+        _array(types.int64, 2),
+        _array(types.int64),
+        _array(types.int64, 2),
+    ],
+    Sentence,
+)
 COLUMNS = types.NamedTuple([_array(types.int64), _array(types.uint64, 2), _array(types.float32, 2)], Columns)
 TREES = types.NamedTuple(
     [
@@ -96,19 +107,15 @@ def dimension(shape: Shape) -> int:
     return int((1 << shape.arc_bits) + (shape.n_labels << shape.label_bits))
 
 
-@kernel
-def _largest_plane(trees):
-    largest = 0
-    for sentence in range(len(trees.columns.starts) - 1):
-        n = trees.columns.starts[sentence + 1] - trees.columns.starts[sentence]
-        read = read_sentence(trees.columns, trees.program, sentence)
-        distinct = 0
-        for b in range(len(read.previous)):
-            distinct = max(distinct, np.sum(read.previous[b, 1:] == 0))
-        largest = max(largest, 2 * n * most_features(trees.program, distinct))
-    return largest
-
-
 def largest_plane(trees: Trees) -> int:
     """An upper bound of the entries of ΔΦ of any example, before equal indices are merged."""
-    return int(_largest_plane(trees))
+    lengths = np.diff(trees.columns.starts)
+    sentences = np.repeat(np.arange(len(lengths)), lengths)
+    distinct = np.zeros(len(lengths), np.int64)
+    for column in trees.program.between:
+        keys = trees.columns.keys[column]
+        order = np.lexsort((keys, sentences))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (np.diff(keys[order]) != 0) | (np.diff(sentences) != 0)
+        distinct = np.maximum(distinct, np.bincount(sentences[first], minlength=len(lengths)))
+    return int(np.max(2 * lengths * most_features(trees.program, distinct), initial=0))

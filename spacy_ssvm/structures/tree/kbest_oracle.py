@@ -10,6 +10,7 @@ from .parts import FORBIDDEN
 from .projective_kbest import eisner_kbest
 from .scores import dense_scores, score_labelled_arcs
 from .spanning_kbest import spanning_kbest
+from .weights import learnt
 
 
 @kernel
@@ -75,14 +76,15 @@ def labelled_kbest(parts, label_scores, heads, tree_scores, k):
 
 
 @kernel
-def kbest_oracle(trees, example, weights, loss_scale, k, starts, losses, indices, values):
+def kbest_oracle(data, example, weights, loss_scale, k, starts, losses, indices, values):
     """The planes of the k labelled trees of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
 
-    Plane j, in pairs that may repeat, goes to starts[j] … starts[j + 1] − 1 of indices and values, its unscaled loss
-    to losses[j]. Returns how many trees there are, at most k.
+    data: `DecodedTrees`. Plane j, in pairs that may repeat, goes to starts[j] … starts[j + 1] − 1 of indices and
+    values, its unscaled loss to losses[j]. Returns how many trees there are, at most k.
     """
+    trees = data.trees
     read = read_sentence(trees.columns, trees.program, example)
-    parts, label_scores = score_labelled_arcs(trees, example, read, weights, loss_scale)
+    parts, label_scores = score_labelled_arcs(trees, example, read, learnt(weights), loss_scale)
     for arc in range(len(label_scores)):
         parts.scores[arc] += np.max(label_scores[arc])
     if trees.shape.structure == PROJECTIVE:

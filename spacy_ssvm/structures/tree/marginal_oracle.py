@@ -22,6 +22,7 @@ from .inside_outside import projective_marginals
 from .matrix_tree import tree_marginals
 from .parts import FORBIDDEN
 from .scores import dense_scores, describe_arc, score_labelled_arcs
+from .weights import learnt
 
 NEGLIGIBLE = 1e-12
 """Probabilities below this are left out of gradients: a hundredth of what sums of them are rounded by."""
@@ -58,15 +59,16 @@ def _write_label(trees, read, arcs, arc, label, gradient, indices, values, at):
 
 
 @kernel
-def marginal_oracle(trees, example, weights, beta, gamma, indices, values):
+def marginal_oracle(data, example, weights, beta, gamma, indices, values):
     """−∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], in pairs that may repeat, y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))).
 
-    Returns the number of entries and L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
+    data: `DecodedTrees`. Returns the number of entries and L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
     """
+    trees = data.trees
     first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
     read = read_sentence(trees.columns, trees.program, example)
     with_labels = trees.shape.n_labels > 1
-    parts, label_scores = score_labelled_arcs(trees, example, read, weights, gamma)
+    parts, label_scores = score_labelled_arcs(trees, example, read, learnt(weights), gamma)
     gold_score = 0.0
     for m in range(1, n + 1):
         arc = parts.number[trees.gold[first + m - 1], m]
@@ -90,7 +92,8 @@ def marginal_oracle(trees, example, weights, beta, gamma, indices, values):
             begin = at
             at = write_features(read, ARCS, arcs, arc, arc + 1, bits, indices, values, at)
             at = write_between(read, ARCS_BETWEEN, arcs, arc, arc + 1, bits, indices, values, ends, at)
-            values[begin:at] *= gradient
+            for k in range(begin, at):
+                values[k] *= gradient
         for label in range(trees.shape.n_labels if with_labels and h != 0 else 0):
             gold_label = is_gold and label == trees.gold_labels[first + m - 1]
             gradient = (1.0 if gold_label else 0.0) - marginals[h, m] * label_scores[arc, label]
@@ -99,16 +102,9 @@ def marginal_oracle(trees, example, weights, beta, gamma, indices, values):
     return at, max(0.0, log_partition / beta - gold_score)
 
 
-@kernel
-def _largest_gradient(trees):
-    largest = 0
-    for sentence in range(len(trees.columns.starts) - 1):
-        first, behind = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
-        n_arcs = trees.candidate_starts[behind] - trees.candidate_starts[first]
-        largest = max(largest, n_arcs * trees.shape.n_labels * most_features(trees.program, behind - first))
-    return largest
-
-
 def largest_gradient(trees: Trees) -> int:
     """An upper bound of the entries that the marginal oracle writes for any sentence."""
-    return int(_largest_gradient(trees))
+    starts = trees.columns.starts
+    n_arcs = np.diff(trees.candidate_starts[starts])
+    most = most_features(trees.program, np.diff(starts))
+    return int(np.max(n_arcs * trees.shape.n_labels * most, initial=0))

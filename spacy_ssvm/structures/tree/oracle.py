@@ -1,6 +1,9 @@
 """The max-oracle of trees: the most violated labelled tree of a sentence as a plane."""
 
+from typing import NamedTuple
+
 import numpy as np
+from numba.core import types
 
 from ...features.arc_hashing import (
     ARCS,
@@ -16,10 +19,11 @@ from ...features.arc_hashing import (
     write_between,
     write_features,
 )
-from ...kernels import kernel
-from .data import LOOPY, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, ROOT_LABEL
+from ...kernels import FirstClass, kernel
+from .data import LOOPY, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, ROOT_LABEL, SENTENCE, TREES, Trees
 from .parts import NONE
 from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
+from .weights import WEIGHTS, learnt
 
 
 @kernel
@@ -35,27 +39,44 @@ def has_grandparents(structure):
 
 
 @kernel
-def decode(trees, sentence, read, weights, loss_scale, heads, labels):
-    """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y): heads int32 [n + 1], heads[0] = −1, and labels int32 [n + 1].
-
-    Exact but for LOOPY.
-    """
+def _decode(trees, sentence, read, weights, loss_scale, heads, labels):
     structure = trees.shape.structure
     parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, loss_scale)
     best_labels = np.zeros(len(parts.heads), np.int32)
     for arc in range(len(label_scores)):
-        best_labels[arc] = np.argmax(label_scores[arc])
-        parts.scores[arc] += label_scores[arc, best_labels[arc]]
+        best = 0
+        for label in range(1, trees.shape.n_labels):
+            if label_scores[arc, label] > label_scores[arc, best]:
+                best = label
+        best_labels[arc] = best
+        parts.scores[arc] += label_scores[arc, best]
     if has_siblings(structure):
         parts = add_siblings(trees, read, parts, weights)
     if has_grandparents(structure):
         parts = add_grandparents(trees, sentence, read, parts, weights)
-    heads[:] = 0
     trees.decoder(parts, trees.shape.multi_root, heads)
     labels[0] = ROOT_LABEL
     for m in range(1, len(heads)):
         arc = parts.number[heads[m], m]
         labels[m] = best_labels[arc] if arc != NONE else ROOT_LABEL
+
+
+_TREE = types.Array(types.int32, 1, "C")
+DECODE = types.void(TREES, types.int64, SENTENCE, WEIGHTS, types.float64, _TREE, _TREE)
+decode = FirstClass(_decode, DECODE)
+"""argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), exact but for LOOPY: (trees, sentence i, what is read of it, weights,
+loss_scale, heads int32 [n + 1], labels int32 [n + 1]) → None. Heads and labels, 0 before, are filled; heads[0] = −1."""
+
+
+class DecodedTrees(NamedTuple):
+    """Trees with what decodes them, which is the most of a parser and so is compiled once for all that call it."""
+
+    trees: Trees
+    decode: FirstClass
+
+
+DECODED_TREES = types.NamedTuple([TREES, types.FunctionType(DECODE)], DecodedTrees)
+"""The numba type of `DecodedTrees`."""
 
 
 @kernel
@@ -154,14 +175,15 @@ def feature_difference(trees, sentence, read, heads, labels, indices, values):
 
 
 @kernel
-def max_oracle(trees, example, weights, loss_scale, indices, values):
-    """The plane of argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), in pairs that may repeat.
+def max_oracle(data, example, weights, loss_scale, indices, values):
+    """The plane of argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), in pairs that may repeat; data: `DecodedTrees`.
 
     Chang & Yih 2013, equation 3; with loss_scale 0 this is plain decoding.
     Returns the number of entries and the (unscaled) loss.
     """
+    trees = data.trees
     n = trees.columns.starts[example + 1] - trees.columns.starts[example]
     read = read_sentence(trees.columns, trees.program, example)
-    heads, labels = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
-    decode(trees, example, read, weights, loss_scale, heads, labels)
+    heads, labels = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
+    data.decode(trees, example, read, learnt(weights), loss_scale, heads, labels)
     return feature_difference(trees, example, read, heads, labels, indices, values)

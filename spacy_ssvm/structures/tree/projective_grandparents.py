@@ -7,28 +7,35 @@ from .parts import NONE
 
 
 @kernel
+def _add_up(counts):
+    """Replace each count by the sum of all up to it."""
+    for k in range(1, len(counts)):
+        counts[k] += counts[k - 1]
+
+
+@kernel
 def _children(parts):
     """Arcs by head, their modifiers ascending: starts int64 [n + 2] and arcs int32 [A]."""
     starts = np.zeros(len(parts.number) + 1, np.int64)
     for head in parts.heads:
         starts[head + 1] += 1
-    starts = np.cumsum(starts)
-    arcs, filled = np.empty(len(parts.heads), np.int32), starts.copy()
+    _add_up(starts)
+    arcs, filled = np.empty(len(parts.heads), np.int32), np.zeros(len(starts), np.int64)
     for arc in range(len(parts.heads)):
-        arcs[filled[parts.heads[arc]]] = arc
-        filled[parts.heads[arc]] += 1
+        head = parts.heads[arc]
+        arcs[starts[head] + filled[head]] = arc
+        filled[head] += 1
     return starts, arcs
 
 
 @kernel
 def _above(parts):
-    """The arcs to each node, those to m being starts[m] … starts[m + 1] − 1; the root has one, number A."""
-    size = len(parts.heads)
+    """The arcs to each node: those to m are starts[m] … starts[m + 1] − 1."""
     starts = np.zeros(len(parts.number) + 1, np.int64)
     for modifier in parts.modifiers:
         starts[modifier + 1] += 1
-    starts = np.cumsum(starts)
-    return np.append(starts, size)
+    _add_up(starts)
+    return starts
 
 
 @kernel

@@ -19,6 +19,7 @@ from ...kernels import kernel
 from .candidates import near_candidates
 from .data import ARC_PROGRAM, COLUMNS, NOT_GIVEN
 from .scores import describe_arc, feature_room, score_between, score_features
+from .weights import learnt
 
 NEGLIGIBLE = 1e-3
 """Arcs whose probability is this near to the truth are left out of the gradient: they are many and change nothing."""
@@ -63,7 +64,7 @@ def marginal_oracle(data, example, weights, beta, gamma, indices, values):
     first, n = data.columns.starts[example], data.columns.starts[example + 1] - data.columns.starts[example]
     read = read_sentence(data.columns, data.program, example)
     bits, program = data.bits, data.program
-    room, ends = feature_room(program, n), np.empty(1, np.int64)
+    room, ends, union = feature_room(program, n), np.empty(1, np.int64), learnt(weights)
     at, loss = 0, 0.0
     for m in range(1, n + 1):
         token = first + m - 1
@@ -71,14 +72,17 @@ def marginal_oracle(data, example, weights, beta, gamma, indices, values):
         arcs, scores = np.empty((5, count), np.int64), np.zeros(count)
         for c in range(count):
             describe_arc(arcs, c, data.candidates[begin + c], m, n + 1)
-        score_features(read, ARCS, arcs, bits, weights, room, scores)
-        score_between(read, ARCS_BETWEEN, arcs, bits, weights, room, scores)
+        score_features(read, ARCS, arcs, bits, union, room, scores)
+        score_between(read, ARCS_BETWEEN, arcs, bits, union, room, scores)
         for c in range(count):
             if data.candidates[begin + c] != data.gold[token]:
                 scores[c] += gamma
-        scores *= beta
-        highest = np.max(scores)
-        total = np.sum(np.exp(scores - highest))
+        highest, total = -np.inf, 0.0
+        for c in range(count):
+            scores[c] *= beta
+            highest = max(highest, scores[c])
+        for c in range(count):
+            total += np.exp(scores[c] - highest)
         for c in range(count):
             h = data.candidates[begin + c]
             gradient = -np.exp(scores[c] - highest) / total
@@ -88,7 +92,8 @@ def marginal_oracle(data, example, weights, beta, gamma, indices, values):
             if abs(gradient) > NEGLIGIBLE:
                 behind = write_features(read, ARCS, arcs, c, c + 1, bits, indices, values, at)
                 behind = write_between(read, ARCS_BETWEEN, arcs, c, c + 1, bits, indices, values, ends, behind)
-                values[at:behind] *= gradient
+                for k in range(at, behind):
+                    values[k] *= gradient
                 at = behind
     return at, loss
 
@@ -104,16 +109,8 @@ def ranking(program: ArcProgram, bits: int, columns: Columns, heads: np.ndarray)
     return Ranking(columns, program, *near_candidates(columns.starts, gold, unknown), gold, bits)
 
 
-@kernel
-def _largest_gradient(data):
-    largest = 0
-    for sentence in range(len(data.columns.starts) - 1):
-        first, behind = data.columns.starts[sentence], data.columns.starts[sentence + 1]
-        most = most_features(data.program, behind - first)
-        largest = max(largest, most * (data.candidate_starts[behind] - data.candidate_starts[first]))
-    return largest
-
-
 def largest_gradient(data: Ranking) -> int:
     """An upper bound of what the marginal oracle writes for any example."""
-    return int(_largest_gradient(data))
+    starts = data.columns.starts
+    n_arcs = np.diff(data.candidate_starts[starts])
+    return int(np.max(n_arcs * most_features(data.program, np.diff(starts)), initial=0))

@@ -24,9 +24,12 @@ from ...features.arc_hashing import (
 from ...kernels import kernel
 from .data import PROJECTIVE_GRANDPARENTS, ROOT_LABEL
 from .parts import FORBIDDEN, NONE, Parts
+from .prefetch import prefetch
 
 CHUNK = 64
 """Arcs whose features are hashed before their weights are fetched: enough to keep memory busy, not to fill caches."""
+CACHE_LINE = 64
+"""Bytes."""
 
 
 class Room(NamedTuple):
@@ -45,7 +48,7 @@ def feature_room(program, n):
 
 
 @kernel
-def gather(weights, indices, values, begin, behind):
+def _sum(weights, indices, values, begin, behind):
     """Σ of weights at hashed features: four sums, so that an addition need not wait for the one before."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     fours = begin + (behind - begin) // 4 * 4
@@ -57,6 +60,28 @@ def gather(weights, indices, values, begin, behind):
     for k in range(fours, behind):
         first += weights[indices[k]] * values[k]
     return (first + second) + (third + fourth)
+
+
+@kernel
+def _add_sums(weights, room, begin, behind, scores):
+    indices, values, ends = room.indices, room.values, room.ends
+    # More at a time than while they are added up.
+    for k in range(ends[behind - begin - 1]):
+        prefetch(weights, indices[k])
+    at = 0
+    for arc in range(begin, behind):
+        end = ends[arc - begin]
+        scores[arc] += _sum(weights, indices, values, at, end)
+        at = end
+
+
+@kernel
+def _add_weights(weights, room, begin, behind, scores):
+    """Add the weights, of `Weights`, of the features in `room`, those of arcs begin … behind − 1, to scores."""
+    if len(weights.single):
+        _add_sums(weights.single, room, begin, behind, scores)
+    else:
+        _add_sums(weights.double, room, begin, behind, scores)
 
 
 @kernel
@@ -77,15 +102,21 @@ def describe_grand(arcs, arc, grand, head, modifier):
 
 
 @kernel
+def _write(read, kind, arcs, begin, behind, bits, room):
+    """Fill `room` with the features of arcs begin … behind − 1."""
+    size = count_templates(read.starts, kind)
+    write_features(read, kind, arcs, begin, behind, bits, room.indices, room.values, FIRST)
+    for arc in range(behind - begin):
+        room.ends[arc] = (arc + 1) * size
+
+
+@kernel
 def score_features(read, kind, arcs, bits, weights, room, scores):
     """wᵀf of all these arcs or pairs, added to scores float64 [A]."""
-    size = count_templates(read.starts, kind)
     for begin in range(0, len(scores), CHUNK):
         behind = min(begin + CHUNK, len(scores))
-        write_features(read, kind, arcs, begin, behind, bits, room.indices, room.values, FIRST)
-        for arc in range(begin, behind):
-            at = (arc - begin) * size
-            scores[arc] += gather(weights, room.indices, room.values, at, at + size)
+        _write(read, kind, arcs, begin, behind, bits, room)
+        _add_weights(weights, room, begin, behind, scores)
 
 
 @kernel
@@ -94,60 +125,76 @@ def score_between(read, kind, arcs, bits, weights, room, scores):
     for begin in range(0, len(scores), CHUNK):
         behind = min(begin + CHUNK, len(scores))
         write_between(read, kind, arcs, begin, behind, bits, room.indices, room.values, room.ends, FIRST)
-        at = 0
-        for arc in range(begin, behind):
-            scores[arc] += gather(weights, room.indices, room.values, at, room.ends[arc - begin])
-            at = room.ends[arc - begin]
+        _add_weights(weights, room, begin, behind, scores)
 
 
 @kernel
-def _add_rows(weights, first_row, indices, values, begin, behind, scores, row):
-    """Add the label weights of features begin … behind − 1 to scores[row], [·, L], of the weights' dtype.
+def _block(weights, first_row, n_labels, index):
+    """The label weights of a feature.
 
-    Four blocks at a time: memory is asked for all of them at once, and the sums are loaded and stored once for four.
+    As a slice they are known to start at 0 and to be contiguous, so that a loop over them becomes vector instructions.
     """
-    total, n_labels = scores[row], scores.shape[1]
+    begin = first_row + index * n_labels
+    return weights[begin : begin + n_labels]
+
+
+@kernel
+def _add_blocks(weights, first_row, indices, values, begin, behind, total):
+    """Four blocks at a time, so that the sums are loaded and stored once for four."""
+    n_labels = len(total)
     fours = begin + (behind - begin) // 4 * 4
     for k in range(begin, fours, 4):
-        first, first_value = _block(weights, first_row, n_labels, indices, values, k)
-        second, second_value = _block(weights, first_row, n_labels, indices, values, k + 1)
-        third, third_value = _block(weights, first_row, n_labels, indices, values, k + 2)
-        fourth, fourth_value = _block(weights, first_row, n_labels, indices, values, k + 3)
+        first = _block(weights, first_row, n_labels, indices[k])
+        second = _block(weights, first_row, n_labels, indices[k + 1])
+        third = _block(weights, first_row, n_labels, indices[k + 2])
+        fourth = _block(weights, first_row, n_labels, indices[k + 3])
         for label in range(n_labels):
             # From left to right, as one after the other.
             total[label] = (
                 total[label]
-                + first[label] * first_value
-                + second[label] * second_value
-                + third[label] * third_value
-                + fourth[label] * fourth_value
+                + first[label] * values[k]
+                + second[label] * values[k + 1]
+                + third[label] * values[k + 2]
+                + fourth[label] * values[k + 3]
             )
     for k in range(fours, behind):
-        added, value = _block(weights, first_row, n_labels, indices, values, k)
+        added = _block(weights, first_row, n_labels, indices[k])
         for label in range(n_labels):
-            total[label] += added[label] * value
+            total[label] += added[label] * values[k]
 
 
 @kernel
-def _block(weights, first_row, n_labels, indices, values, k):
-    """The label weights of a feature, and its value in their dtype.
+def _add_rows(weights, first_row, room, begin, behind, scores):
+    indices, values, ends, n_labels = room.indices, room.values, room.ends, scores.shape[1]
+    step = CACHE_LINE // weights.itemsize
+    for k in range(ends[behind - begin - 1]):
+        block = first_row + indices[k] * n_labels
+        for place in range(block, block + n_labels - 1, step):
+            prefetch(weights, place)
+        prefetch(weights, block + n_labels - 1)
+    at = 0
+    for arc in range(begin, behind):
+        end = ends[arc - begin]
+        _add_blocks(weights, first_row, indices, values, at, end, scores[arc])
+        at = end
 
-    As a slice they are known to start at 0 and to be contiguous, so that a loop over them becomes vector instructions.
-    """
-    begin = first_row + indices[k] * n_labels
-    return weights[begin : begin + n_labels], weights.dtype.type(values[k])
+
+@kernel
+def _add_label_weights(weights, first_row, room, begin, behind, scores):
+    """`_add_weights` for all labels: scores are [·, L]; first_row: where the weights of labels start."""
+    if len(weights.single):
+        _add_rows(weights.single, first_row, room, begin, behind, scores)
+    else:
+        _add_rows(weights.double, first_row, room, begin, behind, scores)
 
 
 @kernel
 def score_label_features(read, kind, arcs, bits, first_row, weights, room, scores):
     """The weights of all labels of these arcs, added to scores [A, L]; first_row: where their weights start."""
-    size = count_templates(read.starts, kind)
     for begin in range(0, len(scores), CHUNK):
         behind = min(begin + CHUNK, len(scores))
-        write_features(read, kind, arcs, begin, behind, bits, room.indices, room.values, FIRST)
-        for arc in range(begin, behind):
-            at = (arc - begin) * size
-            _add_rows(weights, first_row, room.indices, room.values, at, at + size, scores, arc)
+        _write(read, kind, arcs, begin, behind, bits, room)
+        _add_label_weights(weights, first_row, room, begin, behind, scores)
 
 
 @kernel
@@ -156,10 +203,7 @@ def score_label_between(read, kind, arcs, bits, first_row, weights, room, scores
     for begin in range(0, len(scores), CHUNK):
         behind = min(begin + CHUNK, len(scores))
         write_between(read, kind, arcs, begin, behind, bits, room.indices, room.values, room.ends, FIRST)
-        at = 0
-        for arc in range(begin, behind):
-            _add_rows(weights, first_row, room.indices, room.values, at, room.ends[arc - begin], scores, arc)
-            at = room.ends[arc - begin]
+        _add_label_weights(weights, first_row, room, begin, behind, scores)
 
 
 @kernel
@@ -172,8 +216,7 @@ def _score_labels(trees, read, arcs, weights, room, scores):
         describe_arc(ways, 2 * node, node, node, n + 1)
         describe_arc(ways, 2 * node + 1, node, node, n + 1)
         ways[3, 2 * node], ways[3, 2 * node + 1] = 2, 3
-    of_heads = np.zeros((2 * n + 2, scores.shape[1]), weights.dtype)
-    of_modifiers = np.zeros((2 * n + 2, scores.shape[1]), weights.dtype)
+    of_heads, of_modifiers = np.zeros((2 * n + 2, scores.shape[1])), np.zeros((2 * n + 2, scores.shape[1]))
     score_label_features(read, HEAD_LABELS, ways, bits, first_row, weights, room, of_heads)
     score_label_features(read, MODIFIER_LABELS, ways, bits, first_row, weights, room, of_modifiers)
     for arc in range(len(scores)):
@@ -217,8 +260,7 @@ def score_labelled_arcs(trees, sentence, read, weights, loss_scale):
     bits, room = trees.shape.arc_bits, feature_room(trees.program, n)
     score_features(read, ARCS, arcs, bits, weights, room, scores)
     score_between(read, ARCS_BETWEEN, arcs, bits, weights, room, scores)
-    # In the weights' precision: single, when predicting, adds twice as many at a time.
-    label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels), weights.dtype)
+    label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels))
     if with_labels:
         _score_labels(trees, read, arcs, weights, room, label_scores)
     for arc in range(size):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from spacy_ssvm.features.arc_hashing import read_sentence
 from spacy_ssvm.solvers.planes import merge, plane_buffer
 from spacy_ssvm.structures.tree.data import LOOPY, largest_plane
-from spacy_ssvm.structures.tree.oracle import decode, feature_difference, max_oracle
+from spacy_ssvm.structures.tree.oracle import DecodedTrees, decode, feature_difference, max_oracle
+from spacy_ssvm.structures.tree.weights import of_either
 
 from .tree_problems import EXACT, Labelled, tiny_trees
 
@@ -18,9 +19,9 @@ structures = pytest.mark.parametrize("structure", EXACT.values(), ids=EXACT)
 
 def decoded(tiny, example, loss_scale) -> Labelled:
     data = tiny.data
-    heads, labels = np.full((2, example.n + 1), 99, np.int32)
+    heads, labels = np.zeros((2, example.n + 1), np.int32)
     words = read_sentence(data.columns, data.program, example.example)
-    decode(data, example.example, words, tiny.weights, loss_scale, heads, labels)
+    decode(data, example.example, words, of_either(tiny.weights), loss_scale, heads, labels)
     return Labelled(tuple(heads.tolist()), tuple(labels.tolist()))
 
 
@@ -53,7 +54,9 @@ def test_the_plane_is_that_of_the_decoded_tree(structure, data, loss_scale):
         y = decoded(tiny, example, loss_scale)
         assert y in example.labelled
         plane.indices[:], plane.values[:] = -1, np.nan
-        entries, loss = max_oracle(tiny.data, example.example, tiny.weights, loss_scale, plane.indices, plane.values)
+        entries, loss = max_oracle(
+            DecodedTrees(tiny.data, decode), example.example, tiny.weights, loss_scale, plane.indices, plane.values
+        )
         assert entries <= largest_plane(tiny.data)
         assert (plane.indices[entries:] == -1).all()
         expected = example.joint_feature(example.gold) - example.joint_feature(y)
@@ -74,7 +77,9 @@ def test_the_plane_is_the_most_violated(structure, data):
     for example in tiny.examples:
         best = example.scores(example.labelled, tiny.weights, 1.0).max()
         slack = best - example.scores([example.gold], tiny.weights)[0]
-        entries, loss = max_oracle(tiny.data, example.example, tiny.weights, 1.0, plane.indices, plane.values)
+        entries, loss = max_oracle(
+            DecodedTrees(tiny.data, decode), example.example, tiny.weights, 1.0, plane.indices, plane.values
+        )
         assert slack >= 0
         found = loss - tiny.weights @ dense(plane, entries, len(tiny.weights))
         assert found == pytest.approx(slack, abs=1e-9)

@@ -63,6 +63,11 @@ class _InnerKernel(CPUDispatcher):
         super().__init__(function, targetoptions={**targetoptions, **no_way_in})
         self._cache = DiskCache(function, "inner")
 
+    def get_call_template(self, arguments: Any, keywords: Any) -> Any:
+        """Of a number in the caller's source only the type counts: numba would compile one version for each number."""
+        typed = {name: types.unliteral(kind) for name, kind in keywords.items()}
+        return super().get_call_template(tuple(map(types.unliteral, arguments)), typed)
+
 
 @typeof_impl.register(Kernel)
 def _type_of_kernel(kernel: Kernel, context: Any) -> Any:

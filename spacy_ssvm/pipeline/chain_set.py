@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..features.hashing import Columns, Program, Table
-from ..features.index import add_features, n_rows
+from ..features.index import add_features, n_rows, row_keys
 from ..problems import chain_problem
 from ..solvers.problem import Problem
 from ..structures.chain.completion import complete, project
@@ -33,6 +33,11 @@ class EncodedChains:
         tokens = members(self.columns.starts, chosen)
         columns = take_columns(self.columns, chosen)
         return EncodedChains(columns, self.annotated[tokens], self.kinds[tokens], self.costs[tokens])
+
+    def reserved(self, sizes: np.ndarray) -> "EncodedChains":
+        """See `DataSet`."""
+        columns = self.columns._replace(starts=np.zeros(len(sizes) + 1, np.int64))
+        return EncodedChains(columns, self.annotated, self.kinds, self.costs)
 
     def digests(self) -> list[bytes]:
         """What each Doc consists of, in 16 bytes: equal for equal input and annotation."""
@@ -125,6 +130,25 @@ class ChainSet(DataSet):
         incomplete = np.unique(np.searchsorted(chains.starts, np.flatnonzero(self.annotated < 0), "right") - 1)
         examples = incomplete if docs is None else np.intersect1d(docs, incomplete)
         return complete(chains, np.ascontiguousarray(examples, np.int64), self.annotated, weights)
+
+    def index(self) -> np.ndarray:
+        is_hashed = len(self.table.keys) == 1
+        return np.zeros(0, np.uint64) if is_hashed else row_keys(self.table)
+
+    def sizes(self) -> np.ndarray:
+        return np.ones(len(self._chains().starts) - 1, np.int64)
+
+    def gold(self, doc: int) -> np.ndarray:
+        chains = self._chains()
+        return np.array(chains.gold[chains.starts[doc] : chains.starts[doc + 1]])
+
+    def set_gold(self, doc: int, gold: np.ndarray) -> None:
+        chains = self._chains()
+        place = slice(chains.starts[doc], chains.starts[doc + 1])
+        given = self.annotated[place]
+        if gold.shape != given.shape or not ((gold >= 0) & (gold < len(self._constraints.start))).all():
+            raise ValueError("its solver state has gold labels that the component does not have")
+        chains.gold[place] = np.where(given < 0, gold, given)
 
     def emptied(self) -> "ChainSet":
         return ChainSet(self._program, self.table, self._constraints, self._n_threads)

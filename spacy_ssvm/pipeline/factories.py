@@ -22,6 +22,7 @@ label_costs = {}
 n_threads = 1
 values = "float32"
 keep = 1.0
+save_solver_state = false
 
 [ssvm_tagger.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -42,6 +43,7 @@ label_costs = {}
 n_threads = 1
 values = "float32"
 keep = 1.0
+save_solver_state = false
 
 [ssvm_ner.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -63,6 +65,7 @@ label_costs = {"S": 2.0}
 n_threads = 1
 values = "float32"
 keep = 1.0
+save_solver_state = false
 
 [ssvm_senter.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -84,6 +87,7 @@ multi_root = false
 n_threads = 1
 values = "float32"
 keep = 1.0
+save_solver_state = false
 
 [ssvm_parser.model]
 @architectures = "spacy-ssvm.Tree.v1"
@@ -121,6 +125,7 @@ def make_tagger(
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
     keep: float,
+    save_solver_state: bool,
 ) -> SsvmTagger:
     """The factory "ssvm_tagger"."""
     return SsvmTagger(
@@ -134,6 +139,7 @@ def make_tagger(
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
+        save_solver_state=save_solver_state,
     )
 
 
@@ -153,6 +159,7 @@ def make_ner(
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
     keep: float,
+    save_solver_state: bool,
 ) -> SsvmNer:
     """The factory "ssvm_ner"."""
     return SsvmNer(
@@ -164,6 +171,7 @@ def make_ner(
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
+        save_solver_state=save_solver_state,
     )
 
 
@@ -184,6 +192,7 @@ def make_senter(
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
     keep: float,
+    save_solver_state: bool,
 ) -> SsvmSenter:
     """The factory "ssvm_senter"."""
     return SsvmSenter(
@@ -196,6 +205,7 @@ def make_senter(
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
+        save_solver_state=save_solver_state,
     )
 
 
@@ -224,6 +234,7 @@ def make_parser(
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
     keep: float,
+    save_solver_state: bool,
 ) -> SsvmParser:
     """The factory "ssvm_parser"."""
     return SsvmParser(
@@ -235,4 +246,5 @@ def make_parser(
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
+        save_solver_state=save_solver_state,
     )

@@ -12,12 +12,14 @@ from spacy.training import Example, validate_examples
 
 from .. import model as models
 from ..packing import EXACT, Packing
+from . import solver_state
 from .component import SsvmPipe
 from .figures import Figures
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate
     from ..solvers.problem import Problem
+    from .data_set import DataSet
     from .training import Training
 
 BATCH = 1000
@@ -34,6 +36,7 @@ class LearningPipe(SsvmPipe):
     _scoring: Any
     _features: Any
     _unpacked: Any
+    _saved_state: bytes | None
     _labels_are_given: bool
     _has_missed: bool
 
@@ -76,6 +79,14 @@ class LearningPipe(SsvmPipe):
     @abstractmethod
     def _start_training(self) -> "Training":
         """Training from the weights that the component has, or from zero."""
+
+    @abstractmethod
+    def _data_of(self, index: np.ndarray) -> "DataSet":
+        """A data set without Docs whose `index` is this.
+
+        Raises:
+            ValueError: it is none of this component.
+        """
 
     @abstractmethod
     def _read_annotation(self, doc: Doc) -> bytes:
@@ -166,7 +177,7 @@ class LearningPipe(SsvmPipe):
         examples = [example for example in examples if len(example.predicted)]
         if not examples:
             return losses
-        training = self._start_training() if self._training is None else self._training
+        training = self._go_on() if self._training is None else self._training
         read = [self._read_annotation(eg.predicted) for eg in examples]
         gold = [None if training.knows(eg.reference, seen) else self._gold(eg) for eg, seen in zip(examples, read)]
         kept = [place for place, found in enumerate(gold) if found is None or self._is_annotated(found)]
@@ -175,6 +186,12 @@ class LearningPipe(SsvmPipe):
             return losses
         new = self._unknown_labels(found for _, found in learnt if found is not None)
         if new and not self._labels_are_given:
+            if self._saved_state is not None:
+                warnings.warn(
+                    f"[{self.name}] there are new labels, {', '.join(sorted(new))}: what the solver remembers, from "
+                    "its saved state, is dropped, and learning goes on from the weights alone",
+                    stacklevel=3,
+                )
             self._add_labels(sorted(new))
             training = self._start_training()
             learnt = [(eg, self._gold(eg) if found is None else found) for eg, found in learnt]
@@ -183,7 +200,7 @@ class LearningPipe(SsvmPipe):
         encoded = self._encode([learnt[k][0] for k in unsure], [learnt[k][1] for k in unsure])
         self._scoring = None  # before learning, which takes memory
         losses[self.name] += training.update([eg.reference for eg, _ in learnt], read, unsure, encoded)
-        self._training = training
+        self._training, self._saved_state = training, None
         return losses
 
     def _note_what_is_read(self, docs: Sequence[Doc], nlp: Language | None) -> None:
@@ -253,7 +270,38 @@ class LearningPipe(SsvmPipe):
         from .training import Training
 
         self._training = Training(self.name, self.solver, data.emptied(), np.array(weights, np.float64))
-        self._scoring = None
+        self._scoring = self._saved_state = None
+
+    def _go_on(self) -> "Training":
+        """Training from where it was saved, or from the weights alone.
+
+        Raises:
+            DamagedModel: the saved state of the solver does not fit the component.
+        """
+        if self._saved_state is None:
+            return self._start_training()
+        from .training import Training
+
+        try:
+            state = solver_state.unpack(self._saved_state)
+            if state["solver"] == repr(self.solver):
+                nothing, data = self._encode([], []), self._data_of(state["index"])
+                return Training.resumed(self.name, self.solver, data, nothing, state)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise models.DamagedModel(f"[{self.name}] learning cannot go on: {error}") from error
+        warnings.warn(
+            f"[{self.name}] the solver, {self.solver!r}, is not the one whose state was saved, {state['solver']}: what "
+            "it remembers is dropped, and learning goes on from the weights alone",
+            stacklevel=3,
+        )
+        return self._start_training()
+
+    def _solver_state(self) -> bytes | None:
+        state = None if self._training is None else self._training.state()
+        return self._saved_state if state is None else solver_state.pack(state)
+
+    def _take_solver_state(self, packed: bytes) -> None:
+        self._saved_state = packed
 
     def _store(self, packing: Packing = EXACT) -> None:
         if self._training is not None or (packing != EXACT and models.is_exact(self.model)):
@@ -268,7 +316,7 @@ class LearningPipe(SsvmPipe):
         return self._unpack() if weights is None else weights
 
     def _forget(self) -> None:
-        self._training = self._scoring = self._features = self._unpacked = None
+        self._training = self._scoring = self._features = self._unpacked = self._saved_state = None
         self._labels_are_given = self._has_missed = False
 
     def _add_labels(self, labels: Sequence[str]) -> None:
@@ -280,7 +328,7 @@ class LearningPipe(SsvmPipe):
             self.vocab.strings.add(label)
         if models.has_weights(self.model):
             self._widen(before)
-        self._training = self._scoring = self._unpacked = None
+        self._training = self._scoring = self._unpacked = self._saved_state = None
 
     def _unknown_labels(self, gold: Iterable[Any]) -> set[str]:
         return self._labels_in(gold) - set(self.labels)

@@ -36,6 +36,7 @@ class SsvmNer(ChainPipe):
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = get_ner_prf,
         packing: Packing = EXACT,
+        save_solver_state: bool = False,
     ) -> None:
         super().__init__(
             vocab,
@@ -46,6 +47,7 @@ class SsvmNer(ChainPipe):
             scorer=scorer,
             n_threads=n_threads,
             packing=packing,
+            save_solver_state=save_solver_state,
         )
 
     @property

@@ -40,6 +40,7 @@ save_solver_state = false
 NER_CONFIG = """
 [ssvm_ner]
 label_costs = {}
+incorrect_spans_key = null
 n_threads = 1
 values = "float32"
 keep = 1.0
@@ -155,6 +156,7 @@ def make_ner(
     model: Model,
     solver: Parameters,
     label_costs: dict[str, float],
+    incorrect_spans_key: str | None,
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
@@ -168,6 +170,7 @@ def make_ner(
         name,
         solver=solver,
         label_costs=label_costs,
+        incorrect_spans_key=incorrect_spans_key,
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),

@@ -77,8 +77,8 @@ class SsvmPipe(TrainablePipe):
     def certificate(self) -> "Certificate | None":
         """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
 
-        None for solvers without a certificate; where training started from earlier weights, but for L-BFGS; where
-        gold is incomplete or decoding is not exact.
+        None for solvers without a certificate; where examples were forgotten; where gold is incomplete or decoding is
+        not exact. Where training has started from earlier weights, it is that of the objective that holds w to them.
         """
 
     @abstractmethod

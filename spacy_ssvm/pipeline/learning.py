@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class LearningPipe(SsvmPipe):
     _features: Any
     _unpacked: Any
     _saved_state: bytes | None
+    _tutor: "LearningPipe | None"
     _labels_are_given: bool
     _has_missed: bool
 
@@ -203,6 +205,37 @@ class LearningPipe(SsvmPipe):
         self._training, self._saved_state = training, None
         return losses
 
+    @property
+    def _rehearsal_model(self) -> "LearningPipe | None":
+        """What `rehearse` learns from: the component as it was when `nlp.resume_training` was last called."""
+        return self._tutor
+
+    @_rehearsal_model.setter
+    def _rehearsal_model(self, model: object) -> None:
+        # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
+        self._tutor = copy(self)
+        self._tutor.model, self._tutor.cfg = self.model.copy(), dict(self.cfg)
+
+    def rehearse(
+        self, examples: Iterable[Example], *, sgd: Any = None, losses: dict[str, float] | None = None, **config: Any
+    ) -> dict[str, float]:
+        """Learn what the component predicted when `nlp.resume_training` was called, so as not to forget it.
+
+        examples: of which the predicted Docs count; what they are annotated with stays, the gold annotation is not
+        read. sgd, config: mean nothing to our solvers and are ignored. Before `nlp.resume_training`, nothing is learnt.
+
+        Returns `losses` with the loss that the solver has suffered added under the component's name.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.rehearse")
+        if self._tutor is None:
+            return losses
+        docs = [example.predicted.copy() for example in examples]
+        self._tutor.set_annotations(docs, self._tutor.predict(docs))
+        return self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
+
     def _note_what_is_read(self, docs: Sequence[Doc], nlp: Language | None) -> None:
         """Keep which annotation the features have to learn from; warn of what they read and no training Doc has."""
         read = self._extractor().reader.annotation
@@ -318,6 +351,7 @@ class LearningPipe(SsvmPipe):
     def _forget(self) -> None:
         self._training = self._scoring = self._features = self._unpacked = self._saved_state = None
         self._labels_are_given = self._has_missed = False
+        self._tutor = None
 
     def _add_labels(self, labels: Sequence[str]) -> None:
         """Append labels; the weights get zeros for them, and training starts anew from there."""

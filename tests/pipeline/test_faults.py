@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+from contextlib import contextmanager
 
 import pytest
 import spacy
@@ -21,13 +22,15 @@ def contents(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.fixture
+@contextmanager
 def no_room():
     """No file may grow beyond 64 bytes, as if the disk were full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def grown(factory, folder):
@@ -42,22 +45,19 @@ def grown(factory, folder):
 
 
 @every
-def test_a_full_disk_leaves_what_was_saved(factory, tmp_path, no_room, request):
-    resource.setrlimit(resource.RLIMIT_FSIZE, resource.getrlimit(resource.RLIMIT_FSIZE)[::-1])
-    nlp, component, saved = grown(factory, tmp_path)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (64, resource.RLIM_INFINITY))
-    with pytest.raises(OSError, match=rf"\[{factory}\] cannot be saved to .*, which stays as it was: File too large"):
+def test_a_full_disk_leaves_what_was_saved(factory, tmp_path):
+    _, component, saved = grown(factory, tmp_path)
+    said = rf"\[{factory}\] cannot be saved to .*, which stays as it was: File too large"
+    with no_room(), pytest.raises(OSError, match=said):
         component.to_disk(tmp_path, exclude=["vocab"])
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert contents(tmp_path) == saved
     component.to_disk(tmp_path, exclude=["vocab"])
     assert contents(tmp_path)["model"] != saved["model"]
-    assert annotations(nlp)
 
 
 @every
 def test_a_failure_at_any_file_leaves_what_was_saved(factory, tmp_path, monkeypatch):
-    nlp, component, saved = grown(factory, tmp_path)
+    _, component, saved = grown(factory, tmp_path)
     write = files.Path.write_bytes
     for bad in saved:
 
@@ -80,7 +80,7 @@ def test_a_failure_at_any_file_leaves_what_was_saved(factory, tmp_path, monkeypa
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_to(tmp_path):
-    nlp, component, saved = grown("ssvm_tagger", tmp_path)
+    _, component, saved = grown("ssvm_tagger", tmp_path)
     tmp_path.chmod(0o500)
     with pytest.raises(PermissionError, match=r"\[ssvm_tagger\] cannot be saved"):
         component.to_disk(tmp_path, exclude=["vocab"])

@@ -103,6 +103,11 @@ def is_exact(model: Model) -> bool:
     return shape is not None and len(shape) > 1 and bool(shape[1])
 
 
+def digest(model: Model) -> bytes:
+    """The digest of the arrays that are in the model; empty where there are none."""
+    return bytes(cast(Any, model.get_param(DIGEST)).tobytes()) if model.has_param(DIGEST) else b""
+
+
 def require(holds: bool, complaint: str) -> None:
     """Raise DamagedModel unless a condition holds."""
     if not holds:

@@ -49,11 +49,22 @@ class ChainPipe(LearningPipe):
         scorer: Callable[..., dict[str, Any]] | None,
         n_threads: int = 1,
         packing: Packing = EXACT,
+        save_solver_state: bool = False,
         **cfg: Any,
     ) -> None:
         if "templates" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Chain.v1", not {model.name!r}')
-        super().__init__(vocab, model, name, solver=solver, scorer=scorer, n_threads=n_threads, packing=packing, **cfg)
+        super().__init__(
+            vocab,
+            model,
+            name,
+            solver=solver,
+            scorer=scorer,
+            n_threads=n_threads,
+            packing=packing,
+            save_solver_state=save_solver_state,
+            **cfg,
+        )
         self.label_costs = {label: _checked_cost(name, label, cost) for label, cost in label_costs.items()}
 
     @abstractmethod
@@ -179,6 +190,17 @@ class ChainPipe(LearningPipe):
             flat = weights.vector
         data = ChainSet(self._extractor().program, table, self._constraints(), self.n_threads)
         return Training(self.name, self.solver, data, flat)
+
+    def _data_of(self, index: np.ndarray) -> "ChainSet":
+        from ..features.index import empty_table, table_of
+        from .chain_set import ChainSet
+
+        bits = self.model.attrs["hash_bits"]
+        known = index.dtype == np.uint64 and index.ndim == 1 and index.all() and len(np.unique(index)) == len(index)
+        if not known or (bits and len(index)):
+            raise ValueError("its solver state has no index of features")
+        table = empty_table(bits) if bits else table_of(index, 0)
+        return ChainSet(self._extractor().program, table, self._constraints(), self.n_threads)
 
     def _decoder(self) -> "ChainDecoder":
         """What predicts with the present weights."""

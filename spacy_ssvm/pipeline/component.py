@@ -1,5 +1,6 @@
 """What every component of this package owes spaCy: streams, labels, and files that are checked when loaded."""
 
+import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,13 +15,17 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from .. import model as models
+from ..files import replace_files
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
+from . import solver_state
 from .figures import Figures
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate
+
+LOGGER = logging.getLogger("spacy")
 
 
 class SsvmPipe(TrainablePipe):
@@ -29,7 +34,9 @@ class SsvmPipe(TrainablePipe):
     vocab: the shared vocabulary. model: from one of our architectures. name: of the component in its pipeline.
     solver: how it is learnt. scorer: spaCy's scoring function. n_threads: how many threads predict, and call oracles
     where the solver leaves w as it is meanwhile. packing: how the weights are saved; the component itself predicts and
-    learns on with those that it has. cfg: what its "cfg" file saves, the labels among it.
+    learns on with those that it has. save_solver_state: whether what the solver remembers, besides the weights, is
+    saved and loaded too, so that learning goes on as if it had not been interrupted. cfg: what its "cfg" file saves,
+    the labels among it.
     """
 
     def __init__(
@@ -42,6 +49,7 @@ class SsvmPipe(TrainablePipe):
         scorer: Callable[..., dict[str, Any]] | None,
         n_threads: int = 1,
         packing: Packing = EXACT,
+        save_solver_state: bool = False,
         **cfg: Any,
     ) -> None:
         self.vocab = vocab
@@ -49,6 +57,7 @@ class SsvmPipe(TrainablePipe):
         self.name = name
         self.solver = solver
         self.packing = packing
+        self.save_solver_state = save_solver_state
         self.scorer = scorer
         self.n_threads = checked_threads(name, n_threads)
         self.cfg: dict[str, Any] = {"labels": [], "reads": [], **cfg}
@@ -68,8 +77,8 @@ class SsvmPipe(TrainablePipe):
     def certificate(self) -> "Certificate | None":
         """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
 
-        None for solvers without a certificate; where training started from earlier weights, but for L-BFGS; where
-        gold is incomplete or decoding is not exact.
+        None for solvers without a certificate; where examples were forgotten; where gold is incomplete or decoding is
+        not exact. Where training has started from earlier weights, it is that of the objective that holds w to them.
         """
 
     @abstractmethod
@@ -83,6 +92,14 @@ class SsvmPipe(TrainablePipe):
     @abstractmethod
     def _store(self, packing: Packing = EXACT) -> None:
         """Put what has been learnt into the model; what was pruned or rounded before stays as it is."""
+
+    @abstractmethod
+    def _solver_state(self) -> bytes | None:
+        """What the solver remembers, packed; None where it has not begun."""
+
+    @abstractmethod
+    def _take_solver_state(self, packed: bytes) -> None:
+        """Go on from what `_solver_state` has returned, with the weights that were saved with it."""
 
     @abstractmethod
     def _check_weights(self) -> None:
@@ -133,14 +150,33 @@ class SsvmPipe(TrainablePipe):
         self.packing = packing
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialise; `exclude` names fields among cfg, vocab and model."""
+        """Serialise; `exclude` names fields among cfg, vocab, model and state."""
         with self._packed():
-            return bytes(super().to_bytes(exclude=exclude))
+            fields = {name: contents for name, contents in self._files(None).items() if name not in exclude}
+            if "vocab" not in exclude:
+                fields["vocab"] = self.vocab.to_bytes(exclude=exclude)
+            return bytes(srsly.msgpack_dumps(fields))
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save to a directory; `exclude` names fields among cfg, vocab and model."""
+        """Save to a directory; `exclude` names fields among cfg, vocab, model and state.
+
+        The files replace earlier ones together, when all of them are written.
+
+        Raises:
+            OSError: the disk is full, or the directory cannot be written to; what was saved there before stays.
+        """
+        folder = util.ensure_path(path)
         with self._packed():
-            super().to_disk(path, exclude=exclude)
+            files = {name: contents for name, contents in self._files(2).items() if name not in exclude}
+        try:
+            replace_files(folder, files)
+            if "state" not in files:
+                (folder / "state").unlink(missing_ok=True)
+        except OSError as error:
+            reason = f"[{self.name}] cannot be saved to {folder}, which stays as it was: {error.strerror}"
+            raise OSError(error.errno, reason) from error
+        if "vocab" not in exclude:
+            self.vocab.to_disk(folder / "vocab", exclude=exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "SsvmPipe":
         """Load what `to_bytes` has written.
@@ -148,7 +184,7 @@ class SsvmPipe(TrainablePipe):
         Raises:
             DamagedModel: the bytes are damaged, incomplete or of a newer version.
         """
-        readers = self._readers(srsly.json_loads, self.model.from_bytes, exclude)
+        readers = self._readers(srsly.json_loads, self.model.from_bytes, bytes, exclude)
 
         def read() -> None:
             fields = srsly.msgpack_loads(bytes_data)
@@ -166,7 +202,7 @@ class SsvmPipe(TrainablePipe):
         Raises:
             DamagedModel: a file is missing, damaged, incomplete or of a newer version.
         """
-        readers = self._readers(srsly.read_json, self.model.from_disk, exclude)
+        readers = self._readers(srsly.read_json, self.model.from_disk, _contents, exclude)
         self._load(lambda: util.from_disk(path, readers, exclude), exclude)
         return self
 
@@ -188,8 +224,26 @@ class SsvmPipe(TrainablePipe):
         finally:
             models.restore(self.model, before)
 
+    def _files(self, indent: int | None) -> dict[str, bytes]:
+        """The contents of the component's files; the model holds what is to be saved."""
+        cfg = srsly.json_dumps(self.cfg, **({} if indent is None else {"indent": indent}))
+        files = {"cfg": cfg.encode(), "model": self.model.to_bytes()}
+        packed = self._solver_state() if self.save_solver_state else None
+        if packed is not None:
+            files["state"] = solver_state.sealed(packed, models.digest(self.model))
+            LOGGER.debug("[%s] the solver state takes %s bytes", self.name, f"{len(packed):,}")
+        return files
+
+    def _take_file_of_state(self, contents: bytes | None) -> None:
+        if contents is not None and self.save_solver_state:
+            self._take_solver_state(solver_state.unsealed(contents, models.digest(self.model)))
+
     def _readers(
-        self, cfg: Callable[[Any], Any], model: Callable[[Any], Any], exclude: Iterable[str]
+        self,
+        cfg: Callable[[Any], Any],
+        model: Callable[[Any], Any],
+        state: Callable[[Any], bytes | None],
+        exclude: Iterable[str],
     ) -> dict[str, Any]:
         vocab = self.vocab
         return {
@@ -198,6 +252,7 @@ class SsvmPipe(TrainablePipe):
                 source, exclude=exclude
             ),
             "model": model,
+            "state": lambda source: None if "model" in exclude else self._take_file_of_state(state(source)),
         }
 
     def _take_cfg(self, cfg: Any) -> None:
@@ -245,6 +300,10 @@ class SsvmPipe(TrainablePipe):
                 handler(self.name, self, [doc], error)
             else:
                 yield doc
+
+
+def _contents(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
 
 
 def _unpickle(component: type[SsvmPipe], state: dict[str, Any]) -> SsvmPipe:

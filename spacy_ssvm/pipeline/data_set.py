@@ -13,8 +13,9 @@ from ..solvers.problem import Problem
 class DataSet(ABC):
     """The Docs that are learnt from, as examples of a solver; a Doc can hold several of them.
 
-    What a component encodes has two methods besides what its data set reads: `take(docs)`, only these Docs of
-    it, and `digests()`, 16 bytes for each Doc that are equal for equal input and annotation.
+    What a component encodes has three methods besides what its data set reads: `take(docs)`, only these Docs of it;
+    `digests()`, 16 bytes for each Doc that are equal for equal input and annotation; and, of a batch without Docs,
+    `reserved(sizes)`, Docs of so many examples without tokens, whose places others can take.
     """
 
     impossible: str
@@ -49,6 +50,26 @@ class DataSet(ABC):
         """Set what is unknown of the gold structures of these Docs, int64, or of all, to what these weights predict.
 
         Returns the examples that have changed, int64: what was learnt from their old completion is void.
+        """
+
+    @abstractmethod
+    def index(self) -> np.ndarray:
+        """What decides which weight a feature has, besides the features' own description; a component gives it back."""
+
+    @abstractmethod
+    def sizes(self) -> np.ndarray:
+        """How many examples each Doc has, int64 [n]."""
+
+    @abstractmethod
+    def gold(self, doc: int) -> np.ndarray:
+        """The gold structures of a Doc as they are completed by now, int32."""
+
+    @abstractmethod
+    def set_gold(self, doc: int, gold: np.ndarray) -> None:
+        """Go back to what `gold` has returned for the same Doc.
+
+        Raises:
+            ValueError: that is no gold structure of this Doc.
         """
 
     @abstractmethod

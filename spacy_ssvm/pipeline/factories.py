@@ -22,6 +22,7 @@ label_costs = {}
 n_threads = 1
 values = "float32"
 keep = 1.0
+save_solver_state = false
 
 [ssvm_tagger.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -39,9 +40,11 @@ keep = 1.0
 NER_CONFIG = """
 [ssvm_ner]
 label_costs = {}
+incorrect_spans_key = null
 n_threads = 1
 values = "float32"
 keep = 1.0
+save_solver_state = false
 
 [ssvm_ner.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -63,6 +66,7 @@ label_costs = {"S": 2.0}
 n_threads = 1
 values = "float32"
 keep = 1.0
+save_solver_state = false
 
 [ssvm_senter.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -84,6 +88,7 @@ multi_root = false
 n_threads = 1
 values = "float32"
 keep = 1.0
+save_solver_state = false
 
 [ssvm_parser.model]
 @architectures = "spacy-ssvm.Tree.v1"
@@ -121,6 +126,7 @@ def make_tagger(
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
     keep: float,
+    save_solver_state: bool,
 ) -> SsvmTagger:
     """The factory "ssvm_tagger"."""
     return SsvmTagger(
@@ -134,6 +140,7 @@ def make_tagger(
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
+        save_solver_state=save_solver_state,
     )
 
 
@@ -149,10 +156,12 @@ def make_ner(
     model: Model,
     solver: Parameters,
     label_costs: dict[str, float],
+    incorrect_spans_key: str | None,
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
     keep: float,
+    save_solver_state: bool,
 ) -> SsvmNer:
     """The factory "ssvm_ner"."""
     return SsvmNer(
@@ -161,9 +170,11 @@ def make_ner(
         name,
         solver=solver,
         label_costs=label_costs,
+        incorrect_spans_key=incorrect_spans_key,
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
+        save_solver_state=save_solver_state,
     )
 
 
@@ -184,6 +195,7 @@ def make_senter(
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
     keep: float,
+    save_solver_state: bool,
 ) -> SsvmSenter:
     """The factory "ssvm_senter"."""
     return SsvmSenter(
@@ -196,6 +208,7 @@ def make_senter(
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
+        save_solver_state=save_solver_state,
     )
 
 
@@ -224,6 +237,7 @@ def make_parser(
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
     keep: float,
+    save_solver_state: bool,
 ) -> SsvmParser:
     """The factory "ssvm_parser"."""
     return SsvmParser(
@@ -235,4 +249,5 @@ def make_parser(
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
+        save_solver_state=save_solver_state,
     )

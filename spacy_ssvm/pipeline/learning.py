@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from spacy.training import Example, validate_examples
 
 from .. import model as models
 from ..packing import EXACT, Packing
+from . import solver_state
 from .component import SsvmPipe
 from .figures import Figures
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate
     from ..solvers.problem import Problem
+    from .data_set import DataSet
     from .training import Training
 
 BATCH = 1000
@@ -34,6 +37,8 @@ class LearningPipe(SsvmPipe):
     _scoring: Any
     _features: Any
     _unpacked: Any
+    _saved_state: bytes | None
+    _tutor: "LearningPipe | None"
     _labels_are_given: bool
     _has_missed: bool
 
@@ -76,6 +81,14 @@ class LearningPipe(SsvmPipe):
     @abstractmethod
     def _start_training(self) -> "Training":
         """Training from the weights that the component has, or from zero."""
+
+    @abstractmethod
+    def _data_of(self, index: np.ndarray) -> "DataSet":
+        """A data set without Docs whose `index` is this.
+
+        Raises:
+            ValueError: it is none of this component.
+        """
 
     @abstractmethod
     def _read_annotation(self, doc: Doc) -> bytes:
@@ -166,7 +179,7 @@ class LearningPipe(SsvmPipe):
         examples = [example for example in examples if len(example.predicted)]
         if not examples:
             return losses
-        training = self._start_training() if self._training is None else self._training
+        training = self._go_on() if self._training is None else self._training
         read = [self._read_annotation(eg.predicted) for eg in examples]
         gold = [None if training.knows(eg.reference, seen) else self._gold(eg) for eg, seen in zip(examples, read)]
         kept = [place for place, found in enumerate(gold) if found is None or self._is_annotated(found)]
@@ -175,6 +188,12 @@ class LearningPipe(SsvmPipe):
             return losses
         new = self._unknown_labels(found for _, found in learnt if found is not None)
         if new and not self._labels_are_given:
+            if self._saved_state is not None:
+                warnings.warn(
+                    f"[{self.name}] there are new labels, {', '.join(sorted(new))}: what the solver remembers, from "
+                    "its saved state, is dropped, and learning goes on from the weights alone",
+                    stacklevel=3,
+                )
             self._add_labels(sorted(new))
             training = self._start_training()
             learnt = [(eg, self._gold(eg) if found is None else found) for eg, found in learnt]
@@ -183,8 +202,39 @@ class LearningPipe(SsvmPipe):
         encoded = self._encode([learnt[k][0] for k in unsure], [learnt[k][1] for k in unsure])
         self._scoring = None  # before learning, which takes memory
         losses[self.name] += training.update([eg.reference for eg, _ in learnt], read, unsure, encoded)
-        self._training = training
+        self._training, self._saved_state = training, None
         return losses
+
+    @property
+    def _rehearsal_model(self) -> "LearningPipe | None":
+        """What `rehearse` learns from: the component as it was when `nlp.resume_training` was last called."""
+        return self._tutor
+
+    @_rehearsal_model.setter
+    def _rehearsal_model(self, model: object) -> None:
+        # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
+        self._tutor = copy(self)
+        self._tutor.model, self._tutor.cfg = self.model.copy(), dict(self.cfg)
+
+    def rehearse(
+        self, examples: Iterable[Example], *, sgd: Any = None, losses: dict[str, float] | None = None, **config: Any
+    ) -> dict[str, float]:
+        """Learn what the component predicted when `nlp.resume_training` was called, so as not to forget it.
+
+        examples: of which the predicted Docs count; what they are annotated with stays, the gold annotation is not
+        read. sgd, config: mean nothing to our solvers and are ignored. Before `nlp.resume_training`, nothing is learnt.
+
+        Returns `losses` with the loss that the solver has suffered added under the component's name.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.rehearse")
+        if self._tutor is None:
+            return losses
+        docs = [example.predicted.copy() for example in examples]
+        self._tutor.set_annotations(docs, self._tutor.predict(docs))
+        return self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
 
     def _note_what_is_read(self, docs: Sequence[Doc], nlp: Language | None) -> None:
         """Keep which annotation the features have to learn from; warn of what they read and no training Doc has."""
@@ -253,7 +303,38 @@ class LearningPipe(SsvmPipe):
         from .training import Training
 
         self._training = Training(self.name, self.solver, data.emptied(), np.array(weights, np.float64))
-        self._scoring = None
+        self._scoring = self._saved_state = None
+
+    def _go_on(self) -> "Training":
+        """Training from where it was saved, or from the weights alone.
+
+        Raises:
+            DamagedModel: the saved state of the solver does not fit the component.
+        """
+        if self._saved_state is None:
+            return self._start_training()
+        from .training import Training
+
+        try:
+            state = solver_state.unpack(self._saved_state)
+            if state["solver"] == repr(self.solver):
+                nothing, data = self._encode([], []), self._data_of(state["index"])
+                return Training.resumed(self.name, self.solver, data, nothing, state)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise models.DamagedModel(f"[{self.name}] learning cannot go on: {error}") from error
+        warnings.warn(
+            f"[{self.name}] the solver, {self.solver!r}, is not the one whose state was saved, {state['solver']}: what "
+            "it remembers is dropped, and learning goes on from the weights alone",
+            stacklevel=3,
+        )
+        return self._start_training()
+
+    def _solver_state(self) -> bytes | None:
+        state = None if self._training is None else self._training.state()
+        return self._saved_state if state is None else solver_state.pack(state)
+
+    def _take_solver_state(self, packed: bytes) -> None:
+        self._saved_state = packed
 
     def _store(self, packing: Packing = EXACT) -> None:
         if self._training is not None or (packing != EXACT and models.is_exact(self.model)):
@@ -268,8 +349,9 @@ class LearningPipe(SsvmPipe):
         return self._unpack() if weights is None else weights
 
     def _forget(self) -> None:
-        self._training = self._scoring = self._features = self._unpacked = None
+        self._training = self._scoring = self._features = self._unpacked = self._saved_state = None
         self._labels_are_given = self._has_missed = False
+        self._tutor = None
 
     def _add_labels(self, labels: Sequence[str]) -> None:
         """Append labels; the weights get zeros for them, and training starts anew from there."""
@@ -280,7 +362,7 @@ class LearningPipe(SsvmPipe):
             self.vocab.strings.add(label)
         if models.has_weights(self.model):
             self._widen(before)
-        self._training = self._scoring = self._unpacked = None
+        self._training = self._scoring = self._unpacked = self._saved_state = None
 
     def _unknown_labels(self, gold: Iterable[Any]) -> set[str]:
         return self._labels_in(gold) - set(self.labels)

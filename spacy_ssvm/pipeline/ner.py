@@ -17,13 +17,23 @@ from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
     from ..structures.chain.data import Constraints
+    from .chain_set import EncodedChains
 
 _MISSING, _INSIDE, _OUTSIDE, _BEGIN = range(4)
 """spaCy's ENT_IOB."""
 
 
+class Tags(list[str | None]):
+    """The gold label of each token, and the spans that are no entities: first token, last token and label."""
+
+    wrong: Sequence[tuple[int, int, str]] = ()
+
+
 class SsvmNer(ChainPipe):
-    """Sets `doc.ents`. Entities and blocked tokens that are there already stay as they are."""
+    """Sets `doc.ents`. Entities and blocked tokens that are there already stay as they are.
+
+    incorrect_spans_key: of `doc.spans`, where training Docs have spans that are known to be no entities of their label.
+    """
 
     def __init__(
         self,
@@ -33,9 +43,11 @@ class SsvmNer(ChainPipe):
         *,
         solver: Parameters,
         label_costs: dict[str, float] | None = None,
+        incorrect_spans_key: str | None = None,
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = get_ner_prf,
         packing: Packing = EXACT,
+        save_solver_state: bool = False,
     ) -> None:
         super().__init__(
             vocab,
@@ -46,7 +58,9 @@ class SsvmNer(ChainPipe):
             scorer=scorer,
             n_threads=n_threads,
             packing=packing,
+            save_solver_state=save_solver_state,
         )
+        self.incorrect_spans_key = incorrect_spans_key
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -117,10 +131,48 @@ class SsvmNer(ChainPipe):
             kind[last] = FIXED + state(LAST if last > first else UNIT, number)
 
     def _gold(self, example: Example) -> Gold:
-        return [_readable(tag) for tag in example.get_aligned_ner()]
+        tags = Tags(_readable(tag) for tag in example.get_aligned_ner())
+        spans = example.reference.spans.get(self.incorrect_spans_key, []) if self.incorrect_spans_key else []
+        if len(spans):
+            found = example.get_aligned_spans_y2x(spans, allow_overlap=True)
+            tags.wrong = [(span.start, span.end - 1, span.label_) for span in found]
+            for first, last, label in tags.wrong:
+                if tags[first : last + 1] == _run(first, last, label):
+                    text = example.predicted[first : last + 1].text
+                    raise ValueError(
+                        f'[{self.name}] "{text}", tokens {first} to {last}, is annotated as an entity "{label}" and '
+                        f'among the incorrect spans, doc.spans["{self.incorrect_spans_key}"]'
+                    )
+        return tags
+
+    def _is_annotated(self, gold: Gold) -> bool:
+        return super()._is_annotated(gold) or bool(isinstance(gold, Tags) and gold.wrong)
+
+    def _encode(self, examples: Sequence[Example], gold: Sequence[Gold]) -> "EncodedChains":
+        from .chain_set import EncodedChains
+
+        encoded = super()._encode(examples, gold)
+        numbers = {label: number for number, label in enumerate(self.weight_labels)}
+
+        def runs(tags: Gold) -> list[tuple[int, np.ndarray]]:
+            spans = [span for span in getattr(tags, "wrong", ()) if span[2] in self.labels]
+            return [
+                (first, np.array([numbers[tag] for tag in _run(first, last, label)], np.int32))
+                for first, last, label in spans
+            ]
+
+        wrong = [runs(tags) for tags in gold]
+        return EncodedChains(encoded.columns, encoded.annotated, encoded.kinds, encoded.costs, wrong)
 
     def _label_of(self, weight_label: str) -> str | None:
         return weight_label[2:] or None
+
+
+def _run(first: int, last: int, label: str) -> list[str]:
+    """The BILUO tags of an entity."""
+    if first == last:
+        return [f"U-{label}"]
+    return [f"B-{label}", *[f"I-{label}"] * (last - first - 1), f"L-{label}"]
 
 
 def _readable(tag: str | None) -> str | None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..structures.tree.data import Shape
     from ..structures.tree.first_pass import FirstPass
     from .training import Training
-    from .tree_set import EncodedTrees
+    from .tree_set import EncodedTrees, TreeSet
 
 LOGGER = logging.getLogger("spacy")
 UNNAMED = "dep"
@@ -63,6 +63,7 @@ class SsvmParser(LearningPipe):
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = parser_score,
         packing: Packing = EXACT,
+        save_solver_state: bool = False,
     ) -> None:
         if "first_pass" not in model.attrs:
             raise ValueError(f'[{name}] model must be of the architecture "spacy-ssvm.Tree.v1", not {model.name!r}')
@@ -74,6 +75,7 @@ class SsvmParser(LearningPipe):
             scorer=scorer,
             n_threads=n_threads,
             packing=packing,
+            save_solver_state=save_solver_state,
             multi_root=bool(multi_root),
         )
 
@@ -238,6 +240,15 @@ class SsvmParser(LearningPipe):
         first_pass = self._first_pass(self._first_pass_weights)
         data = TreeSet(self._extractor().program, first_pass, self._shape(), self.n_threads)
         return Training(self.name, self.solver, data, start)
+
+    def _data_of(self, index: np.ndarray) -> "TreeSet":
+        from ..structures.tree.first_pass import BITS
+        from .tree_set import TreeSet
+
+        if index.dtype != np.float32 or index.shape not in ((0,), (1 << BITS,)) or not np.isfinite(index).all():
+            raise ValueError("its solver state has no first pass")
+        self._first_pass_weights = index
+        return TreeSet(self._extractor().program, self._first_pass(index), self._shape(), self.n_threads)
 
     def _pack(self, packing: Packing) -> None:
         tree_weights.store(self.model, self._weights(), self.weight_labels, packing)

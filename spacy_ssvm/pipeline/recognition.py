@@ -18,6 +18,11 @@ class Recognition:
     def __len__(self) -> int:
         return len(self._digests)
 
+    @property
+    def digests(self) -> list[bytes]:
+        """The contents of all examples, by their numbers."""
+        return self._digests
+
     def append(self, digests: Sequence[bytes]) -> None:
         """Give the next numbers to examples with these contents."""
         for digest in digests:

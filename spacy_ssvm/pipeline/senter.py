@@ -44,6 +44,7 @@ class SsvmSenter(ChainPipe):
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = senter_score,
         packing: Packing = EXACT,
+        save_solver_state: bool = False,
     ) -> None:
         super().__init__(
             vocab,
@@ -54,6 +55,7 @@ class SsvmSenter(ChainPipe):
             scorer=scorer,
             n_threads=n_threads,
             packing=packing,
+            save_solver_state=save_solver_state,
             labels=list(LABELS),
             overwrite=bool(overwrite),
         )

@@ -51,6 +51,7 @@ class SsvmTagger(ChainPipe):
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = tagger_score,
         packing: Packing = EXACT,
+        save_solver_state: bool = False,
     ) -> None:
         if attr not in ATTRIBUTES:
             raise ValueError(f'[{name}] attr must be "tag" or "pos", not {attr!r}')
@@ -63,6 +64,7 @@ class SsvmTagger(ChainPipe):
             scorer=scorer,
             n_threads=n_threads,
             packing=packing,
+            save_solver_state=save_solver_state,
             attr=attr,
             overwrite=bool(overwrite),
         )

@@ -10,12 +10,18 @@ from spacy.tokens import Doc
 
 from ..solvers.certificate import Certificate
 from ..solvers.learner import Learner, start
+from ..solvers.memory import memory, recall
 from ..solvers.parameters import Parameters
 from .data_set import DataSet
 from .figures import Figures
 from .recognition import Recognition
 
 LOGGER = logging.getLogger("spacy")
+DIGEST_SIZE = 16
+MOST_EXAMPLES = 1 << 20
+"""In one Doc: more than spaCy allows tokens."""
+
+_FLAGS = ("in_epoch", "grew", "online", "has_changed")
 MOST_NEW = 20_000
 """How far examples that are new may outnumber those that come back before dual variables are given up."""
 
@@ -44,6 +50,12 @@ class Training:
         self._surplus = 0
         self._online = False
         self._has_changed = False
+        self._awaited = np.zeros(0, np.bool_)
+        """Examples of a saved state that have not been met yet: there are dual variables, but no data."""
+        self._gone = np.zeros(0, np.bool_)
+        """Those of them that a whole epoch has not brought back: they are not waited for any longer."""
+        self._awaited_gold: dict[int, np.ndarray] = {}
+        self._is_whole = False
 
     def __len__(self) -> int:
         """The number of Docs that are remembered."""
@@ -61,7 +73,7 @@ class Training:
         """
         projected = sum(self._add(batch) for batch in batches)
         self._known.bind(references, read, 0)
-        self._visited = np.zeros(len(self), np.bool_)
+        self._remember_more(len(self))
         if projected:
             warnings.warn(
                 f"[{self.name}] {projected:,} of {self.data.problem().n_examples:,} examples have annotation that this "
@@ -89,6 +101,69 @@ class Training:
         if self._surplus > MOST_NEW:
             self._go_online()
         return self._learn([number for number in numbers if number is not None], fresh)
+
+    def state(self) -> dict[str, Any] | None:
+        """All that `resumed` needs to go on from here, not copied; None where nothing has been learnt or prepared."""
+        if self._learner is None:
+            return None
+        has_gold = self.data.is_incomplete() or bool(self._awaited_gold)
+        n = len(self)
+        return {
+            "solver": repr(self.parameters),
+            "index": self.data.index(),
+            "digests": np.frombuffer(b"".join(self._known.digests), np.uint8),
+            "sizes": self.data.sizes(),
+            "gold": [self._awaited_gold.get(doc, self.data.gold(doc)) for doc in range(n)] if has_gold else [],
+            "visited": self._visited,
+            "gone": self._gone,
+            "rng": self._rng.bit_generator.state,
+            "epochs": self.epochs,
+            "surplus": self._surplus,
+            **{name: getattr(self, f"_{name}") for name in _FLAGS},
+            "finished": self.finished,
+            "learner": memory(self._learner),
+        }
+
+    @classmethod
+    def resumed(
+        cls, name: str, parameters: Parameters, data: DataSet, nothing: Any, state: dict[str, Any]
+    ) -> "Training":
+        """The training that `state` was taken of; its examples are waited for.
+
+        data: without Docs, with the saved state's index. nothing: an encoded batch without Docs. state: what `state`
+        has returned, from a file that may hold anything.
+
+        Raises:
+            ValueError: the state does not fit together, or to the solver or the data.
+        """
+        training = cls(name, parameters, data)
+        digests, sizes, gold = state["digests"], state["sizes"], state["gold"]
+        n = len(sizes)
+        if digests.dtype != np.uint8 or digests.shape != (n * DIGEST_SIZE,):
+            raise ValueError("its solver state does not say what its examples are")
+        if sizes.dtype != np.int64 or sizes.ndim != 1 or not ((sizes >= 0) & (sizes <= MOST_EXAMPLES)).all():
+            raise ValueError("its solver state does not say how many examples there are")
+        if gold and (len(gold) != n or not all(part.dtype == np.int32 and part.ndim == 1 for part in gold)):
+            raise ValueError("its solver state does not have the gold structure of each example")
+        for key in ("visited", "gone"):
+            if state[key].dtype != np.bool_ or state[key].shape != (n,):
+                raise ValueError(f'"{key}" of its solver state is of a wrong type or shape')
+        if not all(type(state[key]) is bool for key in (*_FLAGS, "finished")):
+            raise ValueError("a flag of its solver state is neither true nor false")
+        if not all(type(state[key]) is int and state[key] >= 0 for key in ("epochs", "surplus")):
+            raise ValueError("a count of its solver state is no number")
+        training._known.append([digests[k : k + DIGEST_SIZE].tobytes() for k in range(0, len(digests), DIGEST_SIZE)])
+        data.add(nothing.reserved(sizes))
+        training._learner = start(parameters, data.problem(), None)
+        training._rng.bit_generator.state = state["rng"]
+        recall(training._learner, state["learner"], training._rng)
+        training._visited, training._gone = state["visited"], state["gone"]
+        training._awaited = np.ones(n, np.bool_)
+        training._awaited_gold = dict(enumerate(gold))
+        training.epochs, training._surplus, training.finished = state["epochs"], state["surplus"], state["finished"]
+        for flag in _FLAGS:
+            setattr(training, f"_{flag}", state[flag])
+        return training
 
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d]."""
@@ -130,6 +205,7 @@ class Training:
         new: list[int] = []
         repeated: list[int] = []
         changed: dict[int, int] = {}
+        arrived: dict[int, int] = {}
         for k, (place, digest) in enumerate(zip(unsure, encoded.digests())):
             number = numbers[place]
             if number is not None:
@@ -141,7 +217,9 @@ class Training:
             if number is None:
                 new.append(k)
                 continue
-            if visited[number] or in_batch[number]:
+            if self._awaited[number] and number not in arrived:
+                arrived[number] = k
+            elif visited[number] or in_batch[number]:
                 repeated.append(k)
             goes_on |= not visited[number]
             in_batch[number] = True
@@ -150,21 +228,23 @@ class Training:
         if new or goes_on:
             # The epoch is not over: what is there again is a duplicate, with dual variables of its own.
             new += repeated
+        if arrived:
+            self._fill(arrived, encoded)
         if changed:
             self._replace(changed, encoded)
         first = len(self)
         if new:
             self._grew = True
             self._add(encoded.take(new))
-            self._visited = np.append(self._visited, np.zeros(len(new), np.bool_))
+            self._remember_more(len(new))
             places = [unsure[k] for k in new]
             self._known.bind([references[place] for place in places], [read[place] for place in places], first)
             for number, k in enumerate(new, first):
                 numbers[unsure[k]] = number
         # A reference that has changed is not new, and one that comes back makes up for one that is.
         self._surplus = max(0, self._surplus + 2 * len(new) - len(references))
-        fresh = [*changed, *range(first, first + len(new))]
-        if fresh:
+        fresh = [*changed, *arrived, *range(first, first + len(new))]
+        if len(fresh) > len(arrived):
             self.finished = False
         return fresh
 
@@ -210,7 +290,7 @@ class Training:
     def _begin_epoch(self, learner: Learner) -> None:
         self._complete(learner, None)
         learner.begin_epoch(self._rng)
-        self._in_epoch = True
+        self._in_epoch = self._is_whole = True
 
     def _complete(self, learner: Learner, docs: np.ndarray | None) -> None:
         """Complete what is unknown of these Docs, or of all, as w has it; planes of another completion are void."""
@@ -219,9 +299,11 @@ class Training:
 
     def _end_epoch(self, learner: Learner) -> None:
         self._in_epoch = self._grew = False
-        self._visited[:] = False
         self.epochs += 1
         learner.end_epoch()
+        if self._is_whole:
+            self._give_up_awaited(learner)
+        self._visited[:] = self._gone
         progress = learner.progress()
         non_zeros = int(np.count_nonzero(learner.prediction_weights()))
         self.figures = Figures(epoch=self.epochs, non_zeros=non_zeros, **progress._asdict())
@@ -229,6 +311,36 @@ class Training:
         self.finished = learner.done() and not self.data.is_incomplete()
         if self.finished:
             LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", self.name)
+
+    def _remember_more(self, number: int) -> None:
+        """Make room for so many examples more."""
+        more = np.zeros(number, np.bool_)
+        self._visited, self._awaited, self._gone = (
+            np.append(flags, more) for flags in (self._visited, self._awaited, self._gone)
+        )
+
+    def _fill(self, arrived: dict[int, int], encoded: Any) -> None:
+        """Give examples of the saved state (number → place in `encoded`) their data, and the gold they had."""
+        numbers = list(arrived)
+        self.data.add(encoded.take(list(arrived.values())))
+        self.data.replace_by_last(numbers)
+        for number in numbers:
+            if number in self._awaited_gold:
+                self.data.set_gold(number, self._awaited_gold.pop(number))
+        self._visited[numbers] &= ~self._gone[numbers]
+        self._awaited[numbers] = self._gone[numbers] = False
+
+    def _give_up_awaited(self, learner: Learner) -> None:
+        """Forget what has been learnt of examples that a whole epoch has not brought back; w stays as it is."""
+        absent = np.flatnonzero(self._awaited & ~self._gone)
+        if len(absent):
+            learner.forget(self.data.examples_of(absent))
+            self._gone[absent] = True
+            warnings.warn(
+                f"[{self.name}] {len(absent):,} of the {len(self):,} examples that the solver knows, from its saved "
+                "state, have not come back in a whole epoch: what it remembers of them is dropped, the weights stay",
+                stacklevel=6,
+            )
 
     def _replace(self, changed: dict[int, int], encoded: Any) -> None:
         """Give examples (number → place in `encoded`) their new features; what was learnt from the old ones is void."""
@@ -260,7 +372,9 @@ class Training:
         self.data, self._known = self.data.emptied(), Recognition()
         self._add(encoded)
         learner.extend(self.data.problem())
-        self._visited = np.zeros(len(self), np.bool_)
+        self._visited = self._awaited = self._gone = np.zeros(0, np.bool_)
+        self._awaited_gold = {}
+        self._remember_more(len(self))
         if self._in_epoch:
             self._complete(learner, None)
         else:

@@ -39,6 +39,11 @@ class EncodedTrees:
         """All Docs, but only these of their sentences, int64, ascending."""
         return EncodedTrees(np.searchsorted(chosen, self.docs), *self._sentences(chosen))
 
+    def reserved(self, sizes: np.ndarray) -> "EncodedTrees":
+        """See `DataSet`."""
+        columns = self.columns._replace(starts=np.zeros(int(sizes.sum()) + 1, np.int64))
+        return EncodedTrees(np.append(0, np.cumsum(sizes)).astype(np.int64), columns, self.heads, self.labels)
+
     @staticmethod
     def joined(batches: Sequence["EncodedTrees"]) -> "EncodedTrees":
         """These batches as one."""
@@ -148,8 +153,36 @@ class TreeSet(DataSet):
             examples = np.intersect1d(self.examples_of(docs), examples)
         return complete(trees, np.ascontiguousarray(examples, np.int64), weights)
 
+    def index(self) -> np.ndarray:
+        return np.asarray(self._first_pass.weights)
+
+    def sizes(self) -> np.ndarray:
+        return np.array(self._docs[:, 1])
+
+    def gold(self, doc: int) -> np.ndarray:
+        trees, place = self._all(), self._tokens(doc)
+        return np.concatenate([trees.gold[place], trees.gold_labels[place]])
+
+    def set_gold(self, doc: int, gold: np.ndarray) -> None:
+        trees, place = self._all(), self._tokens(doc)
+        n = place.stop - place.start
+        heads, labels = gold[:n], gold[n:]
+        starts = trees.candidate_starts[place.start : place.stop + 1]
+        possible = trees.candidates[starts[0] : starts[-1]] == np.repeat(heads, np.diff(starts))
+        token = np.repeat(np.arange(n), np.diff(starts))
+        if len(labels) != n or np.bincount(token[possible], minlength=n).min(initial=1) < 1:
+            raise ValueError("its solver state has gold heads that cannot be heads there")
+        if not ((labels >= 0) & (labels < self._shape.n_labels)).all():
+            raise ValueError("its solver state has gold labels that the component does not have")
+        trees.gold[place], trees.gold_labels[place] = heads, labels
+
     def emptied(self) -> "TreeSet":
         return TreeSet(self._program, self._first_pass, self._shape, self._n_threads)
+
+    def _tokens(self, doc: int) -> slice:
+        first, count = self._docs[doc]
+        starts = self._all().columns.starts
+        return slice(int(starts[first]), int(starts[first + count]))
 
     def _trees(
         self,

@@ -6,6 +6,8 @@ import numpy as np
 
 from .certified import CertifiedLearner
 from .learner import Progress
+from .parameters import Parameters
+from .problem import Problem
 
 REDUCTION = 0.3
 """The problem that the planes make is solved until its own duality gap is this share of what the new planes left."""
@@ -17,9 +19,12 @@ class BatchLearner(CertifiedLearner):
     An epoch that has found w good enough leaves it there: the primal objective of a cutting-plane solver need not fall.
     """
 
-    _primal: float | None = None
-    _visits = 0
-    """Since w last moved."""
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._rng = np.random.default_rng(parameters.seed)
+        self._primal: float | None = None
+        self._visits = 0
+        """Since w last moved."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)

@@ -12,9 +12,9 @@ from .problem import Problem
 
 
 class CertifiedLearner(Learner):
-    """½‖w‖² + C Σ ξ_i^power with dual Σ αΔ − ½‖w‖², for power = 2 less Σ_i (Σ_y α_i(y))² / 4C.
+    """R(w) + C Σ ξ_i^power with dual Σ αΔ − R*(Σ α ΔΦ), for power = 2 less Σ_i (Σ_y α_i(y))² / 4C.
 
-    ½‖w‖² is only the default regulariser.
+    R is ½‖w‖² in most of them, and ½‖w − w₀‖² where training has started from earlier weights w₀.
     """
 
     parameters: DualParameters
@@ -45,7 +45,7 @@ class CertifiedLearner(Learner):
 
     @abstractmethod
     def _summed(self) -> np.ndarray:
-        """Σ α ΔΦ anew, float64 [d]: what w is up to the rounding errors of many small steps."""
+        """w anew from its planes, float64 [d]: what it is up to the rounding errors of many small steps."""
 
     @abstractmethod
     def _count(self) -> int:
@@ -53,13 +53,13 @@ class CertifiedLearner(Learner):
 
     def progress(self) -> Progress:
         regulariser, conjugate = self._regulariser(self.prediction_weights())
-        dual = None if self.warm else self._dual_objective(conjugate)
+        dual = None if self.uncertified else self._dual_objective(conjugate)
         primal = self._primal_objective(regulariser, Slacks(self.loss, self.squares))
         return Progress(self.loss, primal, dual, self._count())
 
     def certificate(self) -> Certificate | None:
         """At w summed anew from the planes; asking changes nothing. None where decoding is not exact."""
-        if self.warm or not self.problem.exact:
+        if self.uncertified or not self.problem.exact:
             return None
         w = self._summed()
         regulariser, conjugate = self._regulariser(w)
@@ -78,10 +78,9 @@ class CertifiedLearner(Learner):
             return False
         return figures.primal - figures.dual <= self.parameters.tolerance * figures.primal
 
+    @abstractmethod
     def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
-        """The regulariser at w, and what the dual objective has in its place."""
-        norm = float(w @ w) / 2
-        return norm, norm
+        """R at w, and what the dual objective has in its place: R* where w is its gradient."""
 
     def _primal_objective(self, regulariser: float, found: Slacks) -> float:
         return regulariser + self.parameters.C * (found.sum if self.power == 1 else found.squares)

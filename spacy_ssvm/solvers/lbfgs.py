@@ -22,6 +22,8 @@ def _scipys_minimize() -> Any:
 class LbfgsLearner(Learner):
     """½‖w‖² + C Σ L_{β,γ} by some iterations of L-BFGS at the end of each epoch, over all examples of the problem.
 
+    With `proximal`, ½‖w − w₀‖² takes the place of ½‖w‖², where w₀ is what it starts from.
+
     The dual variables α_i = C · P_i(·; w) that belong to any w make the gap exactly ½‖∇P(w)‖², wherever it started.
 
     Sums over all weights are left to BLAS: with another number of its threads w differs by rounding.
@@ -35,7 +37,7 @@ class LbfgsLearner(Learner):
     def __init__(self, parameters: Lbfgs, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self._minimize = _scipys_minimize()
-        self._centre: np.ndarray | None = None
+        self._centre = self.w.copy() if parameters.proximal and weights is not None else None
         self._reached: Certificate | None = None
 
     @property
@@ -60,9 +62,10 @@ class LbfgsLearner(Learner):
         """Before the end of an epoch the primal objective is that of its start, summed over visits so far."""
         if self._reached is not None:
             return Progress(self.loss, self._reached.primal, self._reached.dual, None)
-        if self._centre is not None:
+        if self.uncertified:
             return Progress(self.loss, None, None, None)
-        return Progress(self.loss, float(self.w @ self.w) / 2 + self.parameters.C * self.loss, None, None)
+        moved = self._moved(self.w)
+        return Progress(self.loss, float(moved @ moved) / 2 + self.parameters.C * self.loss, None, None)
 
     def certificate(self) -> Certificate | None:
         return self._certificate(*self._objective(self.w))
@@ -78,16 +81,19 @@ class LbfgsLearner(Learner):
 
     def forget(self, examples: np.ndarray) -> None:
         """From here on w is held to where it is, by ½‖w − w₀‖² as equation 11 of Martins et al. has it."""
-        self._centre, self._reached = self.w.copy(), None
+        self._centre, self._reached, self.uncertified = self.w.copy(), None, True
 
     def _objective(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and ∇P(w) for w float64 [d]."""
         C = self.parameters.C
         loss = sum_losses(self.problem, np.ascontiguousarray(weights), self.parameters)
-        moved = weights if self._centre is None else weights - self._centre
+        moved = self._moved(weights)
         return float(moved @ moved) / 2 + C * loss.value, moved - C * loss.descent
 
+    def _moved(self, weights: np.ndarray) -> np.ndarray:
+        return weights if self._centre is None else weights - self._centre
+
     def _certificate(self, primal: float, gradient: np.ndarray) -> Certificate | None:
-        if self._centre is not None:
+        if self.uncertified:
             return None
         return Certificate(float(primal), float(primal) - float(gradient @ gradient) / 2)

@@ -2,7 +2,7 @@
 
 import importlib
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,12 +37,16 @@ class Learner(ABC):
     weights: where to start, float64 [d]; zeros by default.
     """
 
+    growing: ClassVar[tuple[str, ...]] = ()
+    """Its arrays, and lists and tuples of them, whose shapes change as it learns; `check` has to look at them."""
+
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         self.parameters = parameters
         problem.oracle(self.needs)
         self.problem = problem
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
-        self.warm = weights is not None
+        self.uncertified = False
+        """Whether w is made of examples that it remembers no longer: no objective can be told from then on."""
         self.buffer = plane_buffer(problem.largest(self.needs))
         self.loss = 0.0
 
@@ -91,6 +95,18 @@ class Learner(ABC):
 
     def forget(self, examples: np.ndarray) -> None:
         """Drop all memory of these examples (int64); w stays as it is."""
+        return None
+
+    def compact(self) -> None:
+        """Give up room that nothing needs; what is learnt stays the same."""
+        return None
+
+    def check(self) -> None:
+        """Check what was read from a file into its `growing` arrays.
+
+        Raises:
+            ValueError: they do not fit together, or to the problem.
+        """
         return None
 
     def grown(self, array: np.ndarray) -> np.ndarray:

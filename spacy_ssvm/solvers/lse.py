@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import kernel
-from . import dual_variables, working_set
+from . import working_set
 from .certificate import Certificate
 from .dual import DualLearner
 from .learner import Progress
@@ -149,7 +149,7 @@ class LseLearner(DualLearner):
 
     def progress(self) -> Progress:
         outside = float(self.figures[OUTSIDE]) if self.parameters.oracle == "outside" else None
-        dual = None if self.warm else float(dual_variables.dual_sums(self.planes)[0] - self.w @ self.w / 2)
+        dual = None if self.uncertified else self._dual_objective(self._regulariser(self.w)[1])
         return Progress(self.loss, None, dual, working_set.count(self.planes), outside)
 
     def certificate(self) -> Certificate | None:

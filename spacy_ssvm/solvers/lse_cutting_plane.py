@@ -66,6 +66,9 @@ class LseCuttingPlaneLearner(LseLearner):
     dropped as soon as the programme over the cuts gives it no α.
     """
 
+    growing = ("planes", "cuts", "alpha", "linear", "gram")
+    w0: np.ndarray
+
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.w0 = self.w.copy()
@@ -126,9 +129,15 @@ class LseCuttingPlaneLearner(LseLearner):
         self.cuts = [after[cut] for cut in self.cuts]
         super()._make_room(problem)
 
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self.w0 = self.grown(self.w0)
+    def check(self) -> None:
+        super().check()
+        m = len(self.cuts)
+        if not len(self.alpha) == len(self.linear) == m >= 1 or self.gram.shape != (m, m):
+            raise ValueError("its cuts and their dual variables do not fit together")
+        known = set(_numbers(self.planes, np.arange(self.problem.n_examples)).tolist())
+        for cut in self.cuts:
+            if cut.dtype != np.int64 or cut.ndim != 1 or not known.issuperset(cut.tolist()):
+                raise ValueError("a cut has planes that do not exist")
 
     def remove(self, examples: np.ndarray) -> None:
         gone = _numbers(self.planes, examples)

@@ -46,6 +46,7 @@ class OneSlackLearner(BatchLearner):
     """
 
     parameters: OneSlack
+    growing = ("indices", "values", "alpha", "losses", "gram", "idle")
     w0: np.ndarray
     summed: np.ndarray
     summed_loss: float
@@ -77,9 +78,21 @@ class OneSlackLearner(BatchLearner):
 
     def forget(self, examples: np.ndarray) -> None:
         if self._seen[examples].any():
-            self.warm = True
+            self.uncertified = True
             self._seen[:] = False
             self._start_from(self.w)
+
+    def check(self) -> None:
+        m = len(self.alpha)
+        if not len(self.indices) == len(self.values) == len(self.losses) == len(self.idle) == m >= 1:
+            raise ValueError("its planes and their dual variables do not fit together")
+        if self.gram.shape != (m, m):
+            raise ValueError("its Gram matrix does not fit its planes")
+        for indices, values in zip(self.indices, self.values):
+            if indices.dtype != np.int32 or values.dtype != np.float32 or indices.shape != values.shape:
+                raise ValueError("a plane's indices and values do not fit together")
+            if not ((indices >= 0) & (indices < self.problem.dimension)).all():
+                raise ValueError("a plane has an index out of range")
 
     def _start_from(self, weights: np.ndarray) -> None:
         """w₀ = weights, and no planes but the gold one."""
@@ -137,6 +150,12 @@ class OneSlackLearner(BatchLearner):
         for alpha, indices, values in zip(self.alpha, self.indices, self.values):
             axpy(w, alpha, indices, values, len(indices))
         return w
+
+    def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
+        """½‖w − w₀‖²: the planes' losses have w₀ᵀΔΦ in them."""
+        moved = w - self.w0
+        norm = float(moved @ moved) / 2
+        return norm, norm
 
     def _count(self) -> int:
         return len(self.alpha) - 1

@@ -111,7 +111,7 @@ class SapLearner(DualLearner):
 
     def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.s = parameters.rho2 * self.w + parameters.rho1 * np.sign(self.w)
+        self.s = self._dual_point(self.w)
         self.direction = plane_buffer(2 * problem.largest_plane)
 
     def visit(self, examples: np.ndarray) -> None:
@@ -127,12 +127,15 @@ class SapLearner(DualLearner):
         dual_variables.remove_all(self.planes, examples, self.s)
         shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
 
+    def _dual_point(self, w: np.ndarray) -> np.ndarray:
+        return np.asarray(self.parameters.rho2 * w + self.parameters.rho1 * np.sign(w))
+
     def _summed(self) -> np.ndarray:
         s, w = super()._summed(), np.zeros_like(self.w)
         shrink(s, w, self.parameters.rho1, self.parameters.rho2)
         return w
 
-    def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
+    def _penalty(self, w: np.ndarray) -> tuple[float, float]:
         """The dual objective has (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂ alone."""
         square = self.parameters.rho2 / 2 * float(w @ w)
         return self.parameters.rho1 * float(np.abs(w).sum()) + square, square

@@ -155,6 +155,14 @@ class ProximalSapLearner(SapLearner):
             new[: len(old)] = old
         self.box = grown
 
+    def check(self) -> None:
+        super().check()
+        size, moving = int(self.box.size[0]), self.box.moving
+        if not (0 <= size <= len(moving) and ((moving >= 0) & (moving < len(self.s))).all()):
+            raise ValueError("its moving coordinates are out of range")
+        if size != int(self.box.moves.sum()) or len(np.unique(moving[:size])) != size:
+            raise ValueError("its moving coordinates are not those that are marked")
+
     def remove(self, examples: np.ndarray) -> None:
         """What is left starts from its best β."""
         super().remove(examples)

@@ -77,6 +77,44 @@ def count(planes: WorkingSet) -> int:
     return int(planes.used[0] - planes.used[1])
 
 
+def check(planes: WorkingSet, n_examples: int, dimension: int) -> None:
+    """Check what was read from a file, so that no kernel reads or writes out of bounds or goes round in circles.
+
+    Raises:
+        ValueError: an array has a wrong length, an index is out of range, or lists of planes meet.
+    """
+    n_planes, n_dropped, n_entries, n_entries_dropped = map(int, planes.used) if len(planes.used) == 4 else (-1,) * 4
+    columns = (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size)
+    _require(len(planes.head) == n_examples, "has not one list of planes for each example")
+    _require(len({*map(len, columns)}) == 1, "has planes without all of their figures")
+    _require(0 <= n_dropped <= n_planes <= len(planes.next), "counts more planes than there are")
+    _require(len(planes.indices) == len(planes.values), "has entries without a value or an index")
+    _require(0 <= n_entries_dropped <= n_entries <= len(planes.indices), "counts more entries than there are")
+    following, begin, size = (column[:n_planes] for column in (planes.next, planes.begin, planes.size))
+    links = np.concatenate([planes.head, following])
+    links = links[links != NONE]
+    _require(bool(((links >= 0) & (links < n_planes)).all()), "links to planes that do not exist")
+    _require(len(np.unique(links)) == len(links), "has a plane in two lists")
+    _require(bool(((begin >= 0) & (size >= 0) & (begin <= n_entries - size)).all()), "has a plane beyond its entries")
+    indices = planes.indices[:n_entries]
+    _require(bool(((indices >= 0) & (indices < dimension)).all()), "has an index beyond the weights")
+    _require(bool((planes.alpha[:n_planes] >= 0).all()), "has a negative dual variable")
+    # No two links lead to one plane, so that every list that starts at a head ends.
+    listed, at = 0, planes.head[planes.head != NONE]
+    listed_entries = 0
+    while len(at):
+        listed, listed_entries = listed + len(at), listed_entries + int(planes.size[at].sum())
+        at = planes.next[at]
+        at = at[at != NONE]
+    complete = listed == n_planes - n_dropped and listed_entries == n_entries - n_entries_dropped
+    _require(complete, "counts other planes than its lists hold")
+
+
+def _require(holds: bool, complaint: str) -> None:
+    if not holds:
+        raise ValueError(f"its working set {complaint}")
+
+
 @kernel
 def _close_gaps(planes):
     """Move what is in a list to the front of the arrays; the order of planes there, and in their lists, stays."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.completion import complete, project
+from spacy_ssvm.structures.chain.completion import complete, complete_without, project
 
 from .enumeration import scores, sequences, tiny_chains
 
@@ -56,3 +56,35 @@ def test_project(tiny, data):
         assert all(a in (-1, label) for a, label in zip(new, gold))
         expected += fewest > 0
     assert examples_changed == expected
+
+
+@given(tiny_chains(), st.data())
+def test_complete_without(tiny, data):
+    """The best legal sequence that agrees with what is annotated and has none of the runs of labels."""
+    chains = tiny.chains
+    example = data.draw(st.sampled_from(tiny.examples))
+    size = int(chains.starts[example + 1] - chains.starts[example])
+    known = np.array(data.draw(st.lists(st.booleans(), min_size=len(chains.gold), max_size=len(chains.gold))), np.bool_)
+    annotated = np.where(known, chains.gold, -1).astype(np.int32)
+    legal = sequences(chains, example)
+    runs = []
+    for path in data.draw(st.lists(st.sampled_from(legal), max_size=3)) if size else []:
+        start = data.draw(st.integers(0, size - 1))
+        behind = data.draw(st.integers(start + 1, size))
+        runs.append((start, np.array(path[start:behind], np.int32)))
+    given_labels = of_example(chains, annotated, example)
+
+    def allowed(y):
+        agrees = all(a in (-1, label) for a, label in zip(given_labels, y))
+        return agrees and not any(
+            y[start : start + len(labels)] == tuple(labels) and (given_labels[start : start + len(labels)] < 0).any()
+            for start, labels in runs
+        )
+
+    ys = [y for y in legal if allowed(y)]
+    found = complete_without(chains, example, annotated, tiny.weights, runs)
+    assert found.shape == (size,)
+    if ys:
+        values = scores(tiny, example, ys)
+        assert tuple(found) in ys
+        assert values[ys.index(tuple(found))] == pytest.approx(values.max(), abs=1e-10)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from .base import Parameters, not_negative, positive, store, whole
+from .base import Parameters, flag, not_negative, positive, store, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,7 @@ class Lbfgs(LossFamily):
 
     iterations: of L-BFGS in an epoch, each a pass over all examples or slightly more; every epoch starts it anew.
     tolerance: relative duality gap at which training is complete.
+    proximal: where training starts from earlier weights w₀, hold w to them, ½‖w − w₀‖², instead of to zero.
     """
 
     learner = "spacy_ssvm.solvers.lbfgs:LbfgsLearner"
@@ -74,6 +75,7 @@ class Lbfgs(LossFamily):
     beta: float | Literal["inf"] = 1.0
     iterations: int = 10
     tolerance: float = 1e-3
+    proximal: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,3 +83,4 @@ class Lbfgs(LossFamily):
             raise ValueError("solver.beta must be finite for L-BFGS, which needs a smooth loss: choose another solver")
         store(self, "iterations", whole(self, "iterations", positive(self, "iterations", self.iterations)))
         store(self, "tolerance", not_negative(self, "tolerance", self.tolerance))
+        flag(self, "proximal", self.proximal)

@@ -1,10 +1,24 @@
 """Complete what the gold annotation leaves open, and project gold that no legal sequence agrees with."""
 
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
 import numpy as np
 
 from ...kernels import kernel
 from .data import FORBIDDEN, Chains
 from .viterbi import emission_scores, transition_scores, viterbi
+
+
+@kernel
+def _agreeing_scores(chains, example, annotated, weights, penalty, scores):
+    """Emission scores [T, L] of one sequence, with a penalty on each label that differs from `annotated`."""
+    first = chains.starts[example]
+    emission_scores(chains, example, weights, scores)
+    for t in range(len(scores)):
+        for label in range(scores.shape[1]):
+            if annotated[first + t] >= 0 and label != annotated[first + t]:
+                scores[t, label] += penalty
 
 
 @kernel
@@ -15,11 +29,7 @@ def _complete(chains, examples, annotated, weights, penalty, changed):
     for k in range(len(examples)):
         first, behind = chains.starts[examples[k]], chains.starts[examples[k] + 1]
         scores = chains.scores[: behind - first]
-        emission_scores(chains, examples[k], weights, scores)
-        for t in range(behind - first):
-            for label in range(scores.shape[1]):
-                if annotated[first + t] >= 0 and label != annotated[first + t]:
-                    scores[t, label] += penalty
+        _agreeing_scores(chains, examples[k], annotated, weights, penalty, scores)
         path = chains.path[: behind - first]
         viterbi(scores, transitions, constraints.start, constraints.end, chains.best, path)
         for t in range(behind - first):
@@ -37,6 +47,62 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
     changed = np.zeros(len(examples), np.bool_)
     _complete(chains, examples, annotated, weights, FORBIDDEN, changed)
     return np.asarray(examples[changed])
+
+
+@kernel
+def _best_without(chains, example, annotated, weights, penalty, tokens, labels, path):
+    """The best sequence that agrees with `annotated` and has at none of these tokens its label; returns its score."""
+    scores = chains.scores[: len(path)]
+    _agreeing_scores(chains, example, annotated, weights, penalty, scores)
+    for k in range(len(tokens)):
+        scores[tokens[k], labels[k]] += penalty
+    constraints = chains.constraints
+    transitions = transition_scores(chains, weights)
+    return viterbi(scores, transitions, constraints.start, constraints.end, chains.best, path)
+
+
+def complete_without(
+    chains: Chains, example: int, annotated: np.ndarray, weights: np.ndarray, runs: Sequence[tuple[int, np.ndarray]]
+) -> np.ndarray:
+    """The best completion of one example, int32 [T], among those that contain none of these runs of labels.
+
+    annotated, weights: as in `complete`. runs: the token of the sequence where each starts, and its labels. One whose
+    tokens are all annotated with it is passed over, and so is one that the constraints leave no way around.
+
+    Exact: a sequence without a run differs from it at one of its tokens, so that the best sequence, where it contains
+    one, is replaced by the best of each of these kinds, until the best of all contains none.
+    """
+    first, behind = int(chains.starts[example]), int(chains.starts[example + 1])
+    given = annotated[first:behind]
+
+    def best(banned: frozenset[tuple[int, int]]) -> tuple[float, list[tuple[int, int]], np.ndarray]:
+        pairs = sorted(banned)
+        tokens, labels = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
+        path = np.zeros(behind - first, np.int32)
+        score = _best_without(chains, example, annotated, weights, FORBIDDEN, tokens, labels, path)
+        return -score, pairs, path
+
+    found = [best(frozenset())]
+    met = {frozenset[tuple[int, int]]()}
+    while True:
+        _, pairs, path = heappop(found)
+        met_run = next((run for run in runs if _contains(path, given, *run)), None)
+        if met_run is None:
+            return path
+        start, labels = met_run
+        for place, label in enumerate(labels.tolist(), start):
+            banned = frozenset([*pairs, (place, label)])
+            if given[place] < 0 and banned not in met:
+                met.add(banned)
+                heappush(found, best(banned))
+        if not found:
+            return path
+
+
+def _contains(path: np.ndarray, given: np.ndarray, start: int, labels: np.ndarray) -> bool:
+    """Whether the path has these labels from `start` on, and not because all of them are given."""
+    place = slice(start, start + len(labels))
+    return np.array_equal(path[place], labels) and bool((given[place] < 0).any())
 
 
 def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:

@@ -1,0 +1,27 @@
+"""Files that are there as a whole or not at all."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+
+def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write these files into a folder, which is made if need be; none takes its place before all are written.
+
+    What fails leaves the folder as it was; only a crash between two renamings can leave files of different ages.
+
+    Raises:
+        OSError: the disk is full, or the folder cannot be written to.
+    """
+    folder.mkdir(exist_ok=True)
+    written = {name: folder / f"{name}.{uuid4().hex}.tmp" for name in contents}
+    try:
+        for name, path in written.items():
+            path.write_bytes(contents[name])
+        for name, path in written.items():
+            path.replace(folder / name)
+    finally:
+        for path in written.values():
+            with suppress(OSError):
+                path.unlink(missing_ok=True)

@@ -1,0 +1,64 @@
+"""Rehearsal: what a component predicted before it went on learning is learnt along with what is new."""
+
+import pytest
+import spacy
+from spacy.training import Example
+
+from .toy import EXAMPLES, PARAGRAPHS, SPANS, TAGGED, TREES, annotation, doc, tagged, trained
+
+every = pytest.mark.parametrize("factory", EXAMPLES)
+CORPORA = {"ssvm_tagger": TAGGED, "ssvm_ner": SPANS, "ssvm_senter": PARAGRAPHS, "ssvm_parser": TREES}
+
+
+def raw(nlp, factory) -> list[Example]:
+    return [Example(doc(nlp, text), doc(nlp, text)) for text, _ in CORPORA[factory]]
+
+
+@every
+def test_it_learns_what_was_predicted(factory, tmp_path):
+    """Texts without annotation are enough, in a pipeline that has been loaded as in one that has just been trained."""
+    trained(factory, 2).to_disk(tmp_path)
+    for nlp in (spacy.load(tmp_path), trained(factory, 2)):
+        before = [annotation(nlp(doc(nlp, text))) for text, _ in CORPORA[factory]]
+        nlp.resume_training()
+        losses: dict[str, float] = {}
+        for _ in range(15):
+            nlp.rehearse(raw(nlp, factory), losses=losses)
+        assert set(losses) == {factory}
+        assert [annotation(nlp(doc(nlp, text))) for text, _ in CORPORA[factory]] == before
+
+
+def test_it_helps_against_forgetting():
+    """New examples alone contradict old ones; with rehearsal the old predictions stay."""
+    kept = {}
+    for rehearses in (False, True):
+        nlp = trained("ssvm_tagger", solver="Perceptron")
+        before = [annotation(nlp(doc(nlp, text))) for text, _ in TAGGED]
+        nlp.resume_training()
+        new = [tagged(nlp, text, ["VERB"] * len(text.split())) for text in ("eggs", "the cat", "green eggs ham", "I")]
+        for _ in range(40):
+            nlp.update(new, sgd=False)
+            if rehearses:
+                nlp.rehearse(raw(nlp, "ssvm_tagger"))
+        after = [annotation(nlp(doc(nlp, text))) for text, _ in TAGGED]
+        kept[rehearses] = sum(a == b for a, b in zip(before, after))
+        assert nlp.evaluate(new)["tag_acc"] > 0.8
+    assert kept[False] < kept[True]
+
+
+def test_new_labels_do_not_reach_the_tutor():
+    nlp = trained("ssvm_tagger")
+    nlp.resume_training()
+    new = [tagged(nlp, "Wow , ham !", "INTJ PUNCT NOUN PUNCT")]
+    for _ in range(10):
+        nlp.update(new, sgd=False)
+        nlp.rehearse(raw(nlp, "ssvm_tagger"))
+    assert nlp.evaluate([*new, *EXAMPLES["ssvm_tagger"](nlp)])["tag_acc"] == 1.0
+
+
+@every
+def test_the_tutor_is_not_saved(factory):
+    nlp = trained(factory, 2)
+    before = nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
+    nlp.resume_training()
+    assert nlp.get_pipe(factory).to_bytes(exclude=["vocab"]) == before

@@ -1,0 +1,341 @@
+"""Learning that goes on from a saved solver state as if it had not been interrupted."""
+
+import json
+import warnings
+import zlib
+from inspect import signature
+
+import numpy as np
+import pytest
+from spacy.util import minibatch
+
+from spacy_ssvm.model import DamagedModel
+from spacy_ssvm.registry import ssvm_solvers
+
+from .toy import (
+    EXAMPLES,
+    TAGGED,
+    TREES,
+    blank,
+    doc,
+    parser_examples,
+    tagged,
+    tagger_examples,
+    train,
+    tree_of,
+)
+
+SOLVERS = sorted(name.split(".")[1] for name in ssvm_solvers.get_all())
+VARIANTS = [
+    *((solver, {}) for solver in SOLVERS),
+    ("DCA", {"beta": "inf"}),
+    ("FrankWolfe", {"averaging": True}),
+    ("LSE", {"kappa1": 1}),
+    ("LSECuttingPlane", {"kappa1": 1}),
+    ("MIRA", {"k": 3}),
+    ("OneSlack", {"idle_epochs": 0}),
+    ("SAP", {"batch": True}),
+    ("SAP", {"nu": 0.1, "mu": 0.1}),
+    ("SDM", {"kappa1": 1}),
+    ("SGD", {"beta": 1.0}),
+]
+LEARNS = {
+    "Extragradient": {"C": 10.0},
+    "LSECuttingPlane": {"C": 1.0},
+    "ProjectedSubgradient": {"epsilon": 3.0},
+    "SAP": {"C": 10.0, "rho1": 0.1},
+}
+"""Where the default is too small to learn anything from a few examples."""
+NEVER_DONE = {"tolerance": 0.0}
+every = pytest.mark.parametrize("factory", EXAMPLES)
+
+
+def settings(solver, **more):
+    known = signature(ssvm_solvers.get(f"spacy-ssvm.{solver}.v1")).parameters
+    dual = NEVER_DONE if "tolerance" in known else {}
+    return {"solver": solver, "solver_settings": {**dual, **LEARNS.get(solver, {}), **more}, "save_solver_state": True}
+
+
+def component(nlp):
+    return nlp.get_pipe(nlp.pipe_names[-1])
+
+
+def without_state(nlp) -> bytes:
+    return component(nlp).to_bytes(exclude=["vocab", "state"])
+
+
+def fresh(factory, examples=None, **config):
+    nlp = blank(factory, **config)
+    found = (examples or EXAMPLES[factory])(nlp)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nlp.initialize(lambda: found)
+    return nlp, found
+
+
+def again(nlp, factory, **config):
+    """The pipeline, saved and loaded."""
+    return blank(factory, **config).from_bytes(nlp.to_bytes())
+
+
+def interrupted(factory, before, after, examples=None, **config):
+    """`before` epochs, then `after` epochs of the pipeline that was saved, with examples that are read anew."""
+    loaded = again(uninterrupted(factory, before, examples, **config), factory, **config)
+    train(loaded, (examples or EXAMPLES[factory])(loaded), after)
+    return loaded
+
+
+def uninterrupted(factory, epochs, examples=None, **config):
+    nlp, found = fresh(factory, examples, **config)
+    train(nlp, found, epochs)
+    return nlp
+
+
+@pytest.mark.parametrize(("solver", "more"), VARIANTS, ids=lambda part: str(part))
+def test_epochs_then_more_equal_all_in_one_go(solver, more):
+    config = settings(solver, **more)
+    nlp, examples = fresh("ssvm_tagger", **config)
+    train(nlp, examples, 2)
+    loaded, saved = again(nlp, "ssvm_tagger", **config), without_state(nlp)
+    train(nlp, examples, 3)
+    train(loaded, tagger_examples(loaded), 3)
+    assert without_state(loaded) == without_state(nlp) != saved
+    assert component(loaded).to_bytes(exclude=["vocab"]) == component(nlp).to_bytes(exclude=["vocab"])
+    assert component(loaded).figures == component(nlp).figures
+
+
+@pytest.mark.parametrize("factory", ["ssvm_ner", "ssvm_senter", "ssvm_parser"])
+@pytest.mark.parametrize("solver", ["DCD", "MIRA", "OneSlack", "SAP"])
+def test_so_they_do_for_the_other_components(factory, solver):
+    config = settings(solver)
+    if factory == "ssvm_parser":
+        config["model"] = tree_of("projective", 1)
+    loaded = interrupted(factory, 2, 3, **config)
+    assert without_state(loaded) == without_state(uninterrupted(factory, 5, **config))
+
+
+def test_without_the_state_they_do_not(tmp_path):
+    config = settings("DCD")
+    nlp = uninterrupted("ssvm_tagger", 3, **config)
+    component(nlp).to_disk(tmp_path, exclude=["vocab", "state"])
+    loaded = blank("ssvm_tagger", **config)
+    component(loaded).from_disk(tmp_path, exclude=["vocab"])
+    train(loaded, tagger_examples(loaded), 4)
+    assert without_state(loaded) != without_state(uninterrupted("ssvm_tagger", 7, **config))
+
+
+GAPS = [("I like green eggs", ["PRON", "", "ADJ", ""]), ("Eat blue ham", ["VERB", "", ""]), *TAGGED[2:]]
+OPEN_TREES = [("I like green eggs", "nsubj:2 ROOT:2 - -"), ("Eat blue ham !", "- amod:3 - punct:1"), *TREES[2:]]
+
+
+@pytest.mark.filterwarnings("ignore:.*(have no gold label|have no gold head)")
+@pytest.mark.parametrize(
+    ("factory", "examples"),
+    [
+        ("ssvm_tagger", lambda nlp: tagger_examples(nlp, GAPS)),
+        ("ssvm_parser", lambda nlp: parser_examples(nlp, OPEN_TREES)),
+    ],
+)
+def test_completions_of_what_is_not_annotated_go_on(factory, examples):
+    config = settings("DCD")
+    loaded = interrupted(factory, 2, 3, examples, **config)
+    assert without_state(loaded) == without_state(uninterrupted(factory, 5, examples, **config))
+
+
+@pytest.mark.parametrize("solver", ["DCD", "MIRA"])
+def test_small_batches_duplicates_and_the_middle_of_an_epoch(solver):
+    """Where the same batches come in the same order, an epoch may even be interrupted."""
+    config = settings(solver)
+
+    def corpus(nlp):
+        return tagger_examples(nlp, [*TAGGED, *TAGGED[:3]])
+
+    nlp, examples = fresh("ssvm_tagger", corpus, **config)
+    loaded = None
+    for number, batch in enumerate([*minibatch(examples, 2)] * 4):
+        places = [examples.index(example) for example in batch]
+        nlp.update(batch, sgd=False)
+        if loaded is not None:
+            found = corpus(loaded)
+            loaded.update([found[place] for place in places], sgd=False)
+        if number == 6:
+            loaded = again(nlp, "ssvm_tagger", **config)
+    assert without_state(loaded) == without_state(nlp)
+
+
+@every
+def test_saving_in_between_changes_nothing(factory):
+    config = settings("DCD")
+    nlp, examples = fresh(factory, **config)
+    for _ in range(3):
+        nlp.update(examples, sgd=False)
+        nlp.to_bytes()
+    assert without_state(nlp) == without_state(uninterrupted(factory, 3, **config))
+
+
+@every
+def test_a_state_outlives_pipelines_that_do_not_learn(factory):
+    config = settings("DCD")
+    nlp = uninterrupted(factory, 2, **config)
+    loaded = again(again(nlp, factory, **config), factory, **config)
+    loaded(doc(loaded, TAGGED[0][0]))
+    assert component(loaded).to_bytes(exclude=["vocab"]) == component(nlp).to_bytes(exclude=["vocab"])
+
+
+def test_rounded_weights_on_disk_do_not_round_what_goes_on():
+    config = {**settings("DCD"), "values": "int8", "keep": 0.5}
+    loaded = interrupted("ssvm_tagger", 2, 3, **config)
+    assert without_state(loaded) == without_state(uninterrupted("ssvm_tagger", 5, **config))
+
+
+@every
+def test_without_the_option_there_is_no_state(factory, tmp_path):
+    nlp = uninterrupted(factory, 1)
+    assert component(nlp).to_bytes() == component(nlp).to_bytes(exclude=["state"])
+    component(nlp).to_disk(tmp_path)
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_stale_state_does_not_stay(tmp_path):
+    component(uninterrupted("ssvm_tagger", 1, **settings("DCD"))).to_disk(tmp_path)
+    assert (tmp_path / "state").exists()
+    nlp = uninterrupted("ssvm_tagger", 2)
+    component(nlp).to_disk(tmp_path)
+    assert not (tmp_path / "state").exists()
+
+
+def test_other_data(recwarn):
+    """What has not come back is forgotten, once; the weights are not."""
+    config = settings("DCD")
+    loaded = again(uninterrupted("ssvm_tagger", 4, **config), "ssvm_tagger", **config)
+    new = [
+        tagged(loaded, text, tags) for text, tags in [*TAGGED[:2], ("Old dogs eat blue eggs", "ADJ NOUN VERB ADJ NOUN")]
+    ]
+    train(loaded, new, 3)
+    said = [str(warning.message) for warning in recwarn if "have not come back" in str(warning.message)]
+    assert len(said) == 1
+    assert "[ssvm_tagger] 4 of the 7 examples" in said[0]
+    planes = component(loaded)._training._learner.planes
+    assert (planes.head[2:6] == -1).all()
+    assert component(loaded).certificate() is None
+    assert loaded.evaluate([*new, *tagger_examples(loaded)])["tag_acc"] == 1.0
+
+
+def test_examples_that_come_back_later(recwarn):
+    config = settings("DCD")
+    loaded = again(uninterrupted("ssvm_tagger", 4, **config), "ssvm_tagger", **config)
+    examples = tagger_examples(loaded)
+    train(loaded, examples[:3], 2)
+    train(loaded, examples, 3)
+    assert len(component(loaded)._training) == len(TAGGED)
+    assert component(loaded).figures.epoch == 9
+    assert loaded.evaluate(examples)["tag_acc"] == 1.0
+
+
+def test_new_labels_end_it():
+    config = settings("DCD")
+    loaded = again(uninterrupted("ssvm_tagger", 4, **config), "ssvm_tagger", **config)
+    examples = [*tagger_examples(loaded), tagged(loaded, "Wow , ham !", "INTJ PUNCT NOUN PUNCT")]
+    with pytest.warns(UserWarning, match=r"\[ssvm_tagger\] there are new labels, INTJ, PUNCT: .* weights alone"):
+        train(loaded, examples, 20)
+    assert loaded.evaluate(examples)["tag_acc"] == 1.0
+
+
+def test_another_solver_ends_it():
+    nlp = uninterrupted("ssvm_tagger", 4, **settings("DCD"))
+    loaded = again(nlp, "ssvm_tagger", **settings("MIRA"))
+    with pytest.warns(UserWarning, match=r"the solver, Mira\(.*C=0.1.*\), is not the one .* Dcd\("):
+        train(loaded, tagger_examples(loaded), 1)
+
+
+def damaged(nlp, change) -> bytes:
+    """The component's files with its state changed, and the digest of the state made to fit."""
+    packed = component(nlp)._solver_state()
+    contents = bytearray(zlib.decompress(packed))
+    at = 8 + int.from_bytes(contents[:8], "little")
+    described = json.loads(bytes(contents[8:at]))
+    rest = change(described, contents[at:]) or contents[at:]
+    text = json.dumps(described).encode()
+    return zlib.compress(len(text).to_bytes(8, "little") + text + bytes(rest))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("learner", {}),
+        ("sizes", 3),
+        ("digests", None),
+        ("visited", [True]),
+        ("epochs", -1),
+        ("finished", 1),
+        ("rng", {"bit_generator": "MT19937"}),
+        ("gold", [1]),
+        ("index", "x"),
+        ("solver", None),
+    ],
+)
+def test_a_changed_state_is_refused(key, value):
+    nlp = uninterrupted("ssvm_tagger", 2, **settings("DCD"))
+    loaded = again(nlp, "ssvm_tagger", **settings("DCD"))
+    component(loaded)._saved_state = damaged(nlp, lambda described, rest: described.update({key: value}))
+    if key == "solver":
+        with pytest.warns(UserWarning, match="is not the one"):
+            train(loaded, tagger_examples(loaded), 1)
+        return
+    with pytest.raises(DamagedModel, match=r"\[ssvm_tagger\] learning cannot go on"):
+        train(loaded, tagger_examples(loaded), 1)
+
+
+@pytest.mark.parametrize("solver", ["DCD", "OneSlack", "LSECuttingPlane", "Perceptron"])
+def test_no_change_of_a_byte_crashes(solver):
+    """Bytes of arrays are changed at random: learning goes on or is refused, and nothing is read out of bounds."""
+    config = settings(solver)
+    nlp = uninterrupted("ssvm_tagger", 2, **config)
+    rng = np.random.default_rng(0)
+    loaded = again(nlp, "ssvm_tagger", **config)
+    saved, examples = component(nlp).to_bytes(exclude=["vocab"]), tagger_examples(loaded)
+    refused = 0
+
+    def flip(described, rest):
+        for _ in range(3):
+            rest[rng.integers(len(rest))] = rng.integers(256)
+        return rest
+
+    for _ in range(60):
+        component(loaded).from_bytes(saved, exclude=["vocab"])
+        component(loaded)._saved_state = damaged(nlp, flip)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                train(loaded, examples, 1)
+        except DamagedModel:
+            refused += 1
+    assert refused
+
+
+def test_the_file_of_the_state(tmp_path):
+    nlp = uninterrupted("ssvm_tagger", 2, **settings("DCD"))
+    component(nlp).to_disk(tmp_path, exclude=["vocab"])
+    contents = (tmp_path / "state").read_bytes()
+    other = component(uninterrupted("ssvm_tagger", 3, **settings("DCD"))).to_bytes(exclude=["vocab"])
+    newer = contents[:24] + (99).to_bytes(4, "little") + contents[28:]
+    flipped = contents[:-9] + bytes([contents[-9] ^ 1]) + contents[-8:]
+    for broken, complaint in [
+        (b"", "is no such file, or is incomplete"),
+        (contents[:50], "is no such file, or is incomplete"),
+        (contents[:-1], "digest .* does not fit"),
+        (flipped, "digest .* does not fit"),
+        (newer, r"newer version \(format 99\): upgrade"),
+        (b"x" * 500, "is no such file"),
+    ]:
+        (tmp_path / "state").write_bytes(broken)
+        with pytest.raises(DamagedModel, match=rf"\[ssvm_tagger\] the saved component cannot be loaded: .*{complaint}"):
+            component(blank("ssvm_tagger", **settings("DCD"))).from_disk(tmp_path, exclude=["vocab"])
+    (tmp_path / "state").write_bytes(contents)
+    loaded = blank("ssvm_tagger", **settings("DCD"))
+    component(loaded).from_bytes(other, exclude=["vocab"])
+    component(loaded).save_solver_state = False
+    component(loaded).to_disk(tmp_path, exclude=["vocab", "state"])
+    (tmp_path / "state").write_bytes(contents)
+    with pytest.raises(DamagedModel, match="belongs to other weights"):
+        component(blank("ssvm_tagger", **settings("DCD"))).from_disk(tmp_path, exclude=["vocab"])

@@ -1,0 +1,142 @@
+"""Learning that starts from earlier weights w₀ and is held to them: ½‖w − w₀‖² in place of ½‖w‖².
+
+Objectives are evaluated here from all structures of a multi-class problem, in plain NumPy.
+"""
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.problems import multiclass_problem
+from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.parameters import (
+    Cpd,
+    Dcd,
+    FrankWolfe,
+    Lbfgs,
+    LseCuttingPlane,
+    LseSdcd,
+    OneSlack,
+    Sap,
+    Sdm,
+)
+
+CLASSES, ROWS, C = 3, 5, 0.5
+TIGHT = 1e-7
+SOLVERS = {
+    "DCD": Dcd(C=C, delta=0.0, tolerance=TIGHT),
+    "CPD": Cpd(C=C, delta=0.0, tolerance=TIGHT),
+    "FrankWolfe": FrankWolfe(C=C, tolerance=TIGHT),
+    "averaged Frank-Wolfe": FrankWolfe(C=C, tolerance=TIGHT, averaging=True),
+    "SDM": Sdm(C=C, tolerance=TIGHT),
+    "OneSlack": OneSlack(C=C, tolerance=TIGHT),
+    "SAP": Sap(C=C, rho1=0.2, rho2=0.7, tolerance=TIGHT),
+    "SAP with costs": Sap(C=C, rho1=0.2, rho2=0.7, nu=0.1, mu=0.1, tolerance=TIGHT),
+    "LBFGS": Lbfgs(C=C, beta=2.0, tolerance=TIGHT, proximal=True),
+}
+
+
+class Tiny:
+    """Classes of random examples, every structure of which is at hand."""
+
+    def __init__(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.x = (rng.random((12, ROWS)) < 0.5) * rng.normal(1.0, 0.3, (12, ROWS))
+        self.x[:, 0] = 1.0
+        self.y = rng.integers(0, CLASSES, 12)
+        self.w0 = np.concatenate([np.zeros(CLASSES**2), rng.normal(0.0, 0.5, ROWS * CLASSES)])
+        rows = [np.flatnonzero(x) for x in self.x]
+        starts = np.cumsum([0, *map(len, rows)])
+        values = np.concatenate([x[r] for x, r in zip(self.x, rows)]).astype(np.float32)
+        self.x = np.zeros_like(self.x)
+        for i, found in enumerate(rows):
+            self.x[i, found] = values[starts[i] : starts[i + 1]]
+        self.problem = multiclass_problem(starts, np.concatenate(rows), values, self.y, CLASSES, ROWS)
+
+    def violations(self, w: np.ndarray) -> np.ndarray:
+        """g of every class of every example [n, classes]."""
+        scores = self.x @ w[CLASSES**2 :].reshape(ROWS, CLASSES)
+        gold = scores[np.arange(12), self.y]
+        return (np.arange(CLASSES) != self.y[:, None]) - (gold[:, None] - scores)
+
+    def penalty(self, parameters, w: np.ndarray) -> float:
+        if not isinstance(parameters, Sap):
+            return float((w - self.w0) @ (w - self.w0)) / 2
+        p = parameters
+
+        def value(u):
+            return p.rho1 * np.abs(u).sum() + p.rho2 / 2 * u @ u
+
+        slope = p.rho1 * np.sign(self.w0) + p.rho2 * self.w0
+        return float(value(w) - value(self.w0) - slope @ (w - self.w0))
+
+    def primal(self, parameters, w: np.ndarray) -> float:
+        g = self.violations(w)
+        if isinstance(parameters, Lbfgs):
+            loss = (np.log(np.exp(parameters.beta * g).sum(axis=1)) / parameters.beta).sum()
+        else:
+            loss = (g.max(axis=1) ** (2 if isinstance(parameters, Dcd | Cpd) else 1)).sum()
+        return self.penalty(parameters, w) + C * float(loss)
+
+
+def run(tiny, parameters, epochs):
+    learner = start(parameters, tiny.problem, tiny.w0)
+    rng = np.random.default_rng(0)
+    for _ in range(epochs):
+        learner.begin_epoch(rng)
+        learner.visit(rng.permutation(tiny.problem.n_examples))
+        learner.end_epoch()
+        if learner.done():
+            break
+    return learner
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_certificate_is_that_of_the_proximal_objective(solver, seed):
+    """Primal by enumeration; and as the dual never exceeds any primal, a closed gap proves the optimum."""
+    tiny, parameters = Tiny(seed), SOLVERS[solver]
+    learner = run(tiny, parameters, 3)
+    certificate = learner.certificate()
+    assert certificate.primal == pytest.approx(tiny.primal(parameters, learner.prediction_weights()), rel=1e-5)
+    learner = run(tiny, parameters, 3000 if "Wolfe" not in solver else 300)
+    certificate = learner.certificate()
+    assert -1e-6 <= certificate.relative_gap < (0.02 if "Wolfe" in solver else 1e-3)
+    at_start = tiny.primal(parameters, tiny.w0)
+    assert certificate.primal < at_start
+    rng = np.random.default_rng(seed)
+    for scale in (1e-3, 1e-2, 0.1, 1.0):
+        other = learner.prediction_weights() + scale * rng.normal(size=len(tiny.w0))
+        assert certificate.dual <= tiny.primal(parameters, other)
+
+
+def test_solvers_of_one_objective_agree():
+    tiny = Tiny(0)
+    ws = {name: run(tiny, SOLVERS[name], 3000).prediction_weights() for name in ("DCD", "CPD", "SDM", "OneSlack")}
+    np.testing.assert_allclose(ws["DCD"], ws["CPD"], atol=1e-2)
+    np.testing.assert_allclose(ws["SDM"], ws["OneSlack"], atol=1e-2)
+
+
+@pytest.mark.parametrize("parameters", [LseSdcd(C=C, tolerance=TIGHT), LseCuttingPlane(C=C, tolerance=TIGHT)])
+def test_both_solvers_of_the_summed_error(parameters):
+    tiny = Tiny(1)
+    learner = run(tiny, parameters, 300)
+    w = learner.prediction_weights()
+    g = tiny.violations(w)
+    g[np.arange(12), tiny.y] = 0.0
+    primal = tiny.penalty(parameters, w) + C * float(np.maximum(g, 0.0).sum())
+    assert learner.progress().dual == pytest.approx(primal, rel=1e-3)
+
+
+def test_without_the_option_lbfgs_forgets_where_it_started():
+    tiny = Tiny(2)
+    free = Lbfgs(C=C, beta=2.0, tolerance=TIGHT)
+    learner, cold = start(free, tiny.problem, tiny.w0), start(free, tiny.problem)
+    rng = np.random.default_rng(0)
+    for one in (learner, cold):
+        for _ in range(20):
+            one.begin_epoch(rng)
+            one.visit(np.arange(tiny.problem.n_examples))
+            one.end_epoch()
+    np.testing.assert_allclose(learner.prediction_weights(), cold.prediction_weights(), atol=1e-4)
+    held = run(tiny, SOLVERS["LBFGS"], 20).prediction_weights()
+    assert np.linalg.norm(held - tiny.w0) < np.linalg.norm(cold.prediction_weights() - tiny.w0)

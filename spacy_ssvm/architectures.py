@@ -1,13 +1,19 @@
 """What is scored: registered model architectures. Importing this module does not import numba."""
 
-from typing import Literal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
 
 from thinc.api import Model
 
 from . import chain_weights, tree_weights
-from .features.arc_sets import ArcFeatureSet
-from .features.sets import FeatureSet
+from .features.arc_sets import ArcFeatureSet, arc_templates
+from .features.sets import FeatureSet, templates
+from .features.stored import check_clusters, check_gazetteers
 from .model import make_model
+
+RESOURCES = ("features", "gazetteers", "clusters")
+"""Attributes that depend on files."""
 
 
 def chain(features: FeatureSet) -> Model:
@@ -67,3 +73,59 @@ def tree(
             "clusters": {},
         },
     )
+
+
+def check_chain(attributes: Mapping[str, Any]) -> None:
+    """Check the attributes of a model file.
+
+    Raises:
+        ValueError: they are none that `chain` makes.
+    """
+
+    def again() -> Model:
+        check_gazetteers(attributes["gazetteers"])
+        check_clusters(attributes["clusters"])
+        files: dict[str, str | Path] = dict.fromkeys(attributes["gazetteers"], "")
+        clusters = "" if attributes["clusters"] else None
+        return chain(templates(attributes["templates"], files, clusters, attributes["hash_bits"]))
+
+    _check_same(attributes, again)
+
+
+def check_tree(attributes: Mapping[str, Any]) -> None:
+    """Check the attributes of a model file.
+
+    Raises:
+        ValueError: they are none that `tree` makes.
+    """
+
+    def again() -> Model:
+        check_clusters(attributes["clusters"])
+        features = arc_templates(
+            attributes["arcs"],
+            attributes["label_arcs"],
+            attributes["first_pass"],
+            "" if attributes["clusters"] else None,
+            attributes["hash_bits"],
+            attributes["label_hash_bits"],
+        )
+        return tree(
+            features,
+            attributes["structure"],
+            attributes["order"],
+            attributes["most_heads"],
+            attributes["margin"],
+        )
+
+    _check_same(attributes, again)
+
+
+def _check_same(attributes: Mapping[str, Any], again: Callable[[], Model]) -> None:
+    """Raise a ValueError unless making the model again gives these attributes."""
+    try:
+        made = again().attrs
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"its features or settings are damaged: {error}") from error
+    for name in made:
+        if name not in RESOURCES and (type(attributes[name]) is not type(made[name]) or attributes[name] != made[name]):
+            raise ValueError(f"its setting {name} is damaged: {attributes[name]!r}")

@@ -85,6 +85,10 @@ class SsvmPipe(TrainablePipe):
         """Put what has been learnt into the model; what was pruned or rounded before stays as it is."""
 
     @abstractmethod
+    def _check_settings(self) -> None:
+        """Raise a ValueError where what was loaded beside the weights is not what this component writes."""
+
+    @abstractmethod
     def _check_weights(self) -> None:
         """Raise a DamagedModel where the model's arrays do not fit together or to the labels."""
 
@@ -216,6 +220,7 @@ class SsvmPipe(TrainablePipe):
         self._forget()
         try:
             read()
+            self._check_settings()
             for label in self.labels:
                 self.vocab.strings.add(label)
             if "model" not in exclude and models.has_weights(self.model):

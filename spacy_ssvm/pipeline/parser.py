@@ -17,6 +17,7 @@ from thinc.api import Model
 
 from .. import model as models
 from .. import tree_weights
+from ..architectures import check_tree
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .gold_trees import LONGEST, NOT_GIVEN, ROOT, GoldTrees, gold_trees, sentence_starts, sentences, sets_all_starts
@@ -238,6 +239,10 @@ class SsvmParser(LearningPipe):
         first_pass = self._first_pass(self._first_pass_weights)
         data = TreeSet(self._extractor().program, first_pass, self._shape(), self.n_threads)
         return Training(self.name, self.solver, data, start)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_tree(self.model.attrs)
 
     def _pack(self, packing: Packing) -> None:
         tree_weights.store(self.model, self._weights(), self.weight_labels, packing)

@@ -1,8 +1,8 @@
 """What is scored: registered model architectures. Importing this module does not import numba."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from thinc.api import Model
 
@@ -75,12 +75,13 @@ def tree(
     )
 
 
-def check_chain(attributes: Mapping[str, Any]) -> None:
-    """Check the attributes of a model file.
+def check_chain(model: Model) -> None:
+    """Check the name and the attributes of a model that was loaded.
 
     Raises:
-        ValueError: they are none that `chain` makes.
+        ValueError: they are none that `chain` gives a model.
     """
+    attributes = model.attrs
 
     def again() -> Model:
         check_gazetteers(attributes["gazetteers"])
@@ -89,15 +90,16 @@ def check_chain(attributes: Mapping[str, Any]) -> None:
         clusters = "" if attributes["clusters"] else None
         return chain(templates(attributes["templates"], files, clusters, attributes["hash_bits"]))
 
-    _check_same(attributes, again)
+    _check_same(model, again)
 
 
-def check_tree(attributes: Mapping[str, Any]) -> None:
-    """Check the attributes of a model file.
+def check_tree(model: Model) -> None:
+    """Check the name and the attributes of a model that was loaded.
 
     Raises:
-        ValueError: they are none that `tree` makes.
+        ValueError: they are none that `tree` gives a model.
     """
+    attributes = model.attrs
 
     def again() -> Model:
         check_clusters(attributes["clusters"])
@@ -117,15 +119,18 @@ def check_tree(attributes: Mapping[str, Any]) -> None:
             attributes["margin"],
         )
 
-    _check_same(attributes, again)
+    _check_same(model, again)
 
 
-def _check_same(attributes: Mapping[str, Any], again: Callable[[], Model]) -> None:
-    """Raise a ValueError unless making the model again gives these attributes."""
+def _check_same(model: Model, again: Callable[[], Model]) -> None:
+    """Raise a ValueError unless making the model again gives it this name and these attributes."""
     try:
-        made = again().attrs
+        made = again()
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"its features or settings are damaged: {error}") from error
-    for name in made:
-        if name not in RESOURCES and (type(attributes[name]) is not type(made[name]) or attributes[name] != made[name]):
-            raise ValueError(f"its setting {name} is damaged: {attributes[name]!r}")
+    if model.name != made.name:
+        raise ValueError(f"it is the model {model.name!r}, not {made.name!r}")
+    for name, value in made.attrs.items():
+        found = model.attrs[name]
+        if name not in RESOURCES and (type(found) is not type(value) or found != value):
+            raise ValueError(f"its setting {name} is damaged: {found!r}")

@@ -81,11 +81,12 @@ def clear(model: Model) -> None:
 def snapshot(model: Model) -> dict[str, Any]:
     """What `restore` needs to bring the model back to its present state."""
     parameters = {key: model.get_param(key) if model.has_param(key) else None for key in model.param_names}
-    return {"attrs": dict(model.attrs), "parameters": parameters}
+    return {"name": model.name, "attrs": dict(model.attrs), "parameters": parameters}
 
 
 def restore(model: Model, state: dict[str, Any]) -> None:
     """Bring the model back to what it was when `snapshot` was taken."""
+    model.name = state["name"]
     model.attrs.clear()
     model.attrs.update(state["attrs"])
     for key in model.param_names:

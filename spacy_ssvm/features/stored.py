@@ -35,7 +35,7 @@ def check_clusters(stored: Mapping[str, Any]) -> None:
     Raises:
         ValueError: it is not what `load_clusters` makes.
     """
-    if not stored:
+    if stored == {}:
         return
     words, names = stored["words"], stored["names"]
     if (

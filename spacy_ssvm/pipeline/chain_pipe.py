@@ -92,7 +92,7 @@ class ChainPipe(LearningPipe):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_chain(self.model.attrs)
+        check_chain(self.model)
 
     def _pack(self, packing: Packing) -> None:
         weights = self._unpack() if self._training is None else self._present()

@@ -242,7 +242,7 @@ class SsvmParser(LearningPipe):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_tree(self.model.attrs)
+        check_tree(self.model)
 
     def _pack(self, packing: Packing) -> None:
         tree_weights.store(self.model, self._weights(), self.weight_labels, packing)

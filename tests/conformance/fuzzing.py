@@ -74,6 +74,7 @@ class Fuzzer:
         self.intact = self.component.to_bytes(exclude=["vocab"])
         self.others = [learnt(other).get_pipe(other).to_bytes(exclude=["vocab"]) for other in EXAMPLES]
         self.scratch = learnt(factory).get_pipe(factory)
+        self.cfg = dict(self.component.cfg)
         self.expected = self.predictions(self.nlp)
         self.outcome = Outcome()
 
@@ -124,6 +125,8 @@ class Fuzzer:
                 outcome.edited += 1
             else:
                 outcome.wrong.append(what)
+        # What nobody knows in a cfg stays there, as with spaCy's own components.
+        self.component.cfg = dict(self.cfg)
         self.component.from_bytes(self.intact, exclude=["vocab"])
 
     def is_legal(self, found: list[tuple]) -> bool:
@@ -155,7 +158,7 @@ class Fuzzer:
     def edit(self, sealed: bool) -> tuple[str, bytes]:
         """A field changed by hand: of the cfg, of the model's settings, its shape, or an array."""
         rng, component = self.rng, self.scratch
-        component.cfg = dict(self.component.cfg)
+        component.cfg = dict(self.cfg)
         component.from_bytes(self.intact, exclude=["vocab"])
         model = component.model
         kind = ("cfg", "attribute", "shape", "array", "numbers", "numbers")[rng.integers(6)]

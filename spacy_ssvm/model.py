@@ -60,6 +60,8 @@ def load_arrays(
         DamagedModel: the digest does not fit, or an array is missing or of a wrong type.
     """
     shape = _array(model, SHAPE, np.int64)
+    unknown = sorted(set(model.param_names) - {*types, SHAPE, DIGEST})
+    require(not unknown, f"it has unknown arrays: {', '.join(unknown)}")
     require(shape.ndim == 1 and len(shape) > 0, "its shape is incomplete")
     version = int(shape[0])
     require(version <= FORMAT, f"it was written by a newer version (format {version}): upgrade spacy-ssvm")
@@ -90,7 +92,11 @@ def restore(model: Model, state: dict[str, Any]) -> None:
     model.attrs.clear()
     model.attrs.update(state["attrs"])
     for key in model.param_names:
-        model.set_param(key, state["parameters"].get(key))
+        if key in state["parameters"]:
+            model.set_param(key, state["parameters"][key])
+        else:
+            # A file has brought a name that nobody knows; thinc offers no way to take one away.
+            del model._has_params[key]
 
 
 def has_weights(model: Model) -> bool:

@@ -206,6 +206,14 @@ def test_missing_array_is_refused(key):
         chain_weights.load(model, LABELS)
 
 
+def test_array_of_another_name_is_refused():
+    model = new_model()
+    chain_weights.store(model, weights(), LABELS)
+    model.set_param("keyz", np.zeros(3, np.uint8))
+    with pytest.raises(DamagedModel, match="unknown arrays: keyz"):
+        chain_weights.load(model, LABELS)
+
+
 def test_digest_covers_labels_templates_and_resources():
     model = new_model()
     chain_weights.store(model, weights(), LABELS)

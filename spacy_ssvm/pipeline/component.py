@@ -196,12 +196,18 @@ class SsvmPipe(TrainablePipe):
         self, cfg: Callable[[Any], Any], model: Callable[[Any], Any], exclude: Iterable[str]
     ) -> dict[str, Any]:
         vocab = self.vocab
+
+        def read_model(source: Any) -> None:
+            # Arrays that a file lacks are not to be those of before.
+            models.clear(self.model)
+            model(source)
+
         return {
             "cfg": lambda source: self._take_cfg(cfg(source)),
             "vocab": lambda source: (vocab.from_bytes if isinstance(source, bytes) else vocab.from_disk)(
                 source, exclude=exclude
             ),
-            "model": model,
+            "model": read_model,
         }
 
     def _take_cfg(self, cfg: Any) -> None:

@@ -1,13 +1,19 @@
 """What is scored: registered model architectures. Importing this module does not import numba."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 from thinc.api import Model
 
 from . import chain_weights, tree_weights
-from .features.arc_sets import ArcFeatureSet
-from .features.sets import FeatureSet
+from .features.arc_sets import ArcFeatureSet, arc_templates
+from .features.sets import FeatureSet, templates
+from .features.stored import check_clusters, check_gazetteers
 from .model import make_model
+
+RESOURCES = ("features", "gazetteers", "clusters")
+"""Attributes that depend on files."""
 
 
 def chain(features: FeatureSet) -> Model:
@@ -67,3 +73,64 @@ def tree(
             "clusters": {},
         },
     )
+
+
+def check_chain(model: Model) -> None:
+    """Check the name and the attributes of a model that was loaded.
+
+    Raises:
+        ValueError: they are none that `chain` gives a model.
+    """
+    attributes = model.attrs
+
+    def again() -> Model:
+        check_gazetteers(attributes["gazetteers"])
+        check_clusters(attributes["clusters"])
+        files: dict[str, str | Path] = dict.fromkeys(attributes["gazetteers"], "")
+        clusters = "" if attributes["clusters"] else None
+        return chain(templates(attributes["templates"], files, clusters, attributes["hash_bits"]))
+
+    _check_same(model, again)
+
+
+def check_tree(model: Model) -> None:
+    """Check the name and the attributes of a model that was loaded.
+
+    Raises:
+        ValueError: they are none that `tree` gives a model.
+    """
+    attributes = model.attrs
+
+    def again() -> Model:
+        check_clusters(attributes["clusters"])
+        features = arc_templates(
+            attributes["arcs"],
+            attributes["label_arcs"],
+            attributes["first_pass"],
+            "" if attributes["clusters"] else None,
+            attributes["hash_bits"],
+            attributes["label_hash_bits"],
+        )
+        return tree(
+            features,
+            attributes["structure"],
+            attributes["order"],
+            attributes["most_heads"],
+            attributes["margin"],
+        )
+
+    _check_same(model, again)
+
+
+def _check_same(model: Model, again: Callable[[], Model]) -> None:
+    """Raise a ValueError unless making the model again gives it this name and these attributes."""
+    try:
+        made = again()
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"its features or settings are damaged: {error}") from error
+    if model.name != made.name:
+        raise ValueError(f"it is the model {model.name!r}, not {made.name!r}")
+    for name, value in made.attrs.items():
+        found = model.attrs[name]
+        if name not in RESOURCES and (type(found) is not type(value) or found != value):
+            raise ValueError(f"its setting {name} is damaged: {found!r}")

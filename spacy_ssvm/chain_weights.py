@@ -7,7 +7,7 @@ import numpy as np
 from thinc.api import Model
 
 from .features.sets import KEY_BITS, LARGEST_HASH
-from .model import load_arrays, require, store_arrays
+from .model import load_arrays, require, require_weights, store_arrays
 from .packing import EXACT, PART_TYPES, Packing, compress, pack, pack_indices, unpack, unpack_indices
 
 TYPES = {"keys": np.uint8, **PART_TYPES, "transitions": np.float32}
@@ -77,7 +77,7 @@ def load(model: Model, labels: Sequence[str]) -> Weights:
     arrays, (width, bits) = load_arrays(model, TYPES, 2, labels)
     require(width == n_labels, f"it has weights for {width} labels, but the component has {n_labels}")
     require(arrays["transitions"].shape == (n_labels, n_labels), "its transitions do not fit its labels")
-    require(bool(np.isfinite(arrays["transitions"]).all()), "a weight is not finite")
+    require_weights(arrays["transitions"])
     require(0 <= bits <= LARGEST_HASH, "its hash size is out of range")
     keys = unpack_indices(arrays["keys"], (1 << (bits or KEY_BITS)) + 1)
     require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")

@@ -9,6 +9,7 @@ import srsly
 from thinc.api import Model, NumpyOps
 
 FORMAT = 2
+LARGEST_WEIGHT = 1e30
 SHAPE, DIGEST = "shape", "digest"
 
 
@@ -60,6 +61,8 @@ def load_arrays(
         DamagedModel: the digest does not fit, or an array is missing or of a wrong type.
     """
     shape = _array(model, SHAPE, np.int64)
+    unknown = sorted(set(model.param_names) - {*types, SHAPE, DIGEST})
+    require(not unknown, f"it has unknown arrays: {', '.join(unknown)}")
     require(shape.ndim == 1 and len(shape) > 0, "its shape is incomplete")
     version = int(shape[0])
     require(version <= FORMAT, f"it was written by a newer version (format {version}): upgrade spacy-ssvm")
@@ -81,15 +84,20 @@ def clear(model: Model) -> None:
 def snapshot(model: Model) -> dict[str, Any]:
     """What `restore` needs to bring the model back to its present state."""
     parameters = {key: model.get_param(key) if model.has_param(key) else None for key in model.param_names}
-    return {"attrs": dict(model.attrs), "parameters": parameters}
+    return {"name": model.name, "attrs": dict(model.attrs), "parameters": parameters}
 
 
 def restore(model: Model, state: dict[str, Any]) -> None:
     """Bring the model back to what it was when `snapshot` was taken."""
+    model.name = state["name"]
     model.attrs.clear()
     model.attrs.update(state["attrs"])
     for key in model.param_names:
-        model.set_param(key, state["parameters"].get(key))
+        if key in state["parameters"]:
+            model.set_param(key, state["parameters"][key])
+        else:
+            # A file has brought a name that nobody knows; thinc offers no way to take one away.
+            del model._has_params[key]
 
 
 def has_weights(model: Model) -> bool:
@@ -112,6 +120,12 @@ def require(holds: bool, complaint: str) -> None:
     """Raise DamagedModel unless a condition holds."""
     if not holds:
         raise DamagedModel(complaint)
+
+
+def require_weights(weights: np.ndarray) -> None:
+    """Raise DamagedModel unless all weights are numbers that scores can be sums of, without an overflow."""
+    largest = max(weights.max(initial=0), -weights.min(initial=0))
+    require(bool(largest < LARGEST_WEIGHT), "a weight is not finite, or too large to be added up")
 
 
 def _array(model: Model, key: str, dtype: Any) -> np.ndarray:

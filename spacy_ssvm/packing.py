@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from .model import DamagedModel, require
+from .model import DamagedModel, require, require_weights
 
 Values = Literal["float32", "float16", "int8"]
 BLOCK = 64
@@ -109,7 +109,7 @@ def unpack(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> tuple[
     if n_blocks:
         blocks = np.pad(weights, (0, -len(weights) % BLOCK)).reshape(-1, BLOCK)
         weights = (blocks * scales[:, None]).reshape(-1)[: len(weights)]
-    require(bool(np.isfinite(weights).all()), "a weight is not finite")
+    require_weights(weights)
     return indices, weights
 
 

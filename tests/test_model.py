@@ -168,6 +168,7 @@ def test_crafting_alone_changes_nothing():
         ({"transitions": lambda a: a[:2]}, "transitions"),
         ({"transitions": lambda a: a.ravel()}, "transitions"),
         ({"transitions": put((1, 1), np.inf)}, "weight is not finite"),
+        ({"transitions": put((1, 1), 1e35)}, "too large to be added up"),
         ({"keys": lambda a: a[None]}, "unknown type"),
         ({"keys": lambda a: a[:-3]}, "wrong length"),
         ({"keys": lambda a: pack_indices(np.arange(5))}, "feature key is out of range"),
@@ -203,6 +204,14 @@ def test_missing_array_is_refused(key):
     model.set_param(key, None)
     assert models.has_weights(model)
     with pytest.raises(DamagedModel, match=f'"{key}" is missing'):
+        chain_weights.load(model, LABELS)
+
+
+def test_array_of_another_name_is_refused():
+    model = new_model()
+    chain_weights.store(model, weights(), LABELS)
+    model.set_param("keyz", np.zeros(3, np.uint8))
+    with pytest.raises(DamagedModel, match="unknown arrays: keyz"):
         chain_weights.load(model, LABELS)
 
 

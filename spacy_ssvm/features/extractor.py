@@ -1,6 +1,6 @@
 """From Docs to columns to feature rows: one component's templates with their resources."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,32 +20,19 @@ class Extractor:
 
     reader: Docs → Columns. program: the templates over these columns. split: the same, in groups.
 
+    gazetteers, clusters: as `load_resources` makes them, or a model file that was checked gives them back.
+
     Raises:
-        ValueError: a template is bad, or a gazetteer is none that `load_resources` has made.
+        ValueError: a template is bad.
     """
 
     def __init__(self, templates: list[str], gazetteers: dict[str, Any], clusters: dict[str, Any]) -> None:
         parsed = parse_templates(templates)
         compiled = compile_templates(parsed)
-        tables = {name: _checked_table(name, arrays) for name, arrays in gazetteers.items()}
+        tables = {name: Table(*map(np.array, arrays)) for name, arrays in gazetteers.items()}
         self.program = compiled.program
         self.reader = ColumnReader(compiled.attributes, tables, clusters_of(clusters))
         self.split = split_program(self.program, parsed, self.reader.of_type)
-
-
-def _checked_table(name: str, arrays: Sequence[np.ndarray]) -> Table:
-    """A gazetteer's table; what would lead a kernel out of bounds, or round in circles, is refused."""
-    keys, rows, counts = (np.array(array) for array in arrays)
-    slots = len(keys)
-    if (
-        [keys.dtype, rows.dtype, counts.dtype] != [np.dtype(np.uint64), np.dtype(np.int32), np.dtype(np.int64)]
-        or (keys.shape, rows.shape, counts.shape) != ((slots,), (slots,), (2,))
-        or slots & (slots - 1)
-        or not (keys == 0).any()
-        or counts[1] != 0
-    ):
-        raise ValueError(f'the model file has a damaged gazetteer "{name}"')
-    return Table(keys, rows, counts)
 
 
 def load_resources(features: FeatureSet, words: Callable[[str], np.ndarray]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -14,6 +14,7 @@ from thinc.api import Model
 
 from .. import chain_weights
 from .. import model as models
+from ..architectures import check_chain
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .learning import LearningPipe
@@ -99,6 +100,10 @@ class ChainPipe(LearningPipe):
         decoder = self._decoder()
         columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
         return decoder.prepared(columns, types, self._kinds(docs, preset))
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_chain(self.model)
 
     def _pack(self, packing: Packing) -> None:
         weights = self._unpack() if self._training is None else self._present()

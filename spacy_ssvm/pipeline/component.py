@@ -102,6 +102,10 @@ class SsvmPipe(TrainablePipe):
         """Go on from what `_solver_state` has returned, with the weights that were saved with it."""
 
     @abstractmethod
+    def _check_settings(self) -> None:
+        """Raise a ValueError where what was loaded beside the weights is not what this component writes."""
+
+    @abstractmethod
     def _check_weights(self) -> None:
         """Raise a DamagedModel where the model's arrays do not fit together or to the labels."""
 
@@ -246,12 +250,18 @@ class SsvmPipe(TrainablePipe):
         exclude: Iterable[str],
     ) -> dict[str, Any]:
         vocab = self.vocab
+
+        def read_model(source: Any) -> None:
+            # Arrays that a file lacks are not to be those of before.
+            models.clear(self.model)
+            model(source)
+
         return {
             "cfg": lambda source: self._take_cfg(cfg(source)),
             "vocab": lambda source: (vocab.from_bytes if isinstance(source, bytes) else vocab.from_disk)(
                 source, exclude=exclude
             ),
-            "model": model,
+            "model": read_model,
             "state": lambda source: None if "model" in exclude else self._take_file_of_state(state(source)),
         }
 
@@ -271,6 +281,7 @@ class SsvmPipe(TrainablePipe):
         self._forget()
         try:
             read()
+            self._check_settings()
             for label in self.labels:
                 self.vocab.strings.add(label)
             if "model" not in exclude and models.has_weights(self.model):

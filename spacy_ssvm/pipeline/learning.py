@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 
 from .. import model as models
+from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..packing import EXACT, Packing
 from . import solver_state
 from .component import SsvmPipe
@@ -339,6 +340,15 @@ class LearningPipe(SsvmPipe):
     def _store(self, packing: Packing = EXACT) -> None:
         if self._training is not None or (packing != EXACT and models.is_exact(self.model)):
             self._pack(packing)
+
+    def _check_settings(self) -> None:
+        for label in self.labels:
+            self._check_label(label)
+        if len(set(self.labels)) < len(self.labels):
+            raise ValueError(f"it has a label twice: {', '.join(self.labels)}")
+        unknown = sorted(set(self.cfg["reads"]) - set(ANNOTATION_ATTRIBUTES))
+        if unknown:
+            raise ValueError(f"its cfg says that it reads the unknown annotation {', '.join(unknown)}")
 
     def _check_weights(self) -> None:
         self._unpacked = self._unpack()

@@ -17,6 +17,7 @@ from thinc.api import Model
 
 from .. import model as models
 from .. import tree_weights
+from ..architectures import check_tree
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .gold_trees import LONGEST, NOT_GIVEN, ROOT, GoldTrees, gold_trees, sentence_starts, sentences, sets_all_starts
@@ -249,6 +250,10 @@ class SsvmParser(LearningPipe):
             raise ValueError("its solver state has no first pass")
         self._first_pass_weights = index
         return TreeSet(self._extractor().program, self._first_pass(index), self._shape(), self.n_threads)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_tree(self.model)
 
     def _pack(self, packing: Packing) -> None:
         tree_weights.store(self.model, self._weights(), self.weight_labels, packing)

@@ -83,8 +83,8 @@ class SsvmSenter(ChainPipe):
                 starts = np.where(present != 0, present, starts)
             doc.from_array([SENT_START], starts)
 
-    def _take_cfg(self, cfg: Any) -> None:
-        super()._take_cfg(cfg)
+    def _check_settings(self) -> None:
+        super()._check_settings()
         if self.labels != LABELS:
             raise ValueError(f"its cfg has the labels {list(self.labels)}")
 

@@ -73,10 +73,10 @@ class SsvmTagger(ChainPipe):
     def weight_labels(self) -> tuple[str, ...]:
         return self.labels
 
-    def _take_cfg(self, cfg: Any) -> None:
-        super()._take_cfg(cfg)
+    def _check_settings(self) -> None:
         if self.cfg["attr"] not in ATTRIBUTES:
             raise ValueError(f"its cfg has the unknown attr {self.cfg['attr']!r}")
+        super()._check_settings()
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         """Write the predicted tags, from `predict`, to the Docs."""

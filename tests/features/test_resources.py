@@ -13,6 +13,7 @@ from spacy_ssvm.features.extractor import Extractor, load_resources
 from spacy_ssvm.features.gazetteer import FIRST, INSIDE, LAST, SINGLE, compile_gazetteer, mark_phrases, read_gazetteer
 from spacy_ssvm.features.index import add_features, empty_table
 from spacy_ssvm.features.sets import templates
+from spacy_ssvm.features.stored import check_clusters, check_gazetteers
 
 from .reference import fired
 
@@ -186,6 +187,22 @@ def flaw(place, change):
 )
 def test_gazetteer_that_would_mislead_a_kernel_is_refused(damage):
     table = compile_gazetteer([np.array([2, 3], np.uint64)])
-    Extractor(["gazetteer.city[0]"], {"city": list(table)}, {})
+    check_gazetteers({"city": list(table)})
     with pytest.raises(ValueError, match='damaged gazetteer "city"'):
-        Extractor(["gazetteer.city[0]"], {"city": damage(list(table))}, {})
+        check_gazetteers({"city": damage(list(table))})
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"words": [1, 2], "names": ["0", "1"]},
+        {"words": np.array([1, 2]), "names": ["0", "1"]},
+        {"words": np.array([1, 2], np.uint64), "names": ["0"]},
+        {"words": np.array([1, 2], np.uint64), "names": ["0", 1]},
+    ],
+)
+def test_clusters_of_another_kind_are_refused(stored):
+    check_clusters({})
+    check_clusters({"words": np.array([1, 2], np.uint64), "names": ["0", "1"]})
+    with pytest.raises(ValueError, match="damaged clusters"):
+        check_clusters(stored)

@@ -101,8 +101,10 @@ SMALL = {"ssvm_parser": {"model": SMALL_TREE}}
 """What keeps toy components small."""
 
 
-def blank(factory: str, solver: str = "DCD", solver_settings: dict | None = None, **config) -> Language:
-    nlp = spacy.blank("en")
+def blank(
+    factory: str, solver: str = "DCD", solver_settings: dict | None = None, lang: str = "en", **config
+) -> Language:
+    nlp = spacy.blank(lang)
     block = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1", **(solver_settings or {})}
     nlp.add_pipe(factory, config={"solver": block, **SMALL.get(factory, {}), **config})
     return nlp

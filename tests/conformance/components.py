@@ -1,0 +1,73 @@
+"""What the conformance tests know of each component, and what they all ask of spaCy."""
+
+from functools import cache, partial
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..pipeline import toy
+from ..pipeline.toy import EXAMPLES, PARAGRAPHS, SPANS, TAGGED, TREES, annotation, doc
+
+LANG = "xx"
+"""spaCy's English tokenizer takes longer to build than a toy component to learn."""
+every = pytest.mark.parametrize("factory", EXAMPLES)
+ATTRIBUTE = {"ssvm_tagger": "TAG", "ssvm_ner": "ENT_IOB", "ssvm_senter": "SENT_START", "ssvm_parser": "DEP"}
+"""What of a Doc's annotation says that the component has been there."""
+GOLD = {
+    "ssvm_tagger": ["TAG"],
+    "ssvm_ner": ["ENT_IOB", "ENT_TYPE"],
+    "ssvm_senter": ["SENT_START"],
+    "ssvm_parser": ["HEAD", "DEP"],
+}
+"""What it learns from."""
+SCORE = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f", "ssvm_senter": "sents_f", "ssvm_parser": "las"}
+NEW_LABEL = {"ssvm_tagger": "INTJ", "ssvm_ner": "ORG", "ssvm_parser": "vocative"}
+"""A label that the toy corpus does not have, of those components whose labels can grow."""
+CORPUS = {"ssvm_tagger": TAGGED, "ssvm_ner": SPANS, "ssvm_senter": PARAGRAPHS, "ssvm_parser": TREES}
+TEXTS = [text for corpus in CORPUS.values() for text, _ in corpus]
+
+
+blank = partial(toy.blank, lang=LANG)
+
+
+@cache
+def saved(factory: str) -> bytes:
+    """A component that has learnt the toy corpus."""
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    toy.train(nlp, examples)
+    return nlp.get_pipe(factory).to_bytes()
+
+
+def learnt(factory: str) -> Language:
+    """A pipeline of a component that was trained and loaded; a new one in each call."""
+    return learnt_as({factory: factory})
+
+
+def learnt_as(names: dict[str, str]) -> Language:
+    """Trained components in one pipeline: name → factory."""
+    nlp = spacy.blank(LANG)
+    for name, factory in names.items():
+        nlp.add_pipe(factory, name=name, config=blank_config(factory)).from_bytes(saved(factory))
+    return nlp
+
+
+@cache
+def blank_config(factory: str) -> dict:
+    settings = blank(factory).config["components"][factory]
+    return {key: settings[key] for key in ("model", "solver")}
+
+
+def texts_as_docs(nlp: Language) -> list[Doc]:
+    return [doc(nlp, text) for text in TEXTS]
+
+
+def annotated(nlp: Language) -> list[tuple]:
+    return [annotation(tokens) for tokens in nlp.pipe(texts_as_docs(nlp))]
+
+
+def model_bytes(nlp: Language, name: str) -> bytes:
+    return nlp.get_pipe(name).to_bytes(exclude=["vocab"])

@@ -1,0 +1,220 @@
+"""Components as parts of a pipeline: adding, naming, sourcing, switching off, describing, scoring."""
+
+import copy
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.training import Example
+
+from ..pipeline.toy import EXAMPLES, annotation, doc, train
+from .components import ATTRIBUTE, LANG, SCORE, annotated, blank, blank_config, every, learnt, learnt_as, model_bytes
+
+
+@every
+def test_the_factory_is_described(factory):
+    meta = Language.get_factory_meta(factory)
+    assert meta.factory == factory and meta.assigns and not meta.requires
+    assert SCORE[factory] in meta.scores
+    assert sum(weight or 0 for weight in meta.default_score_weights.values()) == 1.0
+
+
+@every
+def test_pipeline_analysis_finds_no_problem(factory):
+    nlp = blank(factory)
+    analysis = nlp.analyze_pipes(keys=["assigns", "requires", "scores", "retokenizes"])
+    assert analysis["problems"] == {factory: []}
+    assert analysis["summary"][factory]["retokenizes"] is False
+    assert SCORE[factory] in analysis["summary"][factory]["scores"]
+
+
+@every
+def test_what_is_assigned_is_announced(factory):
+    assigns = Language.get_factory_meta(factory).assigns
+    named = {"TAG": "token.tag", "ENT_IOB": "token.ent_iob", "SENT_START": "token.is_sent_start", "DEP": "token.dep"}
+    assert named[ATTRIBUTE[factory]] in assigns
+
+
+@every
+def test_a_config_round_trip(factory):
+    nlp = blank(factory)
+    again = spacy.blank(LANG).from_config(nlp.config)
+    assert again.config.to_str() == nlp.config.to_str()
+    assert again.get_pipe(factory).solver == nlp.get_pipe(factory).solver
+    assert again.get_pipe(factory).cfg == nlp.get_pipe(factory).cfg
+
+
+@every
+def test_names_places_and_removal(factory):
+    nlp = blank(factory)
+    nlp.add_pipe(factory, name="first", first=True)
+    nlp.add_pipe(factory, name="between", after="first")
+    assert nlp.pipe_names == ["first", "between", factory]
+    assert [nlp.get_pipe(name).name for name in nlp.pipe_names] == nlp.pipe_names
+    nlp.rename_pipe("between", "renamed")
+    assert "renamed" in nlp.pipe_names and nlp.get_pipe_meta("renamed").factory == factory
+    nlp.remove_pipe("first")
+    nlp.replace_pipe("renamed", factory)
+    assert nlp.pipe_names == ["renamed", factory]
+    with pytest.raises(ValueError, match=r"E007|already exists"):
+        nlp.add_pipe(factory)
+
+
+@every
+def test_several_under_different_names_in_one_pipeline(factory, tmp_path):
+    nlp = learnt_as({"one": factory, "two": factory})
+    alone = annotated(learnt(factory))
+    assert annotated(nlp) == alone
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    assert again.pipe_names == ["one", "two"] and annotated(again) == alone
+    assert model_bytes(again, "one") == model_bytes(again, "two")
+
+
+@every
+def test_beside_spacy_s_own_components(factory):
+    nlp = spacy.blank(LANG)
+    for name in ("sentencizer", factory, "merge_entities"):
+        nlp.add_pipe(name, source=learnt(factory) if name == factory else None)
+    nlp.add_pipe("entity_ruler", before=factory).add_patterns([{"label": "ANIMAL", "pattern": "dog"}])
+    tokens = nlp("Tom met Anna in Berlin. The dog sleeps.")
+    assert tokens.has_annotation(ATTRIBUTE[factory])
+    assert next(tokens.sents).start == 0
+    assert "ANIMAL" in {entity.label_ for entity in tokens.ents}
+
+
+@every
+@pytest.mark.parametrize("how", ["disable", "exclude", "enable"])
+def test_loading_without_it(factory, how, tmp_path):
+    nlp = learnt_as({"it": factory, "other": "ssvm_tagger"})
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path, **{how: ["other"] if how == "enable" else ["it"]})
+    assert again.pipe_names == ["other"]
+    assert again.component_names == (["other"] if how == "exclude" else ["it", "other"])
+    if how != "exclude":
+        again.enable_pipe("it")
+        assert annotated(again) == annotated(nlp)
+        again.disable_pipe("it")
+        assert again.disabled == ["it"]
+
+
+@every
+def test_select_pipes(factory):
+    nlp = learnt(factory)
+    before = annotated(nlp)
+    with nlp.select_pipes(disable=factory):
+        assert nlp.pipe_names == []
+        tokens = nlp(doc(nlp, "Eat blue ham"))
+        assert not tokens.has_annotation(ATTRIBUTE[factory])
+    with nlp.select_pipes(enable=factory):
+        assert annotated(nlp) == before
+    assert [annotation(t) for t in nlp.pipe([doc(nlp, "Eat ham")], disable=[factory])] == [
+        annotation(doc(nlp, "Eat ham"))
+    ]
+
+
+@every
+def test_sourcing_brings_what_was_learnt(factory, tmp_path):
+    source = learnt(factory)
+    before, config = annotated(source), source.config["components"][factory]
+    nlp = spacy.blank(LANG)
+    nlp.add_pipe(factory, name="sourced", source=source)
+    assert annotated(nlp) == before
+    assert nlp.config["components"]["sourced"] == config
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    assert annotated(again) == before
+    with pytest.raises(KeyError, match="missing"):
+        spacy.blank(LANG).add_pipe("missing", source=source)
+
+
+@every
+def test_sourcing_in_a_config(factory, tmp_path):
+    source = learnt(factory)
+    source.to_disk(tmp_path / "source")
+    config = {
+        "nlp": {"lang": LANG, "pipeline": ["it"]},
+        "components": {"it": {"source": str(tmp_path / "source"), "component": factory}},
+    }
+    assert annotated(spacy.util.load_model_from_config(config, auto_fill=True)) == annotated(source)
+
+
+@every
+def test_a_copy_is_independent(factory):
+    """deepcopy, as users do before they try something on a component."""
+    nlp = learnt(factory)
+    before = annotated(nlp)
+    component = copy.deepcopy(nlp.get_pipe(factory))
+    train(nlp, EXAMPLES[factory](nlp), 3)
+    assert [annotation(component(doc(nlp, text))) for text in ("Eat ham", "Is Paris nice ?")] == [
+        annotation(learnt(factory)(doc(nlp, text))) for text in ("Eat ham", "Is Paris nice ?")
+    ]
+    assert component.cfg == learnt(factory).get_pipe(factory).cfg
+    assert annotated(learnt(factory)) == before
+
+
+@every
+def test_score_keys(factory):
+    nlp = learnt(factory)
+    scores = nlp.evaluate(EXAMPLES[factory](nlp))
+    announced = {key for key, weight in Language.get_factory_meta(factory).default_score_weights.items()}
+    missing = {"pos_acc"} if factory == "ssvm_tagger" else set()
+    assert announced - missing <= set(scores)
+    assert scores[SCORE[factory]] == 1.0
+    weighted = {key for key, weight in nlp.config["training"]["score_weights"].items() if weight}
+    assert weighted <= set(scores)
+
+
+@every
+def test_scoring_without_gold(factory):
+    """Docs that are not annotated say nothing about a component: no score rather than zero, and no failure."""
+    nlp = learnt(factory)
+    bare = [Example(doc(nlp, "Eat ham"), doc(nlp, "Eat ham"))]
+    score = nlp.evaluate(bare)[SCORE[factory]]
+    assert score is None or (score == 0.0 and factory == "ssvm_parser")
+    assert nlp.evaluate([])[SCORE[factory]] in (None, 0.0)
+
+
+@every
+def test_without_a_scorer(factory):
+    nlp = spacy.blank(LANG)
+    component = nlp.add_pipe(factory, config={**blank_config(factory), "scorer": None})
+    assert component.scorer is None
+    assert component.score([]) == {}
+
+
+@every
+def test_another_scorer_sees_labels_and_settings(factory):
+    nlp = learnt(factory)
+    seen = {}
+
+    def scorer(examples, **settings):
+        seen.update(settings)
+        return {"mine": 1.0}
+
+    component = nlp.get_pipe(factory)
+    component.scorer = scorer
+    assert nlp.evaluate(EXAMPLES[factory](nlp))["mine"] == 1.0
+    assert tuple(seen["labels"]) == component.labels
+
+
+@every
+def test_no_gpu_is_asked_for(factory):
+    """Whatever device others prefer, weights stay arrays of NumPy."""
+    import numpy as np
+
+    nlp = learnt(factory)
+    model = nlp.get_pipe(factory).model
+    assert model.ops.name == "numpy"
+    assert all(isinstance(model.get_param(name), np.ndarray) for name in model.param_names if model.has_param(name))
+
+
+@every
+def test_component_is_what_spacy_takes_for_trainable(factory):
+    from spacy import ty
+    from spacy.pipeline import Pipe, TrainablePipe
+
+    component = blank(factory).get_pipe(factory)
+    assert isinstance(component, Pipe) and isinstance(component, TrainablePipe)
+    assert isinstance(component, ty.TrainableComponent) and isinstance(component, ty.InitializableComponent)
+    assert component.is_trainable and component.is_resizable in (True, False)

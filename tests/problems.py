@@ -75,7 +75,7 @@ def _sequence_planes(problem: Problem, example: int) -> Iterator[tuple[np.ndarra
 
 
 def _tree_planes(problem: Problem, example: int) -> Iterator[tuple[np.ndarray, float]]:
-    trees = Example(problem.data, example)
+    trees = Example(problem.data.trees, example)
     gold = trees.joint_feature(trees.gold)
     for y in trees.labelled:
         yield gold - trees.joint_feature(y), trees.loss(y)

@@ -62,9 +62,9 @@ def unpack(packed: bytes) -> dict[str, Any]:
         known = kind in _TYPES and isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
         if not known or size != prod(shape) * np.dtype(kind).itemsize or at + size > len(contents):
             raise ValueError("its solver state is damaged: an array is of a wrong type or shape")
-        array = np.frombuffer(contents[at : at + size], "|u1" if kind == "|b1" else kind)
+        array = np.frombuffer(contents[at : at + size], "|u1" if kind == "|b1" else kind).reshape(shape)
         at += size
-        return (array != 0 if kind == "|b1" else array.copy()).reshape(shape)
+        return array != 0 if kind == "|b1" else array.copy()
 
     state = whole(described)
     if not isinstance(state, dict) or at != len(contents):

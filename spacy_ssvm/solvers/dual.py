@@ -58,7 +58,11 @@ class DualLearner(CertifiedLearner):
         assert_unbeaten(self.problem, self.w, self.planes)
 
     def _make_room(self, problem: Problem) -> None:
-        working_set.make_room(self.planes, problem.n_examples, problem.largest_plane)
+        self._renumber(working_set.make_room(self.planes, problem.n_examples, problem.largest_plane))
+
+    def _renumber(self, place: np.ndarray) -> None:
+        """The planes have moved, plane p to place[p]."""
+        return None
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
@@ -66,7 +70,7 @@ class DualLearner(CertifiedLearner):
         self._make_room(problem)
 
     def compact(self) -> None:
-        self._make_room(self.problem)
+        self._renumber(working_set.trim(self.planes))
 
     def check(self) -> None:
         working_set.check(self.planes, self.problem.n_examples, self.problem.dimension)

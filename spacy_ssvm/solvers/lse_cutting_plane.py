@@ -121,13 +121,8 @@ class LseCuttingPlaneLearner(LseLearner):
         self.w = self.w0.copy()
         dual_variables.weighted_sum(self.planes, self.w)
 
-    def _make_room(self, problem: Problem) -> None:
-        """The planes in their new arrays are numbered in the order of the lists."""
-        before = _numbers(self.planes, np.arange(len(self.planes.head)))
-        after = np.zeros(len(self.planes.next), np.int64)
-        after[before] = np.arange(len(before))
-        self.cuts = [after[cut] for cut in self.cuts]
-        super()._make_room(problem)
+    def _renumber(self, place: np.ndarray) -> None:
+        self.cuts = [place[cut] for cut in self.cuts]
 
     def check(self) -> None:
         super().check()

@@ -50,26 +50,35 @@ def empty(n_examples: int, planes: int = 1024, entries: int = 65536) -> WorkingS
     )
 
 
-def make_room(planes: WorkingSet, n_examples: int, entries: int) -> None:
+def make_room(planes: WorkingSet, n_examples: int, entries: int) -> np.ndarray:
     """Close the gaps that dropped planes have left, then let the arrays grow, all in place.
 
     There is room afterwards for n_examples, and for a quarter more planes than there are, one of them of `entries`.
-    What was taken out of these arrays before, such as `free_room`, is void.
+    What was taken out of these arrays before, such as `free_room`, is void. Returns the new number of each plane.
     """
     known = len(planes.head)
-    _resize(planes.head, n_examples)
+    planes.head.resize(n_examples, refcheck=False)
     planes.head[known:] = NONE
-    _close_gaps(planes)
+    place = _close_gaps(planes)
     n_planes, n_entries = int(planes.used[0]), int(planes.used[2])
-    for of_planes in (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size):
-        _resize(of_planes, max(len(of_planes), n_planes + n_planes // 4 + 1024))
-    for of_entries in (planes.indices, planes.values):
-        _resize(of_entries, max(len(of_entries), n_entries + n_entries // 4 + entries + 65536))
+    more_planes = max(len(planes.next), n_planes + n_planes // 4 + 1024)
+    _resize(planes, more_planes, max(len(planes.indices), n_entries + n_entries // 4 + entries + 65536))
+    return place
 
 
-def _resize(array: np.ndarray, size: int) -> None:
+def trim(planes: WorkingSet) -> np.ndarray:
+    """Leave nothing in the arrays but the planes, in place. Returns the new number of each plane."""
+    place = _close_gaps(planes)
+    _resize(planes, int(planes.used[0]), int(planes.used[2]))
+    return place
+
+
+def _resize(planes: WorkingSet, n_planes: int, n_entries: int) -> None:
     # New arrays would be there beside the old ones, and nothing in training takes more memory than these.
-    array.resize(size, refcheck=False)
+    for of_planes in (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size):
+        of_planes.resize(n_planes, refcheck=False)
+    for of_entries in (planes.indices, planes.values):
+        of_entries.resize(n_entries, refcheck=False)
 
 
 def count(planes: WorkingSet) -> int:
@@ -117,7 +126,10 @@ def _require(holds: bool, complaint: str) -> None:
 
 @kernel
 def _close_gaps(planes):
-    """Move what is in a list to the front of the arrays; the order of planes there, and in their lists, stays."""
+    """Move what is in a list to the front of the arrays; the order of planes there, and in their lists, stays.
+
+    Returns the new number of each plane, int64 [used slots], NONE for those dropped.
+    """
     place = np.full(planes.used[0], NONE)
     for example in range(len(planes.head)):
         p = planes.head[example]
@@ -147,6 +159,7 @@ def _close_gaps(planes):
     planes.used[:] = 0
     planes.used[0] = at
     planes.used[2] = to
+    return place
 
 
 @kernel

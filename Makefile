@@ -11,7 +11,7 @@ quickstart: $(VENV)/installed
 
 # Tests of one file share most of their kernels: what one of them has compiled, the next one finds.
 test: $(VENV)/installed
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --durations 15
 
 smoke: $(VENV)/installed
 	$(BIN)/pip install --quiet "$(PACKAGE)[benchmarks]"

@@ -345,7 +345,7 @@ def test_boundaries_that_move_between_epochs(solver):
             training = parser_of(nlp)._training
             assert training.epochs == epoch + 1
             assert_certified(nlp)
-            data = training.data.problem().data
+            data = training.data.problem().data.trees
             lengths = np.diff(data.columns.starts)
             for number, example in enumerate(examples(epoch)):
                 gold = parser_of(nlp)._gold(example)

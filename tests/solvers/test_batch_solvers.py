@@ -255,7 +255,7 @@ def test_a_warm_start_goes_on_from_where_it_is_told(name):
     assert learner.prediction_weights().tobytes() == weights.tobytes()
     before = objective(all_planes(problem), np.zeros_like(weights), 0.5, SOLVERS[name].power)
     epochs(learner, 30)
-    assert learner.certificate() is None
+    assert learner.certificate().gap >= -1e-9
     after = objective(all_planes(problem), learner.prediction_weights(), 0.5, SOLVERS[name].power)
     assert after < 0.7 * before
 

@@ -9,7 +9,8 @@ from uuid import uuid4
 def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write these files into a folder, which is made if need be; none takes its place before all are written.
 
-    What fails leaves the folder as it was; only a crash between two renamings can leave files of different ages.
+    They have the rights that files usually have: another user may have to read them. What fails leaves the folder as it
+    was; only a crash between two renamings can leave files of different ages.
 
     Raises:
         OSError: the disk is full, or the folder cannot be written to.

@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numba
 from numba.core.caching import NullCache
@@ -18,6 +17,7 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from ..files import replace_files
 from .announcement import LOGGER, announce
 
 _PACKAGE = Path(__file__).parent.parent
@@ -88,16 +88,10 @@ class DiskCache(NullCache):
         code = dumps(cres._reduce())
         name = self._file_name(sig, cres.codegen)
         for folder in cache_folders():
-            # With the rights that files usually have: whoever runs what another user has warmed up must read it.
-            unfinished = folder / f"{name}.{uuid4().hex}"
-            try:
+            with suppress(OSError):
                 folder.mkdir(parents=True, exist_ok=True)
-                unfinished.write_bytes(_digest(code) + code)
-                os.replace(unfinished, folder / name)
+                replace_files(folder, {name: _digest(code) + code})
                 return
-            except OSError:
-                with suppress(OSError):
-                    unfinished.unlink()
         _warn_that_nothing_is_kept()
 
     def _file_name(self, sig: Any, codegen: Any) -> str:

@@ -14,6 +14,8 @@ from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.vocab import Vocab
 
+from .alignment import same_tokens
+
 COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM}
 TAGS = ("tag", "pos")
 """Columns that can be jackknifed."""
@@ -186,9 +188,8 @@ def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:
 
 def _aligned(example: Example, name: str) -> np.ndarray:
     """The reference's values for the predicted tokens, uint64 [T]; 0 without a single aligned token, or a value."""
-    predicted, reference = example.predicted, example.reference
-    if np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH)):
-        return np.asarray(reference.to_array(COLUMNS[name]), np.uint64)
+    if same_tokens(example):
+        return np.asarray(example.reference.to_array(COLUMNS[name]), np.uint64)
     return np.array([value or 0 for value in example.get_aligned(COLUMNS[name])], np.uint64)
 
 

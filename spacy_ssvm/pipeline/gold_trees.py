@@ -5,9 +5,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from spacy.attrs import DEP, HEAD, ORTH, SENT_START
+from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.tokens import Doc
 from spacy.training import Example
+
+from .alignment import same_tokens
 
 NOT_GIVEN = -1
 ROOT = "ROOT"
@@ -73,7 +75,7 @@ def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
     heads, labels = _arcs(example)
     starts = sentence_starts(predicted)
     if not multi_root and (starts is None or not sets_all_starts(predicted)):
-        gold = sentence_starts(reference) if _same_tokens(predicted, reference) else _aligned_starts(example)
+        gold = sentence_starts(reference) if same_tokens(example) else _aligned_starts(example)
         starts = gold if starts is None else starts if gold is None else _completed(predicted, gold)
     bounds = sentences(starts, len(predicted))
     number = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
@@ -96,14 +98,10 @@ def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
     return GoldTrees(bounds, local, labels, cyclic, int(crossing.sum()), int((outside & ~crossing).sum()))
 
 
-def _same_tokens(predicted: Doc, reference: Doc) -> bool:
-    return len(predicted) == len(reference) and np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH))
-
-
 def _arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
     """The head of each predicted token as a token, int64, NOT_GIVEN where unknown, and its label."""
-    predicted, reference = example.predicted, example.reference
-    if _same_tokens(predicted, reference):
+    reference = example.reference
+    if same_tokens(example):
         dep = np.asarray(reference.to_array(DEP), np.uint64)
         offsets = np.asarray(reference.to_array(HEAD)).astype(np.int64)
         heads = np.where(dep == 0, NOT_GIVEN, np.arange(len(reference)) + offsets)

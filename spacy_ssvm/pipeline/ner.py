@@ -14,6 +14,7 @@ from thinc.api import Model
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
+from .gold_entities import biluo, gold_entities
 
 if TYPE_CHECKING:
     from ..structures.chain.data import Constraints
@@ -131,13 +132,13 @@ class SsvmNer(ChainPipe):
             kind[last] = FIXED + state(LAST if last > first else UNIT, number)
 
     def _gold(self, example: Example) -> Gold:
-        tags = Tags(_readable(tag) for tag in example.get_aligned_ner())
+        tags = Tags(_readable(tag) for tag in gold_entities(example))
         spans = example.reference.spans.get(self.incorrect_spans_key, []) if self.incorrect_spans_key else []
         if len(spans):
             found = example.get_aligned_spans_y2x(spans, allow_overlap=True)
             tags.wrong = [(span.start, span.end - 1, span.label_) for span in found]
             for first, last, label in tags.wrong:
-                if tags[first : last + 1] == _run(first, last, label):
+                if tags[first : last + 1] == biluo(last + 1 - first, label):
                     text = example.predicted[first : last + 1].text
                     raise ValueError(
                         f'[{self.name}] "{text}", tokens {first} to {last}, is annotated as an entity "{label}" and '
@@ -157,7 +158,7 @@ class SsvmNer(ChainPipe):
         def runs(tags: Gold) -> list[tuple[int, np.ndarray]]:
             spans = [span for span in getattr(tags, "wrong", ()) if span[2] in self.labels]
             return [
-                (first, np.array([numbers[tag] for tag in _run(first, last, label)], np.int32))
+                (first, np.array([numbers[tag] for tag in biluo(last + 1 - first, label)], np.int32))
                 for first, last, label in spans
             ]
 
@@ -166,13 +167,6 @@ class SsvmNer(ChainPipe):
 
     def _label_of(self, weight_label: str) -> str | None:
         return weight_label[2:] or None
-
-
-def _run(first: int, last: int, label: str) -> list[str]:
-    """The BILUO tags of an entity."""
-    if first == last:
-        return [f"U-{label}"]
-    return [f"B-{label}", *[f"I-{label}"] * (last - first - 1), f"L-{label}"]
 
 
 def _readable(tag: str | None) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from spacy.attrs import ORTH, POS, TAG
+from spacy.attrs import POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
@@ -14,6 +14,7 @@ from thinc.api import Model
 
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
+from .alignment import same_tokens
 from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
@@ -105,8 +106,8 @@ class SsvmTagger(ChainPipe):
 
     def _gold(self, example: Example) -> Gold:
         attribute = ATTRIBUTES[self.cfg["attr"]]
-        predicted, reference = example.predicted, example.reference
-        if np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH)):
+        reference = example.reference
+        if same_tokens(example):
             tags = [reference.vocab.strings[int(tag)] for tag in reference.to_array(attribute)]
         else:
             tags = example.get_aligned(attribute, as_string=True)

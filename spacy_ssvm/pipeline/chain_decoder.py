@@ -6,14 +6,15 @@ from threading import Lock
 
 import numpy as np
 
-from ..chain_weights import Weights
+from ..chain_weights import Weights, split
 from ..features.extractor import Extractor
-from ..features.hashing import Columns
+from ..features.hashing import Columns, Program, Table
 from ..features.index import look_up_features, table_of
 from ..features.type_templates import rows_outside
 from ..features.word_types import Types
-from ..structures.chain.data import Constraints, SharedScores
-from ..structures.chain.labelling import label, unlabelled
+from ..structures.chain.data import Chains, Constraints, SharedScores
+from ..structures.chain.labelling import label, token_scores, unlabelled
+from ..structures.chain.potentials import Potentials
 from ..structures.chain.viterbi import add_all_rows
 
 MOST_SCORES = 1 << 23
@@ -41,15 +42,30 @@ class ChainDecoder:
 
         columns, types: as `extractor.reader` has read them. kinds: int32 [T], rows of the token constraints.
         """
-        rest, shared = self.extractor.split.rest, self._shared(types)
-        chains = unlabelled(columns, rest, kinds, self._constraints)
-        bounds = list(pairwise(columns.starts.tolist()))
+        arguments, bounds = self._arguments(columns, types, kinds), list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
-            found = label(columns, rest, self._table, chains, shared, self.weights.vector)
+            found = label(*arguments)
             return [found[first:behind] for first, behind in bounds]
 
         return labels
+
+    def potentials(self, columns: Columns, types: Types, kinds: np.ndarray) -> list[Potentials]:
+        """All scores of each sequence; arguments as in `prepared`."""
+        allowed, transitions = self._constraints, split(self.weights.vector, len(self._constraints.start))[0]
+        scores = token_scores(*self._arguments(columns, types, kinds))
+        return [
+            Potentials(scores[first:behind], transitions + allowed.transition, allowed.start, allowed.end)
+            for first, behind in pairwise(columns.starts.tolist())
+        ]
+
+    def _arguments(
+        self, columns: Columns, types: Types, kinds: np.ndarray
+    ) -> tuple[Columns, Program, Table, Chains, SharedScores, np.ndarray]:
+        """Those of `label` and `token_scores`."""
+        rest, shared = self.extractor.split.rest, self._shared(types)
+        chains = unlabelled(columns, rest, kinds, self._constraints)
+        return columns, rest, self._table, chains, shared, self.weights.vector
 
     def _shared(self, types: Types) -> SharedScores:
         """The scores of these tokens' types; those of types that are new are summed and kept."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from spacy.attrs import ORTH, SENT_START
+from spacy.attrs import SENT_START
 from spacy.pipeline.senter import senter_score
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -15,6 +15,7 @@ from thinc.api import Model
 from .. import model as models
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
+from .alignment import same_tokens
 from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class SsvmSenter(ChainPipe):
             return [None] * len(predicted)
         names = {1: START, -1: INSIDE, 0: None if (given == -1).any() else INSIDE}
         gold = [START, *(names[int(start)] for start in given[1:])]
-        if np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH)):
+        if same_tokens(example):
             return gold
         aligned: list[str | None] = []
         last = -1

@@ -1,17 +1,26 @@
-"""The best labels straight from columns: features looked up and sequences decoded in one kernel, for any thread."""
+"""Labels and their scores straight from columns: features are looked up and used in one kernel, for any thread."""
 
 import numpy as np
 
 from ...features.hashing import Columns, Program, Table, extract
 from ...kernels import kernel
 from .data import Chains, Constraints, SharedScores, require_finite
-from .viterbi import decode_all
+from .viterbi import add_shared, decode_all, emission_scores
 
 
 @kernel
 def _label(columns, program, table, chains, shared, weights, labels):
     extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
     decode_all(chains, shared, weights, labels)
+
+
+@kernel
+def _score(columns, program, table, chains, shared, weights, scores):
+    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
+    for example in range(len(chains.starts) - 1):
+        first, behind = chains.starts[example], chains.starts[example + 1]
+        emission_scores(chains, example, weights, scores[first:behind])
+        add_shared(shared, first, behind, scores[first:behind])
 
 
 def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints) -> Chains:
@@ -49,6 +58,20 @@ def label(
     """
     labels = np.zeros(len(chains.kinds), np.int32)
     _label(columns, program, table, chains, shared, weights, labels)
+    _require_finite_values(program, chains)
+    return labels
+
+
+def token_scores(
+    columns: Columns, program: Program, table: Table, chains: Chains, shared: SharedScores, weights: np.ndarray
+) -> np.ndarray:
+    """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included; as `label` in all else."""
+    scores = np.zeros((len(chains.kinds), len(chains.constraints.start)))
+    _score(columns, program, table, chains, shared, weights, scores)
+    _require_finite_values(program, chains)
+    return scores
+
+
+def _require_finite_values(program: Program, chains: Chains) -> None:
     if program.reals.max(initial=-1) >= 0:
         require_finite(chains.starts, chains.feature_starts, chains.values[: chains.feature_starts[-1]])
-    return labels

@@ -17,11 +17,13 @@ from .. import model as models
 from ..architectures import check_chain
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
+from .confidence import checked_least, inverse_temperature
 from .learning import LearningPipe
 
 if TYPE_CHECKING:
     from ..features.extractor import Extractor
     from ..structures.chain.data import Constraints
+    from ..structures.chain.potentials import Lattice, Potentials
     from .chain_decoder import ChainDecoder
     from .chain_set import ChainSet, EncodedChains
     from .training import Training
@@ -100,6 +102,56 @@ class ChainPipe(LearningPipe):
         decoder = self._decoder()
         columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
         return decoder.prepared(columns, types, self._kinds(docs, preset))
+
+    def kbest(self, doc: Doc, k: int) -> list[tuple[float, list[Any]]]:
+        """The k best analyses of a Doc, best first, exactly: their scores wᵀΦ(x, y), and what they consist of.
+
+        Those are tags, entities as (start, end, label), or sentence starts as token numbers. There are fewer than k
+        where no more are possible; nothing is written to the Doc.
+
+        Raises:
+            ValueError: k is less than 1, or the component has no labels yet.
+        """
+        from ..structures.chain.potentials import k_best
+
+        (potentials,) = self._potentials([doc])
+        return [(float(score), self._analysis(labels)) for labels, score in zip(*k_best(potentials, k))]
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores of tags and entities are probabilities, exact marginals of the distribution that the solver
+        learns (finite β: CRF, softmax-margin), or margins: by how much wᵀΦ of the best analysis with them is ahead of
+        the best one without them."""
+        return inverse_temperature(self.solver) is not None
+
+    @abstractmethod
+    def _analysis(self, labels: np.ndarray) -> list[Any]:
+        """What these weight labels, int32 [tokens], say, for `kbest`."""
+
+    def _potentials(self, docs: Sequence[Doc]) -> "list[Potentials]":
+        self._require_labels()
+        self._warn_of_missing(docs)
+        decoder = self._decoder()
+        columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
+        return decoder.potentials(columns, types, self._kinds(docs, preset))
+
+    def _lattices(self, docs: Iterable[Doc]) -> "Iterator[Lattice]":
+        """Of log-sums where scores are probabilities, of maxima where they are margins."""
+        from ..structures.chain.potentials import max_lattice, sum_lattice
+
+        beta, given = inverse_temperature(self.solver), list(docs)
+        for potentials in self._potentials(given) if given else ():
+            yield max_lattice(potentials) if beta is None else sum_lattice(potentials, beta)
+
+    def _scored_labels(self, docs: Iterable[Doc], least: float | None) -> Iterator[dict[tuple[int, int], float]]:
+        """For each Doc the score of each (token, weight label) that has `least` or more."""
+        from ..structures.chain.potentials import margins
+
+        smallest = checked_least(self.name, least, self.has_probabilities)
+        for lattice in self._lattices(docs):
+            scores = np.exp(lattice.through()) if self.has_probabilities else margins(lattice)
+            places = np.argwhere(scores >= smallest).tolist()
+            yield {(token, label): float(scores[token, label]) for token, label in places}
 
     def _check_settings(self) -> None:
         super()._check_settings()

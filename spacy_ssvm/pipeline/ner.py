@@ -1,5 +1,6 @@
 """`ssvm_ner`: named entities and other non-overlapping spans, as BILUO chains."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from thinc.api import Model
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
+from .confidence import checked_least
 from .gold_entities import biluo, gold_entities
 
 if TYPE_CHECKING:
@@ -85,6 +87,35 @@ class SsvmNer(ChainPipe):
             runs = np.flatnonzero(np.diff(np.concatenate([[0], untouched.astype(np.int8), [0]])))
             outside = [Span(doc, int(a), int(b)) for a, b in zip(runs[::2], runs[1::2])]
             doc.set_ents(found, outside=outside, default="unmodified")
+
+    def scored_ents(self, docs: Iterable[Doc], least: float | None = None) -> list[dict[tuple[int, int, str], float]]:
+        """For each Doc the score of each entity (start, end, label), as spaCy's beam recogniser names it.
+
+        It is the probability that exactly these tokens are an entity of this label or, without `has_probabilities`,
+        a margin. Entities of labels that the component does not have are not among them.
+
+        least: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+
+        Raises:
+            ValueError: `least` is no such score, or the component has no labels yet.
+        """
+        from ..structures.chain.segment_scores import segment_margins, segments_through
+
+        smallest = checked_least(self.name, least, self.has_probabilities)
+        scored = []
+        for lattice in self._lattices(docs):
+            if self.has_probabilities:
+                found = segments_through(lattice, math.log(smallest))
+                found = [segment._replace(value=math.exp(segment.value)) for segment in found]
+            else:
+                found = segment_margins(lattice, smallest)
+            scored.append({(first, behind, self.labels[label]): value for first, behind, label, value in found})
+        return scored
+
+    def _analysis(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
+        from ..structures.chain.biluo import segments
+
+        return [(first, behind, self.labels[label]) for first, behind, label in segments(labels)]
 
     def _constraints(self) -> "Constraints":
         from ..structures.chain.biluo import biluo_constraints

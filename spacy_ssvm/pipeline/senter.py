@@ -20,6 +20,7 @@ from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
     from ..structures.chain.data import Constraints
+    from .chain_decoder import ChainDecoder
 
 INSIDE, START = LABELS = ("I", "S")
 """spaCy's names: a token continues a sentence or starts one."""
@@ -70,10 +71,11 @@ class SsvmSenter(ChainPipe):
         """Whether `nlp.pipe_labels` leaves the component out: its labels are no annotation."""
         return True
 
-    def _read(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
+    def _decoder(self) -> "ChainDecoder":
+        # It has labels from the start.
         if self._training is None and not models.has_weights(self.model):
             raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
-        return super()._read(docs)
+        return super()._decoder()
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         """Write the predicted sentence starts, from `predict`, to the Docs."""
@@ -83,6 +85,16 @@ class SsvmSenter(ChainPipe):
                 present = doc.to_array([SENT_START]).reshape(-1, 1)
                 starts = np.where(present != 0, present, starts)
             doc.from_array([SENT_START], starts)
+
+    def scored_starts(self, docs: Iterable[Doc], least: float | None = None) -> list[dict[int, float]]:
+        """For each Doc the score of each token as the start of a sentence; see `SsvmTagger.scored_tags`."""
+        return [
+            {token: score for (token, label), score in found.items() if self.labels[label] == START}
+            for found in self._scored_labels(docs, least)
+        ]
+
+    def _analysis(self, labels: np.ndarray) -> list[int]:
+        return [int(token) for token in np.flatnonzero(labels == self.labels.index(START))]
 
     def _check_settings(self) -> None:
         super()._check_settings()

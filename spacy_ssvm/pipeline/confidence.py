@@ -1,0 +1,27 @@
+"""What the scores of a component mean: probabilities where its solver learns a distribution, margins elsewhere."""
+
+import math
+
+from ..solvers.parameters import LossFamily, Parameters
+
+LEAST_PROBABILITY = 0.01
+"""What is less probable is not listed, unless it is asked for."""
+
+
+def inverse_temperature(solver: Parameters) -> float | None:
+    """β of P(y) ∝ exp(β · wᵀΦ(x, y)), whose likelihood the solver maximises; None for a solver without one."""
+    return float(solver.beta) if isinstance(solver, LossFamily) and solver.is_smooth else None
+
+
+def checked_least(name: str, least: float | None, is_probability: bool) -> float:
+    """The least score to list, `least` or what stands in for it: LEAST_PROBABILITY, or a margin of 0.
+
+    Raises:
+        ValueError: it is no number, or a probability that is not between 0 and 1; all that is possible is too much.
+    """
+    if least is None:
+        return LEAST_PROBABILITY if is_probability else 0.0
+    if math.isnan(least) or (is_probability and not 0.0 < least <= 1.0):
+        wanted = "a probability above 0, at most 1" if is_probability else "a margin"
+        raise ValueError(f"[{name}] the least score to list must be {wanted}, not {least!r}")
+    return float(least)

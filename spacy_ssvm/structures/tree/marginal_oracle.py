@@ -29,7 +29,7 @@ NEGLIGIBLE = 1e-12
 
 
 @kernel
-def _sum_out_labels(parts, label_scores, beta):
+def sum_out_labels(parts, label_scores, beta):
     """Bring scores to β times their sum over labels, and label_scores to the labels' probabilities given the arc."""
     parts.scores[:] *= beta
     for arc in range(len(label_scores)):
@@ -75,7 +75,7 @@ def marginal_oracle(data, example, weights, beta, gamma, indices, values):
         gold_score += parts.scores[arc]
         if with_labels:
             gold_score += label_scores[arc, trees.gold_labels[first + m - 1]]
-    _sum_out_labels(parts, label_scores, beta)
+    sum_out_labels(parts, label_scores, beta)
     marginals = np.empty((n + 1, n + 1))
     if trees.shape.structure == PROJECTIVE:
         log_partition = projective_marginals(dense_scores(parts), trees.shape.multi_root, marginals)

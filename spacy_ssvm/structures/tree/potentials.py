@@ -1,0 +1,185 @@
+"""The scores of one sentence's arcs and labels, and what they say of all its labelled trees."""
+
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from ...features.arc_hashing import read_sentence
+from ...kernels import FirstClass, kernel
+from .data import PROJECTIVE, SPANNING, Trees
+from .inside_outside import projective_marginals
+from .kbest_oracle import labelled_kbest
+from .marginal_oracle import sum_out_labels
+from .matrix_tree import tree_marginals
+from .oracle import has_grandparents, has_siblings
+from .parts import FORBIDDEN, Parts
+from .scores import add_grandparents, add_siblings, dense_scores, score_labelled_arcs
+from .weights import of_either
+
+
+class Potentials(NamedTuple):
+    """A labelled tree of n tokens scores what `Parts` says, without labels, plus the label scores of its arcs.
+
+    parts: of A candidate arcs. label_scores: float64 [A, L], FORBIDDEN where an arc cannot have a label; [0, 1] where
+    there is one label only. structure, multi_root: as in `Shape`. decoder: that of the structure.
+    """
+
+    parts: Parts
+    label_scores: np.ndarray
+    structure: int
+    multi_root: bool
+    decoder: FirstClass
+
+
+class LabelledTree(NamedTuple):
+    """heads, labels: int32 [n], of each token; 0 is the root."""
+
+    score: float
+    heads: np.ndarray
+    labels: np.ndarray
+
+
+class Margins(NamedTuple):
+    """By how much the best tree is ahead of the best one without the head, or the label, that it has at a token.
+
+    heads, labels: float64 [n]; ∞ where no other tree is possible.
+    """
+
+    tree: LabelledTree
+    heads: np.ndarray
+    labels: np.ndarray
+
+
+class Marginals(NamedTuple):
+    """arcs: float64 [A], the probability of each arc. labels: float64 [A, L], that of it and a label."""
+
+    arcs: np.ndarray
+    labels: np.ndarray
+
+
+@kernel
+def _score(trees, sentence, weights):
+    read = read_sentence(trees.columns, trees.program, sentence)
+    parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, 0.0)
+    if has_siblings(trees.shape.structure):
+        parts = add_siblings(trees, read, parts, weights)
+    if has_grandparents(trees.shape.structure):
+        parts = add_grandparents(trees, sentence, read, parts, weights)
+    return parts, label_scores
+
+
+def potentials(trees: Trees, weights: np.ndarray) -> list[Potentials]:
+    """Those of every sentence under w, float32 or float64 [d]."""
+    shape, either = trees.shape, of_either(weights)
+    found = []
+    for sentence in range(len(trees.columns.starts) - 1):
+        parts, label_scores = _score(trees, sentence, either)
+        found.append(Potentials(parts, label_scores, shape.structure, shape.multi_root, trees.decoder))
+    return found
+
+
+def k_best(given: Potentials, k: int) -> list[LabelledTree]:
+    """The k best labelled trees, best first; fewer where there are no more. The structure is decoded exactly.
+
+    The trees, each with its best labels, by splitting all trees but the best around it, and so on (Lawler 1972); among
+    k of them are the k best labelled ones.
+
+    Raises:
+        ValueError: k is less than 1.
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
+    scores, modifiers, arc_heads = _with_best_labels(given), given.parts.modifiers, given.parts.heads
+    n = len(given.parts.number) - 1
+    # Of the trees that agree with `heads` on tokens 1 … agreed and whose next token has none of the heads `banned`.
+    score, heads = _decode(given, scores)
+    waiting = [(-score, 0, heads, 0, frozenset[int]())]
+    trees: list[np.ndarray] = []
+    tree_scores: list[float] = []
+    made = 1
+    while waiting and len(trees) < k:
+        negative, _, heads, agreed, banned = heappop(waiting)
+        if -negative <= FORBIDDEN / 2:
+            break
+        trees.append(heads)
+        tree_scores.append(-negative)
+        for m in range(agreed + 1, n + 1) if len(trees) < k else ():
+            avoided = frozenset({int(heads[m])}) | (banned if m == agreed + 1 else frozenset())
+            out = (modifiers < m) & (arc_heads != heads[modifiers])
+            out |= (modifiers == m) & np.isin(arc_heads, list(avoided))
+            score, other = _decode(given, np.where(out, FORBIDDEN, scores))
+            heappush(waiting, (-score, made, other, m - 1, avoided))
+            made += 1
+    if not trees:
+        return []
+    rows = labelled_kbest(given.parts, given.label_scores, np.array(trees), np.array(tree_scores), k)
+    found = []
+    for tree, _, *labels in rows.tolist():
+        arcs, score = _arcs(given, trees[tree]), tree_scores[tree]
+        if len(given.label_scores):
+            score += float((given.label_scores[arcs, labels] - given.label_scores[arcs].max(axis=1)).sum())
+        found.append(LabelledTree(score, trees[tree][1:], np.array(labels, np.int32)))
+    return found
+
+
+def margins(given: Potentials) -> Margins:
+    """Those of the best tree, by decoding without each of its arcs and labels. The structure is decoded exactly.
+
+    Raises:
+        ValueError: every tree is ruled out.
+    """
+    scores, with_labels = _with_best_labels(given), len(given.label_scores) > 0
+    best, heads = _decode(given, scores)
+    if best <= FORBIDDEN / 2:
+        raise ValueError("every tree is ruled out")
+    arcs = _arcs(given, heads)
+    labels = given.label_scores[arcs].argmax(axis=1) if with_labels else np.zeros(len(arcs), np.int64)
+    of_heads, of_labels = np.full(len(arcs), np.inf), np.full(len(arcs), np.inf)
+    for place, (arc, label) in enumerate(zip(arcs, labels)):
+        without = scores.copy()
+        without[arc] = FORBIDDEN
+        of_heads[place] = best - _decode(given, without)[0]
+        if with_labels:
+            into = np.flatnonzero(given.parts.modifiers == place + 1)
+            others = np.delete(given.label_scores[into], label, axis=1).max(axis=1)
+            without = scores.copy()
+            without[into] = np.maximum(given.parts.scores[into] + others, FORBIDDEN)
+            of_labels[place] = best - _decode(given, without)[0]
+    for values in (of_heads, of_labels):
+        values[values > -FORBIDDEN / 2] = np.inf
+    return Margins(LabelledTree(best, heads[1:], labels.astype(np.int32)), of_heads, of_labels)
+
+
+def marginals(given: Potentials, beta: float) -> Marginals:
+    """Under P(y) ∝ exp(β · score(y)), β positive and finite, over first-order trees.
+
+    Raises:
+        ValueError: the structure scores pairs of arcs; every tree is ruled out.
+    """
+    if given.structure not in (PROJECTIVE, SPANNING):
+        raise ValueError("only trees of order 1 have exact marginals")
+    parts, labels = given.parts._replace(scores=given.parts.scores.copy()), given.label_scores.copy()
+    sum_out_labels(parts, labels, beta)
+    found = np.zeros((len(parts.number), len(parts.number)))
+    of_trees = projective_marginals if given.structure == PROJECTIVE else tree_marginals
+    if of_trees(dense_scores(parts), given.multi_root, found) <= FORBIDDEN / 2:
+        raise ValueError("every tree is ruled out")
+    arcs = found[parts.heads, parts.modifiers]
+    return Marginals(arcs, arcs[:, None] * labels if len(labels) else arcs[:, None])
+
+
+def _with_best_labels(given: Potentials) -> np.ndarray:
+    """The arcs' scores, float64 [A], with their best labels."""
+    return given.parts.scores + (given.label_scores.max(axis=1) if len(given.label_scores) else 0.0)
+
+
+def _decode(given: Potentials, scores: np.ndarray) -> tuple[float, np.ndarray]:
+    """The best tree by these scores of arcs, float64 [A]: its score, and heads int32 [n + 1]."""
+    heads = np.zeros(len(given.parts.number), np.int32)
+    return float(given.decoder(given.parts._replace(scores=scores), given.multi_root, heads)), heads
+
+
+def _arcs(given: Potentials, heads: np.ndarray) -> np.ndarray:
+    """The numbers of a tree's arcs, int32 [n]; heads: int32 [n + 1]."""
+    return np.asarray(given.parts.number[heads[1:], np.arange(1, len(heads))])

@@ -17,7 +17,7 @@ from .. import model as models
 from ..architectures import check_chain
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from .confidence import checked_least, inverse_temperature
+from .confidence import checked_count, checked_least, inverse_temperature
 from .learning import LearningPipe
 
 if TYPE_CHECKING:
@@ -115,14 +115,8 @@ class ChainPipe(LearningPipe):
         from ..structures.chain.potentials import k_best
 
         (potentials,) = self._potentials([doc])
-        return [(float(score), self._analysis(labels)) for labels, score in zip(*k_best(potentials, k))]
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether scores of tags and entities are probabilities, exact marginals of the distribution that the solver
-        learns (finite β: CRF, softmax-margin), or margins: by how much wᵀΦ of the best analysis with them is ahead of
-        the best one without them."""
-        return inverse_temperature(self.solver) is not None
+        found = k_best(potentials, checked_count(self.name, k))
+        return [(float(score), self._analysis(labels)) for labels, score in zip(*found)]
 
     @abstractmethod
     def _analysis(self, labels: np.ndarray) -> list[Any]:

@@ -25,3 +25,14 @@ def checked_least(name: str, least: float | None, is_probability: bool) -> float
         wanted = "a probability above 0, at most 1" if is_probability else "a margin"
         raise ValueError(f"[{name}] the least score to list must be {wanted}, not {least!r}")
     return float(least)
+
+
+def checked_count(name: str, k: int) -> int:
+    """How many analyses to list.
+
+    Raises:
+        ValueError: it is no whole number from 1 on.
+    """
+    if not isinstance(k, int) or k < 1:
+        raise ValueError(f"[{name}] k must be a whole number of at least 1, not {k!r}")
+    return k

@@ -13,6 +13,8 @@ from .alignment import same_tokens
 
 NOT_GIVEN = -1
 ROOT = "ROOT"
+UNNAMED = "dep"
+"""spaCy's label of an arc of no known kind."""
 """The label of a root in spaCy, whatever the treebank calls it."""
 
 LONGEST = 1000

@@ -16,6 +16,7 @@ from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..packing import EXACT, Packing
 from . import solver_state
 from .component import SsvmPipe
+from .confidence import inverse_temperature
 from .figures import Figures
 
 if TYPE_CHECKING:
@@ -264,6 +265,13 @@ class LearningPipe(SsvmPipe):
                 "the component that sets it before this one (this is said once)",
                 stacklevel=4,
             )
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether what the component scores are probabilities: exact marginals of the distribution that the solver
+        learns (finite β: CRF, softmax-margin). Else they are margins: by how much wᵀΦ of the best analysis with
+        something is ahead of that of the best one without it."""
+        return inverse_temperature(self.solver) is not None
 
     @property
     def figures(self) -> Figures | None:

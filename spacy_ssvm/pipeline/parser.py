@@ -20,21 +20,31 @@ from .. import tree_weights
 from ..architectures import check_tree
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from .gold_trees import LONGEST, NOT_GIVEN, ROOT, GoldTrees, gold_trees, sentence_starts, sentences, sets_all_starts
+from .confidence import checked_count, checked_least, inverse_temperature
+from .gold_trees import (
+    LONGEST,
+    NOT_GIVEN,
+    ROOT,
+    UNNAMED,
+    GoldTrees,
+    gold_trees,
+    sentence_starts,
+    sentences,
+    sets_all_starts,
+)
 from .learning import LearningPipe
 from .parser_scores import parser_score
 
 if TYPE_CHECKING:
     from ..features.arc_extractor import ArcExtractor
     from ..features.hashing import Columns
-    from ..structures.tree.data import Shape
+    from ..structures.tree.data import Shape, Trees
     from ..structures.tree.first_pass import FirstPass
     from .training import Training
+    from .tree_analyses import Analysis, Sentence
     from .tree_set import EncodedTrees, TreeSet
 
 LOGGER = logging.getLogger("spacy")
-UNNAMED = "dep"
-"""spaCy's label of an arc of no known kind."""
 FIRST_PASS_EPOCHS = 2
 FIRST_PASS_RATE = 0.2
 FIRST_PASS_LONGEST = 100
@@ -91,28 +101,92 @@ class SsvmParser(LearningPipe):
         self._warn_of_missing(docs)
         if not any(len(doc) for doc in docs):
             return lambda: [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
-        bounds = [sentences(self._boundaries(doc), len(doc)) for doc in docs]
-        columns, _ = _cut(self._extractor().reader.read(docs, docs[0].vocab), bounds)
+        columns = self._columns(docs)
         return partial(self._parse, columns, [len(doc) for doc in docs], self._extractor(), self._weights())
 
-    def _parse(
-        self, columns: "Columns", lengths: list[int], extractor: "ArcExtractor", weights: "tree_weights.TreeWeights"
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _columns(self, docs: Sequence[Doc]) -> "Columns":
+        """Of the sentences of these Docs."""
+        bounds = [sentences(self._boundaries(doc), len(doc)) for doc in docs]
+        return _cut(self._extractor().reader.read(docs, docs[0].vocab), bounds)[0]
+
+    def _trees(self, columns: "Columns", extractor: "ArcExtractor", weights: "tree_weights.TreeWeights") -> "Trees":
+        """These sentences without gold trees, with the arcs that the first pass keeps."""
         from ..structures.tree.data import Trees
         from ..structures.tree.decoders import decoder
-        from ..structures.tree.decoding import decode_all
 
         n_tokens = int(columns.starts[-1])
         nothing, free = np.full(n_tokens, NOT_GIVEN, np.int32), np.zeros(n_tokens)
         candidates = self._first_pass(weights.first_pass).candidates(columns, nothing)
         shape = self._shape()
-        trees = Trees(
+        return Trees(
             columns, extractor.program, *candidates, nothing, nothing, free, free, shape, decoder(shape.structure)
         )
-        heads, labels = decode_all(trees, weights.trees)
+
+    def _parse(
+        self, columns: "Columns", lengths: list[int], extractor: "ArcExtractor", weights: "tree_weights.TreeWeights"
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        from ..structures.tree.decoding import decode_all
+
+        heads, labels = decode_all(self._trees(columns, extractor, weights), weights.trees)
         first = np.repeat(columns.starts[:-1], np.diff(columns.starts))
-        absolute = np.where(heads == 0, np.arange(n_tokens), first + heads - 1)
+        absolute = np.where(heads == 0, np.arange(len(heads)), first + heads - 1)
         return [(absolute[a:b] - a, labels[a:b]) for a, b in pairwise(np.cumsum([0, *lengths]))]
+
+    def kbest(self, doc: Doc, k: int) -> "list[Analysis]":
+        """The k best analyses of a Doc, best first: their scores wᵀΦ(x, y), and (head, token, label) of each token.
+
+        A root is its own head. Exact among the trees that the first pass leaves; sentence boundaries are given. There
+        are fewer than k where no more are possible; nothing is written to the Doc.
+
+        Raises:
+            ValueError: k is less than 1, the component has no labels yet, or its structure is not decoded exactly.
+        """
+        from .tree_analyses import best_analyses
+
+        return best_analyses(self._sentences(doc), self.weight_labels, checked_count(self.name, k))
+
+    def scored_parses(
+        self, docs: Iterable[Doc], least: float | None = None
+    ) -> tuple[list[dict[tuple[int, int], float]], list[dict[tuple[int, str], float]]]:
+        """For each Doc the score of each (token, head), and of each (token, label), as spaCy's beam parser names them.
+
+        They are probabilities or, without `has_probabilities`, margins, which only the best tree's heads and labels
+        have. A root is its own head. The trees are those that the first pass leaves.
+
+        least: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+
+        Raises:
+            ValueError: `least` is no such score, the component has no labels yet, or its structure is not decoded
+                exactly.
+        """
+        from .tree_analyses import scored_heads_and_labels
+
+        smallest, beta = checked_least(self.name, least, self.has_probabilities), inverse_temperature(self.solver)
+        scored = [scored_heads_and_labels(self._sentences(doc), self.weight_labels, beta) for doc in docs]
+        return (
+            [{key: score for key, score in heads.items() if score >= smallest} for heads, _ in scored],
+            [{key: score for key, score in labels.items() if score >= smallest} for _, labels in scored],
+        )
+
+    def _sentences(self, doc: Doc) -> "list[Sentence]":
+        from ..structures.tree.data import LOOPY
+        from ..structures.tree.potentials import potentials
+        from .tree_analyses import Sentence
+
+        self._require_labels()
+        if self._shape().structure == LOOPY:
+            raise ValueError(
+                f"[{self.name}] non-projective trees of order 2 are decoded approximately, which says neither the k "
+                "best nor margins: use order 1, or projective trees"
+            )
+        if not len(doc):
+            return []
+        self._warn_of_missing([doc])
+        columns, weights = self._columns([doc]), self._weights()
+        trees = self._trees(columns, self._extractor(), weights)
+        return [
+            Sentence(first, found) for first, found in zip(columns.starts.tolist(), potentials(trees, weights.trees))
+        ]
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Write the predicted trees, from `predict`, to the Docs."""

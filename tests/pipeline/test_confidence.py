@@ -5,7 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from .toy import SEQUENCES, blank, doc, trained
+from .toy import EXAMPLES, blank, doc, trained, tree_of
+
+ALL_FACTORIES = tuple(EXAMPLES)
+ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
 
 CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
 SCALED = {"solver": "SGD", "solver_settings": {"beta": 0.5, "gamma": 1.0, "C": 1.0}}
@@ -14,6 +17,7 @@ TEXTS = {
     "ssvm_tagger": "She eats ham",
     "ssvm_ner": "Anna Berg saw Paris",
     "ssvm_senter": "We saw ham . It is",
+    "ssvm_parser": "Dogs eat ham",
 }
 ALL = 10_000
 
@@ -22,19 +26,32 @@ def parts(factory, analysis):
     """What the scores of the component are of."""
     if factory == "ssvm_tagger":
         return set(enumerate(analysis))
+    if factory == "ssvm_parser":
+        return {(token, part) for head, token, label in analysis for part in (head, label)}
     return set(analysis)
 
 
 def scores(factory, pipe, doc, least):
+    if factory == "ssvm_parser":
+        (heads,), (labels,) = pipe.scored_parses([doc], least)
+        return {**heads, **labels}
     name = {"ssvm_tagger": "scored_tags", "ssvm_ner": "scored_ents", "ssvm_senter": "scored_starts"}[factory]
     (found,) = getattr(pipe, name)([doc], least)
     return found
 
 
-@pytest.mark.parametrize("factory", SEQUENCES)
+@pytest.mark.parametrize("factory", ALL_FACTORIES)
 @pytest.mark.parametrize("settings", [CRF, SCALED, SVM], ids=["CRF", "beta 0.5", "SVM"])
 def test_scores_are_those_of_all_analyses(factory, settings):
-    nlp = trained(factory, **settings)
+    check_scores(trained(factory, **settings, **ORDER_1.get(factory, {})), factory, settings)
+
+
+@pytest.mark.parametrize("structure", [("projective", 2), ("projective", 3), ("nonprojective", 1)], ids=str)
+def test_margins_of_trees(structure):
+    check_scores(trained("ssvm_parser", **SVM, model=tree_of(*structure)), "ssvm_parser", SVM)
+
+
+def check_scores(nlp, factory, settings):
     pipe, text = nlp.get_pipe(factory), doc(nlp, TEXTS[factory])
     every = pipe.kbest(text, ALL)
     assert len(every) < ALL and len({tuple(analysis) for _, analysis in every}) == len(every)
@@ -44,6 +61,8 @@ def test_scores_are_those_of_all_analyses(factory, settings):
     assert pipe.has_probabilities == (beta is not None)
     if beta is None:
         found = scores(factory, pipe, text, -1e9)
+        if factory == "ssvm_parser":
+            of = parts(factory, every[0][1])
         for part in of:
             having = [score for score, analysis in every if part in parts(factory, analysis)]
             others = [score for score, analysis in every if part not in parts(factory, analysis)]
@@ -58,7 +77,7 @@ def test_scores_are_those_of_all_analyses(factory, settings):
     assert not found
 
 
-@pytest.mark.parametrize("factory", SEQUENCES)
+@pytest.mark.parametrize("factory", ALL_FACTORIES)
 def test_the_best_analysis_is_the_prediction(factory):
     nlp = trained(factory, **SVM)
     text = doc(nlp, TEXTS[factory])
@@ -68,6 +87,7 @@ def test_the_best_analysis_is_the_prediction(factory):
         "ssvm_tagger": [token.tag_ for token in text],
         "ssvm_ner": [(ent.start, ent.end, ent.label_) for ent in text.ents],
         "ssvm_senter": [token.i for token in text if token.is_sent_start],
+        "ssvm_parser": [(token.head.i, token.i, token.dep_) for token in text],
     }
     assert best == predicted[factory]
 
@@ -93,12 +113,32 @@ def test_what_is_listed_by_default():
     assert {token: tag for token, tag in found} == {t.i: t.tag_ for t in nlp(doc(nlp, text.text))}
 
 
-@pytest.mark.parametrize("factory", SEQUENCES)
+@pytest.mark.parametrize("factory", ALL_FACTORIES)
 def test_empty_docs_have_one_empty_analysis(factory):
     nlp = trained(factory, **SVM)
     empty = doc(nlp, "")
     assert nlp.get_pipe(factory).kbest(empty, 3) == [(0.0, [])]
     assert scores(factory, nlp.get_pipe(factory), empty, None) == {}
+
+
+def test_sentences_of_a_doc_are_combined():
+    nlp = trained("ssvm_parser", **SVM)
+    pipe, k = nlp.get_pipe("ssvm_parser"), 25
+    text = doc(nlp, "Dogs eat ham The cat sleeps", sent_starts=[True, False, False, True, False, False])
+    first, second = (pipe.kbest(doc(nlp, part), k) for part in ("Dogs eat ham", "The cat sleeps"))
+    expected = sorted((score + more for score, _ in first for more, _ in second), reverse=True)[:k]
+    found = pipe.kbest(text, k)
+    assert [score for score, _ in found] == pytest.approx(expected)
+    later = [(head + 3, token + 3, label) for head, token, label in second[0][1]]
+    assert found[0][1] == [*first[0][1], *later]
+
+
+def test_trees_that_are_not_decoded_exactly_have_no_scores():
+    nlp = trained("ssvm_parser", **SVM, model=tree_of("nonprojective", 2))
+    pipe, text = nlp.get_pipe("ssvm_parser"), doc(nlp, "Dogs eat ham")
+    for ask in (lambda: pipe.kbest(text, 2), lambda: pipe.scored_parses([text])):
+        with pytest.raises(ValueError, match=r"\[ssvm_parser\] non-projective trees of order 2 are decoded approx"):
+            ask()
 
 
 def test_what_cannot_be_answered_is_refused():
@@ -107,7 +147,7 @@ def test_what_cannot_be_answered_is_refused():
         untrained.get_pipe("ssvm_tagger").kbest(doc(untrained, "She eats"), 2)
     nlp = trained("ssvm_tagger", **CRF)
     pipe, text = nlp.get_pipe("ssvm_tagger"), doc(nlp, "She eats")
-    with pytest.raises(ValueError, match="k must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1, not 0"):
         pipe.kbest(text, 0)
     for least in (0.0, -1.0, 1.5, math.nan):
         with pytest.raises(ValueError, match="must be a probability above 0, at most 1"):

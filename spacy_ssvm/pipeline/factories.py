@@ -41,6 +41,8 @@ NER_CONFIG = """
 [ssvm_ner]
 label_costs = {}
 incorrect_spans_key = null
+spans_key = null
+threshold = 0.5
 n_threads = 1
 values = "float32"
 keep = 1.0
@@ -157,6 +159,8 @@ def make_ner(
     solver: Parameters,
     label_costs: dict[str, float],
     incorrect_spans_key: str | None,
+    spans_key: str | None,
+    threshold: float,
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
@@ -171,6 +175,8 @@ def make_ner(
         solver=solver,
         label_costs=label_costs,
         incorrect_spans_key=incorrect_spans_key,
+        spans_key=spans_key,
+        threshold=threshold,
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
-from spacy.scorer import get_ner_prf
-from spacy.tokens import Doc, Span
+from spacy.scorer import Scorer, get_ner_prf
+from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
@@ -15,7 +15,7 @@ from thinc.api import Model
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
-from .confidence import checked_least
+from .confidence import LEAST_PROBABILITY, checked_least, checked_threshold
 from .gold_entities import biluo, gold_entities
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class SsvmNer(ChainPipe):
     """Sets `doc.ents`. Entities and blocked tokens that are there already stay as they are.
 
     incorrect_spans_key: of `doc.spans`, where training Docs have spans that are known to be no entities of their label.
+    spans_key: of `doc.spans`, where possible entities go whose score, as `scored_ents` has it, is at least `threshold`,
+    and at least LEAST_PROBABILITY where scores are probabilities; they may overlap. Their scores are the group's
+    `attrs["scores"]`, float64.
     """
 
     def __init__(
@@ -47,6 +50,8 @@ class SsvmNer(ChainPipe):
         solver: Parameters,
         label_costs: dict[str, float] | None = None,
         incorrect_spans_key: str | None = None,
+        spans_key: str | None = None,
+        threshold: float = 0.5,
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = get_ner_prf,
         packing: Packing = EXACT,
@@ -64,15 +69,21 @@ class SsvmNer(ChainPipe):
             save_solver_state=save_solver_state,
         )
         self.incorrect_spans_key = incorrect_spans_key
+        self.spans_key = spans_key
+        self.threshold = checked_threshold(name, threshold)
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
         return ("O", *(f"{position}-{label}" for label in self.labels for position in "BILU"))
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
-        """Write the predicted entities, from `predict`, to the Docs."""
+        """Write the predicted entities, from `predict`, to the Docs; with `spans_key` also what else is possible."""
         from ..structures.chain.biluo import segments
 
+        docs = list(docs)
+        if self.spans_key:
+            # Before there are entities that hold.
+            self._add_spans(docs, self.spans_key)
         for doc, labels, values in values_of(docs, predictions, self._values):
             if not doc.has_annotation("ENT_IOB"):
                 doc.from_array([ENT_IOB, ENT_TYPE], values)
@@ -87,6 +98,32 @@ class SsvmNer(ChainPipe):
             runs = np.flatnonzero(np.diff(np.concatenate([[0], untouched.astype(np.int8), [0]])))
             outside = [Span(doc, int(a), int(b)) for a, b in zip(runs[::2], runs[1::2])]
             doc.set_ents(found, outside=outside, default="unmodified")
+
+    def _add_spans(self, docs: Sequence[Doc], key: str) -> None:
+        least = max(self.threshold, LEAST_PROBABILITY) if self.has_probabilities else self.threshold
+        for doc, scores in zip(docs, self.scored_ents(docs, least)):
+            group = SpanGroup(doc, name=key, spans=[Span(doc, *entity) for entity in scores])
+            group.attrs["scores"] = np.array(list(scores.values()))
+            doc.spans[key] = group
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """The scorer's figures; with `spans_key` also those of the spans, against the gold entities."""
+        examples = list(examples)
+        scores: dict[str, Any] = super().score(examples, **kwargs)
+        if self.spans_key:
+            scores.update(
+                Scorer.score_spans(
+                    examples,
+                    f"spans_{self.spans_key}",
+                    getter=self._spans_or_entities,
+                    has_annotation=lambda doc: doc.has_annotation("ENT_IOB"),
+                    allow_overlap=True,
+                )
+            )
+        return scores
+
+    def _spans_or_entities(self, doc: Doc, attr: str) -> Sequence[Span]:
+        return list(doc.spans[self.spans_key]) if self.spans_key in doc.spans else doc.ents
 
     def scored_ents(self, docs: Iterable[Doc], least: float | None = None) -> list[dict[tuple[int, int, str], float]]:
         """For each Doc the score of each entity (start, end, label), as spaCy's beam recogniser names it.

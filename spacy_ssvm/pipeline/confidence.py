@@ -36,15 +36,3 @@ def checked_count(name: str, k: int) -> int:
     if not isinstance(k, int) or k < 1:
         raise ValueError(f"[{name}] k must be a whole number of at least 1, not {k!r}")
     return k
-
-
-def checked_threshold(name: str, threshold: float) -> float:
-    """The threshold of a config; spaCy's `find-threshold` tries some from 0 to 1.
-
-    Raises:
-        ValueError: it is no number.
-    """
-    value = float(threshold)
-    if math.isnan(value):
-        raise ValueError(f"[{name}] threshold must be a number, not {threshold!r}")
-    return value

@@ -15,7 +15,7 @@ from thinc.api import Model
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
-from .confidence import LEAST_PROBABILITY, checked_least, checked_threshold
+from .confidence import LEAST_PROBABILITY, checked_least
 from .gold_entities import biluo, gold_entities
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class SsvmNer(ChainPipe):
         )
         self.incorrect_spans_key = incorrect_spans_key
         self.spans_key = spans_key
-        self.threshold = checked_threshold(name, threshold)
+        self.threshold = threshold
 
     @property
     def weight_labels(self) -> tuple[str, ...]:

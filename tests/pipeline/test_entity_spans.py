@@ -1,0 +1,67 @@
+"""`spans_key`: possible entities with scores."""
+
+import numpy as np
+import pytest
+from spacy.cli.find_threshold import find_threshold
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+
+from .toy import doc, ner_examples, trained
+
+CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
+SVM = {"solver": "DCD"}
+TEXT = "Anna Berg met Tom Junior in New Berlin"
+
+
+@pytest.mark.parametrize("settings", [CRF, SVM], ids=["CRF", "SVM"])
+@pytest.mark.parametrize("threshold", [0.02, 0.5])
+def test_the_group_has_what_scores_enough(settings, threshold):
+    nlp = trained("ssvm_ner", spans_key="possible", threshold=threshold, **settings)
+    pipe, text = nlp.get_pipe("ssvm_ner"), doc(nlp, TEXT)
+    (expected,) = pipe.scored_ents([text], threshold)
+    nlp.get_pipe("ssvm_ner")(text)
+    group = text.spans["possible"]
+    scores = group.attrs["scores"]
+    assert {(span.start, span.end, span.label_): score for span, score in zip(group, scores)} == expected
+    assert len(expected) and scores.min() >= threshold
+    alone = trained("ssvm_ner", **settings)
+    assert [(ent.start, ent.end, ent.label_) for ent in alone(doc(alone, TEXT)).ents] == [
+        (ent.start, ent.end, ent.label_) for ent in text.ents
+    ]
+
+
+def test_groups_are_saved_with_the_docs():
+    nlp = trained("ssvm_ner", spans_key="possible", threshold=0.1, **CRF)
+    text = nlp.get_pipe("ssvm_ner")(doc(nlp, TEXT))
+    loaded = Doc(nlp.vocab).from_bytes(text.to_bytes())
+    assert [span.text for span in loaded.spans["possible"]] == [span.text for span in text.spans["possible"]]
+    np.testing.assert_array_equal(loaded.spans["possible"].attrs["scores"], text.spans["possible"].attrs["scores"])
+
+
+def test_an_empty_doc_has_an_empty_group():
+    nlp = trained("ssvm_ner", spans_key="possible", **CRF)
+    (found,) = nlp.get_pipe("ssvm_ner").pipe([doc(nlp, "")])
+    assert not len(found.spans["possible"]) and not len(found.spans["possible"].attrs["scores"])
+
+
+def test_evaluation_and_find_threshold(tmp_path):
+    nlp = trained("ssvm_ner", spans_key="possible", threshold=0.3, **CRF)
+    examples = ner_examples(nlp)
+    scores = nlp.evaluate(examples)
+    pipe, right, listed = nlp.get_pipe("ssvm_ner"), 0, 0
+    for example in examples:
+        (found,) = pipe.scored_ents([bare(example)], 0.3)
+        gold = {(ent.start, ent.end, ent.label_) for ent in example.reference.ents}
+        right, listed = right + len(found.keys() & gold), listed + len(found)
+    assert scores["spans_possible_p"] == pytest.approx(right / listed)
+    assert scores["ents_f"] > 0
+    nlp.to_disk(tmp_path / "model")
+    DocBin(docs=[example.reference for example in examples]).to_disk(tmp_path / "dev.spacy")
+    best, score, tried = find_threshold(
+        tmp_path / "model", tmp_path / "dev.spacy", "ssvm_ner", "threshold", "spans_possible_f", n_trials=5
+    )
+    assert len(tried) == 5 and len(set(tried.values())) > 1 and score == max(tried.values()) == tried[best]
+
+
+def bare(example: Example) -> Doc:
+    return Doc(example.reference.vocab, words=[token.text for token in example.reference])

@@ -14,24 +14,32 @@ from spacy.strings import get_string_id
 LONGEST_AFFIX = 5
 
 
-def _affix(length: int, suffix: bool, lower: bool) -> Callable[[Lexeme], int]:
-    def read(lexeme: Lexeme) -> int:
+def _affix(length: int, suffix: bool, lower: bool) -> Callable[[Lexeme], str | None]:
+    def read(lexeme: Lexeme) -> str | None:
         text = lexeme.lower_ if lower else lexeme.text
         if len(text) < length:
-            return 0
-        return int(get_string_id(text[-length:] if suffix else text[:length]))
+            return None
+        return text[-length:] if suffix else text[:length]
 
     return read
+
+
+def _key(read: Callable[[Lexeme], str | None]) -> Callable[[Lexeme], int]:
+    def key(lexeme: Lexeme) -> int:
+        text = read(lexeme)
+        return 0 if text is None else int(get_string_id(text))
+
+    return key
 
 
 def _flag(test: Callable[[Lexeme], bool]) -> Callable[[Lexeme], int]:
     return lambda lexeme: int(bool(test(lexeme)))
 
 
-def _short_shape(lexeme: Lexeme) -> int:
+def _short_shape(lexeme: Lexeme) -> str:
     """The shape with runs of the same character class written once: "Boeing-747" → "Xx-0"."""
     shape = re.sub(r"[^\W\d_]", lambda c: "X" if c[0].isupper() else "x", re.sub(r"\d", "0", lexeme.text))
-    return int(get_string_id(re.sub(r"(.)\1+", r"\1", shape)))
+    return re.sub(r"(.)\1+", r"\1", shape)
 
 
 def _has(pattern: str) -> Callable[[Lexeme], int]:
@@ -39,10 +47,18 @@ def _has(pattern: str) -> Callable[[Lexeme], int]:
     return lambda lexeme: int(found(lexeme.text) is not None)
 
 
+LEXEME_TEXTS: dict[str, Callable[[Lexeme], str | None]] = {
+    "short_shape": _short_shape,
+    **{f"prefix{n}": _affix(n, False, False) for n in range(1, LONGEST_AFFIX + 1)},
+    **{f"suffix{n}": _affix(n, True, False) for n in range(1, LONGEST_AFFIX + 1)},
+    **{f"lower_prefix{n}": _affix(n, False, True) for n in range(1, LONGEST_AFFIX + 1)},
+    **{f"lower_suffix{n}": _affix(n, True, True) for n in range(1, LONGEST_AFFIX + 1)},
+}
+"""Attributes of a word type whose key is that of a string which spaCy does not keep."""
+
 LEXEME_ATTRIBUTES: dict[str, Callable[[Lexeme], int]] = {
     "lower": lambda lexeme: int(lexeme.lower),
     "shape": lambda lexeme: int(lexeme.shape),
-    "short_shape": _short_shape,
     "length": lambda lexeme: len(lexeme.text),
     "is_alpha": _flag(lambda lexeme: lexeme.is_alpha),
     "is_digit": _flag(lambda lexeme: lexeme.is_digit),
@@ -59,10 +75,7 @@ LEXEME_ATTRIBUTES: dict[str, Callable[[Lexeme], int]] = {
     "has_digit": _has(r"\d"),
     "has_hyphen": _has("-"),
     "has_upper": _flag(lambda lexeme: lexeme.text != lexeme.lower_),
-    **{f"prefix{n}": _affix(n, False, False) for n in range(1, LONGEST_AFFIX + 1)},
-    **{f"suffix{n}": _affix(n, True, False) for n in range(1, LONGEST_AFFIX + 1)},
-    **{f"lower_prefix{n}": _affix(n, False, True) for n in range(1, LONGEST_AFFIX + 1)},
-    **{f"lower_suffix{n}": _affix(n, True, True) for n in range(1, LONGEST_AFFIX + 1)},
+    **{name: _key(read) for name, read in LEXEME_TEXTS.items()},
 }
 """Attributes of a word type, computed once per type from its Lexeme."""
 

@@ -48,9 +48,14 @@ def clusters_of(arrays: dict[str, Any]) -> dict[int, str]:
     return {int(word): name for word, name in zip(arrays.get("words", []), arrays.get("names", []))}
 
 
+def cluster_of(clusters: dict[int, str], lexeme: Lexeme) -> str | None:
+    """A word's cluster, looked up as written, then lower-cased."""
+    return clusters.get(lexeme.orth) or clusters.get(lexeme.lower)
+
+
 def cluster_key(clusters: dict[int, str], lexeme: Lexeme, prefix: int) -> int:
-    """Key of the first `prefix` characters of a word's cluster (0: all), looked up as written, then lower-cased."""
-    cluster = clusters.get(lexeme.orth) or clusters.get(lexeme.lower)
+    """Key of the first `prefix` characters of a word's cluster; 0: all of them."""
+    cluster = cluster_of(clusters, lexeme)
     if cluster is None:
         return 0
     return int(get_string_id(cluster[:prefix] if prefix else cluster))

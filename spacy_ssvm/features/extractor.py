@@ -18,7 +18,8 @@ from .type_templates import split_program
 class Extractor:
     """Compiled templates and the reader of the columns that they name.
 
-    reader: Docs → Columns. program: the templates over these columns. split: the same, in groups.
+    templates: parsed. reader: Docs → Columns. program: the templates over these columns. split: the same, in groups.
+    clusters: word key → cluster.
 
     gazetteers, clusters: as `load_resources` makes them, or a model file that was checked gives them back.
 
@@ -27,12 +28,13 @@ class Extractor:
     """
 
     def __init__(self, templates: list[str], gazetteers: dict[str, Any], clusters: dict[str, Any]) -> None:
-        parsed = parse_templates(templates)
-        compiled = compile_templates(parsed)
+        self.templates = parse_templates(templates)
+        self.clusters = clusters_of(clusters)
+        compiled = compile_templates(self.templates)
         tables = {name: Table(*map(np.array, arrays)) for name, arrays in gazetteers.items()}
         self.program = compiled.program
-        self.reader = ColumnReader(compiled.attributes, tables, clusters_of(clusters))
-        self.split = split_program(self.program, parsed, self.reader.of_type)
+        self.reader = ColumnReader(compiled.attributes, tables, self.clusters)
+        self.split = split_program(self.program, self.templates, self.reader.of_type)
 
 
 def load_resources(features: FeatureSet, words: Callable[[str], np.ndarray]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -43,8 +43,8 @@ def split_program(program: Program, templates: Sequence[Template], of_type: set[
     chosen = {offset: numbers for offset, numbers in sorted(offsets.items()) if len(numbers) >= FEWEST}
     grouped = {number for numbers in chosen.values() for number in numbers}
     rest = [number for number in range(len(templates)) if number not in grouped]
-    groups = tuple(Group(offset, _select(program, numbers, 0)) for offset, numbers in chosen.items())
-    return SplitProgram(groups, _select(program, rest))
+    groups = tuple(Group(offset, select(program, numbers, 0)) for offset, numbers in chosen.items())
+    return SplitProgram(groups, select(program, rest))
 
 
 def rows_outside(group: Group, columns: int, table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -53,7 +53,7 @@ def rows_outside(group: Group, columns: int, table: Table) -> tuple[np.ndarray, 
     return look_up_features(nothing, group.program._replace(offsets=np.ones_like(group.program.offsets)), table)
 
 
-def _select(program: Program, chosen: Sequence[int], offset: int | None = None) -> Program:
+def select(program: Program, chosen: Sequence[int], offset: int | None = None) -> Program:
     """Only these templates, all at one offset if given."""
     ranges = [np.arange(program.starts[k], program.starts[k + 1]) for k in chosen]
     parts = np.concatenate([*ranges, np.zeros(0, np.int64)]).astype(np.int64)

@@ -10,7 +10,7 @@ from ..chain_weights import Weights, split
 from ..features.extractor import Extractor
 from ..features.hashing import Columns, Program, Table
 from ..features.index import look_up_features, table_of
-from ..features.type_templates import rows_outside
+from ..features.type_templates import rows_outside, select
 from ..features.word_types import Types
 from ..structures.chain.data import Chains, Constraints, SharedScores
 from ..structures.chain.labelling import label, token_scores, unlabelled
@@ -58,6 +58,17 @@ class ChainDecoder:
             Potentials(scores[first:behind], transitions + allowed.transition, allowed.start, allowed.end)
             for first, behind in pairwise(columns.starts.tolist())
         ]
+
+    def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
+        """For each token the templates that fire, by number, and what their feature adds to the labels, float64 [L]."""
+        rows_of_labels = split(self.weights.vector, len(self._constraints.start))[1]
+        found: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(int(columns.starts[-1]))]
+        for number in range(len(self.extractor.templates)):
+            starts, rows, values = look_up_features(columns, select(self.extractor.program, [number]), self._table)
+            for token in np.flatnonzero(np.diff(starts)).tolist():
+                place = starts[token]
+                found[token].append((number, values[place] * rows_of_labels[rows[place]].astype(np.float64)))
+        return found
 
     def _arguments(
         self, columns: Columns, types: Types, kinds: np.ndarray

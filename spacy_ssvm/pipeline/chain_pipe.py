@@ -22,10 +22,12 @@ from .learning import LearningPipe
 
 if TYPE_CHECKING:
     from ..features.extractor import Extractor
+    from ..features.hashing import Columns
     from ..structures.chain.data import Constraints
     from ..structures.chain.potentials import Lattice, Potentials
     from .chain_decoder import ChainDecoder
     from .chain_set import ChainSet, EncodedChains
+    from .explanation import Explanation
     from .training import Training
 
 Gold = Sequence[str | None]
@@ -118,16 +120,35 @@ class ChainPipe(LearningPipe):
         found = k_best(potentials, checked_count(self.name, k))
         return [(float(score), self._analysis(labels)) for labels, score in zip(*found)]
 
+    def explain(self, doc: Doc) -> "Explanation":
+        """Why the component predicts what it does: for each tag, entity or sentence start the best analysis without it,
+        and the features whose weights put the prediction ahead of that. Nothing is written to the Doc.
+
+        Raises:
+            ValueError: the component has no labels yet.
+        """
+        from .chain_explanation import explain
+
+        columns, (potentials,) = self._columns_and_potentials([doc])
+        return explain(doc, self._decoder(), columns, potentials, self.weight_labels, self._parts)
+
     @abstractmethod
     def _analysis(self, labels: np.ndarray) -> list[Any]:
         """What these weight labels, int32 [tokens], say, for `kbest`."""
 
+    @abstractmethod
+    def _parts(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
+        """The same as first token, token behind and label, for `explain`."""
+
     def _potentials(self, docs: Sequence[Doc]) -> "list[Potentials]":
+        return self._columns_and_potentials(docs)[1]
+
+    def _columns_and_potentials(self, docs: Sequence[Doc]) -> "tuple[Columns, list[Potentials]]":
         self._require_labels()
         self._warn_of_missing(docs)
         decoder = self._decoder()
         columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
-        return decoder.potentials(columns, types, self._kinds(docs, preset))
+        return columns, decoder.potentials(columns, types, self._kinds(docs, preset))
 
     def _lattices(self, docs: Iterable[Doc]) -> "Iterator[Lattice]":
         """Of log-sums where scores are probabilities, of maxima where they are margins."""

@@ -154,6 +154,8 @@ class SsvmNer(ChainPipe):
 
         return [(first, behind, self.labels[label]) for first, behind, label in segments(labels)]
 
+    _parts = _analysis
+
     def _constraints(self) -> "Constraints":
         from ..structures.chain.biluo import biluo_constraints
 

@@ -96,6 +96,9 @@ class SsvmSenter(ChainPipe):
     def _analysis(self, labels: np.ndarray) -> list[int]:
         return [int(token) for token in np.flatnonzero(labels == self.labels.index(START))]
 
+    def _parts(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
+        return [(token, token + 1, START) for token in self._analysis(labels)]
+
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.labels != LABELS:

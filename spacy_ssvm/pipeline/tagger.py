@@ -104,6 +104,9 @@ class SsvmTagger(ChainPipe):
     def _analysis(self, labels: np.ndarray) -> list[str]:
         return [self.labels[label] for label in labels]
 
+    def _parts(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
+        return [(token, token + 1, self.labels[label]) for token, label in enumerate(labels)]
+
     def _check_label(self, label: Any) -> None:
         super()._check_label(label)
         if self.cfg["attr"] == "pos" and label not in COARSE_TAGS:

@@ -103,6 +103,25 @@ def best_of_others(through: np.ndarray) -> np.ndarray:
     return others
 
 
+def best_through(lattice: Lattice, token: int, label: int, best: np.ndarray) -> np.ndarray:
+    """The best of the sequences with a label at a token, int32 [T].
+
+    lattice: of maxima. best: int32 [T], the best of all sequences, which it joins again on both sides.
+    """
+    tokens, transitions = lattice.potentials.tokens, lattice.potentials.transitions
+    path = best.copy()
+    path[token] = label
+    for t in range(token - 1, -1, -1):
+        path[t] = np.argmax(lattice.before[t] + transitions[:, path[t + 1]])
+        if path[t] == best[t]:
+            break
+    for t in range(token + 1, len(best)):
+        path[t] = np.argmax(transitions[path[t - 1]] + tokens[t] + lattice.after[t])
+        if path[t] == best[t]:
+            break
+    return path
+
+
 @kernel
 def _maxima(scores, transitions, start, end, before, after):
     """`forward` and `backward` with maxima in place of sums."""

@@ -101,6 +101,11 @@ class ChainPipe(LearningPipe):
         columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
         return decoder.prepared(columns, types, self._kinds(docs, preset))
 
+    def _forget_types(self) -> None:
+        super()._forget_types()
+        if self._scoring is not None:
+            self._scoring.forget_types()
+
     def _check_settings(self) -> None:
         super()._check_settings()
         check_chain(self.model)

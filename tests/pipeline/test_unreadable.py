@@ -65,7 +65,7 @@ def test_a_corpus_loses_that_document_only(factory, broken, reading):
     """The weights are those of the corpus without it, in batches of any size; it is named once."""
     found = []
     for is_broken in (False, True):
-        nlp = blank(factory, model=features(factory), lang="xx")
+        nlp = blank(factory, model=features(factory))
         examples = EXAMPLES[factory](nlp)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -87,7 +87,7 @@ def test_a_corpus_loses_that_document_only(factory, broken, reading):
 @every
 def test_a_broken_example_that_comes_later(factory):
     """What initialize has not seen is left out of its batch; a batch of nothing else teaches nothing."""
-    nlp = blank(factory, lang="xx")
+    nlp = blank(factory)
     examples = EXAMPLES[factory](nlp)
     nlp.initialize(lambda: examples)
     train(nlp, examples, 2)
@@ -99,13 +99,13 @@ def test_a_broken_example_that_comes_later(factory):
 
 @every
 def test_a_corpus_of_nothing_else_is_an_error(factory):
-    nlp = blank(factory, lang="xx")
+    nlp = blank(factory)
     with pytest.raises(ValueError, match="E949"):
         nlp.initialize(lambda: [misaligned(nlp, factory)])
 
 
 def test_an_entity_among_the_incorrect_spans():
-    nlp = blank("ssvm_ner", incorrect_spans_key="incorrect", lang="xx")
+    nlp = blank("ssvm_ner", incorrect_spans_key="incorrect")
     examples = EXAMPLES["ssvm_ner"](nlp)
     reference = examples[PLACE].reference
     reference.spans["incorrect"] = [Span(reference, reference.ents[0].start, reference.ents[0].end, label="GPE")]
@@ -125,7 +125,7 @@ def test_an_entity_among_the_incorrect_spans():
 )
 def test_contradictory_trees_are_named(heads, complaint):
     """Of such a document only the arcs that contradict the others are lost."""
-    nlp = blank("ssvm_parser", lang="xx")
+    nlp = blank("ssvm_parser")
     examples = parser_examples(nlp)
     reference = doc(nlp, BROKEN)
     offsets = np.array([[head - k, nlp.vocab.strings.add("dep")] for k, head in enumerate(heads)], np.int64)
@@ -137,7 +137,7 @@ def test_contradictory_trees_are_named(heads, complaint):
 
 
 def test_an_entity_that_cannot_be_is_named():
-    nlp = blank("ssvm_ner", lang="xx")
+    nlp = blank("ssvm_ner")
     words = ["Anna", " ", "left"]
     reference = Doc(nlp.vocab, words=words, ents=["O", "B-PER", "O"])
     examples = [*EXAMPLES["ssvm_ner"](nlp), Example(Doc(nlp.vocab, words=words), reference)]
@@ -148,7 +148,7 @@ def test_an_entity_that_cannot_be_is_named():
 
 
 def test_many_are_counted_and_the_first_named():
-    nlp = blank("ssvm_tagger", lang="xx")
+    nlp = blank("ssvm_tagger")
     examples = [*EXAMPLES["ssvm_tagger"](nlp), *(misaligned(nlp, "ssvm_tagger") for _ in range(5))]
     with pytest.warns(UserWarning, match=r"5 of 11 examples .* example 6, .* example 8, .*; and 2 more") as caught:
         nlp.initialize(lambda: examples)
@@ -159,7 +159,7 @@ def test_many_are_counted_and_the_first_named():
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.filterwarnings("ignore:.*(which no training Doc has|no sentence boundaries)")
 def test_a_stream_loses_that_document_only(factory, n_threads, reading):
-    nlp = blank(factory, model=features(factory), lang="xx", n_threads=n_threads)
+    nlp = blank(factory, model=features(factory), n_threads=n_threads)
     examples = EXAMPLES[factory](nlp)
     nlp.initialize(lambda: examples)
     train(nlp, examples, 2)

@@ -1,6 +1,11 @@
 """Fixtures that all tests share."""
 
+import os
 import random
+
+# Read when NumPy is imported. Two workers on two cores would spend more time in waiting for each other's threads of
+# linear algebra than in any test.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

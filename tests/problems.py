@@ -1,7 +1,8 @@
 """Small learning problems from a seeded generator, their planes by enumeration, and optima found by SciPy."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.optimize import minimize
@@ -47,7 +48,8 @@ def random_problem(
     return chain_problem(chains, n_rows)
 
 
-class Planes(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Planes:
     """Every plane of a problem: ΔΦ [P, d], Δ [P], and the example [P] it belongs to."""
 
     differences: np.ndarray
@@ -93,6 +95,7 @@ def objective(planes: Planes, w: np.ndarray, C: float, power: int, rho1: float =
     return float(rho1 * np.abs(w).sum() + rho2 / 2 * (w @ w) + C * (slacks_of(planes, w) ** power).sum())
 
 
+@cache
 def optimum(planes: Planes, C: float, power: int, rho1: float = 0.0, rho2: float = 1.0) -> np.ndarray:
     """The w, float64 [d], that minimises `objective`: a quadratic programme over w = u − v and ξ, by SLSQP."""
     n, d = planes.examples.max() + 1, planes.differences.shape[1]

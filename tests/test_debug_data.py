@@ -24,6 +24,8 @@ from spacy_ssvm.cli.debug_data import CHECKS, MOST_PLACES
 from spacy_ssvm.pipeline.corpus import create_corpus
 from spacy_ssvm.pipeline.gold_trees import LONGEST, gold_trees
 
+from .pipeline.toy import LANG
+
 VOCAB = spacy.blank("en").vocab
 FIRST, OTHER = ["the", "first", "corpus"], ["another", "text", "here"]
 
@@ -56,7 +58,7 @@ def check(tmp_path):
     """Findings as (severity, corpus, what, count), of documents where no component is named."""
 
     def run(train, dev=None, component=None, settings=None, listed=None, split=False, **reader):
-        nlp = spacy.blank("en")
+        nlp = spacy.blank(LANG)
         if split:
             nlp.tokenizer = Tokenizer(nlp.vocab)
         dev = [document(OTHER)] if dev is None else dev

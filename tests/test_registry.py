@@ -13,6 +13,8 @@ from spacy.language import Language
 
 from spacy_ssvm.registry import ssvm_solvers
 
+from .pipeline.toy import LANG
+
 ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
 SOLVERS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_ssvm_solvers")
 COMPONENTS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_factories")
@@ -50,7 +52,7 @@ def test_spacy_finds_what_the_entry_point_names(point):
 def config(component: str, solver: str) -> str:
     return f"""
 [nlp]
-lang = "en"
+lang = "{LANG}"
 pipeline = ["it"]
 
 [components]
@@ -89,7 +91,7 @@ def test_every_solver_in_every_component(component, solver):
 )
 @pytest.mark.parametrize("component", SEQUENCES)
 def test_every_feature_set_in_every_sequence_component(component, features):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
     nlp.add_pipe(component, config={"model": model})
     templates = nlp.get_pipe(component).model.attrs["templates"]
@@ -150,7 +152,7 @@ def test_bad_template_is_refused_when_the_config_is_read(text):
     features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["bias", text]}
     model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
     with pytest.raises(ValueError) as refusal:
-        spacy.blank("en").add_pipe("ssvm_tagger", config={"model": model})
+        spacy.blank(LANG).add_pipe("ssvm_tagger", config={"model": model})
     assert f'feature template "{text}"' in str(refusal.value)
 
 

@@ -1,17 +1,14 @@
 """What the conformance tests know of each component, and what they all ask of spaCy."""
 
-from functools import cache, partial
+from functools import cache
 
 import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..pipeline import toy
-from ..pipeline.toy import EXAMPLES, PARAGRAPHS, SPANS, TAGGED, TREES, annotation, doc
+from ..pipeline.toy import EXAMPLES, LANG, PARAGRAPHS, SPANS, TAGGED, TREES, annotation, blank, doc, trained
 
-LANG = "xx"
-"""spaCy's English tokenizer takes longer to build than a toy component to learn."""
 every = pytest.mark.parametrize("factory", EXAMPLES)
 ATTRIBUTE = {"ssvm_tagger": "TAG", "ssvm_ner": "ENT_IOB", "ssvm_senter": "SENT_START", "ssvm_parser": "DEP"}
 """What of a Doc's annotation says that the component has been there."""
@@ -29,17 +26,10 @@ CORPUS = {"ssvm_tagger": TAGGED, "ssvm_ner": SPANS, "ssvm_senter": PARAGRAPHS, "
 TEXTS = [text for corpus in CORPUS.values() for text, _ in corpus]
 
 
-blank = partial(toy.blank, lang=LANG)
-
-
 @cache
 def saved(factory: str) -> bytes:
     """A component that has learnt the toy corpus."""
-    nlp = blank(factory)
-    examples = EXAMPLES[factory](nlp)
-    nlp.initialize(lambda: examples)
-    toy.train(nlp, examples)
-    return nlp.get_pipe(factory).to_bytes()
+    return trained(factory).get_pipe(factory).to_bytes()
 
 
 def learnt(factory: str) -> Language:

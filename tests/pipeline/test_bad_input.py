@@ -9,7 +9,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from .test_spacy_train import config
-from .toy import EXAMPLES, LABELLED, SEQUENCES, blank, doc, tagger_examples, templates
+from .toy import EXAMPLES, LABELLED, LANG, SEQUENCES, blank, doc, tagger_examples, templates
 
 every = pytest.mark.parametrize("factory", EXAMPLES)
 labelled = pytest.mark.parametrize("factory", LABELLED)
@@ -73,13 +73,13 @@ def test_label_costs(factory, cost):
 @pytest.mark.parametrize("cost", [-1.0, "much", None])
 def test_label_costs_in_a_config(factory, cost):
     with pytest.raises(ValueError, match="label_costs"):
-        spacy.blank("en").add_pipe(factory, config={"label_costs": {"O": cost}})
+        spacy.blank(LANG).add_pipe(factory, config={"label_costs": {"O": cost}})
 
 
 @pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
 @pytest.mark.parametrize("cost", ["0.5", 2])
 def test_label_costs_may_be_written_as_numbers_are_in_configs(factory, cost):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     component = nlp.add_pipe(factory, config={"label_costs": {"O": cost}})
     assert component.label_costs == {"O": float(cost)}
 
@@ -93,13 +93,13 @@ def test_label_costs_of_unknown_labels_are_reported():
 
 def test_attr():
     with pytest.raises(ValueError, match=r'\[ssvm_tagger\] attr must be "tag" or "pos", not \'lemma\''):
-        spacy.blank("en").add_pipe("ssvm_tagger", config={"attr": "lemma"})
+        spacy.blank(LANG).add_pipe("ssvm_tagger", config={"attr": "lemma"})
 
 
 @every
 def test_unknown_settings(factory):
     with pytest.raises(ValueError, match="dropout"):
-        spacy.blank("en").add_pipe(factory, config={"dropout": 0.1})
+        spacy.blank(LANG).add_pipe(factory, config={"dropout": 0.1})
     with pytest.raises(ValueError, match="learn_rate"):
         blank(factory, solver_settings={"learn_rate": 0.1})
     with pytest.raises(ValueError, match=r"spacy-ssvm\.Adam\.v1"):
@@ -146,7 +146,7 @@ def test_spacy_train_on_an_empty_corpus(factory, tmp_path):
 
 @labelled
 def test_spacy_train_on_a_corpus_without_labels(factory, tmp_path):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     DocBin(docs=[doc(nlp, "No labels here")]).to_disk(tmp_path / "bare.spacy")
     with pytest.raises(ValueError, match=rf"\[{factory}\] none of the 1 training examples"):
         train(config(factory, tmp_path / "bare.spacy", tmp_path), tmp_path / "out")

@@ -5,7 +5,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from .toy import SPANS, blank, doc, ner_examples, train, trained
+from .toy import LANG, SPANS, blank, doc, ner_examples, train, trained
 
 KEY = "incorrect"
 UNSEEN = [("Anna Berg calls Tom .", 0, 2, "PER"), ("Tom met Paris .", 2, 3, "GPE")]
@@ -49,7 +49,7 @@ def test_without_the_key_they_are_not_read():
 def test_spacys_own_component_reads_the_same(text_and_span):
     """Both unlearn it from the same examples."""
     text, *span = text_and_span
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     nlp.add_pipe("ner", config={"incorrect_spans_key": KEY})
     examples = ner_examples(nlp)
     optimizer = nlp.initialize(lambda: examples)

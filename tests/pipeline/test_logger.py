@@ -9,10 +9,12 @@ from spacy.training import Example
 
 from spacy_ssvm.pipeline.logger import MOST_WITH_FIGURES, console_logger
 
+from .toy import LANG
+
 
 @pytest.mark.parametrize("n_components", [1, MOST_WITH_FIGURES, MOST_WITH_FIGURES + 1])
 def test_figures_are_in_the_table_where_they_fit_and_always_in_the_file(tmp_path, n_components):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     names = [f"tagger{k}" for k in range(n_components)]
     for name in names:
         nlp.add_pipe("ssvm_tagger", name=name)
@@ -32,7 +34,7 @@ def test_figures_are_in_the_table_where_they_fit_and_always_in_the_file(tmp_path
 
 def run(solver, tmp_path, rows, **keys):
     """The lines that the logger prints on a tagger in so many rows of training, and the file's records."""
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     nlp.add_pipe("ssvm_tagger", config={"solver": solver})
     nlp.config["training"]["score_weights"] = {"tag_acc": 1.0}
     texts = [("a dog barks", ["DET", "NOUN", "VERB"]), ("a cat sleeps", ["DET", "NOUN", "VERB"]), ("go", ["VERB"])]

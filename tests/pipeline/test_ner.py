@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example, biluo_to_iob
 
-from .toy import NEARLY_UNREGULARISED, SOLVERS, SPANS, blank, doc, ner_examples, templates, train, trained
+from .toy import LANG, NEARLY_UNREGULARISED, SOLVERS, SPANS, blank, doc, ner_examples, templates, train, trained
 
 WORDS = ["Anna", "Berg", "New", "York", "Tom", "Paris", "in", "the", ".", "dog", " ", "\n", "lower", "X9"]
 TYPES = ["PER", "GPE", "ORG"]
@@ -370,7 +370,7 @@ def test_examples_are_read_again_only_where_their_annotation_has_changed(monkeyp
 
 def test_annotation_that_appears_after_initialize_binds_training_too():
     """Entities that an annotating component sets before each update hold for the gold sequence as well."""
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     ruler = nlp.add_pipe("entity_ruler")
     nlp.add_pipe("ssvm_ner")
     examples = ner_examples(nlp)

@@ -11,7 +11,7 @@ from spacy.training import Example
 
 from spacy_ssvm.pipeline.gold_trees import LONGEST
 
-from .toy import SMALL_TREE
+from .toy import LANG, SMALL_TREE
 
 WORDS = ["the", "dog", "sees", "a", "cat", ".", "birds", "sing"]
 HEADS = [1, 2, 2, 4, 2, 2, 7, 7]
@@ -22,7 +22,7 @@ TAGGED_TREE = {**SMALL_TREE, "features": {**SMALL_TREE["features"], "tags": ["ta
 
 
 def blank(model=SMALL_TREE, **config):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     parser = nlp.add_pipe("ssvm_parser", config={"model": model, **config})
     return nlp, parser
 
@@ -145,10 +145,14 @@ def test_every_structure_learns_and_parses_short_and_long_sentences(structure, o
         assert len(roots(doc)) == min(len(words), 1)
 
 
-def test_five_hundred_tokens_and_more_than_are_parsed_at_once():
+def test_five_hundred_tokens_are_parsed_at_once():
     nlp, _ = trained()
     doc = parse(nlp, words=(WORDS * 63)[:500], starts=[place == 0 for place in range(500)])
     assert len(roots(doc)) == 1
+
+
+def test_more_than_a_thousand_tokens_are_parsed_in_parts():
+    nlp, _ = trained(model={**SMALL_TREE, "order": 1})
     doc = parse(nlp, words=WORDS * 130, starts=[place == 0 for place in range(8 * 130)])
     assert [sentence.start for sentence in doc.sents] == [0, 1000]
 

@@ -11,7 +11,7 @@ from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .toy import NEARLY_UNREGULARISED, PARAGRAPHS, SOLVERS, blank, doc, senter_examples, train, trained
+from .toy import LANG, NEARLY_UNREGULARISED, PARAGRAPHS, SOLVERS, blank, doc, senter_examples, train, trained
 
 TEXT, STARTS = PARAGRAPHS[0]
 
@@ -43,7 +43,7 @@ def test_labels_are_those_of_spacy_and_stay():
     nlp = blank("ssvm_senter")
     senter = nlp.get_pipe("ssvm_senter")
     for _ in range(2):
-        assert senter.labels == spacy.blank("en").add_pipe("senter").labels
+        assert senter.labels == spacy.blank(LANG).add_pipe("senter").labels
         nlp.initialize(lambda: senter_examples(nlp))
     assert "ssvm_senter" not in nlp.pipe_labels
     with pytest.raises(ValueError, match=r"\[ssvm_senter\] a label can only be one of I, S, not 'B'"):
@@ -68,7 +68,7 @@ def test_score_keys_and_default_weights():
     scores = nlp.evaluate(senter_examples(nlp))
     assert scores["sents_f"] == scores["sents_p"] == scores["sents_r"] == 1.0
     assert "sents_per_type" not in scores
-    of_spacy = spacy.blank("en").get_factory_meta("senter")
+    of_spacy = spacy.blank(LANG).get_factory_meta("senter")
     meta = nlp.get_factory_meta("ssvm_senter")
     assert meta.default_score_weights == of_spacy.default_score_weights
     assert set(of_spacy.assigns) <= set(meta.assigns)
@@ -256,7 +256,7 @@ def test_raw_text_and_the_array_that_spacy_stores():
 
 
 def test_documents_of_single_sentences_are_nothing_to_learn_from():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     nlp.add_pipe("ssvm_senter")
     reference = Doc(nlp.vocab, words=["One", "sentence", "."], sent_starts=[True, False, False])
     with pytest.warns(UserWarning, match="no training Doc has more than one sentence"):

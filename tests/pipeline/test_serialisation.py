@@ -15,6 +15,7 @@ from spacy_ssvm.packing import Packing
 from .toy import (
     EXAMPLES,
     LABELLED,
+    LANG,
     SEQUENCES,
     SPANS,
     TAGGED,
@@ -84,7 +85,7 @@ def test_without_vocab_or_strings(factory, exclude, tmp_path):
 @every
 def test_loading_into_a_vocabulary_that_holds_other_words(factory):
     nlp = trained(factory)
-    again = spacy.blank("en")
+    again = spacy.blank(LANG)
     for word in ("something", "else", "entirely"):
         again.vocab[word]
     again.add_pipe(factory)
@@ -96,7 +97,7 @@ def test_loading_into_a_vocabulary_that_holds_other_words(factory):
 def test_docs_of_another_vocabulary(factory):
     """A component can be handed Docs that do not share its vocabulary."""
     nlp = trained(factory)
-    stranger = spacy.blank("en")
+    stranger = spacy.blank(LANG)
     for text, _ in (*TAGGED, *SPANS, ("Unheard wordings here", "")):
         tokens = nlp.get_pipe(factory)(doc(stranger, text))
         assert annotation(tokens) == annotation(nlp(doc(nlp, text)))
@@ -163,7 +164,7 @@ def test_several_processes(factory, trained_before, tmp_path):
 
 
 def _both_trained() -> Language:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     nlp.add_pipe("ssvm_tagger")
     nlp.add_pipe("ssvm_ner")
     examples = [*tagger_examples(nlp), *ner_examples(nlp)]
@@ -184,7 +185,7 @@ def test_both_components_learn_from_examples_that_are_annotated_for_one():
 
 def test_sourcing():
     source = _both_trained()
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     nlp.add_pipe("ssvm_ner", source=source)
     nlp.add_pipe("ssvm_tagger", source=source, name="tags")
     assert nlp.pipe_names == ["ssvm_ner", "tags"]
@@ -195,7 +196,7 @@ def test_sourcing():
 def test_a_sourced_component_learns_on(factory):
     """Its vocabulary is still that of the pipeline it comes from; the Docs are not."""
     source = trained(factory)
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     nlp.add_pipe(factory, source=source)
     corpus = {
         "ssvm_tagger": [("Zebras graze quietly", "NOUN VERB ADV")],
@@ -214,7 +215,7 @@ def test_a_sourced_component_learns_on(factory):
 @every
 def test_sourcing_and_saving(factory, tmp_path):
     source = trained(factory)
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     nlp.add_pipe(factory, source=source)
     nlp.to_disk(tmp_path)
     assert annotations(spacy.load(tmp_path)) == annotations(source)

@@ -7,13 +7,13 @@ from spacy.tokens import DocBin
 from spacy.util import load_config
 
 from .test_spacy_train import SCORES, config
-from .toy import EXAMPLES
+from .toy import EXAMPLES, LANG
 
 every = pytest.mark.parametrize("factory", EXAMPLES)
 
 
 def corpus(factory, folder, **texts):
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     path = folder / f"{factory}.spacy"
     DocBin(docs=[example.reference for example in EXAMPLES[factory](nlp, **texts)]).to_disk(path)
     return path

@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
-from .toy import EXAMPLES, NEARLY_UNREGULARISED, SEQUENCES, SMALL, SOLVERS
+from .toy import EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, SMALL, SOLVERS
 
 SCORES = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f", "ssvm_senter": "sents_f", "ssvm_parser": "las"}
 ONE_BATCH_PER_EPOCH = {
@@ -28,7 +28,7 @@ every = pytest.mark.parametrize("factory", EXAMPLES)
 def corpora(tmp_path_factory) -> dict[str, Path]:
     paths = {}
     for factory in EXAMPLES:
-        nlp = spacy.blank("en")
+        nlp = spacy.blank(LANG)
         paths[factory] = tmp_path_factory.mktemp("corpus") / f"{factory}.spacy"
         DocBin(docs=[example.reference for example in EXAMPLES[factory](nlp)]).to_disk(paths[factory])
     return paths
@@ -36,7 +36,7 @@ def corpora(tmp_path_factory) -> dict[str, Path]:
 
 def config(factory: str, corpus: Path, folder: Path, solver: str = "DCD", **overrides) -> Path:
     """A config as `spacy init config` writes it, with one batch per epoch and one solver block exchanged."""
-    filled = init_config(lang="en", pipeline=[factory], optimize="efficiency")
+    filled = init_config(lang=LANG, pipeline=[factory], optimize="efficiency")
     filled["components"][factory]["solver"] = {
         "@ssvm_solvers": f"spacy-ssvm.{solver}.v1",
         **NEARLY_UNREGULARISED[solver],
@@ -68,7 +68,7 @@ def score(nlp: Language, factory: str) -> float:
 def test_init_config_alone(factory, corpora, tmp_path):
     """`spacy init config -p` and `spacy train`, nothing changed but the number of steps."""
     path = tmp_path / "plain.cfg"
-    init_config(lang="en", pipeline=[factory], optimize="efficiency").to_disk(path)
+    init_config(lang=LANG, pipeline=[factory], optimize="efficiency").to_disk(path)
     train(
         path,
         tmp_path / "out",

@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .toy import NEARLY_UNREGULARISED, SOLVERS, TAGGED, blank, doc, tagged, tagger_examples, train, trained
+from .toy import LANG, NEARLY_UNREGULARISED, SOLVERS, TAGGED, blank, doc, tagged, tagger_examples, train, trained
 
 ALL_TAGS = ("ADJ", "ADV", "DET", "NOUN", "PRON", "VERB")
 
@@ -252,7 +252,7 @@ def test_raw_text_through_the_whole_pipeline():
 
 
 def test_two_taggers_in_one_pipeline():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     nlp.add_pipe("ssvm_tagger", name="fine")
     nlp.add_pipe("ssvm_tagger", name="coarse", config={"attr": "pos"})
     examples = [

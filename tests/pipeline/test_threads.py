@@ -11,6 +11,7 @@ from spacy_ssvm.solvers import oracle_pass
 
 from .toy import (
     EXAMPLES,
+    LANG,
     PARAGRAPHS,
     SPANS,
     TAGGED,
@@ -62,7 +63,7 @@ def test_the_number_of_threads_survives_pickling(factory):
 @every
 def test_what_is_no_number_of_threads(factory):
     with pytest.raises(ValueError, match=rf"\[{factory}\] n_threads must be a whole number"):
-        spacy.blank("en").add_pipe(factory, config={"n_threads": 0})
+        spacy.blank(LANG).add_pipe(factory, config={"n_threads": 0})
 
 
 @every

@@ -17,6 +17,7 @@ from spacy_ssvm.solvers.fit import fit
 from .toy import (
     DUAL_SOLVERS,
     EXAMPLES,
+    LANG,
     NEARLY_UNREGULARISED,
     SOLVERS,
     TAGGED,
@@ -298,7 +299,7 @@ def test_a_mixture_of_old_and_new_is_no_stream_of_surplus(monkeypatch):
 
 
 def _reading_tags(solver: str) -> spacy.Language:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank(LANG)
     nlp.add_pipe("ssvm_tagger")
     settings = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1"}
     if solver in DUAL_SOLVERS:

@@ -5,6 +5,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob
 
+LANG = "xx"
+"""spaCy's English tokenizer takes longer to build than a toy component to learn."""
 SOLVERS = ("Perceptron", "MIRA", "SGD", "DCD", "DCDLight", "SAP")
 NEARLY_UNREGULARISED = {
     **{solver: {"C": 10.0} for solver in SOLVERS},
@@ -101,10 +103,8 @@ SMALL = {"ssvm_parser": {"model": SMALL_TREE}}
 """What keeps toy components small."""
 
 
-def blank(
-    factory: str, solver: str = "DCD", solver_settings: dict | None = None, lang: str = "en", **config
-) -> Language:
-    nlp = spacy.blank(lang)
+def blank(factory: str, solver: str = "DCD", solver_settings: dict | None = None, **config) -> Language:
+    nlp = spacy.blank(LANG)
     block = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1", **(solver_settings or {})}
     nlp.add_pipe(factory, config={"solver": block, **SMALL.get(factory, {}), **config})
     return nlp

@@ -1,5 +1,6 @@
 """CPD, 1-slack, Frank–Wolfe and SDM: their optimum by enumeration, their certificates, examples that come and go."""
 
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -54,7 +55,7 @@ def with_optimum(kind, C, power):
     problem = PROBLEMS[kind]()
     planes = all_planes(problem)
     _, scales, axes = np.linalg.svd(planes.differences, full_matrices=False)
-    spanned = planes._replace(differences=planes.differences @ axes[scales > 1e-9].T)
+    spanned = replace(planes, differences=planes.differences @ axes[scales > 1e-9].T)
     return problem, planes, objective(spanned, optimum(spanned, C, power), C, power)
 
 

@@ -23,7 +23,7 @@ def tiny(request):
 @pytest.mark.parametrize("inner_passes", [0, 5])
 def test_dcd_solves_the_enumerated_programme(tiny, C, inner_passes):
     problem, planes = tiny
-    expected = optimum(planes, C, power=2)
+    expected = optimum(planes, C, 2)
     learner, certificate = fit(Dcd(C=C, inner_passes=inner_passes, delta=0, tolerance=1e-9), problem, max_epochs=3000)
     assert certificate.primal == pytest.approx(objective(planes, expected, C, power=2), rel=1e-7)
     np.testing.assert_allclose(learner.w, expected, atol=1e-4)

@@ -213,7 +213,7 @@ def test_near_the_truth_on_random_sentences(multi_root):
     """Arcs of deviation 1 and pairs of deviation 1/2: a hard mix."""
     rng = np.random.default_rng(4)
     exact, errors, partition_errors = [], [], []
-    for _ in range(200):
+    for _ in range(100):
         parts = random_parts(rng, 5, 4)
         truth, expected = expectations(parts, multi_root)
         estimate, _, converged, beliefs = marginals(parts, multi_root, 50, 1e-4)

@@ -1,4 +1,7 @@
-"""The benchmark project: every experiment of the papers runs on a slice, and the report has all of it."""
+"""The benchmark project: its experiments run on a slice, and the report has all of it.
+
+A part of them where the `benchmarks` extra is installed, and all of them as slow tests.
+"""
 
 import importlib
 import itertools
@@ -31,23 +34,68 @@ def needs_extra() -> None:
         pytest.importorskip(package)
 
 
+def run(project: Path, *command: str) -> str:
+    """What a Python command prints there."""
+    environment = {**os.environ, "SPACY_SSVM_DATA": str(DATA)}
+    done = subprocess.run([sys.executable, *command], cwd=project, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def copied(folder: Path) -> Path:
+    """The project beside the configs, without anything that it has made."""
+    needs_extra()
+    shutil.copytree(REPOSITORY / "configs", folder / "configs")
+    made = shutil.ignore_patterns("assets", "data", "smoke", "training", "metrics", "report", "project.lock")
+    return Path(shutil.copytree(PROJECT, folder / "projects" / "benchmarks", ignore=made))
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy beside the configs, after its workflow on a slice."""
-    needs_extra()
-    root = tmp_path_factory.mktemp("repository")
-    shutil.copytree(REPOSITORY / "configs", root / "configs")
-    made = shutil.ignore_patterns("assets", "data", "smoke", "training", "metrics", "report", "project.lock")
-    copy = shutil.copytree(PROJECT, root / "projects" / "benchmarks", ignore=made)
-    run = subprocess.run(
-        [sys.executable, "-m", "spacy", "project", "run", "smoke"],
-        cwd=copy,
-        env={**os.environ, "SPACY_SSVM_DATA": str(DATA)},
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    """A copy after its workflow on a slice."""
+    copy = copied(tmp_path_factory.mktemp("repository"))
+    run(copy, "-m", "spacy", "project", "run", "smoke")
     return copy
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy after all solvers' runs on one corpus and one measurement of speed, on a slice."""
+    copy = copied(tmp_path_factory.mktemp("repository"))
+    run(copy, "scripts/convert.py", "assets", "smoke/data", "ewt", "brown", "--limit", "40")
+    smoke = ["--data", "smoke/data", "--metrics", "smoke/metrics"]
+    run(copy, "-m", "papers.sweep", "--papers", "solvers", "--epochs", "2", "--jobs", "1", *smoke)
+    run(copy, "-m", "papers.report", "smoke/metrics", "smoke/report")
+    run(copy, "-m", "speed.run", "growth", "--rounds", "1", "--limit", "40", *smoke)
+    run(copy, "-m", "speed.report", "smoke/metrics", "smoke/report/speed")
+    return copy
+
+
+def listed(project: Path, papers: list[str]) -> set[str]:
+    """The names of the runs of these papers."""
+    code = f"from papers.catalogue import *; print(*(run.name for run in find_runs({papers})), sep='\\n')"
+    return set(run(project, "-c", code).splitlines())
+
+
+def recorded(project: Path) -> set[str]:
+    """The names of what has a record."""
+    metrics = project / "smoke" / "metrics"
+    return {path.relative_to(metrics).as_posix().removesuffix(".json") for path in metrics.glob("*/*.json")}
+
+
+def check_records(project: Path) -> None:
+    """Records of the papers' runs hold what was learnt in two epochs at most."""
+    paths = [path for path in project.glob("smoke/metrics/*/*.json") if path.parent.name != "speed"]
+    assert paths
+    for path in paths:
+        record = srsly.read_json(path)
+        rows = record["rows"]
+        assert 1 <= len(rows) <= 2
+        assert 0 <= rows[-1]["test"] <= 100
+        assert 0 < rows[-1]["non_zeros"] <= record["weights"]
+        assert 0 <= rows[0]["seconds"] <= rows[-1]["seconds"]
+        if rows[-1].get("gap") is not None:
+            assert rows[-1]["dual"] <= rows[-1]["primal"] * (1 + 1e-9)
 
 
 @pytest.fixture
@@ -207,35 +255,36 @@ def test_a_paper_alone_asks_for_the_records_that_all_papers_share(monkeypatch: p
         assert all(run == everything[run.name] for run in found)
 
 
+@needs_ewt
+class TestPart:
+    def test_every_run_has_a_record(self, part: Path) -> None:
+        """But those of the corpora that were not converted."""
+        expected = {name for name in listed(part, ["solvers"]) if name.startswith("pos-ewt/")}
+        assert len(expected) > 20 and recorded(part) - {"speed/growth"} == expected
+
+    def test_records_hold_what_was_learnt(self, part: Path) -> None:
+        check_records(part)
+
+    def test_the_report_shows_what_there_is(self, part: Path) -> None:
+        text = (part / "smoke" / "report" / "report.md").read_text("utf8")
+        table = text.partition("Tags of EWT, with the tagger's features")[2].split("\n\n")[1]
+        assert len(re.findall(r"^\| [^|]+ \| 2 \| ", table, re.MULTILINE)) == len(recorded(part) - {"speed/growth"})
+        speed_text = (part / "smoke" / "report" / "speed" / "speed.md").read_text("utf8")
+        assert "Growth with the corpus" in speed_text and "Not measured yet: prediction, token" in speed_text
+
+
 @pytest.mark.slow
 @needs_ewt
 class TestSmoke:
     def test_every_run_has_a_record(self, project: Path) -> None:
         """But those of the data that no one has fetched."""
-        listed = subprocess.run(
-            [sys.executable, "-c", "from papers.catalogue import *; print(*(r.name for r in find_runs(PAPERS)))"],
-            cwd=project,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.split()
-        done = {str(path.relative_to(project / "smoke" / "metrics")) for path in project.glob("smoke/metrics/*/*.json")}
-        missing = {name for name in listed if f"{name}.json" not in done}
-        assert len(listed) > 250
+        expected = listed(project, ["dcd", "lse", "dca", "sap", "solvers"])
+        missing = expected - recorded(project)
+        assert len(expected) > 250
         assert {name.split("/")[0] for name in missing} == {"classes-covertype", "classes-sector"}
 
     def test_records_hold_what_was_learnt(self, project: Path) -> None:
-        paths = [path for path in project.glob("smoke/metrics/*/*.json") if path.parent.name != "speed"]
-        assert paths
-        for path in paths:
-            record = srsly.read_json(path)
-            rows = record["rows"]
-            assert 1 <= len(rows) <= 2
-            assert 0 <= rows[-1]["test"] <= 100
-            assert 0 < rows[-1]["non_zeros"] <= record["weights"]
-            assert 0 <= rows[0]["seconds"] <= rows[-1]["seconds"]
-            if rows[-1].get("gap") is not None:
-                assert rows[-1]["dual"] <= rows[-1]["primal"] * (1 + 1e-9)
+        check_records(project)
 
     def test_the_report_shows_every_table_and_figure(self, project: Path) -> None:
         text = (project / "smoke" / "report" / "report.md").read_text("utf8")
@@ -253,9 +302,7 @@ class TestSmoke:
         records = sorted(project.glob("smoke/metrics/classes-digits/*.json"))
         before = {path: path.stat().st_mtime_ns for path in records}
         records[0].unlink()
-        command = [sys.executable, "-m", "papers.sweep", "--epochs", "2", "--data", "smoke/data"]
-        run = subprocess.run([*command, "--metrics", "smoke/metrics"], cwd=project, capture_output=True, text=True)
-        assert run.returncode == 0, run.stdout + run.stderr
+        run(project, "-m", "papers.sweep", "--epochs", "2", "--data", "smoke/data", "--metrics", "smoke/metrics")
         after = {path: path.stat().st_mtime_ns for path in sorted(project.glob("smoke/metrics/classes-digits/*.json"))}
         assert after.keys() == before.keys()
         assert [path for path in records if after[path] != before[path]] == records[:1]

@@ -9,6 +9,8 @@ from spacy.util import load_config, load_model_from_config, registry
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 PATHS = sorted(path.relative_to(CONFIGS) for path in CONFIGS.glob("*/*.cfg") if path.parent.name != "templates")
+SAMPLE = [path for path in PATHS if path.stem == "dcd" or path.parent.name == "tagger"]
+"""Every template and every solver; `pytest -m slow` has all combinations."""
 
 
 def generator():
@@ -33,7 +35,9 @@ def test_each_of_the_generators_solvers_has_a_config_for_every_component():
     assert len(PATHS) == len(solvers) * len(list((CONFIGS / "templates").glob("*.cfg")))
 
 
-@pytest.mark.parametrize("path", PATHS, ids=str)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=[] if path in SAMPLE else pytest.mark.slow, id=str(path)) for path in PATHS]
+)
 def test_spacy_takes_the_config(path):
     overrides = {"paths.train": "train.spacy", "paths.dev": "dev.spacy"}
     debug_config(CONFIGS / path, overrides=overrides)

@@ -40,7 +40,7 @@ def examples(nlp, part: str, number: int) -> list[Example]:
         ("DCD", {"C": 0.1}),
         ("SAP", {"C": 0.1, "rho1": 0.1, "rho2": 0.9}),
         ("Perceptron", {}),
-        # One with a certificate, one with exact zeros and one without either speak for these.
+        # A certificate, exact zeros and neither: the sample. `pytest -m slow` has the others.
         *(
             pytest.param(*more, marks=pytest.mark.slow)
             for more in [("DCDLight", {"C": 0.1}), ("MIRA", {}), ("SGD", {})]

@@ -315,6 +315,7 @@ def test_undamaged_bytes_load(trained):
     assert not refused(trained, trained[2])
 
 
+# A sample of what `pytest -m slow` tries.
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_damaged_bytes_are_refused_or_harmless(trained, seed):
     damage = list(mutations(trained[2], seed, 300))

@@ -76,6 +76,19 @@ def test_every_pass_gives_the_same_examples(path, nlp):
     assert plain(corpus(spacy.blank("en"))) == expected
 
 
+@pytest.mark.parametrize("settings", [{}, {"gold_preproc": True}])
+def test_docs_of_a_memory_zone_are_not_kept(path, nlp, settings):
+    """They and their words are freed with it."""
+    corpus = create_corpus(path, columns=["tag"], **settings)
+    expected = plain(create_corpus(path, columns=["tag"], **settings)(spacy.blank("en")))
+    with nlp.memory_zone():
+        references = [example.reference for example in corpus(nlp)]
+        assert references
+    afterwards = list(corpus(nlp))
+    assert not any(one is other for one in references for other in (example.reference for example in afterwards))
+    assert plain(afterwards) == expected
+
+
 def test_readers_of_given_tokens_share_the_references(path, nlp):
     """`spacy train` makes two readers; a component recognises the references of the first in those of the second."""
     first, second = (list(create_corpus(path, gold_preproc=True, columns=["tag"])(nlp)) for _ in range(2))

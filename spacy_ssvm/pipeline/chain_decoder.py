@@ -32,10 +32,7 @@ class ChainDecoder:
         self._groups = extractor.split.groups
         self._offsets = np.array([group.offset for group in self._groups], np.int64)
         self._lock = Lock()
-        self._generation = -1
-        self._entries = np.zeros(0, np.int64)
-        self._known = 0
-        self._vectors = self._outside()
+        self._clear(-1)
 
     def prepared(self, columns: Columns, types: Types, kinds: np.ndarray) -> Callable[[], list[np.ndarray]]:
         """What gives the best labels of each sequence, int32 [tokens], once, in any thread.
@@ -78,12 +75,23 @@ class ChainDecoder:
         chains = unlabelled(columns, rest, kinds, self._constraints)
         return columns, rest, self._table, chains, shared, self.weights.vector
 
+    def forget_types(self) -> None:
+        """Forget what word types score."""
+        with self._lock:
+            self._clear(-1)
+
+    def _clear(self, generation: int) -> None:
+        """Keep scores of the types of this generation from here on."""
+        self._generation = generation
+        self._entries = np.zeros(0, np.int64)
+        self._known = 0
+        self._vectors = self._outside()
+
     def _shared(self, types: Types) -> SharedScores:
         """The scores of these tokens' types; those of types that are new are summed and kept."""
         with self._lock:
             if types.generation != self._generation:
-                self._entries, self._known, self._vectors = np.zeros(0, np.int64), 0, self._outside()
-                self._generation = types.generation
+                self._clear(types.generation)
             missing = types.keys.shape[1] - len(self._entries)
             if missing > 0:
                 self._entries = np.append(self._entries, np.zeros(missing, np.int64))

@@ -168,6 +168,11 @@ class ChainPipe(LearningPipe):
             places = np.argwhere(scores >= smallest).tolist()
             yield {(token, label): float(scores[token, label]) for token, label in places}
 
+    def _forget_types(self) -> None:
+        super()._forget_types()
+        if self._scoring is not None:
+            self._scoring.forget_types()
+
     def _check_settings(self) -> None:
         super()._check_settings()
         check_chain(self.model)

@@ -90,6 +90,10 @@ class SsvmPipe(TrainablePipe):
         """Drop everything that is derived from the model, and all memory of training."""
 
     @abstractmethod
+    def _forget_types(self) -> None:
+        """Drop what is remembered of the words met so far; it is worked out again when they come back."""
+
+    @abstractmethod
     def _store(self, packing: Packing = EXACT) -> None:
         """Put what has been learnt into the model; what was pruned or rounded before stays as it is."""
 
@@ -139,6 +143,14 @@ class SsvmPipe(TrainablePipe):
                 yield from self._one_by_one(docs[n_done:])
             else:
                 yield from docs
+
+    @contextmanager
+    def memory_zone(self, mem: Any = None) -> Iterator[Any]:
+        """What `nlp.memory_zone` enters; at its end, what is remembered of words is dropped, as their strings are."""
+        try:
+            yield mem
+        finally:
+            self._forget_types()
 
     def finish_update(self, sgd: Any) -> None:
         """Nothing to do: the solver has moved the weights in `update`."""
@@ -283,7 +295,7 @@ class SsvmPipe(TrainablePipe):
             read()
             self._check_settings()
             for label in self.labels:
-                self.vocab.strings.add(label)
+                self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
             if "model" not in exclude and models.has_weights(self.model):
                 self._check_weights()
         except Exception as error:

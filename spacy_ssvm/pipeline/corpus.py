@@ -116,7 +116,8 @@ class ColumnCorpus:
                 else:
                     yield Example(predicted.copy(), reference)
             return
-        docs: list[tuple[Doc | None, Doc]] | None = [] if self.keep else None
+        in_zone = cast(Any, nlp.vocab).in_memory_zone  # Docs that are made there end with it.
+        docs: list[tuple[Doc | None, Doc]] | None = [] if self.keep and not in_zone else None
         n_tokens = 0
         for example in self._read(nlp):
             n_tokens += len(example.reference)

@@ -371,13 +371,17 @@ class LearningPipe(SsvmPipe):
         self._labels_are_given = self._has_missed = False
         self._tutor = None
 
+    def _forget_types(self) -> None:
+        if self._features is not None:
+            self._features.reader.forget_types()
+
     def _add_labels(self, labels: Sequence[str]) -> None:
         """Append labels; the weights get zeros for them, and training starts anew from there."""
         self._store()
         before = self.weight_labels
         self.cfg["labels"] = [*self.labels, *labels]
         for label in labels:
-            self.vocab.strings.add(label)
+            self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         if models.has_weights(self.model):
             self._widen(before)
         self._training = self._scoring = self._unpacked = self._saved_state = None

@@ -165,3 +165,16 @@ def test_labels_are_known_to_another_vocabulary(factory):
     component.from_bytes(source.to_bytes(exclude=["vocab"]), exclude=["vocab"])
     assert component.labels == source.labels
     assert all(label in nlp.vocab.strings for label in source.labels)
+
+
+@labelled
+def test_labels_of_a_memory_zone_stay(factory):
+    """Its strings are freed at its end, but not those of labels."""
+    nlp = learnt(factory)
+    with nlp.memory_zone():
+        nlp.get_pipe(factory).add_label("persistent")
+    assert "persistent" in nlp.vocab.strings
+    loaded = blank(factory)
+    with loaded.memory_zone():
+        loaded.get_pipe(factory).from_bytes(model_bytes(nlp, factory), exclude=["vocab"])
+    assert "persistent" in loaded.vocab.strings

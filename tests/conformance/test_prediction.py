@@ -197,3 +197,23 @@ def test_a_memory_zone_leaves_nothing_behind(factory):
         assert f"Transient{number}0" not in nlp.vocab.strings
     assert len(nlp.vocab.strings) == words_before
     assert annotated(nlp) == before
+
+
+@every
+def test_a_memory_zone_takes_what_is_known_of_its_words_with_it(factory):
+    """A word's attributes are read once; those of the zone's own lexemes are not to be found after it."""
+    nlp = learnt(factory)
+    reader = nlp.get_pipe(factory)._extractor().reader
+
+    def keys():
+        return reader.read([doc(nlp, "Eat Transient ham")], nlp.vocab).keys
+
+    with nlp.memory_zone():
+        word = nlp.vocab["Transient"]
+        word.lower_ = word.norm_ = word.prefix_ = word.suffix_ = word.shape_ = "ham"
+        inside = keys()
+    after = keys()
+    nlp = learnt(factory)
+    reader = nlp.get_pipe(factory)._extractor().reader
+    assert (after == keys()).all()
+    assert (after != inside).any()

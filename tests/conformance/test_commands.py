@@ -256,7 +256,8 @@ def test_assemble(factory, folder, trained, tmp_path):
 
 @pytest.mark.slow
 @every
-def test_info_and_profile(factory, folder, trained, tmp_path):
+def test_info_and_profile(factory, folder, trained, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where the profile is written
     (tmp_path / "texts.jsonl").write_text('{"text": "Eat blue ham"}\n')
     assert factory in call("info", trained(factory))
     assert "function calls" in call("profile", trained(factory), tmp_path / "texts.jsonl", "-n", "1")
@@ -275,6 +276,7 @@ def test_package_requires_this_one(factory, folder, trained, tmp_path):
 @pytest.mark.slow
 @every
 def test_an_installed_package_loads_by_name(factory, folder, trained, tmp_path):
+    pytest.importorskip("setuptools", minversion="70.1", reason="older ones cannot build a wheel by themselves")
     call("package", trained(factory), tmp_path, "--name", f"toy_{factory}", "--build", "sdist", "--force")
     (archive,) = tmp_path.rglob("*.tar.gz")
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]

@@ -12,6 +12,7 @@ from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 
 from ..pipeline.corpus import ColumnCorpus
+from ..pipeline.sentence_corpus import SentenceCorpus
 
 Reader = Callable[[Language], Iterable[Example]]
 
@@ -27,14 +28,15 @@ class Document(NamedTuple):
 class CorpusData:
     """name: "train" or "dev". documents: those of its files; of a reader without files, the examples' references.
 
-    examples: what the reader makes of them, without empty ones. failure: why it has stopped, or None. gold_preproc:
-    whether sentences become examples of their own. max_length: as in spaCy's reader, documents of so many tokens are
-    cut into sentences; 0 for any number.
+    examples: what the reader makes of them, without empty ones. left_out: documents that our reader cannot read, and
+    why. failure: why it has stopped, or None. gold_preproc: whether sentences become examples of their own. max_length:
+    as in spaCy's reader, documents of so many tokens are cut into sentences; 0 for any number.
     """
 
     name: str
     documents: list[Document]
     examples: list[Example]
+    left_out: list[str]
     failure: str | None
     gold_preproc: bool
     max_length: int
@@ -61,10 +63,11 @@ def read(name: str, reader: Reader, nlp: Language) -> CorpusData:
         examples.extend(example for example in reader(nlp) if len(example.predicted))
     except ValueError as error:
         failure = str(error)
+    left_out = files.left_out if isinstance(files, SentenceCorpus) else []
     if not isinstance(files, Corpus):
         documents = [Document(example_name(place), example.reference) for place, example in enumerate(examples)]
-        return CorpusData(name, documents, examples, failure, gold_preproc=False, max_length=0)
-    return CorpusData(name, documents, examples, failure, files.gold_preproc, files.max_length)
+        return CorpusData(name, documents, examples, left_out, failure, gold_preproc=False, max_length=0)
+    return CorpusData(name, documents, examples, left_out, failure, files.gold_preproc, files.max_length)
 
 
 def example_name(number: int) -> str:

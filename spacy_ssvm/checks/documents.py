@@ -21,7 +21,8 @@ def _unread(corpus: CorpusData) -> list[Finding]:
         return found("error", corpus.name, "errors that stop the reader", [corpus.failure], "repair the document")
     if not corpus.examples:
         return [Finding("error", corpus.name, "examples", 0, (), "the corpus is empty: check its path")]
-    return []
+    what = "documents that the reader cannot read, and leaves out"
+    return found("error", corpus.name, what, corpus.left_out, "repair them")
 
 
 def _too_long(corpus: CorpusData) -> list[Finding]:

@@ -6,10 +6,9 @@ from typing import Literal
 
 from spacy.tokens import Doc
 
-Severity = Literal["error", "warning", "info"]
+from ..pipeline.unreadable import quoted, quoted_text
 
-LONGEST_QUOTE = 40
-"""Characters of a document that are shown."""
+Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,9 @@ def found(
 def place(document: str, doc: Doc, first: int, behind: int) -> str:
     """The tokens from `first` to before `behind` of a Doc, quoted."""
     tokens = f"token {first}" if behind == first + 1 else f"tokens {first}-{behind - 1}"
-    return f"{document}, {tokens}: {_quote(doc[first:behind].text)}"
+    return f"{document}, {tokens}: {quoted_text(doc[first:behind].text)}"
 
 
 def whole(document: str, doc: Doc) -> str:
     """A Doc, by its first words."""
-    return f"{document}: {_quote(doc.text)}"
-
-
-def _quote(text: str) -> str:
-    return repr(text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…")
+    return f"{document}: {quoted(doc)}"

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
@@ -208,12 +208,12 @@ class ChainPipe(LearningPipe):
     def _read_annotation(self, doc: Doc) -> bytes:
         return self._extractor().reader.read_annotation(doc)
 
-    def _report_gaps(self, gold: Sequence[Gold]) -> None:
+    def _report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Gold]) -> None:
         """Warn of missing annotation, of labels that are not to be learnt, and of costs of unknown labels."""
-        n_tokens = sum(map(len, gold))
-        bare = sum(not self._is_annotated(tags) for tags in gold)
-        unknown = sum(label is None for tags in gold for label in tags)
-        unlisted = sorted(self._unknown_labels(gold))
+        n_tokens = sum(map(len, gold.values()))
+        bare = sum(not self._is_annotated(tags) for tags in gold.values())
+        unknown = sum(label is None for tags in gold.values() for label in tags)
+        unlisted = sorted(self._unknown_labels(gold.values()))
         if unknown:
             warnings.warn(
                 f"[{self.name}] {unknown:,} of {n_tokens:,} training tokens have no gold label, because they are not "

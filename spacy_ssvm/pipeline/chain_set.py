@@ -12,7 +12,7 @@ from ..problems import chain_problem
 from ..solvers.problem import Problem
 from ..structures.chain.completion import complete, complete_without, project
 from ..structures.chain.data import Chains, Constraints, dimension, make_chains
-from .data_set import DataSet, joined, members, take_columns, taken
+from .data_set import DataSet, containing, joined, members, take_columns, taken
 
 Runs = Sequence[tuple[int, np.ndarray]]
 """Labels, int32, from some token of a Doc on."""
@@ -91,7 +91,7 @@ class ChainSet(DataSet):
         self._problem: Problem | None = None
         self._wrong: list[Runs] = []
 
-    def add(self, encoded: EncodedChains) -> int:
+    def add(self, encoded: EncodedChains) -> np.ndarray:
         self.table, feature_starts, rows, values = add_features(encoded.columns, self._program, self.table)
         annotated = encoded.annotated.copy()
         chunk = make_chains(
@@ -104,12 +104,12 @@ class ChainSet(DataSet):
             encoded.costs,
             encoded.kinds,
         )
-        projected = project(chunk, annotated, self.dimension())
+        project(chunk, annotated, self.dimension())
         self._chunks.append(chunk)
         self._problem = None
         self._wrong += encoded.wrong
         self.annotated = np.concatenate([self.annotated, annotated])
-        return projected
+        return containing(chunk.starts, np.flatnonzero(annotated != encoded.annotated))
 
     def replace_by_last(self, docs: list[int]) -> None:
         chains = self._chains()
@@ -150,7 +150,7 @@ class ChainSet(DataSet):
 
     def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         chains = self._chains()
-        incomplete = np.unique(np.searchsorted(chains.starts, np.flatnonzero(self.annotated < 0), "right") - 1)
+        incomplete = containing(chains.starts, np.flatnonzero(self.annotated < 0))
         examples = incomplete if docs is None else np.intersect1d(docs, incomplete)
         constrained = np.array([bool(self._wrong[example]) for example in examples], np.bool_)
         changed = complete(chains, np.ascontiguousarray(examples[~constrained], np.int64), self.annotated, weights)

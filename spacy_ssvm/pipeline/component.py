@@ -21,6 +21,7 @@ from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
 from . import solver_state
 from .figures import Figures
+from .unreadable import UnreadableDoc, quoted
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate
@@ -130,8 +131,10 @@ class SsvmPipe(TrainablePipe):
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Apply the component to a stream of Docs, in order. Threads share out the Docs of a batch, without `predict`.
 
-        Where a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones.
+        Where a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones, each with an
+        UnreadableDoc that says which of the stream it is.
         """
+        n_before = 0
         batches: Iterator[Iterable[Doc]] = util.minibatch(stream, size=batch_size)  # type: ignore[no-untyped-call]
         for batch in batches:
             docs, n_done = list(batch), 0
@@ -140,9 +143,10 @@ class SsvmPipe(TrainablePipe):
                     n_done += len(part)
             except Exception:
                 yield from docs[:n_done]
-                yield from self._one_by_one(docs[n_done:])
+                yield from self._one_by_one(docs[n_done:], n_before + n_done)
             else:
                 yield from docs
+            n_before += len(docs)
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
@@ -314,13 +318,16 @@ class SsvmPipe(TrainablePipe):
             self.set_annotations(part, predictions)
             yield part
 
-    def _one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
+    def _one_by_one(self, docs: Sequence[Doc], first: int) -> Iterator[Doc]:
         handler = self.get_error_handler()
-        for doc in docs:
+        for number, doc in enumerate(docs, first):
             try:
                 self.set_annotations([doc], self.predict([doc]))
             except Exception as error:
-                handler(self.name, self, [doc], error)
+                message = f"[{self.name}] cannot annotate document {number} of the stream, {quoted(doc)}: {error}"
+                unreadable = UnreadableDoc(message)
+                unreadable.__cause__ = error
+                handler(self.name, self, [doc], unreadable)
             else:
                 yield doc
 

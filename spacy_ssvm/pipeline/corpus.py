@@ -7,14 +7,15 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from spacy.attrs import LEMMA, MORPH, NORM, ORTH, POS, SENT_START, SPACY, TAG
+from spacy.attrs import LEMMA, MORPH, NORM, POS, SENT_START, TAG
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Corpus, Example
+from spacy.training import Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.vocab import Vocab
 
 from .alignment import same_tokens
+from .sentence_corpus import SentenceCorpus, unannotated
 
 COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM}
 TAGS = ("tag", "pos")
@@ -44,24 +45,6 @@ Only those whose tokens are given, as the tokenizer of a pipeline can change.
 """
 
 
-class SentenceCorpus(Corpus):
-    """spaCy's Corpus; with gold_preproc a document of one sentence is that sentence, instead of being copied to one."""
-
-    def make_examples_gold_preproc(self, nlp: Language, reference_docs: Iterable[Doc]) -> Iterator[Example]:
-        """An example for each sentence of each Doc."""
-        for reference in reference_docs:
-            if (np.asarray(reference.to_array(SENT_START))[1:] == 1).any():
-                yield from super().make_examples_gold_preproc(nlp, [reference])
-            else:
-                yield Example(_unannotated(reference), reference)
-
-
-def _unannotated(doc: Doc) -> Doc:
-    """A Doc of the same tokens; it is made faster, and is smaller, than a copy."""
-    tokens = np.asarray(doc.to_array([ORTH, SPACY]))
-    return Doc(doc.vocab, words=tokens[:, 0].tolist(), spaces=tokens[:, 1].tolist())
-
-
 class ColumnCorpus:
     """Examples whose predicted Docs carry columns: given ones from the reference, jackknifed ones as a tagger has them.
 
@@ -73,7 +56,7 @@ class ColumnCorpus:
 
     def __init__(
         self,
-        corpus: Corpus,
+        corpus: SentenceCorpus,
         columns: Sequence[str],
         keep: bool = True,
         jackknife: Sequence[str] = (),
@@ -112,7 +95,7 @@ class ColumnCorpus:
         if self.keep and settings in kept and kept[settings].files == files:
             for predicted, reference in kept[settings].docs:
                 if predicted is None:
-                    yield self._with_columns(Example(_unannotated(reference), reference))
+                    yield self._with_columns(Example(unannotated(reference), reference))
                 else:
                     yield Example(predicted.copy(), reference)
             return

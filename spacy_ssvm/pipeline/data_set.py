@@ -22,8 +22,8 @@ class DataSet(ABC):
     """An example of what the structure does not allow, for a warning."""
 
     @abstractmethod
-    def add(self, encoded: Any) -> int:
-        """Append Docs; returns how many examples had to be projected onto what the structure allows."""
+    def add(self, encoded: Any) -> np.ndarray:
+        """Append Docs; returns which of them, int64, had to be projected onto what the structure allows."""
 
     @abstractmethod
     def replace_by_last(self, docs: list[int]) -> None:
@@ -83,6 +83,11 @@ def members(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     behind = np.cumsum(lengths)
     ranges: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts[chosen] - behind + lengths, lengths)
     return ranges
+
+
+def containing(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The ranges, int64, each once, that these members are in."""
+    return np.unique(np.searchsorted(starts, chosen, "right") - 1)
 
 
 def taken(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from . import solver_state
 from .component import SsvmPipe
 from .confidence import inverse_temperature
 from .figures import Figures
+from .unreadable import Unreadable, names_of
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate
@@ -42,6 +44,7 @@ class LearningPipe(SsvmPipe):
     _saved_state: bytes | None
     _tutor: "LearningPipe | None"
     _labels_are_given: bool
+    _unreadable: Unreadable
     _has_missed: bool
 
     @abstractmethod
@@ -61,8 +64,8 @@ class LearningPipe(SsvmPipe):
         """The component's labels that occur there."""
 
     @abstractmethod
-    def _report_gaps(self, gold: Sequence[Any]) -> None:
-        """Warn of annotation that is missing, contradictory or not to be learnt."""
+    def _report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> None:
+        """Warn of annotation, that of the examples with these numbers, that is missing, contradictory or not learnt."""
 
     @abstractmethod
     def _encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
@@ -137,30 +140,39 @@ class LearningPipe(SsvmPipe):
         if not examples:
             raise ValueError(f"[{self.name}] initialize got no training examples: is the corpus empty?")
         validate_examples(examples, f"{type(self).__name__}.initialize")
-        examples = [example for example in examples if len(example.predicted)]
+        numbered = {number: example for number, example in enumerate(examples) if len(example.predicted)}
         self._forget()
         models.clear(self.model)
         self._load_resources(nlp)
-        gold = [self._gold(example) for example in examples]
-        self._add_labels(sorted(self._unknown_labels(gold)) if labels is None else self._checked_labels(labels))
+        read, gold = self._read_examples(numbered)
+        self._add_labels(
+            sorted(self._unknown_labels(gold.values())) if labels is None else self._checked_labels(labels)
+        )
         if not self.labels:
+            self._unreadable.report(len(numbered))
             raise ValueError(
-                f"[{self.name}] none of the {len(examples):,} training examples has a label to learn: annotate the "
+                f"[{self.name}] none of the {len(numbered):,} training examples has a label to learn: annotate the "
                 f"corpus, or give [initialize.components.{self.name}.labels]"
             )
         self._labels_are_given = labels is not None
-        self._report_gaps(gold)
-        self._note_what_is_read([example.predicted for example in examples], nlp)
-        annotated = [place for place, found in enumerate(gold) if self._is_annotated(found)]
-        examples, gold = [examples[place] for place in annotated], [gold[place] for place in annotated]
-        batches = [
-            self._encode(examples[first : first + BATCH], gold[first : first + BATCH])
-            for first in range(0, len(examples), BATCH)
-        ]
-        self._before_training(batches)
+        annotated = {number: numbered[number] for number, found in gold.items() if self._is_annotated(found)}
+        batches = [self._encode_readable(batch, gold) for batch in _batches(annotated)]
+        self._unreadable.report(len(numbered))
+        self._report_gaps(numbered, gold)
+        self._note_what_is_read([numbered[number].predicted for number in gold], nlp)
+        self._before_training([encoded for _, encoded in batches])
         self._training = self._start_training()
-        read = [self._read_annotation(example.predicted) for example in examples]
-        self._training.prepare([example.reference for example in examples], read, batches)
+        learnt = [number for batch, _ in batches for number in batch]
+        references = [numbered[number].reference for number in learnt]
+        changed = self._training.prepare(references, [read[n] for n in learnt], [encoded for _, encoded in batches])
+        if len(changed):
+            named = names_of({learnt[place]: numbered[learnt[place]] for place in changed})
+            warnings.warn(
+                f"[{self.name}] {len(changed):,} of {len(learnt):,} examples have annotation that this component "
+                f"cannot produce ({self._training.data.impossible}); the nearest possible one is learnt instead: "
+                f"{named}",
+                stacklevel=2,
+            )
 
     def update(
         self,
@@ -178,17 +190,16 @@ class LearningPipe(SsvmPipe):
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.update")
-        examples = [example for example in examples if len(example.predicted)]
-        if not examples:
+        numbered = {number: example for number, example in enumerate(examples) if len(example.predicted)}
+        if not numbered:
             return losses
         training = self._go_on() if self._training is None else self._training
-        read = [self._read_annotation(eg.predicted) for eg in examples]
-        gold = [None if training.knows(eg.reference, seen) else self._gold(eg) for eg, seen in zip(examples, read)]
-        kept = [place for place, found in enumerate(gold) if found is None or self._is_annotated(found)]
-        learnt, read = [(examples[place], gold[place]) for place in kept], [read[place] for place in kept]
-        if not learnt:
+        read, gold = self._read_examples(numbered, training)
+        gold = {number: found for number, found in gold.items() if found is None or self._is_annotated(found)}
+        if not gold:
+            self._unreadable.report(len(numbered), len(training))
             return losses
-        new = self._unknown_labels(found for _, found in learnt if found is not None)
+        new = self._unknown_labels(found for found in gold.values() if found is not None)
         if new and not self._labels_are_given:
             if self._saved_state is not None:
                 warnings.warn(
@@ -198,12 +209,17 @@ class LearningPipe(SsvmPipe):
                 )
             self._add_labels(sorted(new))
             training = self._start_training()
-            learnt = [(eg, self._gold(eg) if found is None else found) for eg, found in learnt]
+            gold = {n: self._gold(numbered[n]) if found is None else found for n, found in gold.items()}
         self._require_labels()
-        unsure = [place for place, (_, found) in enumerate(learnt) if found is not None]
-        encoded = self._encode([learnt[k][0] for k in unsure], [learnt[k][1] for k in unsure])
+        unsure, encoded = self._encode_readable({n: numbered[n] for n in gold if gold[n] is not None}, gold)
+        self._unreadable.report(len(numbered), len(training))
+        learnt = [number for number in gold if gold[number] is None or number in unsure]
+        if not learnt:
+            return losses
         self._scoring = None  # before learning, which takes memory
-        losses[self.name] += training.update([eg.reference for eg, _ in learnt], read, unsure, encoded)
+        references = [numbered[number].reference for number in learnt]
+        places = [place for place, number in enumerate(learnt) if number in unsure]
+        losses[self.name] += training.update(references, [read[n] for n in learnt], places, encoded)
         self._training, self._saved_state = training, None
         return losses
 
@@ -237,6 +253,35 @@ class LearningPipe(SsvmPipe):
         docs = [example.predicted.copy() for example in examples]
         self._tutor.set_annotations(docs, self._tutor.predict(docs))
         return self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
+
+    def _read_examples(
+        self, examples: Mapping[int, Example], training: "Training | None" = None
+    ) -> tuple[dict[int, bytes], dict[int, Any]]:
+        """What is read of the predicted Docs that can change, and the gold annotation, of examples that can be read.
+
+        The gold annotation is None where `training` knows the example.
+        """
+        read: dict[int, bytes] = {}
+        gold: dict[int, Any] = {}
+        for number, example in examples.items():
+            with self._unreadable.leaving_out(number, example):
+                read[number] = self._read_annotation(example.predicted)
+                known = training is not None and training.knows(example.reference, read[number])
+                gold[number] = None if known else self._gold(example)
+        return read, gold
+
+    def _encode_readable(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], Any]:
+        """A batch as `_encode` makes it of those examples that can be read, and which these are."""
+        numbers = list(examples)
+        try:
+            return numbers, self._encode(list(examples.values()), [gold[number] for number in numbers])
+        except Exception:
+            readable = []
+            for number, example in examples.items():
+                with self._unreadable.leaving_out(number, example):
+                    self._encode([example], [gold[number]])
+                    readable.append(number)
+            return readable, self._encode([examples[n] for n in readable], [gold[n] for n in readable])
 
     def _note_what_is_read(self, docs: Sequence[Doc], nlp: Language | None) -> None:
         """Keep which annotation the features have to learn from; warn of what they read and no training Doc has."""
@@ -369,6 +414,7 @@ class LearningPipe(SsvmPipe):
     def _forget(self) -> None:
         self._training = self._scoring = self._features = self._unpacked = self._saved_state = None
         self._labels_are_given = self._has_missed = False
+        self._unreadable = Unreadable(self.name)
         self._tutor = None
 
     def _forget_types(self) -> None:
@@ -415,6 +461,12 @@ class LearningPipe(SsvmPipe):
 
         attributes = self.model.attrs
         attributes["gazetteers"], attributes["clusters"] = load_resources(attributes["features"], words)
+
+
+def _batches(examples: Mapping[int, Example]) -> Iterator[dict[int, Example]]:
+    items = iter(examples.items())
+    while batch := dict(islice(items, BATCH)):
+        yield batch
 
 
 def _have(docs: Sequence[Doc], attribute: str) -> bool:

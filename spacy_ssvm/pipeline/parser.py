@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
@@ -34,6 +34,7 @@ from .gold_trees import (
 )
 from .learning import LearningPipe
 from .parser_scores import parser_score
+from .unreadable import names_of
 
 if TYPE_CHECKING:
     from ..features.arc_extractor import ArcExtractor
@@ -217,27 +218,33 @@ class SsvmParser(LearningPipe):
     def _labels_in(self, gold: Iterable[GoldTrees]) -> set[str]:
         return {label for found in gold for label in found.labels if label is not None}
 
-    def _report_gaps(self, gold: Sequence[GoldTrees]) -> None:
-        n_tokens = sum(len(found.heads) for found in gold)
-        unknown = sum(int((found.heads == NOT_GIVEN).sum()) for found in gold)
-        crossing = sum(found.crossing for found in gold)
-        cyclic = sum(found.cyclic for found in gold)
-        cut = sum(found.cut for found in gold)
+    def _report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, GoldTrees]) -> None:
+        n_tokens = sum(len(found.heads) for found in gold.values())
+        unknown = sum(int((found.heads == NOT_GIVEN).sum()) for found in gold.values())
+        crossing = sum(found.crossing for found in gold.values())
+        cyclic = sum(found.cyclic for found in gold.values())
+        cut = sum(found.cut for found in gold.values())
+
+        def where(count: Callable[[GoldTrees], int]) -> str:
+            return names_of({number: examples[number] for number, found in gold.items() if count(found)})
+
         if cyclic:
             warnings.warn(
-                f"[{self.name}] the gold heads of {cyclic:,} sentences go round in circles: they are left out",
+                f"[{self.name}] the gold heads of {cyclic:,} sentences go round in circles: they are left out, in "
+                f"{where(lambda found: found.cyclic)}",
                 stacklevel=3,
             )
         if crossing:
             warnings.warn(
-                f"[{self.name}] {crossing:,} of {n_tokens:,} gold heads lie in another sentence and count as missing; "
-                "if the treebank has sentences with several roots, set multi_root = true",
+                f"[{self.name}] {crossing:,} of {n_tokens:,} gold heads lie in another sentence and count as missing, "
+                f"in {where(lambda found: found.crossing)}; if the treebank has sentences with several roots, set "
+                "multi_root = true",
                 stacklevel=3,
             )
         if cut:
             warnings.warn(
                 f"[{self.name}] {cut:,} of {n_tokens:,} gold heads count as missing, as their sentences have more than "
-                f"{LONGEST:,} tokens and are cut there",
+                f"{LONGEST:,} tokens and are cut there, in {where(lambda found: found.cut)}",
                 stacklevel=3,
             )
         if unknown > crossing + cut:
@@ -246,7 +253,7 @@ class SsvmParser(LearningPipe):
                 "model completes them as it learns, in sentences where others have one",
                 stacklevel=3,
             )
-        unlisted = sorted(self._unknown_labels(gold) - {ROOT})
+        unlisted = sorted(self._unknown_labels(gold.values()) - {ROOT})
         if unlisted:
             warnings.warn(
                 f"[{self.name}] the training examples have labels that initialize was not given and that count as "

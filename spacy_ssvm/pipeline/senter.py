@@ -1,7 +1,7 @@
 """`ssvm_senter`: where sentences start."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,9 +133,9 @@ class SsvmSenter(ChainPipe):
         constraints = b"" if self.cfg["overwrite"] else _sent_starts(doc).tobytes()
         return super()._read_annotation(doc) + constraints
 
-    def _report_gaps(self, gold: Sequence[Gold]) -> None:
-        super()._report_gaps(gold)
-        if not any(START in tags[1:] for tags in gold):
+    def _report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Gold]) -> None:
+        super()._report_gaps(examples, gold)
+        if not any(START in tags[1:] for tags in gold.values()):
             warnings.warn(
                 f"[{self.name}] no training Doc has more than one sentence, so there is nothing to learn: use "
                 "documents of several sentences (spacy convert -n 10, and gold_preproc = false in the reader)",

@@ -61,27 +61,24 @@ class Training:
         """The number of Docs that are remembered."""
         return len(self._known)
 
-    def prepare(self, references: Sequence[Doc], read: Sequence[bytes], batches: Sequence[Any]) -> None:
-        """Take in the examples that are known before learning starts, and say what is wrong with them.
+    def prepare(self, references: Sequence[Doc], read: Sequence[bytes], batches: Sequence[Any]) -> np.ndarray:
+        """Take in the examples that are known before learning starts.
 
         references: all examples' reference Docs; read: what is read of their predicted Docs that other components can
         change; batches: the examples, in the same order.
+
+        Returns the places, int64, of those that had to be projected onto what the structure allows.
 
         Raises:
             ImportError: the solver needs a package that is not installed.
             ValueError: the solver needs what the structure does not offer.
         """
-        projected = sum(self._add(batch) for batch in batches)
+        projected = [len(self) + self._add(batch) for batch in batches]
         self._known.bind(references, read, 0)
         self._remember_more(len(self))
-        if projected:
-            warnings.warn(
-                f"[{self.name}] {projected:,} of {self.data.problem().n_examples:,} examples have annotation that this "
-                f"component cannot produce ({self.data.impossible}); the nearest possible one is learnt instead",
-                stacklevel=3,
-            )
         if len(self):
             self._up_to_date()
+        return np.concatenate([np.zeros(0, np.int64), *projected])
 
     def knows(self, reference: Doc, read: bytes) -> bool:
         """Whether `update` needs this example only by its reference; others it has to be given encoded."""
@@ -181,7 +178,7 @@ class Training:
         """
         return None if self._learner is None or self.data.is_incomplete() else self._learner.certificate()
 
-    def _add(self, encoded: Any) -> int:
+    def _add(self, encoded: Any) -> np.ndarray:
         self._known.append(encoded.digests())
         return self.data.add(encoded)
 

@@ -14,7 +14,7 @@ from ..structures.tree.completion import complete, project
 from ..structures.tree.data import NOT_GIVEN, Shape, Trees, dimension
 from ..structures.tree.decoders import decoder
 from ..structures.tree.first_pass import FirstPass
-from .data_set import DataSet, join_columns, joined, members, take_columns, taken
+from .data_set import DataSet, containing, join_columns, joined, members, take_columns, taken
 
 
 class EncodedTrees:
@@ -92,12 +92,12 @@ class TreeSet(DataSet):
         self._docs = np.zeros((0, 2), np.int64)
         self._problem: Problem | None = None
 
-    def add(self, encoded: EncodedTrees) -> int:
+    def add(self, encoded: EncodedTrees) -> np.ndarray:
         heads, labels = encoded.heads.copy(), encoded.labels.copy()
         candidates = self._first_pass.candidates(encoded.columns, heads)
         n_sentences = sum(len(chunk.columns.starts) - 1 for chunk in self._chunks)
         trees = self._trees(encoded.columns, *candidates, heads.copy(), labels.copy())
-        projected = project(trees, heads, labels)
+        project(trees, heads, labels)
         chunk = trees._replace(
             head_costs=np.where(heads != NOT_GIVEN, 1.0, 0.0), label_costs=np.where(labels != NOT_GIVEN, 1.0, 0.0)
         )
@@ -105,7 +105,8 @@ class TreeSet(DataSet):
         self._docs = np.concatenate([self._docs, np.stack([first, np.diff(encoded.docs)], axis=1)])
         self._chunks.append(chunk)
         self._problem = None
-        return projected
+        sentences = containing(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
+        return containing(encoded.docs, sentences)
 
     def replace_by_last(self, docs: list[int]) -> None:
         """As in `DataSet`; where a Doc has as many sentences as before, they take the places of the old ones."""
@@ -148,7 +149,7 @@ class TreeSet(DataSet):
     def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         trees = self._all()
         unknown = np.flatnonzero((trees.head_costs == 0) | (trees.label_costs == 0))
-        examples = np.unique(np.searchsorted(trees.columns.starts, unknown, "right") - 1)
+        examples = containing(trees.columns.starts, unknown)
         if docs is not None:
             examples = np.intersect1d(self.examples_of(docs), examples)
         return complete(trees, np.ascontiguousarray(examples, np.int64), weights)

@@ -1,0 +1,227 @@
+"""One broken document among many: it is named, it is left out, and nothing else is lost."""
+
+import warnings
+
+import numpy as np
+import pytest
+import spacy
+from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, HEAD
+from spacy.tokens import Doc, DocBin, Span, Token
+from spacy.training import Example
+
+from spacy_ssvm.pipeline.corpus import create_corpus
+from spacy_ssvm.pipeline.unreadable import UnreadableDoc
+
+from .toy import EXAMPLES, arc_templates, blank, doc, parser_examples, templates, train, weights
+
+every = pytest.mark.parametrize("factory", EXAMPLES)
+BROKEN = "Nothing of the kind"
+OTHER = "Something else entirely"
+PLACE = 4
+
+
+@pytest.fixture
+def reading():
+    """An extension that cannot be read of one word."""
+
+    def value(token):
+        if token.text == "kind":
+            raise RuntimeError("no reading of this word")
+        return len(token.text)
+
+    Token.set_extension("reading", getter=value, force=True)
+    yield
+    Token.remove_extension("reading")
+
+
+def misaligned(nlp, factory) -> Example:
+    """Its annotation is of another text."""
+    return Example(doc(nlp, OTHER), EXAMPLES[factory](nlp)[0].reference.copy())
+
+
+def unreadable(nlp, factory) -> Example:
+    """A feature of it cannot be computed."""
+    gold = EXAMPLES[factory](nlp)[0].reference
+    attributes = ["TAG", "SENT_START"] if factory == "ssvm_senter" else ["TAG", "ENT_IOB", "ENT_TYPE", "HEAD", "DEP"]
+    words = BROKEN.split() + [f"w{k}" for k in range(len(gold) - 4)]
+    reference = Doc(nlp.vocab, words=words).from_array(attributes, gold.to_array(attributes))
+    return Example(Doc(nlp.vocab, words=words), reference)
+
+
+def features(factory) -> dict:
+    if factory == "ssvm_parser":
+        return arc_templates("mod.lower[0]", "head.lower[0]+mod.lower[0]", "mod._.reading[0]")
+    return templates("lower[0]", "lower[-1]", "lower[1]", "_.reading[0]")
+
+
+def warned(caught) -> list[str]:
+    return [str(warning.message) for warning in caught if "left out" in str(warning.message)]
+
+
+@every
+@pytest.mark.parametrize("broken", [misaligned, unreadable])
+@pytest.mark.filterwarnings("ignore:.*which no training Doc has")
+def test_a_corpus_loses_that_document_only(factory, broken, reading):
+    """The weights are those of the corpus without it, in batches of any size; it is named once."""
+    found = []
+    for is_broken in (False, True):
+        nlp = blank(factory, model=features(factory), lang="xx")
+        examples = EXAMPLES[factory](nlp)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            corpus = [*examples[:PLACE], *[broken(nlp, factory)] * is_broken, *examples[PLACE:]]
+            nlp.initialize(lambda: corpus)  # noqa: B023
+            train(nlp, corpus, 2)
+            for example in corpus:
+                nlp.update([example], sgd=False)
+        found.append(weights(nlp, factory))
+        messages = warned(caught)
+        assert len(messages) == is_broken
+    assert found[0] == found[1]
+    quoted = OTHER if broken is misaligned else BROKEN
+    start = f"[{factory}] 1 of {len(corpus)} examples cannot be read and are left out: example {PLACE}, '{quoted}"
+    assert messages[0].startswith(start)
+    assert ("[E949]" if broken is misaligned else "no reading of this word") in messages[0]
+
+
+@every
+def test_a_broken_example_that_comes_later(factory):
+    """What initialize has not seen is left out of its batch; a batch of nothing else teaches nothing."""
+    nlp = blank(factory, lang="xx")
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    train(nlp, examples, 2)
+    before = weights(nlp, factory)
+    with pytest.warns(UserWarning, match=rf"\[{factory}\] 1 of 1 examples cannot be read .* example 0, '{OTHER}"):
+        nlp.update([misaligned(nlp, factory)], sgd=False)
+    assert weights(nlp, factory) == before
+
+
+@every
+def test_a_corpus_of_nothing_else_is_an_error(factory):
+    nlp = blank(factory, lang="xx")
+    with pytest.raises(ValueError, match="E949"):
+        nlp.initialize(lambda: [misaligned(nlp, factory)])
+
+
+def test_an_entity_among_the_incorrect_spans():
+    nlp = blank("ssvm_ner", incorrect_spans_key="incorrect", lang="xx")
+    examples = EXAMPLES["ssvm_ner"](nlp)
+    reference = examples[PLACE].reference
+    reference.spans["incorrect"] = [Span(reference, reference.ents[0].start, reference.ents[0].end, label="GPE")]
+    with pytest.warns(UserWarning, match=rf"left out: example {PLACE}, 'New York calls.*among the incorrect spans"):
+        nlp.initialize(lambda: examples)
+    assert len(nlp.get_pipe("ssvm_ner").problem().data.starts) == len(examples)
+
+
+@pytest.mark.filterwarnings("ignore:.*(which no training Doc has|no gold head)")
+@pytest.mark.parametrize(
+    ("heads", "complaint"),
+    [
+        ([1, 0, 0, 0], "go round in circles"),
+        ([2, 3, 2, 2], "cannot produce"),
+        ([0, 0, 3, 0], "lie in another sentence"),
+    ],
+)
+def test_contradictory_trees_are_named(heads, complaint):
+    """Of such a document only the arcs that contradict the others are lost."""
+    nlp = blank("ssvm_parser", lang="xx")
+    examples = parser_examples(nlp)
+    reference = doc(nlp, BROKEN)
+    offsets = np.array([[head - k, nlp.vocab.strings.add("dep")] for k, head in enumerate(heads)], np.int64)
+    reference.from_array([HEAD, DEP], offsets.astype(np.uint64))
+    sentences = [True, False, "another" in complaint, False]
+    predicted = Doc(nlp.vocab, words=BROKEN.split(), sent_starts=sentences)
+    with pytest.warns(UserWarning, match=rf"{complaint}.*example {len(examples)}, '{BROKEN}"):
+        nlp.initialize(lambda: [*examples, Example(predicted, reference)])
+
+
+def test_an_entity_that_cannot_be_is_named():
+    nlp = blank("ssvm_ner", lang="xx")
+    words = ["Anna", " ", "left"]
+    reference = Doc(nlp.vocab, words=words, ents=["O", "B-PER", "O"])
+    examples = [*EXAMPLES["ssvm_ner"](nlp), Example(Doc(nlp.vocab, words=words), reference)]
+    with pytest.warns(
+        UserWarning, match=r"1 of 7 examples .* cannot produce .* learnt instead: example 6, 'Anna   left"
+    ):
+        nlp.initialize(lambda: examples)
+
+
+def test_many_are_counted_and_the_first_named():
+    nlp = blank("ssvm_tagger", lang="xx")
+    examples = [*EXAMPLES["ssvm_tagger"](nlp), *(misaligned(nlp, "ssvm_tagger") for _ in range(5))]
+    with pytest.warns(UserWarning, match=r"5 of 11 examples .* example 6, .* example 8, .*; and 2 more") as caught:
+        nlp.initialize(lambda: examples)
+    assert "example 9" not in " ".join(warned(caught))
+
+
+@every
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.filterwarnings("ignore:.*(which no training Doc has|no sentence boundaries)")
+def test_a_stream_loses_that_document_only(factory, n_threads, reading):
+    nlp = blank(factory, model=features(factory), lang="xx", n_threads=n_threads)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    train(nlp, examples, 2)
+    docs = [doc(nlp, f"Eat ham {k}") for k in range(300)]
+    docs.insert(234, doc(nlp, BROKEN))
+    with pytest.raises(
+        UnreadableDoc, match=rf"\[{factory}\] cannot annotate document 234 .*'{BROKEN}.*no reading"
+    ) as info:
+        list(nlp.pipe(docs))
+    assert isinstance(info.value.__cause__, RuntimeError)
+    failed = []
+    nlp.set_error_handler(lambda name, proc, docs, error: failed.append((name, docs, str(error))))
+    assert list(nlp.pipe(docs)) == docs[:234] + docs[235:]
+    ((name, lost, message),) = failed
+    assert (name, lost) == (factory, [docs[234]]) and f"document 234 of the stream, '{BROKEN}" in message
+
+
+def stored(nlp, tmp_path, columns, values) -> str:
+    """A corpus of thousands, one of which has annotation that no Doc can have."""
+    docs = DocBin(docs=[doc(nlp, f"Eat ham {k}", tags=["A", "B", "C"], ents=["O", "B-X", "O"]) for k in range(10_000)])
+    table = docs.tokens[1234].copy()
+    for column, value in zip(columns, values):
+        table[:, docs.attrs.index(column)] = np.array(value, np.int64).astype(np.uint64)
+    docs.tokens[1234] = table
+    docs.to_disk(tmp_path / "corpus.spacy")
+    return tmp_path / "corpus.spacy"
+
+
+@pytest.mark.parametrize("gold_preproc", [False, True])
+@pytest.mark.parametrize(
+    ("columns", "values", "reason"),
+    [
+        ([HEAD], [[0, 50, -2]], "E190"),
+        ([ENT_IOB], [[2, 2, 7]], "E982"),
+    ],
+)
+def test_a_file_loses_that_document_only(tmp_path, columns, values, reason, gold_preproc):
+    nlp = spacy.blank("xx")
+    path = stored(nlp, tmp_path, columns, values)
+    with pytest.warns(
+        UserWarning, match=rf"1 documents of .* left out: corpus.spacy, document 1234, 'Eat ham 1234.*{reason}"
+    ):
+        examples = list(create_corpus(path, gold_preproc=gold_preproc)(spacy.blank("xx")))
+    texts = [example.reference.text.strip() for example in examples]
+    assert texts == [f"Eat ham {k}" for k in range(10_000) if k != 1234]
+
+
+def test_a_document_that_cannot_be_cut_into_sentences(tmp_path):
+    """Its entities, written past spaCy's checks, are read only then."""
+    nlp = spacy.blank("xx")
+    docs = [doc(nlp, "Eat ham . No !", sent_starts=[True, False, False, True, False]) for _ in range(3)]
+    iob = np.array([[2, 0], [1, nlp.vocab.strings.add("PER")], [2, 0], [2, 0], [2, 0]], np.uint64)
+    docs[1].from_array([ENT_IOB, ENT_TYPE], iob)
+    DocBin(docs=docs).to_disk(tmp_path / "corpus.spacy")
+    with pytest.warns(UserWarning, match=r"corpus.spacy, document 1, 'Eat ham . No !.*E093"):
+        assert len(list(create_corpus(tmp_path / "corpus.spacy", gold_preproc=True)(spacy.blank("xx")))) == 4
+
+
+def test_a_file_of_nothing_else_is_an_error(tmp_path):
+    nlp = spacy.blank("xx")
+    docs = DocBin(docs=[doc(nlp, "Eat ham")])
+    docs.tokens[0][:, docs.attrs.index(HEAD)] = 50
+    docs.to_disk(tmp_path / "corpus.spacy")
+    with pytest.raises(ValueError, match=r"none of the documents .* can be read: .* document 0, 'Eat ham'.*E190"):
+        list(create_corpus(tmp_path / "corpus.spacy")(spacy.blank("xx")))

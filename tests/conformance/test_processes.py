@@ -1,25 +1,21 @@
 """Several processes, several threads, and one process for a long time."""
 
-import gc
 import multiprocessing
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
-import spacy
 
 import spacy_ssvm
-from spacy_ssvm.features import word_types
 
-from ..pipeline.toy import annotation, doc
-from .components import LANG, TEXTS, annotated, every, learnt
+from ..pipeline.toy import EXAMPLES, annotation, doc
+from .components import TEXTS, annotated, every, learnt
 
-SOAK = 2_000_000
-STEP = 100_000
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc"
+)
 MODULES = sorted(
     ".".join(path.relative_to(Path(spacy_ssvm.__file__).parents[1]).with_suffix("").parts).removesuffix(".__init__")
     for path in Path(spacy_ssvm.__file__).parent.rglob("*.py")
@@ -66,37 +62,32 @@ def test_every_module_imports_without_a_warning():
     assert result.stdout.strip() == "done", result.stderr
 
 
-def resident() -> int:
-    """Bytes of memory that this process holds."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def soaked(*arguments: str | int) -> list[float]:
+    """Megabytes of a process of its own, as `soak.py` measures them, after half of its tokens and later."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.conformance.soak", *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert not result.returncode, result.stderr
+    curve = [float(size) for size in result.stdout.split()]
+    return curve[len(curve) // 2 :]
 
 
-def soak(factory: str, n_tokens: int, step: int) -> list[int]:
-    """Memory after each `step` tokens of text with ever new words, each batch in a memory zone of its own."""
-    nlp = spacy.blank(LANG)
-    nlp.add_pipe(factory, source=learnt(factory))
-    patterns, curve, done, batch_number = cycle(TEXTS), [], 0, 0
-    while done < n_tokens:
-        with nlp.memory_zone():
-            texts = [f"{text} unseen{batch_number}x{k}" for k, text in enumerate(islice(patterns, 200))]
-            done += sum(len(tokens) for tokens in nlp.pipe(texts))
-        batch_number += 1
-        if done >= step * (len(curve) + 1):
-            gc.collect()
-            curve.append(resident())
-    return curve
+@needs_proc
+@pytest.mark.slow
+def test_memory_stays_flat_in_memory_zones(record_property):
+    """Two million tokens, a quarter of them new words, through all components."""
+    curve = soaked("--zones", *EXAMPLES)
+    record_property("megabytes", curve)
+    assert max(curve) < 1.01 * curve[0] + 2
 
 
+@needs_proc
 @pytest.mark.slow
 @every
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc")
-def test_memory_stays_flat(factory, monkeypatch, record_property):
-    """Half a million tokens a component; once the table of word types has been full, memory does not grow.
-
-    It is small here: as it is, it holds a million types, which few texts have.
-    """
-    monkeypatch.setattr(word_types, "MOST_TYPES", 1 << 12)
-    curve = soak(factory, SOAK // 4, STEP // 4)
-    record_property("megabytes", [round(size / 1e6, 1) for size in curve])
-    late = curve[len(curve) // 2 :]
-    assert max(late) - late[0] < 0.01 * late[0] + 2_000_000
+def test_memory_grows_no_more_than_spacys(factory, record_property):
+    """Without zones spaCy remembers each word, and a component no more than so many; by default they are a million."""
+    growth = [
+        (curve := soaked("--tokens", 400_000, "--types", 1 << 12, *factories))[-1] - curve[0]
+        for factories in ((), (factory,))
+    ]
+    record_property("megabytes", growth)
+    assert growth[1] < 1.05 * growth[0] + 2

@@ -186,6 +186,15 @@ def test_reader_that_stops_is_reported(check):
     assert those(findings, "stop the reader") == [("error", "train", 1)] and "E093" in findings[0].where[0]
 
 
+@pytest.mark.filterwarnings("ignore:1 documents of")
+def test_documents_that_the_reader_cannot_read(check):
+    broken = document(iob=["2", "1 PER", "2"], sent_starts=[True, False, True])
+    findings = check([document(OTHER), broken], gold_preproc=True)
+    assert those(findings, "leaves out") == [("error", "train", 1)]
+    (finding,) = (finding for finding in findings if "leaves out" in finding.what)
+    assert "document 1, 'the first corpus" in finding.where[0] and "E093" in finding.where[0]
+
+
 def test_reader_without_files():
     reference = document()
     examples = [Example(document([]), document([])), Example(Doc(VOCAB, words=FIRST), reference)]

@@ -73,21 +73,12 @@ def soaked(*arguments: str | int) -> list[float]:
 
 @needs_proc
 @pytest.mark.slow
-def test_memory_stays_flat_in_memory_zones(record_property):
-    """Two million tokens, a quarter of them new words, through all components."""
-    curve = soaked("--zones", *EXAMPLES)
-    record_property("megabytes", curve)
-    assert max(curve) < 1.01 * curve[0] + 2
-
-
-@needs_proc
-@pytest.mark.slow
-@every
-def test_memory_grows_no_more_than_spacys(factory, record_property):
-    """Without zones spaCy remembers each word, and a component no more than so many; by default they are a million."""
-    growth = [
-        (curve := soaked("--tokens", 400_000, "--types", 1 << 12, *factories))[-1] - curve[0]
-        for factories in ((), (factory,))
-    ]
-    record_property("megabytes", growth)
-    assert growth[1] < 1.05 * growth[0] + 2
+@pytest.mark.parametrize("arguments", [("--zones",), ("--tokens", 400_000, "--types", 1 << 12)], ids=["zones", "none"])
+def test_memory_grows_no_more_than_spacys(arguments, record_property):
+    """Two million tokens, a quarter of them new words, through all components, in memory zones, which cost spaCy's own
+    tables a little; and fewer without zones, where spaCy keeps each word, and a component no more than so many.
+    """
+    alone, together = (soaked(*arguments, *factories) for factories in ((), EXAMPLES))
+    record_property("megabytes alone", alone)
+    record_property("megabytes together", together)
+    assert together[-1] - together[0] < 1.05 * (alone[-1] - alone[0]) + 4

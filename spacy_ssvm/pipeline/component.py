@@ -21,7 +21,7 @@ from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
 from . import solver_state
 from .figures import Figures
-from .unreadable import UnreadableDoc, quoted
+from .unreadable import quoted
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate
@@ -131,8 +131,8 @@ class SsvmPipe(TrainablePipe):
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Apply the component to a stream of Docs, in order. Threads share out the Docs of a batch, without `predict`.
 
-        Where a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones, each with an
-        UnreadableDoc that says which of the stream it is.
+        Where a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones, and the log says
+        which of the stream they are.
         """
         n_before = 0
         batches: Iterator[Iterable[Doc]] = util.minibatch(stream, size=batch_size)  # type: ignore[no-untyped-call]
@@ -324,10 +324,10 @@ class SsvmPipe(TrainablePipe):
             try:
                 self.set_annotations([doc], self.predict([doc]))
             except Exception as error:
-                message = f"[{self.name}] cannot annotate document {number} of the stream, {quoted(doc)}: {error}"
-                unreadable = UnreadableDoc(message)
-                unreadable.__cause__ = error
-                handler(self.name, self, [doc], unreadable)
+                LOGGER.warning(
+                    "[%s] document %s of the stream, %s, cannot be annotated: %s", self.name, number, quoted(doc), error
+                )
+                handler(self.name, self, [doc], error)
             else:
                 yield doc
 

@@ -14,10 +14,6 @@ MOST_NAMED = 3
 """Examples or documents that a message names."""
 
 
-class UnreadableDoc(ValueError):
-    """A document of a stream that cannot be annotated; its cause is what went wrong."""
-
-
 class Unreadable:
     """The examples that a component cannot read: they are left out, and there is one warning of each.
 

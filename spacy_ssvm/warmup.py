@@ -8,16 +8,15 @@ from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from . import kernels
 from .features.index import empty_table, grown
-from .pipeline.component import SsvmPipe
 from .registry import ssvm_solvers
 
 ALWAYS = {"kappa1": 0, "check_oracle": True}
@@ -30,6 +29,9 @@ ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
     "spacy-ssvm.SAP.v1": [{"nu": 1.0}, {"batch": True}],
 }
 """Settings with which a solver runs other kernels than without."""
+SCORED = ("scored_tags", "scored_ents", "scored_starts", "scored_parses")
+WRONG = "wrong"
+"""The group of spans that are no entities."""
 STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
 
 
@@ -66,7 +68,7 @@ def _pipeline(solver: dict[str, Any], phrases: str) -> Language:
     nlp.add_pipe("ssvm_tagger", config={"solver": solver})
     features = {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "gazetteers": {"phrases": phrases}}
     model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
-    nlp.add_pipe("ssvm_ner", config={"solver": solver, "model": model})
+    nlp.add_pipe("ssvm_ner", config={"solver": solver, "model": model, "incorrect_spans_key": WRONG})
     return nlp
 
 
@@ -84,12 +86,20 @@ def _run(nlp: Language) -> None:
     nlp.initialize(partial(list, examples[:2]))
     nlp.update(examples[:2])
     nlp.update(examples)
+    doc = examples[0].predicted
     for name in nlp.pipe_names:
-        pipe = cast(SsvmPipe, nlp.get_pipe(name))
+        pipe: Any = nlp.get_pipe(name)
         pipe.certificate()
-        pipe.predict([examples[0].predicted])
+        pipe.predict([doc])
         pipe.from_bytes(pipe.to_bytes())
-        pipe.predict([examples[0].predicted])
+        pipe.predict([doc])
+        with suppress(ValueError):  # a structure that is not decoded exactly
+            pipe.kbest(doc, 2)
+            for method in SCORED:
+                if hasattr(pipe, method):
+                    getattr(pipe, method)([doc])
+        if hasattr(pipe, "explain"):
+            pipe.explain(doc)
 
 
 def _example(vocab: Any, words: list[str | None]) -> Example:
@@ -98,8 +108,9 @@ def _example(vocab: Any, words: list[str | None]) -> Example:
         vocab,
         words=tokens,
         tags=["" if word is None else word.lower() for word in words],
-        ents=["B-THING", *(["O"] * (len(words) - 1))],
+        ents=["B-THING", *("" if word is None else "O" for word in words[1:])],
         heads=[0] * len(words),
         deps=["" if word is None else "ROOT" if place == 0 else "dep" for place, word in enumerate(words)],
     )
+    reference.spans[WRONG] = [Span(reference, k, k + 1, "THING") for k, word in enumerate(words) if word is None]
     return Example(Doc(vocab, words=tokens), reference)

@@ -135,6 +135,18 @@ def test_margins_of_segments(drawn, least):
     assert values == pytest.approx({segment: expected[segment] for segment in values}, abs=1e-10)
 
 
+def test_rounding_hides_no_segment_of_the_best_sequence():
+    """Sums of thirds in another order differ in their last bits."""
+    allowed = biluo_constraints(2)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        tokens, transitions = rng.normal(size=(6, n_states(2))) / 3, rng.normal(size=(n_states(2),) * 2) / 3
+        drawn = Potentials(tokens, transitions + allowed.transition, allowed.start, allowed.end)
+        ((best,), _), lattice = k_best(drawn, 1), max_lattice(drawn)
+        assert {segment[:3] for segment in segment_margins(lattice, 0.0)} == set(segments(best))
+        assert (margins(lattice)[np.arange(6), best] >= 0.0).all()
+
+
 def test_everything_ruled_out_is_refused():
     closed = Potentials(np.zeros((2, 2)), np.zeros((2, 2)), np.full(2, FORBIDDEN), np.zeros(2))
     for lattice in (max_lattice, lambda drawn: sum_lattice(drawn, 0.001)):

@@ -35,10 +35,19 @@ class Lattice(NamedTuple):
     after: np.ndarray
     total: float
 
+    @property
+    def rounding(self) -> float:
+        """What nothing may come to."""
+        return 1e-12 * max(1.0, abs(self.total))
+
     def through(self) -> np.ndarray:
-        """Of all sequences that have a label at a token, float64 [T, L], less `total`; −∞ where there is none."""
+        """Of all sequences that have a label at a token, float64 [T, L], less `total`; −∞ where there is none.
+
+        At most 0, and 0 where rounding hides a difference: of several ways to add up the best score, one can be above.
+        """
         through = self.before + self.after
-        return np.where(through > FORBIDDEN / 2, through - self.total, -np.inf)
+        less = np.where(through > FORBIDDEN / 2, through - self.total, -np.inf)
+        return np.where(less > -self.rounding, 0.0, less)
 
 
 def k_best(potentials: Potentials, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -26,7 +26,7 @@ def segments_through(lattice: Lattice, least: float) -> list[Segment]:
     lattice: of log-sums, where the value is the log of the segment's marginal, or of maxima.
     """
     found = []
-    least = max(least, FORBIDDEN / 2)
+    least = max(least, FORBIDDEN / 2) - lattice.rounding
     tokens, transitions = lattice.potentials.tokens, lattice.potentials.transitions
     before, after = lattice.before - lattice.total, lattice.after
     n_tokens, n_types = len(tokens), (tokens.shape[1] - 1) // 4
@@ -45,7 +45,7 @@ def segments_through(lattice: Lattice, least: float) -> list[Segment]:
                     found.append(Segment(first, t + 1, kind, float(closed)))
                 value += transitions[label, inside] + tokens[t, inside]
                 label = inside
-    return sorted(found)
+    return sorted(one._replace(value=0.0) if one.value > -lattice.rounding else one for one in found)
 
 
 def segment_margins(lattice: Lattice, least: float) -> list[Segment]:

@@ -148,6 +148,8 @@ def margins(given: Potentials) -> Margins:
             of_labels[place] = best - _decode(given, without)[0]
     for values in (of_heads, of_labels):
         values[values > -FORBIDDEN / 2] = np.inf
+        # Another order of the same sum can be above by its rounding.
+        np.maximum(values, 0.0, out=values)
     return Margins(LabelledTree(best, heads[1:], labels.astype(np.int32)), of_heads, of_labels)
 
 

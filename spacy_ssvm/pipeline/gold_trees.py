@@ -13,9 +13,9 @@ from .alignment import same_tokens
 
 NOT_GIVEN = -1
 ROOT = "ROOT"
+"""The label of a root in spaCy, whatever the treebank calls it."""
 UNNAMED = "dep"
 """spaCy's label of an arc of no known kind."""
-"""The label of a root in spaCy, whatever the treebank calls it."""
 
 LONGEST = 1000
 """Tokens of a sentence that are parsed together: charts need memory of the order of their square."""

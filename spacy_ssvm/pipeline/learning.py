@@ -213,12 +213,14 @@ class LearningPipe(SsvmPipe):
         self._require_labels()
         unsure, encoded = self._encode_readable({n: numbered[n] for n in gold if gold[n] is not None}, gold)
         self._unreadable.report(len(numbered), len(training))
-        learnt = [number for number in gold if gold[number] is None or number in unsure]
+        # Those that cannot be read are neither.
+        fresh = set(unsure)
+        learnt = [number for number in gold if gold[number] is None or number in fresh]
         if not learnt:
             return losses
         self._scoring = None  # before learning, which takes memory
         references = [numbered[number].reference for number in learnt]
-        places = [place for place, number in enumerate(learnt) if number in unsure]
+        places = [place for place, number in enumerate(learnt) if number in fresh]
         losses[self.name] += training.update(references, [read[n] for n in learnt], places, encoded)
         self._training, self._saved_state = training, None
         return losses

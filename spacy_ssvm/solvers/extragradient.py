@@ -11,6 +11,7 @@ from .dual_variables import total_alpha, weighted_sum
 from .learner import Progress
 from .parameters import Extragradient
 from .problem import Problem
+from .sorting import shell_sort
 from .working_set import NONE, WorkingSet, plane_dot
 
 STEPS = 100
@@ -75,7 +76,7 @@ def _onto_simplex(example, origin, slope, step, C, target, sorted_):
         sorted_[size] = origin.planes.alpha[p] + step * slope.gains[p]
         size += 1
         p = origin.planes.next[p]
-    sorted_[:size].sort()
+    shell_sort(sorted_[:size])
     total, theta = -C, -np.inf
     for k in range(size):
         total += sorted_[size - 1 - k]

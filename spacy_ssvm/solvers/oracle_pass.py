@@ -38,6 +38,14 @@ class FoundPlanes(NamedTuple):
 
 
 @kernel
+def _copy(indices, values, begin, size, new_indices, new_values, place):
+    """Copy so many entries, from `begin` on, to `place`; numba compiles loops in a tenth of the time of slices."""
+    for k in range(size):
+        new_indices[place + k] = indices[begin + k]
+        new_values[place + k] = values[begin + k]
+
+
+@kernel
 def _find(oracle, data, examples, weights, plane):
     m = len(examples)
     slacks, losses, starts = np.empty(m), np.empty(m), np.zeros(m + 1, np.int64)
@@ -47,10 +55,10 @@ def _find(oracle, data, examples, weights, plane):
         slacks[k] = losses[k] - dot(weights, plane.indices, plane.values, size)
         begin, end = starts[k], starts[k] + size
         if end > len(indices):
-            indices = np.concatenate((indices, np.empty(end, np.int64)))
-            values = np.concatenate((values, np.empty(end)))
-        indices[begin:end] = plane.indices[:size]
-        values[begin:end] = plane.values[:size]
+            small_indices, small_values = indices, values
+            indices, values = np.empty(2 * end, np.int64), np.empty(2 * end)
+            _copy(small_indices, small_values, 0, begin, indices, values, 0)
+        _copy(plane.indices, plane.values, 0, size, indices, values, begin)
         starts[k + 1] = end
     return FoundPlanes(slacks, losses, starts, indices, values)
 
@@ -106,8 +114,7 @@ def collect(examples, found, k, C, delta, total, squares, planes, plane):
     """
     while k < len(examples):
         size = found.starts[k + 1] - found.starts[k]
-        plane.indices[:size] = found.indices[found.starts[k] : found.starts[k + 1]]
-        plane.values[:size] = found.values[found.starts[k] : found.starts[k + 1]]
+        _copy(found.indices, found.values, found.starts[k], size, plane.indices, plane.values, 0)
         relief, slack = tax(planes, examples[k], C), found.slacks[k]
         if not _keep(examples[k], slack, relief, delta, planes, plane, size, found.losses[k]):
             break

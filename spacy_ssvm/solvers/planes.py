@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import kernel
+from .sorting import shell_sort
 
 
 class PlaneBuffer(NamedTuple):
@@ -75,7 +76,7 @@ def merge(plane, entries):
     for k in range(entries):
         order[k] = (plane.indices[k] << 32) | k
         plane.scratch[k] = plane.values[k]
-    order.sort()
+    shell_sort(order)
     kept = 0
     k = 0
     while k < entries:

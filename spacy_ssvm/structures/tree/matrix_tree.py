@@ -60,7 +60,8 @@ def _left_alone(potentials, walk, token, marginals):
                 marginals[h, token] = potentials[h, token] * walk[h, order]
                 rate += marginals[h, token]
         if rate > 0.0:
-            marginals[:, token] /= rate
+            for h in range(len(walk)):
+                marginals[h, token] /= rate
             return math.log(rate), order
     return -np.inf, 0
 
@@ -85,10 +86,14 @@ def _leave_alone(potentials, walk, tokens, n_left, marginals):
         return log_product + log_rate, orders + order
     half = n_left // 2
     end = N_ORDERS + n_left
-    swapped, swapped_tokens = np.empty((len(walk), end)), np.concatenate((tokens[half:n_left], tokens[:half]))
-    swapped[:, :N_ORDERS] = walk[:, :N_ORDERS]
-    swapped[:, N_ORDERS : end - half] = walk[:, N_ORDERS + half : end]
-    swapped[:, end - half :] = walk[:, N_ORDERS : N_ORDERS + half]
+    swapped, swapped_tokens = np.empty((len(walk), end)), np.empty(n_left, np.int64)
+    for k in range(n_left):
+        swapped_tokens[k] = tokens[(k + half) % n_left]
+    for row in range(len(walk)):
+        for order in range(N_ORDERS):
+            swapped[row, order] = walk[row, order]
+        for k in range(n_left):
+            swapped[row, N_ORDERS + k] = walk[row, N_ORDERS + (k + half) % n_left]
     log_rest, order = _leave_alone(potentials, walk, tokens[:n_left], half, marginals)
     # The product is the same whichever token is left.
     log_same, _ = _leave_alone(potentials, swapped, swapped_tokens, n_left - half, marginals)

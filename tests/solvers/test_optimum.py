@@ -24,7 +24,7 @@ def tiny(request):
 def test_dcd_solves_the_enumerated_programme(tiny, C, inner_passes):
     problem, planes = tiny
     expected = optimum(planes, C, 2)
-    learner, certificate = fit(Dcd(C=C, inner_passes=inner_passes, delta=0, tolerance=1e-9), problem, max_epochs=3000)
+    learner, certificate = fit(Dcd(C=C, inner_passes=inner_passes, delta=0, tolerance=1e-9), problem, max_epochs=500)
     assert certificate.primal == pytest.approx(objective(planes, expected, C, power=2), rel=1e-7)
     np.testing.assert_allclose(learner.w, expected, atol=1e-4)
 
@@ -35,7 +35,7 @@ def test_sap_solves_the_enumerated_programme(tiny, C, rho1, rho2):
     """With ρ₁ > 0 there are exact zeros, and they are the optimum's."""
     problem, planes = tiny
     expected = optimum(planes, C, 1, rho1, rho2)
-    learner, certificate = fit(Sap(C=C, rho1=rho1, rho2=rho2, tolerance=1e-9), problem, max_epochs=3000)
+    learner, certificate = fit(Sap(C=C, rho1=rho1, rho2=rho2, tolerance=1e-9), problem, max_epochs=500)
     assert certificate.primal == pytest.approx(objective(planes, expected, C, 1, rho1, rho2), rel=1e-7)
     np.testing.assert_allclose(learner.w, expected, atol=1e-4)
     if rho1 > 0:
@@ -73,7 +73,7 @@ def single_tokens(n_labels, seed):
 def test_binary_squared_hinge_is_scikit_learns(C):
     """Its objective with C_sk = 2C is twice ours, and its weights are w₊ − w₋."""
     problem, X, y = single_tokens(2, seed=8)
-    learner, certificate = fit(Dcd(C=C, delta=0, tolerance=1e-9), problem, max_epochs=3000)
+    learner, certificate = fit(Dcd(C=C, delta=0, tolerance=1e-9), problem, max_epochs=500)
     theirs = LinearSVC(C=2 * C, fit_intercept=False, tol=1e-10, max_iter=100_000).fit(X, y)
     w = learner.w[4:].reshape(-1, 2)
     assert not learner.w[:4].any(), "a single token has no transition"

@@ -9,6 +9,7 @@ from confection import ConfigValidationError
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus, Example
 from spacy.training.augment import create_lower_casing_augmenter
+from spacy.vocab import Vocab
 
 from spacy_ssvm.pipeline import jackknife
 from spacy_ssvm.pipeline.corpus import _parts, create_corpus
@@ -29,7 +30,7 @@ def nlp():
 @pytest.fixture
 def path(tmp_path):
     """Three Docs: "cannot" is one gold word too many for the tokenizer, "New York" one too few."""
-    vocab = spacy.blank("en").vocab
+    vocab = Vocab()
     whole = Doc(
         vocab,
         words=WORDS,
@@ -239,7 +240,7 @@ def saved(path, docs):
 @pytest.fixture
 def tagged(tmp_path):
     """18 Docs whose tags their words tell; in one, all tags are wrong."""
-    vocab = spacy.blank("en").vocab
+    vocab = Vocab()
     docs = [Doc(vocab, words=words, tags=tags, pos=pos) for words, tags, pos in REPEATED]
     docs[7] = Doc(vocab, words=REPEATED[7][0], tags=["NN", "VBZ", "DT"], pos=["NOUN", "VERB", "DET"])
     return saved(tmp_path / "tagged.spacy", docs)

@@ -9,9 +9,10 @@ BIN := $(VENV)/bin
 quickstart: $(VENV)/installed
 	$(BIN)/python -m spacy project run all projects/quickstart
 
-# Tests of one file share most of their kernels: what one of them has compiled, the next one finds.
+# Tests of one file share most of their kernels: what one of them has compiled, the next one finds. The order of the
+# files is that of tests/conftest.py.
 test: $(VENV)/installed
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --durations 15
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 15
 
 smoke: $(VENV)/installed
 	$(BIN)/pip install --quiet "$(PACKAGE)[benchmarks]"

@@ -1,8 +1,9 @@
-"""Fixtures that all tests share."""
+"""What all tests share: settings, fixtures, and the order of the files."""
 
 import os
 import random
 from functools import cache
+from pathlib import Path
 
 # Read when NumPy is imported, which must not have happened yet. Two workers on two cores would spend more time in
 # waiting for each other's threads of linear algebra than in any test.
@@ -13,6 +14,28 @@ import pytest
 from catalogue import Registry
 from hypothesis import settings
 from spacy.lang.xx import MultiLanguage
+
+LONGEST = (
+    "kernels/test_components.py",
+    "solvers/test_loss_family.py",
+    "pipeline/test_solver_family.py",
+    "test_benchmarks.py",
+    "pipeline/test_update.py",
+    "kernels/test_disk_cache.py",
+    "solvers/test_batch_solvers.py",
+    "pipeline/test_spacy_train.py",
+    "test_docs.py",
+    "pipeline/test_serialisation.py",
+    "conformance/test_commands.py",
+    "solvers/test_sap_variants.py",
+    "pipeline/test_solver_state.py",
+    "pipeline/test_parser.py",
+    "pipeline/test_unreadable.py",
+    "pipeline/test_confidence.py",
+    "solvers/test_lbfgs.py",
+    "test_quickstart.py",
+)
+"""Files that go first, so that no worker is left with one of them at the end; the first two share few kernels."""
 
 # No test asserts a time: on a busy machine any example may be slow.
 settings.register_profile("unhurried", deadline=None)
@@ -34,6 +57,11 @@ MultiLanguage.Defaults = _NoExceptions
 def pytest_configure(config):
     """Not in pyproject.toml, for which pytest would import numba, and so NumPy, before it reads this file."""
     config.addinivalue_line("filterwarnings", "error::numba.NumbaPendingDeprecationWarning")
+
+
+def pytest_collection_modifyitems(items):
+    folder, place = Path(__file__).parent, {name: k for k, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.relative_to(folder).as_posix(), len(place)))
 
 
 @pytest.fixture(autouse=True)

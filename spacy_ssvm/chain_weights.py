@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from thinc.api import Model
 
+from .feature_names import pack_names, unpack_names
 from .features.sets import KEY_BITS, LARGEST_HASH
-from .model import load_arrays, require, require_weights, store_arrays
+from .model import NAMES, load_arrays, require, require_weights, store_arrays
 from .packing import EXACT, PART_TYPES, Packing, compress, pack, pack_indices, unpack, unpack_indices
 
 TYPES = {"keys": np.uint8, **PART_TYPES, "transitions": np.float32}
@@ -19,11 +20,13 @@ class Weights(NamedTuple):
     keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from 1.
     vector: float32 [L·L + R·L], the transitions from label i to label j, then the block of label weights of each row.
     hash_bits: 0 for an exact index.
+    names: of the feature of each row, empty where it is not known; None where they are not to be saved.
     """
 
     keys: np.ndarray
     vector: np.ndarray
     hash_bits: int
+    names: tuple[str, ...] | None = None
 
 
 AT_ONCE = 1 << 14
@@ -58,6 +61,9 @@ def store(model: Model, weights: Weights, labels: Sequence[str], packing: Packin
     row = sparse.indices // n_labels
     first = np.diff(row, prepend=-1) != 0
     used, place = row[first], np.cumsum(first) - 1
+    model.attrs.pop(NAMES, None)
+    if weights.names is not None:
+        model.attrs[NAMES] = pack_names([weights.names[number] for number in used.tolist()])
     arrays = {
         "keys": pack_indices(weights.keys[used]),
         **pack("", sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
@@ -86,7 +92,8 @@ def load(model: Model, labels: Sequence[str]) -> Weights:
     transitions, rows = split(vector, n_labels)
     transitions[:] = arrays["transitions"]
     rows.reshape(-1)[indices] = values
-    return Weights(keys.astype(np.uint64), vector, bits)
+    names = unpack_names(model.attrs[NAMES], len(keys)) if NAMES in model.attrs else None
+    return Weights(keys.astype(np.uint64), vector, bits, names)
 
 
 def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
@@ -107,10 +114,10 @@ def widen(weights: Weights, before: int, after: int) -> Weights:
 
 
 def spread(weights: Weights, n_labels: int) -> Weights:
-    """Hashed rows at their place among all 2ᵇ, the others zero."""
+    """Hashed rows at their place among all 2ᵇ, the others zero; without names."""
     n_rows = 1 << weights.hash_bits
     transitions, rows = split(weights.vector, n_labels)
     everywhere = np.zeros((n_rows, n_labels), np.float32)
     everywhere[weights.keys - 1] = rows
     vector = np.concatenate([transitions.ravel(), everywhere.ravel()])
-    return weights._replace(keys=np.arange(1, n_rows + 1, dtype=np.uint64), vector=vector)
+    return weights._replace(keys=np.arange(1, n_rows + 1, dtype=np.uint64), vector=vector, names=None)

@@ -11,6 +11,8 @@ from thinc.api import Model, NumpyOps
 FORMAT = 2
 LARGEST_WEIGHT = 1e30
 SHAPE, DIGEST = "shape", "digest"
+NAMES = "names"
+"""The attribute with the names of features, which a model has only where they are asked for."""
 
 
 class DamagedModel(ValueError):
@@ -76,9 +78,10 @@ def load_arrays(
 
 
 def clear(model: Model) -> None:
-    """Take all weights out of the model."""
+    """Take all weights out of the model, and the names of their features."""
     for parameter in model.param_names:
         model.set_param(parameter, None)
+    model.attrs.pop(NAMES, None)
 
 
 def snapshot(model: Model) -> dict[str, Any]:

@@ -98,7 +98,6 @@ def _run(nlp: Language) -> None:
             for method in SCORED:
                 if hasattr(pipe, method):
                     getattr(pipe, method)([doc])
-        if hasattr(pipe, "explain"):
             pipe.explain(doc)
 
 

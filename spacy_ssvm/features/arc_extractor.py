@@ -11,7 +11,8 @@ from .columns import ColumnReader
 class ArcExtractor:
     """Compiled arc templates and the reader of the columns that they name.
 
-    reader: Docs → Columns. program, first_pass: templates over these columns.
+    reader: Docs → Columns. program, first_pass: templates over these columns. templates: those of `program`, in its
+    order. clusters: word key → cluster.
 
     Raises:
         ValueError: a template is bad.
@@ -19,6 +20,8 @@ class ArcExtractor:
 
     def __init__(self, arcs: list[str], labels: list[str], first_pass: list[str], clusters: dict[str, Any]) -> None:
         compiled = compile_arc_templates(*map(parse_arc_templates, (arcs, labels, first_pass)))
+        self.clusters = clusters_of(clusters)
+        self.templates = compiled.templates
         self.program = compiled.program
         self.first_pass = compiled.first_pass
-        self.reader = ColumnReader(compiled.attributes, {}, clusters_of(clusters))
+        self.reader = ColumnReader(compiled.attributes, {}, self.clusters)

@@ -29,9 +29,13 @@ RELATIONS = {"": PLAIN, "direction": DIRECTION, "distance": DISTANCE}
 
 @dataclass(frozen=True)
 class CompiledArcTemplates:
-    """attributes: the name of each column that the programs read; program, first_pass: templates over these columns."""
+    """attributes: the name of each column that the programs read; program, first_pass: templates over these columns.
+
+    templates: those of `program`, in its order.
+    """
 
     attributes: tuple[str, ...]
+    templates: tuple[ArcTemplate, ...]
     program: ArcProgram
     first_pass: ArcProgram
 
@@ -54,10 +58,13 @@ def compile_arc_templates(
         names.update(dict.fromkeys(part.attribute for word in template.words.values() for part in word.parts))
         names.update({template.between: None} if template.between else {})
     attributes = tuple(names)
-    return CompiledArcTemplates(attributes, _program(attributes, arcs, labels), _program(attributes, first_pass, ()))
+    templates, program = _program(attributes, arcs, labels)
+    return CompiledArcTemplates(attributes, templates, program, _program(attributes, first_pass, ())[1])
 
 
-def _program(attributes: tuple[str, ...], arcs: Sequence[ArcTemplate], labels: Sequence[ArcTemplate]) -> ArcProgram:
+def _program(
+    attributes: tuple[str, ...], arcs: Sequence[ArcTemplate], labels: Sequence[ArcTemplate]
+) -> tuple[tuple[ArcTemplate, ...], ArcProgram]:
     everything = [*arcs, *labels]
     words = tuple(dict.fromkeys(word for template in everything for word in template.words.values()))
     between = tuple(dict.fromkeys(template.between for template in everything if template.between))
@@ -78,7 +85,7 @@ def _program(attributes: tuple[str, ...], arcs: Sequence[ArcTemplate], labels: S
         return next((words.index(template.words[role]) for role in roles if role in template.words), len(words))
 
     roles = (("head",), ("mod",), ("sib", "grand"))
-    return ArcProgram(
+    program = ArcProgram(
         compile_templates(words, attributes).program,
         np.array([attributes.index(name) for name in between], np.int64),
         np.array([[word(template, *role) for template in ordered] for role in roles], np.int64).reshape(3, -1),
@@ -87,6 +94,7 @@ def _program(attributes: tuple[str, ...], arcs: Sequence[ArcTemplate], labels: S
         np.array([get_string_id(template.without_relation()) or 1 for template in ordered], np.uint64),
         starts,
     )
+    return tuple(ordered), program
 
 
 def _arc_kind(template: ArcTemplate) -> np.integer:

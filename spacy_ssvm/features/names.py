@@ -1,6 +1,7 @@
 """Features in the words of the templates: "suffix3[0] = ing"."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc, Token
@@ -28,33 +29,50 @@ _OF_TOKEN: dict[str, Callable[[Token], str]] = {
 _IN_PHRASE = {SINGLE: "alone", FIRST: "first", INSIDE: "inside", LAST: "last"}
 
 
-def feature_name(
-    template: Template, doc: Doc, token: int, attributes: tuple[str, ...], keys: np.ndarray, clusters: dict[int, str]
-) -> str:
-    """What a template reads at a token where it fires, as "template = values"; flags alone have no value to name.
+class Source(NamedTuple):
+    """What the features of a Doc are read from.
 
     attributes, keys: uint64 [C, tokens], the names of the columns and what they hold for this Doc. clusters: word key →
     cluster.
     """
-    values = [_value(part, doc, token, attributes, keys, clusters) for part in template.parts]
-    return f"{template} = {' + '.join(value or 'yes' for value in values)}" if any(values) else str(template)
+
+    doc: Doc
+    attributes: tuple[str, ...]
+    keys: np.ndarray
+    clusters: dict[int, str]
 
 
-def _value(
-    part: Part, doc: Doc, token: int, attributes: tuple[str, ...], keys: np.ndarray, clusters: dict[int, str]
-) -> str:
+def feature_name(template: Template, source: Source, token: int) -> str:
+    """What a template reads at a token where it fires, as "template = values"."""
+    return named(str(template), [part_value(part, source, token, 0, len(source.doc)) for part in template.parts])
+
+
+def named(template: str, values: Sequence[str]) -> str:
+    """A template with what its parts have read; flags alone have no value to name."""
+    return f"{template} = {' + '.join(value or 'yes' for value in values)}" if any(values) else template
+
+
+def part_value(part: Part, source: Source, token: int, first: int, behind: int) -> str:
+    """What a part reads at a token of the sequence first … behind − 1; nothing for a flag."""
     at, name = token + part.offset, part.attribute
-    if not 0 <= at < len(doc):
+    if not first <= at < behind:
         return "outside"
-    word, prefix = doc[at], cluster_prefix(name)
+    return attribute_value(name, source, at)
+
+
+def attribute_value(name: str, source: Source, token: int) -> str:
+    """What an attribute that has a value is at a token; nothing for a flag."""
+    word, prefix = source.doc[token], cluster_prefix(name)
     if name in LEXEME_TEXTS:
         return LEXEME_TEXTS[name](word.lex) or ""
     if name in _OF_TOKEN:
         return _OF_TOKEN[name](word)
     if name.startswith(GAZETTEER):
-        return _IN_PHRASE[int(keys[attributes.index(name), at])]
+        return _IN_PHRASE[int(source.keys[source.attributes.index(name), token])]
     if name.startswith(EXTENSION):
-        return str(word._.get(name[len(EXTENSION) :]))
+        value = word._.get(name[len(EXTENSION) :])
+        # All numbers are values of one feature.
+        return "number" if isinstance(value, float | np.floating) else str(value)
     if prefix is not None:
-        return (cluster_of(clusters, word.lex) or "")[: prefix or None]
+        return (cluster_of(source.clusters, word.lex) or "")[: prefix or None]
     return ""

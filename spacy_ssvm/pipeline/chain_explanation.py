@@ -6,7 +6,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..features.hashing import Columns
-from ..features.names import feature_name
+from ..features.names import Source, feature_name
 from ..structures.chain.potentials import Lattice, Potentials, best_of_others, best_through, k_best, max_lattice
 from .chain_decoder import ChainDecoder
 from .explanation import Explanation, Finding, Reason
@@ -67,21 +67,9 @@ class _Reasons:
         self._names = names
         self._best = best
         extractor = decoder.extractor
+        source = Source(doc, extractor.reader.attributes, columns.keys, extractor.clusters)
         self._features = [
-            [
-                (
-                    feature_name(
-                        extractor.templates[number],
-                        doc,
-                        token,
-                        extractor.reader.attributes,
-                        columns.keys,
-                        extractor.clusters,
-                    ),
-                    added,
-                )
-                for number, added in features
-            ]
+            [(feature_name(extractor.templates[number], source, token), added) for number, added in features]
             for token, features in enumerate(decoder.contributions(columns))
         ]
 

@@ -1,5 +1,6 @@
 """What the sequence components share: learning and predicting labels with a linear chain."""
 
+import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from .chain_set import ChainSet, EncodedChains
     from .explanation import Explanation
     from .training import Training
+    from .weight_tables import TopFeature, Transitions
 
+LOGGER = logging.getLogger("spacy")
 Gold = Sequence[str | None]
 
 
@@ -37,11 +40,13 @@ class ChainPipe(LearningPipe):
     """A component that labels tokens by the best path through a linear chain.
 
     label_costs: label → what a wrong label costs at a token whose gold label it is; 1 for labels not named.
+    save_feature_names: whether the names of the features are collected in training and saved, for `top_features`.
     Other parameters as in SsvmPipe.
     """
 
     _scoring: "ChainDecoder | None"
     _features: "Extractor | None"
+    _names: dict[int, str] | None
 
     def __init__(
         self,
@@ -55,6 +60,7 @@ class ChainPipe(LearningPipe):
         n_threads: int = 1,
         packing: Packing = EXACT,
         save_solver_state: bool = False,
+        save_feature_names: bool = False,
         **cfg: Any,
     ) -> None:
         if "templates" not in model.attrs:
@@ -70,6 +76,7 @@ class ChainPipe(LearningPipe):
             save_solver_state=save_solver_state,
             **cfg,
         )
+        self.save_feature_names = save_feature_names
         self.label_costs = {label: _checked_cost(name, label, cost) for label, cost in label_costs.items()}
 
     @abstractmethod
@@ -132,6 +139,44 @@ class ChainPipe(LearningPipe):
         columns, (potentials,) = self._columns_and_potentials([doc])
         return explain(doc, self._decoder(), columns, potentials, self.weight_labels, self._parts)
 
+    def top_features(self, label: str, n: int = 20) -> "list[TopFeature]":
+        """The n features with the largest weights for a label, of either sign, largest first.
+
+        label: one of `labels`, or of `weight_labels`, such as "U-PER"; an entity label has all the weight labels that
+        are made of it. There are fewer than n where no more weights are other than 0.
+
+        Raises:
+            ValueError: n is less than 1, the label is unknown, or the names of the features were not saved.
+        """
+        from .weight_tables import top_features
+
+        self._require_labels()
+        wanted = [k for k, known in enumerate(self.weight_labels) if label in (known, self._label_of(known))]
+        if not wanted:
+            raise ValueError(
+                f"[{self.name}] {label!r} is none of its labels, which are {', '.join(self.labels)}; weights are those "
+                f"of {', '.join(self.weight_labels)}"
+            )
+        weights = self._decoder().weights
+        if weights.names is None:
+            raise ValueError(
+                f"[{self.name}] the names of its features are not known: train it with save_feature_names = true, "
+                "or ask `explain`, which reads them from a Doc"
+            )
+        return top_features(weights, self.weight_labels, wanted, checked_count(self.name, n, "n"))
+
+    @property
+    def transitions(self) -> "Transitions":
+        """The weights of neighbouring labels, and a table of them.
+
+        Raises:
+            ValueError: the component has no labels yet.
+        """
+        from .weight_tables import transitions
+
+        self._require_labels()
+        return transitions(self._decoder().weights, self.weight_labels, self._constraints())
+
     @abstractmethod
     def _analysis(self, labels: np.ndarray) -> list[Any]:
         """What these weight labels, int32 [tokens], say, for `kbest`."""
@@ -177,6 +222,25 @@ class ChainPipe(LearningPipe):
         super()._check_settings()
         check_chain(self.model)
 
+    def _forget(self) -> None:
+        super()._forget()
+        self._names = None
+
+    def _files(self, indent: int | None) -> dict[str, bytes]:
+        files = super()._files(indent)
+        names = self.model.attrs.get(models.NAMES)
+        if names is not None:
+            sizes = f"{len(names):,}", f"{len(files['model']):,}"
+            LOGGER.info("[%s] the names of the features take %s of the model's %s bytes", self.name, *sizes)
+        return files
+
+    def _collected_names(self) -> dict[int, str] | None:
+        """The names of features, by the key of their row, those that were saved among them; None if not asked for."""
+        if self.save_feature_names and self._names is None:
+            weights = self._unpack() if models.has_weights(self.model) else None
+            self._names = {} if weights is None else dict(zip(weights.keys.tolist(), weights.names or ()))
+        return self._names
+
     def _pack(self, packing: Packing) -> None:
         weights = self._unpack() if self._training is None else self._present()
         chain_weights.store(self.model, weights, self.weight_labels, packing)
@@ -186,10 +250,15 @@ class ChainPipe(LearningPipe):
         if self._scoring is not None:
             return self._scoring.weights
         from ..features.index import row_keys
+        from .named_features import names_of
 
         training = cast("Training", self._training)
         table = cast("ChainSet", training.data).table
-        return chain_weights.in_use(training.weights(), row_keys(table), int(table.counts[1]), len(self.weight_labels))
+        weights = chain_weights.in_use(
+            training.weights(), row_keys(table), int(table.counts[1]), len(self.weight_labels)
+        )
+        names = self._collected_names()
+        return weights if names is None else weights._replace(names=names_of(weights.keys, names))
 
     def _unpack(self) -> chain_weights.Weights:
         return chain_weights.load(self.model, self.weight_labels)
@@ -241,6 +310,7 @@ class ChainPipe(LearningPipe):
 
     def _encode(self, examples: Sequence[Example], gold: Sequence[Gold]) -> "EncodedChains":
         from .chain_set import EncodedChains
+        from .named_features import add_names, named_features
 
         docs = [example.predicted for example in examples]
         numbers = {label: number for number, label in enumerate(self.weight_labels)}
@@ -248,6 +318,9 @@ class ChainPipe(LearningPipe):
         costs = np.array([self.label_costs.get(self._label_of(tag) or tag, 1.0) for tag in self.weight_labels])
         reader, vocab = self._extractor().reader, docs[0].vocab if docs else self.vocab
         columns, _, preset = reader.read_types(docs, vocab, self._preset())
+        names = self._collected_names()
+        if names is not None:
+            add_names(names, named_features(docs, columns, self._extractor(), self.model.attrs["hash_bits"] or 0))
         return EncodedChains(columns, annotated, self._kinds(docs, preset), costs[annotated])
 
     def _start_training(self) -> "Training":

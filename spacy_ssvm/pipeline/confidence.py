@@ -27,12 +27,12 @@ def checked_least(name: str, least: float | None, is_probability: bool) -> float
     return float(least)
 
 
-def checked_count(name: str, k: int) -> int:
-    """How many analyses to list.
+def checked_count(name: str, count: int, parameter: str = "k") -> int:
+    """How much to list, as this parameter says.
 
     Raises:
         ValueError: it is no whole number from 1 on.
     """
-    if not isinstance(k, int) or k < 1:
-        raise ValueError(f"[{name}] k must be a whole number of at least 1, not {k!r}")
-    return k
+    if not isinstance(count, int) or count < 1:
+        raise ValueError(f"[{name}] {parameter} must be a whole number of at least 1, not {count!r}")
+    return count

@@ -4,16 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from .arc_drawing import Arc, drawing
+
 MOST_REASONS = 8
 """Of each finding, in a text or on a page."""
+LINK = "f"
+"""What the anchors of findings begin with, before their number."""
 
 
 @dataclass(frozen=True)
 class Reason:
     """A feature, or a pair of neighbouring labels, that tells the best analysis from the runner-up.
 
-    token: where it fires. weight: what it adds to the best analysis, which has `label` there; against: what it adds to
-    the runner-up, which has `other`.
+    token: where it fires; of an arc, the one that has the head. weight: what it adds to the best analysis, which has
+    `label` there; against: what it adds to the runner-up, which has `other`.
     """
 
     token: int
@@ -31,11 +35,11 @@ class Reason:
 
 @dataclass(frozen=True)
 class Finding:
-    """A tag, an entity or a sentence start: tokens start … end − 1 and their label.
+    """A tag, an entity, a sentence start or an arc: tokens start … end − 1 and their label.
 
     margin: by how much wᵀΦ of the best analysis is ahead of that of the runner-up, the best one without the finding; ∞
     where there is none. runner_up: what that has in its place. reasons: the largest gains first, of either sign; their
-    sum is the margin.
+    sum is the margin. head: of an arc, where a root is its own head; None for others.
     """
 
     start: int
@@ -44,6 +48,12 @@ class Finding:
     margin: float
     runner_up: str
     reasons: tuple[Reason, ...]
+    head: int | None = None
+
+
+def arc_phrase(words: Sequence[str], token: int, head: int, label: str) -> str:
+    """An arc as a text says it; a root is its own head."""
+    return label if head == token else f"{label} of {words[head]}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,7 @@ class Explanation:
         """Each finding with at most so many of its reasons, a line each."""
         lines = []
         for finding in self.findings:
-            lines.append(f"{self._phrase(finding)} → {finding.label}, {_ahead(finding)}")
+            lines.append(f"{self._phrase(finding)} → {self._said(finding)}, {_ahead(finding)}")
             for reason in finding.reasons[:most]:
                 weights = f"{reason.label} {reason.weight:+.2f}, {reason.other} {reason.against:+.2f}"
                 lines.append(f"    {reason.gain:+.2f}  {self.words[reason.token]}: {reason.feature} ({weights})")
@@ -66,16 +76,25 @@ class Explanation:
     def html(self, most: int = MOST_REASONS) -> str:
         """A page that needs no other file: the words with the findings marked, then each finding's reasons."""
         sections = [self._section(number, finding, most) for number, finding in enumerate(self.findings)]
-        return _PAGE.format(style=_STYLE, words=self._marked(), sections="\n".join(sections))
+        arcs = [
+            Arc(finding.start, finding.head, finding.label) for finding in self.findings if finding.head is not None
+        ]
+        words = drawing(self.words, arcs, LINK) if arcs else self._marked()
+        return _PAGE.format(style=_STYLE, words=words, sections="\n".join(sections))
 
     def _phrase(self, finding: Finding) -> str:
         return " ".join(self.words[finding.start : finding.end])
+
+    def _said(self, finding: Finding) -> str:
+        if finding.head is None:
+            return finding.label
+        return arc_phrase(self.words, finding.start, finding.head, finding.label)
 
     def _marked(self) -> str:
         parts, at = [], 0
         for number, finding in enumerate(self.findings):
             parts += [escape(word) for word in self.words[at : finding.start]]
-            mark = f'{escape(self._phrase(finding))} <a href="#f{number}">{escape(finding.label)}</a>'
+            mark = f'{escape(self._phrase(finding))} <a href="#{LINK}{number}">{escape(finding.label)}</a>'
             parts.append(f"<mark>{mark}</mark>")
             at = finding.end
         return " ".join([*parts, *(escape(word) for word in self.words[at:])])
@@ -91,8 +110,10 @@ class Explanation:
         more = (
             f"<p>{left} more reasons, {sum(r.gain for r in finding.reasons[most:]):+.2f} in all</p>" if left > 0 else ""
         )
-        title = f"{escape(self._phrase(finding))} → {escape(finding.label)}"
-        return _SECTION.format(number=number, title=title, ahead=escape(_ahead(finding)), rows="".join(rows), more=more)
+        title = escape(f"{self._phrase(finding)} → {self._said(finding)}")
+        return _SECTION.format(
+            anchor=f"{LINK}{number}", title=title, ahead=escape(_ahead(finding)), rows="".join(rows), more=more
+        )
 
 
 def _ahead(finding: Finding) -> str:
@@ -102,7 +123,13 @@ def _ahead(finding: Finding) -> str:
 
 
 _STYLE = """body { font-family: sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222; }
-.words { line-height: 2.4; font-size: 1.1rem; margin-bottom: 2rem; }
+.words { line-height: 2.4; font-size: 1.1rem; margin-bottom: 2rem; overflow-x: auto; }
+svg { display: block; }
+svg path { fill: none; stroke: #555; }
+svg .tip { fill: #555; stroke: none; }
+svg text { text-anchor: middle; font-size: 13px; font-weight: bold; fill: #134; stroke: #fff; stroke-width: 4px;
+  paint-order: stroke; }
+svg .word { font-size: 16px; font-weight: normal; fill: #222; }
 mark { background: #dde8f5; padding: 0.3em 0.4em; border-radius: 0.35em; }
 mark a { font-size: 0.7em; font-weight: bold; text-decoration: none; color: #134; vertical-align: middle; }
 h2 { font-size: 1rem; margin: 1.6rem 0 0.3rem; }
@@ -122,6 +149,6 @@ _PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-_SECTION = """<h2 id="f{number}">{title} <span>{ahead}</span></h2>
+_SECTION = """<h2 id="{anchor}">{title} <span>{ahead}</span></h2>
 <table><tr><th>gain</th><th>at</th><th>feature</th><th>best</th><th>runner-up</th></tr>{rows}</table>
 {more}"""

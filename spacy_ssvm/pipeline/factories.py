@@ -23,6 +23,7 @@ n_threads = 1
 values = "float32"
 keep = 1.0
 save_solver_state = false
+save_feature_names = false
 
 [ssvm_tagger.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -47,6 +48,7 @@ n_threads = 1
 values = "float32"
 keep = 1.0
 save_solver_state = false
+save_feature_names = false
 
 [ssvm_ner.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -69,6 +71,7 @@ n_threads = 1
 values = "float32"
 keep = 1.0
 save_solver_state = false
+save_feature_names = false
 
 [ssvm_senter.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -129,6 +132,7 @@ def make_tagger(
     values: Values,
     keep: float,
     save_solver_state: bool,
+    save_feature_names: bool,
 ) -> SsvmTagger:
     """The factory "ssvm_tagger"."""
     return SsvmTagger(
@@ -143,6 +147,7 @@ def make_tagger(
         scorer=scorer,
         packing=Packing(values, keep),
         save_solver_state=save_solver_state,
+        save_feature_names=save_feature_names,
     )
 
 
@@ -166,6 +171,7 @@ def make_ner(
     values: Values,
     keep: float,
     save_solver_state: bool,
+    save_feature_names: bool,
 ) -> SsvmNer:
     """The factory "ssvm_ner"."""
     return SsvmNer(
@@ -181,6 +187,7 @@ def make_ner(
         scorer=scorer,
         packing=Packing(values, keep),
         save_solver_state=save_solver_state,
+        save_feature_names=save_feature_names,
     )
 
 
@@ -202,6 +209,7 @@ def make_senter(
     values: Values,
     keep: float,
     save_solver_state: bool,
+    save_feature_names: bool,
 ) -> SsvmSenter:
     """The factory "ssvm_senter"."""
     return SsvmSenter(
@@ -215,6 +223,7 @@ def make_senter(
         scorer=scorer,
         packing=Packing(values, keep),
         save_solver_state=save_solver_state,
+        save_feature_names=save_feature_names,
     )
 
 

@@ -56,6 +56,7 @@ class SsvmNer(ChainPipe):
         scorer: Callable[..., dict[str, Any]] | None = get_ner_prf,
         packing: Packing = EXACT,
         save_solver_state: bool = False,
+        save_feature_names: bool = False,
     ) -> None:
         super().__init__(
             vocab,
@@ -67,6 +68,7 @@ class SsvmNer(ChainPipe):
             n_threads=n_threads,
             packing=packing,
             save_solver_state=save_solver_state,
+            save_feature_names=save_feature_names,
         )
         self.incorrect_spans_key = incorrect_spans_key
         self.spans_key = spans_key

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..features.hashing import Columns
     from ..structures.tree.data import Shape, Trees
     from ..structures.tree.first_pass import FirstPass
+    from .explanation import Explanation
     from .training import Training
     from .tree_analyses import Analysis, Sentence
     from .tree_set import EncodedTrees, TreeSet
@@ -169,10 +170,28 @@ class SsvmParser(LearningPipe):
             [{key: score for key, score in labels.items() if score >= smallest} for _, labels in scored],
         )
 
+    def explain(self, doc: Doc) -> "Explanation":
+        """Why the component predicts the tree that it does: for each arc the best tree without it, or with another
+        label, and the features whose weights put the prediction ahead of that. Nothing is written to the Doc.
+
+        Raises:
+            ValueError: the component has no labels yet, or its structure is not decoded exactly.
+        """
+        from .tree_explanation import explain
+
+        return explain(doc, self._exact_trees(doc), self._weights().trees, self._extractor(), self.weight_labels)
+
     def _sentences(self, doc: Doc) -> "list[Sentence]":
-        from ..structures.tree.data import LOOPY
         from ..structures.tree.potentials import potentials
         from .tree_analyses import Sentence
+
+        trees = self._exact_trees(doc)
+        found = potentials(trees, self._weights().trees)
+        return [Sentence(first, of_sentence) for first, of_sentence in zip(trees.columns.starts.tolist(), found)]
+
+    def _exact_trees(self, doc: Doc) -> "Trees":
+        """The sentences of a Doc; none where it is empty."""
+        from ..structures.tree.data import LOOPY
 
         self._require_labels()
         if self._shape().structure == LOOPY:
@@ -180,14 +199,11 @@ class SsvmParser(LearningPipe):
                 f"[{self.name}] non-projective trees of order 2 are decoded approximately, which says neither the k "
                 "best nor margins: use order 1, or projective trees"
             )
-        if not len(doc):
-            return []
         self._warn_of_missing([doc])
-        columns, weights = self._columns([doc]), self._weights()
-        trees = self._trees(columns, self._extractor(), weights)
-        return [
-            Sentence(first, found) for first, found in zip(columns.starts.tolist(), potentials(trees, weights.trees))
-        ]
+        columns = self._columns([doc])
+        if not len(doc):
+            columns = columns._replace(starts=columns.starts[:1])
+        return self._trees(columns, self._extractor(), self._weights())
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Write the predicted trees, from `predict`, to the Docs."""

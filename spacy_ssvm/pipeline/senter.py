@@ -47,6 +47,7 @@ class SsvmSenter(ChainPipe):
         scorer: Callable[..., dict[str, Any]] | None = senter_score,
         packing: Packing = EXACT,
         save_solver_state: bool = False,
+        save_feature_names: bool = False,
     ) -> None:
         super().__init__(
             vocab,
@@ -58,6 +59,7 @@ class SsvmSenter(ChainPipe):
             n_threads=n_threads,
             packing=packing,
             save_solver_state=save_solver_state,
+            save_feature_names=save_feature_names,
             labels=list(LABELS),
             overwrite=bool(overwrite),
         )

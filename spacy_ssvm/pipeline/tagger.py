@@ -53,6 +53,7 @@ class SsvmTagger(ChainPipe):
         scorer: Callable[..., dict[str, Any]] | None = tagger_score,
         packing: Packing = EXACT,
         save_solver_state: bool = False,
+        save_feature_names: bool = False,
     ) -> None:
         if attr not in ATTRIBUTES:
             raise ValueError(f'[{name}] attr must be "tag" or "pos", not {attr!r}')
@@ -66,6 +67,7 @@ class SsvmTagger(ChainPipe):
             n_threads=n_threads,
             packing=packing,
             save_solver_state=save_solver_state,
+            save_feature_names=save_feature_names,
             attr=attr,
             overwrite=bool(overwrite),
         )

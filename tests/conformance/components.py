@@ -27,21 +27,22 @@ TEXTS = [text for corpus in CORPUS.values() for text, _ in corpus]
 
 
 @cache
-def saved(factory: str) -> bytes:
+def saved(factory: str, **settings) -> bytes:
     """A component that has learnt the toy corpus."""
-    return trained(factory).get_pipe(factory).to_bytes()
+    return trained(factory, **settings).get_pipe(factory).to_bytes()
 
 
-def learnt(factory: str) -> Language:
+def learnt(factory: str, **settings) -> Language:
     """A pipeline of a component that was trained and loaded; a new one in each call."""
-    return learnt_as({factory: factory})
+    return learnt_as({factory: factory}, **settings)
 
 
-def learnt_as(names: dict[str, str]) -> Language:
+def learnt_as(names: dict[str, str], **settings) -> Language:
     """Trained components in one pipeline: name → factory."""
     nlp = spacy.blank(LANG)
     for name, factory in names.items():
-        nlp.add_pipe(factory, name=name, config=blank_config(factory)).from_bytes(saved(factory))
+        config = {**blank_config(factory), **settings}
+        nlp.add_pipe(factory, name=name, config=config).from_bytes(saved(factory, **settings))
     return nlp
 
 

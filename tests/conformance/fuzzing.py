@@ -64,16 +64,16 @@ class Outcome:
 
 
 class Fuzzer:
-    """Tries damaged files on a component of a pipeline."""
+    """Tries damaged files on a component of a pipeline, which has these settings."""
 
-    def __init__(self, factory: str, seed: int = 0) -> None:
+    def __init__(self, factory: str, seed: int = 0, **settings: Any) -> None:
         self.factory = factory
         self.rng = np.random.default_rng(seed)
-        self.nlp = learnt(factory)
+        self.nlp = learnt(factory, **settings)
         self.component = self.nlp.get_pipe(factory)
         self.intact = self.component.to_bytes(exclude=["vocab"])
         self.others = [learnt(other).get_pipe(other).to_bytes(exclude=["vocab"]) for other in EXAMPLES]
-        self.scratch = learnt(factory).get_pipe(factory)
+        self.scratch = learnt(factory, **settings).get_pipe(factory)
         self.cfg = dict(self.component.cfg)
         self.expected = self.predictions(self.nlp)
         self.outcome = Outcome()

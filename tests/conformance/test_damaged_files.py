@@ -2,12 +2,13 @@
 
 import pytest
 
+from ..pipeline.toy import SEQUENCES
 from .components import every
 from .fuzzing import Fuzzer
 
 
-def fuzz(factory: str, n_files: int, record_property) -> None:
-    outcome = Fuzzer(factory).run(n_files)
+def fuzz(factory: str, n_files: int, record_property, **settings) -> None:
+    outcome = Fuzzer(factory, **settings).run(n_files)
     for name, count in zip(("tried", "sealed", "refused", "same", "edited"), outcome.row()):
         record_property(name, count)
     assert outcome.crashes == []
@@ -19,6 +20,12 @@ def fuzz(factory: str, n_files: int, record_property) -> None:
 @every
 def test_damaged_models(factory, record_property):
     fuzz(factory, 50, record_property)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factory", SEQUENCES)
+def test_damaged_models_with_names_of_features(factory, record_property):
+    fuzz(factory, 500, record_property, save_feature_names=True)
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from spacy.tokens import Doc, Token
 
 from spacy_ssvm.features.attributes import LEXEME_TEXTS
 from spacy_ssvm.features.extractor import Extractor
-from spacy_ssvm.features.names import feature_name
+from spacy_ssvm.features.names import Source, feature_name
 
-from .toy import SEQUENCES, blank, doc, templates, trained
+from .toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser_examples, templates, trained, tree_of
 
 TEXTS = {
     "ssvm_tagger": "She eats unheard green ham",
@@ -58,6 +58,95 @@ def test_the_text_has_words_labels_and_reasons():
     assert any("lower[0] = the (DET " in line for line in explanation.text(100).splitlines())
 
 
+EXACT = [structure for structure in STRUCTURES if structure != ("nonprojective", 2)]
+
+
+@pytest.mark.parametrize(
+    "structure", [EXACT[0], EXACT[2], *(pytest.param(s, marks=pytest.mark.slow) for s in EXACT[1::2])]
+)
+def test_reasons_add_up_to_the_margins_of_arcs(structure):
+    nlp = trained("ssvm_parser", model=tree_of(*structure))
+    parser = nlp.get_pipe("ssvm_parser")
+    for words, _ in TREES:
+        text = doc(nlp, words)
+        explanation = parser.explain(text)
+        ((best, arcs), *others) = parser.kbest(text, 200)
+        for finding, (head, token, label) in zip(explanation.findings, arcs, strict=True):
+            assert (finding.start, finding.end, finding.head, finding.label) == (token, token + 1, head, label)
+            without = [(score, tree[token]) for score, tree in others if tree[token] != (head, token, label)]
+            if without:
+                assert finding.margin == pytest.approx(best - without[0][0], abs=1e-5)
+                equal = [arc for score, arc in without if score > without[0][0] - 1e-5]
+                names = {label if h == token else f"{label} of {text[h]}" for h, _, label in equal}
+                assert finding.runner_up in names
+            elif len(others) == 199:
+                assert finding.margin >= best - others[-1][0] - 1e-5
+            else:
+                assert finding.margin == np.inf and not finding.reasons
+                continue
+            assert sum(reason.gain for reason in finding.reasons) == pytest.approx(finding.margin, abs=1e-5)
+            gains = [abs(reason.gain) for reason in finding.reasons]
+            assert gains == sorted(gains, reverse=True) and 0 not in gains
+
+
+def names_of_arcs(tokens: list[str], heads: list[int]) -> list[set[str]]:
+    """What the templates below read at each token, after the definition; heads: as in a Doc."""
+    names = []
+    for mod, head in enumerate(heads):
+        root = head == mod
+        h, m = "root" if root else tokens[head], tokens[mod]
+        far = mod + 1 if root else abs(head - mod)
+        distance = f"{far if far < 5 else '5–6'} to the {'right' if root or head < mod else 'left'}"
+        way = "root" if root else "right" if head < mod else "left"
+        lefts = tokens[mod - 1] if mod else "outside"
+        found = {
+            f"head.lower[0]+mod.lower[0]+distance = {h} + {m} + {distance}",
+            f"mod.lower[-1]+direction = {lefts} + {way}",
+            f"label by head.lower[0]+mod.lower[0]+direction = {h} + {m} + {way}",
+            f"label by mod.lower[0] = {m}",
+        }
+        left, right = (0, mod) if root else (min(head, mod) + 1, max(head, mod))
+        found |= {f"mod.lower[0]+between.lower = {m} + {word}" for word in tokens[left:right]}
+        inner = range(mod + 1, head) if mod < head else reversed(range(-1 if root else head + 1, mod))
+        siblings = [t for t in inner if t >= 0 and not root and heads[t] == head and t != head]
+        found.add(f"mod.lower[0]+sib.lower[0] = {m} + {tokens[siblings[0]] if siblings else 'none'}")
+        if not root:
+            above = heads[head]
+            grand, to = ("root", "right") if above == head else (tokens[above], "right" if above < head else "left")
+            found.add(f"mod.lower[0]+grand.lower[0]+direction = {m} + {grand} + {to} and {way}")
+        names.append(found)
+    return names
+
+
+def test_features_of_arcs_have_the_names_of_what_they_read():
+    model = arc_templates(
+        "head.lower[0]+mod.lower[0]+distance",
+        "mod.lower[-1]+direction",
+        "mod.lower[0]+between.lower",
+        "mod.lower[0]+sib.lower[0]",
+        "mod.lower[0]+grand.lower[0]+direction",
+        order=3,
+    )
+    nlp = trained("ssvm_parser", model=model)
+    said = set()
+    for words, _ in TREES:
+        explanation = nlp.get_pipe("ssvm_parser").explain(doc(nlp, words))
+        expected = names_of_arcs(words.lower().split(), [finding.head for finding in explanation.findings])
+        for reason in (reason for finding in explanation.findings for reason in finding.reasons if reason.weight):
+            assert reason.feature in expected[reason.token]
+            said.add(reason.feature.partition(" = ")[0])
+    assert len(said) == 7
+
+
+def test_words_beyond_the_sentence_are_outside():
+    nlp = trained("ssvm_parser", model=arc_templates("mod.lower[1]", "mod.lower[0]+head.lower[0]"))
+    text = doc(nlp, "Dogs eat ham Dogs eat", sent_starts=[True, False, False, True, False])
+    findings = nlp.get_pipe("ssvm_parser").explain(text).findings
+    features = {reason.feature for finding in findings for reason in finding.reasons if reason.token == 2}
+    assert {finding.head for finding in findings[:3]} <= {0, 1, 2} and {f.head for f in findings[3:]} <= {3, 4}
+    assert not any(feature.startswith("mod.lower[1] = dogs") for feature in features)
+
+
 class Tags(HTMLParser):
     """The tags that are open, and all links of a page."""
 
@@ -89,12 +178,42 @@ def test_the_page_stands_alone_and_shows_words_as_they_are():
     assert "&lt;b&gt;" in page and "<b>" not in page and "&amp;" in page
 
 
+def test_the_page_draws_the_arcs_of_each_sentence():
+    nlp = trained("ssvm_parser")
+    words = ["She", "<b>", "eats", "&", "ham", "Nothing"]
+    text = Doc(nlp.vocab, words=words, sent_starts=[True, False, False, False, False, True])
+    explanation = nlp.get_pipe("ssvm_parser").explain(text)
+    page = explanation.html()
+    tags = Tags()
+    tags.feed(page)
+    assert not tags.open
+    assert len(tags.links) == len(words) and {link.removeprefix("#") for link in tags.links} == set(tags.anchors)
+    assert "&lt;b&gt;" in page and "<b>" not in page and "&amp;" in page
+    assert page.count("<svg") == 2 and page.count('class="tip"') == len(words) - 2
+    assert "Nothing → ROOT, nothing else is possible" in explanation.text()
+
+
 def test_empty_and_untrained():
     nlp = trained("ssvm_tagger")
     assert nlp.get_pipe("ssvm_tagger").explain(doc(nlp, "")).findings == ()
-    untrained = blank("ssvm_tagger")
-    with pytest.raises(ValueError, match=r"\[ssvm_tagger\] has no labels yet"):
-        untrained.get_pipe("ssvm_tagger").explain(doc(untrained, "She eats"))
+    for factory in ("ssvm_tagger", "ssvm_parser"):
+        untrained = blank(factory)
+        with pytest.raises(ValueError, match=rf"\[{factory}\] has no labels yet"):
+            untrained.get_pipe(factory).explain(doc(untrained, "She eats"))
+    initialized = blank("ssvm_parser")
+    initialized.initialize(lambda: parser_examples(initialized))
+    parser = initialized.get_pipe("ssvm_parser")
+    assert parser.explain(doc(initialized, "")).findings == () and parser.kbest(doc(initialized, ""), 2) == [(0.0, [])]
+    assert all(
+        not finding.reasons and not finding.margin for finding in parser.explain(doc(initialized, "x y")).findings
+    )
+
+
+def test_approximate_trees_have_no_explanation():
+    nlp = blank("ssvm_parser", model=tree_of("nonprojective", 2))
+    nlp.get_pipe("ssvm_parser").add_label("det")
+    with pytest.raises(ValueError, match=r"\[ssvm_parser\] .* decoded approximately"):
+        nlp.get_pipe("ssvm_parser").explain(doc(nlp, "She eats"))
 
 
 def test_what_is_preset_has_no_alternative():
@@ -113,7 +232,7 @@ def test_texts_of_attributes_have_their_keys(word):
     keys = extractor.reader.read([text], vocab).keys
     for name, template in zip(names, extractor.templates):
         key = int(keys[extractor.reader.attributes.index(name), 0])
-        named = feature_name(template, text, 0, extractor.reader.attributes, keys, {})
+        named = feature_name(template, Source(text, extractor.reader.attributes, keys, {}), 0)
         assert key == 0 or key == get_string_id(named.removeprefix(f"{name}[0] = "))
 
 
@@ -127,10 +246,8 @@ def test_names_of_features():
         {"words": np.array([nlp.vocab.strings["Berlin"]], np.uint64), "names": ["0110"]},
     )
     keys = extractor.reader.read([text], nlp.vocab).keys
-    names = [
-        feature_name(template, text, 1, extractor.reader.attributes, keys, extractor.clusters)
-        for template in extractor.templates
-    ]
+    source = Source(text, extractor.reader.attributes, keys, extractor.clusters)
+    names = [feature_name(template, source, 1) for template in extractor.templates]
     assert names == [
         "bias",
         "tag[0]+lower[1] = NNP + eats",
@@ -139,7 +256,7 @@ def test_names_of_features():
         "_.room_of_test[0] = 6",
         "cluster2[0] = 01",
     ]
-    last = feature_name(extractor.templates[1], text, 2, extractor.reader.attributes, keys, {})
+    last = feature_name(extractor.templates[1], source, 2)
     assert last == "tag[0]+lower[1] = VBZ + outside"
 
 

@@ -153,6 +153,25 @@ def margins(given: Potentials) -> Margins:
     return Margins(LabelledTree(best, heads[1:], labels.astype(np.int32)), of_heads, of_labels)
 
 
+def best_without(given: Potentials, tree: LabelledTree, token: int) -> LabelledTree | None:
+    """The best labelled tree in which a token, from 0 on, has another head than in `tree`, or another label.
+
+    None where there is none. The structure is decoded exactly.
+    """
+    scores, labels = _with_best_labels(given), given.label_scores.copy()
+    arc = given.parts.number[tree.heads[token], token + 1]
+    scores[arc] = FORBIDDEN
+    if len(labels):
+        labels[arc, tree.labels[token]] = FORBIDDEN
+        scores[arc] = max(FORBIDDEN, given.parts.scores[arc] + labels[arc].max())
+    score, heads = _decode(given, scores)
+    if score <= FORBIDDEN / 2:
+        return None
+    arcs = _arcs(given, heads)
+    best = labels[arcs].argmax(axis=1) if len(labels) else np.zeros(len(arcs), np.int64)
+    return LabelledTree(score, heads[1:], best.astype(np.int32))
+
+
 def marginals(given: Potentials, beta: float) -> Marginals:
     """Under P(y) ∝ exp(β · score(y)), β positive and finite, over first-order trees.
 

@@ -123,6 +123,14 @@ def test_without_the_setting_nothing_is_saved_of_names(caplog):
         named.top_features("NOUN")
 
 
+def test_features_of_before_names_were_collected_have_none():
+    nlp = blank("ssvm_tagger", save_feature_names=True)
+    tagger = nlp.get_pipe("ssvm_tagger").from_bytes(trained("ssvm_tagger").get_pipe("ssvm_tagger").to_bytes())
+    train(nlp, [tagged(nlp, "Zebras sleep", "NOUN VERB")], 1)
+    names = {found.feature for found in tagger.top_features("NOUN", ALL)}
+    assert {"?", "lower[0] = zebras"} <= names
+
+
 def test_values_of_real_features_are_one_feature():
     from spacy.tokens import Token
 

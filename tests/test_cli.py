@@ -154,7 +154,7 @@ def test_all_commands_hang_on_spacys():
         [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
-    assert all(command in result.stdout for command in ("compress", "debug-data", "evaluate", "warmup"))
+    assert all(command in result.stdout for command in ("calibrate", "compress", "debug-data", "evaluate", "warmup"))
 
 
 @pytest.mark.slow
@@ -169,3 +169,56 @@ def test_warmup_compiles_everything_once(tmp_path, monkeypatch):
         outputs.append(result.stdout)
     assert "kernels ready" in outputs[0] and "(0 compiled)" not in outputs[0]
     assert "(0 compiled)" in outputs[1]
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory):
+    """What the pipeline of the fixture above is wrong about in part."""
+    path = tmp_path_factory.mktemp("mistaken") / "dev.spacy"
+    found = docs(spacy.blank("en").vocab, TEXTS)
+    for doc, wrong in zip(found, (True, False, False, True)):
+        if wrong:
+            doc.set_ents([doc.ents[0]])
+    DocBin(docs=found).to_disk(path)
+    return path
+
+
+def test_calibrate_saves_a_pipeline_with_probabilities(pipeline, mistaken, corpus, tmp_path):
+    pytest.importorskip("matplotlib")
+    before = spacy.load(pipeline / "with_corpus")
+    arguments = pipeline / "with_corpus", mistaken, tmp_path / "out"
+    result = call(
+        "calibrate", *arguments, "--component", "ssvm_ner", "--diagram", tmp_path / "plots" / "reliability.svg"
+    )
+    assert result.exit_code == 0, result.output
+    assert "Fitted to 4 sequences" in result.output and "ECE" in result.output and "0.9 to 1.0" in result.output
+    assert "</svg>" in (tmp_path / "plots" / "reliability.svg").read_text()
+    wrong = call("calibrate", *arguments, "--diagram", tmp_path / "plot.nonsense")
+    assert wrong.exit_code == 1 and "nonsense" in wrong.output
+    nlp = spacy.load(tmp_path / "out")
+    pipe = nlp.get_pipe("ssvm_ner")
+    assert pipe.has_probabilities and not before.get_pipe("ssvm_ner").has_probabilities
+    # The corpus was read with its given tags, as the pipeline's own config says.
+    found = pipe.calibrate(create_corpus(mistaken, columns=["tag"])(nlp))
+    assert found.beta == spacy.load(tmp_path / "out").get_pipe("ssvm_ner").inverse_temperature
+    after, _ = scores(tmp_path, tmp_path / "out", mistaken)
+    expected, _ = scores(tmp_path, pipeline / "with_corpus", mistaken)
+    assert after["ents_f"] == expected["ents_f"]
+
+
+def test_what_cannot_be_calibrated_is_explained(pipeline, mistaken, corpus, tmp_path, monkeypatch):
+    plain, out, nothing = pipeline / "with_corpus", tmp_path / "out", tmp_path / "none.spacy"
+    DocBin(docs=[]).to_disk(nothing)
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for arguments, message in (
+        ([plain, mistaken, out, "--component", "tagger"], "has no component tagger"),
+        ([plain, corpus, out], "no β is the best one"),
+        ([plain, nothing, out], "there is nothing to calibrate it on"),
+        ([plain, mistaken, out, "--held-out", nothing], "there is nothing to measure the calibration on"),
+        ([plain, mistaken, out, "--diagram", tmp_path / "plot.svg"], 'pip install "spacy-ssvm[calibration]"'),
+        ([tmp_path / "blank", mistaken, out], "has no component of spacy-ssvm"),
+    ):
+        result = call("calibrate", *arguments)
+        assert result.exit_code == 1 and message in " ".join(result.output.split()), result.output
+    assert not out.exists()

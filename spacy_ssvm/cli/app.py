@@ -3,12 +3,14 @@
 import typer
 from spacy.cli._util import app
 
+from .calibrate import calibrate_command
 from .compress import compress_command
 from .debug_data import OVERRIDES, debug_data_command
 from .evaluate import evaluate_command
 from .warmup import warmup_command
 
 ssvm = typer.Typer(name="ssvm", help="Commands for spacy-ssvm components.", no_args_is_help=True)
+ssvm.command("calibrate")(calibrate_command)
 ssvm.command("compress")(compress_command)
 ssvm.command("debug-data", context_settings=OVERRIDES)(debug_data_command)
 ssvm.command("evaluate")(evaluate_command)

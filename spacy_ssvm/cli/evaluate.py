@@ -50,7 +50,7 @@ def evaluate_command(
     """
     import_code(code_path)
     nlp = util.load_model(model)
-    settings = _dev_settings(nlp)
+    settings = dev_settings(nlp)
     columns = columns or settings.get("columns") or []
     gold_preproc = bool(settings.get("gold_preproc")) if gold_preproc is None else gold_preproc
     msg.info(f"Gold tokens: {'yes' if gold_preproc else 'no'}, given columns: {', '.join(columns) or 'none'}")
@@ -71,7 +71,7 @@ def evaluate_command(
         msg.good(f"Saved scores to {output}")
 
 
-def _dev_settings(nlp: Language) -> dict[str, Any]:
+def dev_settings(nlp: Language) -> dict[str, Any]:
     """The block of the reader that training.dev_corpus names."""
     config = nlp.config.interpolate()
     section: Any = config

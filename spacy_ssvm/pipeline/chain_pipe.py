@@ -18,7 +18,7 @@ from .. import model as models
 from ..architectures import check_chain
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from .confidence import checked_count, checked_least, inverse_temperature
+from .confidence import LEAST_PROBABILITY, checked_count, checked_least
 from .learning import LearningPipe
 
 if TYPE_CHECKING:
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from ..features.hashing import Columns
     from ..structures.chain.data import Constraints
     from ..structures.chain.potentials import Lattice, Potentials
+    from .calibration import Judged
     from .chain_decoder import ChainDecoder
     from .chain_set import ChainSet, EncodedChains
     from .explanation import Explanation
+    from .judged_chains import Run
     from .training import Training
     from .weight_tables import TopFeature, Transitions
 
@@ -177,6 +179,24 @@ class ChainPipe(LearningPipe):
         self._require_labels()
         return transitions(self._decoder().weights, self.weight_labels, self._constraints())
 
+    def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
+        """What is scored with LEAST_PROBABILITY or more, in a lattice of log-sums."""
+        from .judged_chains import Run
+
+        for token, label in np.argwhere(np.exp(lattice.through()) >= LEAST_PROBABILITY).tolist():
+            yield Run(token, np.array([label], np.int32))
+
+    def judged(self, examples: Iterable[Example]) -> "list[Judged]":
+        from .judged_chains import judged_chain
+
+        self._require_weights()
+        given = [example for example in examples if len(example.predicted)]
+        potentials = self._potentials([example.predicted for example in given]) if given else []
+        return [
+            judged_chain(found, self._gold(example), self.weight_labels, self._listed)
+            for found, example in zip(potentials, given)
+        ]
+
     @abstractmethod
     def _analysis(self, labels: np.ndarray) -> list[Any]:
         """What these weight labels, int32 [tokens], say, for `kbest`."""
@@ -199,7 +219,7 @@ class ChainPipe(LearningPipe):
         """Of log-sums where scores are probabilities, of maxima where they are margins."""
         from ..structures.chain.potentials import max_lattice, sum_lattice
 
-        beta, given = inverse_temperature(self.solver), list(docs)
+        beta, given = self.inverse_temperature, list(docs)
         for potentials in self._potentials(given) if given else ():
             yield max_lattice(potentials) if beta is None else sum_lattice(potentials, beta)
 

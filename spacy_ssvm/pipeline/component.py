@@ -20,6 +20,7 @@ from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
 from . import solver_state
+from .confidence import CALIBRATED
 from .figures import Figures
 from .unreadable import quoted
 
@@ -282,6 +283,7 @@ class SsvmPipe(TrainablePipe):
         }
 
     def _take_cfg(self, cfg: Any) -> None:
+        self.cfg.pop(CALIBRATED, None)
         # Without a note of what is read, nothing is missed.
         cfg = {"reads": [], **cfg} if isinstance(cfg, dict) else {}
         known = all(type(cfg.get(key)) is type(value) for key, value in self.cfg.items())

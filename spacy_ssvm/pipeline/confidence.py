@@ -1,6 +1,7 @@
 """What the scores of a component mean: probabilities where its solver learns a distribution, margins elsewhere."""
 
 import math
+from typing import Any
 
 from ..solvers.parameters import LossFamily, Parameters
 
@@ -8,9 +9,20 @@ LEAST_PROBABILITY = 0.01
 """What is less probable is not listed, unless it is asked for."""
 
 
+CALIBRATED = "inverse_temperature"
+"""What the cfg of a calibrated component names its β."""
+
+
 def inverse_temperature(solver: Parameters) -> float | None:
     """β of P(y) ∝ exp(β · wᵀΦ(x, y)), whose likelihood the solver maximises; None for a solver without one."""
     return float(solver.beta) if isinstance(solver, LossFamily) and solver.is_smooth else None
+
+
+def check_calibration(cfg: dict[str, Any]) -> None:
+    """Raise a ValueError where a cfg has a β that is none."""
+    beta = cfg.get(CALIBRATED, 1.0)
+    if type(beta) is not float or not 0.0 < beta < math.inf:
+        raise ValueError(f"its cfg has the inverse temperature {beta!r}, which must be a finite number above 0")
 
 
 def checked_least(name: str, least: float | None, is_probability: bool) -> float:

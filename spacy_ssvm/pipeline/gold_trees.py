@@ -74,7 +74,7 @@ def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
     annotation says nothing about boundaries: without boundaries on the predicted Doc, the Doc is one sentence.
     """
     predicted, reference = example.predicted, example.reference
-    heads, labels = _arcs(example)
+    heads, labels = arcs(example)
     starts = sentence_starts(predicted)
     if not multi_root and (starts is None or not sets_all_starts(predicted)):
         gold = sentence_starts(reference) if same_tokens(example) else _aligned_starts(example)
@@ -100,7 +100,7 @@ def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
     return GoldTrees(bounds, local, labels, cyclic, int(crossing.sum()), int((outside & ~crossing).sum()))
 
 
-def _arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
+def arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
     """The head of each predicted token as a token, int64, NOT_GIVEN where unknown, and its label."""
     reference = example.reference
     if same_tokens(example):

@@ -17,13 +17,14 @@ from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..packing import EXACT, Packing
 from . import solver_state
 from .component import SsvmPipe
-from .confidence import inverse_temperature
+from .confidence import CALIBRATED, check_calibration, inverse_temperature
 from .figures import Figures
 from .unreadable import Unreadable, names_of
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate
     from ..solvers.problem import Problem
+    from .calibration import Fit, Judged
     from .data_set import DataSet
     from .training import Training
 
@@ -143,6 +144,7 @@ class LearningPipe(SsvmPipe):
         numbered = {number: example for number, example in enumerate(examples) if len(example.predicted)}
         self._forget()
         models.clear(self.model)
+        self.cfg.pop(CALIBRATED, None)
         self._load_resources(nlp)
         read, gold = self._read_examples(numbered)
         self._add_labels(
@@ -218,6 +220,7 @@ class LearningPipe(SsvmPipe):
         learnt = [number for number in gold if gold[number] is None or number in fresh]
         if not learnt:
             return losses
+        self._void_calibration()
         self._scoring = None  # before learning, which takes memory
         references = [numbered[number].reference for number in learnt]
         places = [place for place, number in enumerate(learnt) if number in fresh]
@@ -314,11 +317,46 @@ class LearningPipe(SsvmPipe):
             )
 
     @property
+    def inverse_temperature(self) -> float | None:
+        """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)) that the component is calibrated to or, without that, learns;
+        None where it has no distribution."""
+        beta: float | None = self.cfg.get(CALIBRATED, inverse_temperature(self.solver))
+        return beta
+
+    @property
     def has_probabilities(self) -> bool:
         """Whether what the component scores are probabilities: exact marginals of the distribution that the solver
-        learns (finite β: CRF, softmax-margin). Else they are margins: by how much wᵀΦ of the best analysis with
-        something is ahead of that of the best one without it."""
-        return inverse_temperature(self.solver) is not None
+        learns (finite β: CRF, softmax-margin) or that `calibrate` has fitted. Else they are margins: by how much wᵀΦ of
+        the best analysis with something is ahead of that of the best one without it."""
+        return self.inverse_temperature is not None
+
+    @abstractmethod
+    def judged(self, examples: Iterable[Example]) -> "list[Judged]":
+        """What calibration is about: each sequence or tree of these examples with its scores and its gold analysis.
+
+        The predicted Docs have what earlier components annotate, and not what this one does. Tokens without gold
+        annotation are unknown; gold labels that the component does not have are wrong.
+
+        Raises:
+            ValueError: the component is not trained yet, or its structure has no exact sums.
+        """
+
+    def calibrate(self, examples: Iterable[Example]) -> "Fit":
+        """Let all scores be probabilities of P(y) ∝ exp(β · wᵀΦ(x, y)) with the β that gives the gold analyses of these
+        examples the highest likelihood, whatever the solver has learnt; predictions stay what they are.
+
+        examples: as for `judged`, and none that the component has learnt from. Learning on makes the calibration void.
+
+        Raises:
+            ValueError: the component is not trained yet, its structure has no exact sums, nothing is annotated, or no
+                β is the best one.
+            ImportError: SciPy is not installed.
+        """
+        from .calibration import fit
+
+        found = fit(self.name, self.judged(examples))
+        self.cfg[CALIBRATED] = found.beta
+        return found
 
     @property
     def figures(self) -> Figures | None:
@@ -358,6 +396,7 @@ class LearningPipe(SsvmPipe):
             )
         from .training import Training
 
+        self._void_calibration()
         self._training = Training(self.name, self.solver, data.emptied(), np.array(weights, np.float64))
         self._scoring = self._saved_state = None
 
@@ -396,7 +435,16 @@ class LearningPipe(SsvmPipe):
         if self._training is not None or (packing != EXACT and models.is_exact(self.model)):
             self._pack(packing)
 
+    def _void_calibration(self) -> None:
+        if self.cfg.pop(CALIBRATED, None) is not None:
+            warnings.warn(
+                f"[{self.name}] its weights are no longer those that it was calibrated with: the calibration is void, "
+                "calibrate it again when it is trained",
+                stacklevel=3,
+            )
+
     def _check_settings(self) -> None:
+        check_calibration(self.cfg)
         for label in self.labels:
             self._check_label(label)
         if len(set(self.labels)) < len(self.labels):
@@ -425,6 +473,7 @@ class LearningPipe(SsvmPipe):
 
     def _add_labels(self, labels: Sequence[str]) -> None:
         """Append labels; the weights get zeros for them, and training starts anew from there."""
+        self._void_calibration()
         self._store()
         before = self.weight_labels
         self.cfg["labels"] = [*self.labels, *labels]
@@ -449,6 +498,11 @@ class LearningPipe(SsvmPipe):
         for label in labels:
             self._check_label(label)
         return [label for label in dict.fromkeys(labels) if label not in self.labels]
+
+    def _require_weights(self) -> None:
+        """Raise a ValueError where nothing has been learnt."""
+        if self._training is None and not models.has_weights(self.model):
+            raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
 
     def _require_labels(self) -> None:
         if not self.labels:

@@ -1,7 +1,7 @@
 """`ssvm_ner`: named entities and other non-overlapping spans, as BILUO chains."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,10 @@ from .gold_entities import biluo, gold_entities
 
 if TYPE_CHECKING:
     from ..structures.chain.data import Constraints
+    from ..structures.chain.potentials import Lattice
+    from .calibration import Fit
     from .chain_set import EncodedChains
+    from .judged_chains import Run
 
 _MISSING, _INSIDE, _OUTSIDE, _BEGIN = range(4)
 """spaCy's ENT_IOB."""
@@ -150,6 +153,21 @@ class SsvmNer(ChainPipe):
                 found = segment_margins(lattice, smallest)
             scored.append({(first, behind, self.labels[label]): value for first, behind, label, value in found})
         return scored
+
+    def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
+        from ..structures.chain.segment_scores import segments_through
+        from .judged_chains import Run
+
+        numbers = {label: number for number, label in enumerate(self.weight_labels)}
+        for first, behind, label, _ in segments_through(lattice, math.log(LEAST_PROBABILITY)):
+            tags = biluo(behind - first, self.labels[label])
+            yield Run(first, np.array([numbers[tag] for tag in tags], np.int32))
+
+    def calibrate(self, examples: Iterable[Example]) -> "Fit":
+        """As in `LearningPipe`; with `spans_key`, `threshold` has to be one for probabilities, too."""
+        if self.spans_key:
+            checked_least(self.name, max(self.threshold, LEAST_PROBABILITY), True)
+        return super().calibrate(examples)
 
     def _analysis(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
         from ..structures.chain.biluo import segments

@@ -20,7 +20,7 @@ from .. import tree_weights
 from ..architectures import check_tree
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from .confidence import checked_count, checked_least, inverse_temperature
+from .confidence import checked_count, checked_least
 from .gold_trees import (
     LONGEST,
     NOT_GIVEN,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..features.hashing import Columns
     from ..structures.tree.data import Shape, Trees
     from ..structures.tree.first_pass import FirstPass
+    from .calibration import Judged
     from .explanation import Explanation
     from .training import Training
     from .tree_analyses import Analysis, Sentence
@@ -163,7 +164,7 @@ class SsvmParser(LearningPipe):
         """
         from .tree_analyses import scored_heads_and_labels
 
-        smallest, beta = checked_least(self.name, least, self.has_probabilities), inverse_temperature(self.solver)
+        smallest, beta = checked_least(self.name, least, self.has_probabilities), self.inverse_temperature
         scored = [scored_heads_and_labels(self._sentences(doc), self.weight_labels, beta) for doc in docs]
         return (
             [{key: score for key, score in heads.items() if score >= smallest} for heads, _ in scored],
@@ -180,6 +181,21 @@ class SsvmParser(LearningPipe):
         from .tree_explanation import explain
 
         return explain(doc, self._exact_trees(doc), self._weights().trees, self._extractor(), self.weight_labels)
+
+    def judged(self, examples: Iterable[Example]) -> "list[Judged]":
+        from .judged_trees import judged_trees
+
+        if self.model.attrs["order"] > 1:
+            raise ValueError(
+                f"[{self.name}] trees of order {self.model.attrs['order']} have no exact sums, so that there are no "
+                "probabilities to calibrate: use order 1"
+            )
+        self._require_weights()
+        return [
+            found
+            for example in examples
+            for found in judged_trees(example, self._sentences(example.predicted), self.weight_labels)
+        ]
 
     def _sentences(self, doc: Doc) -> "list[Sentence]":
         from ..structures.tree.potentials import potentials

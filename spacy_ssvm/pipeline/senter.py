@@ -1,7 +1,7 @@
 """`ssvm_senter`: where sentences start."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from .. import model as models
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .alignment import same_tokens
@@ -20,7 +19,9 @@ from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
     from ..structures.chain.data import Constraints
+    from ..structures.chain.potentials import Lattice
     from .chain_decoder import ChainDecoder
+    from .judged_chains import Run
 
 INSIDE, START = LABELS = ("I", "S")
 """spaCy's names: a token continues a sentence or starts one."""
@@ -75,8 +76,7 @@ class SsvmSenter(ChainPipe):
 
     def _decoder(self) -> "ChainDecoder":
         # It has labels from the start.
-        if self._training is None and not models.has_weights(self.model):
-            raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
+        self._require_weights()
         return super()._decoder()
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
@@ -94,6 +94,9 @@ class SsvmSenter(ChainPipe):
             {token: score for (token, label), score in found.items() if self.labels[label] == START}
             for found in self._scored_labels(docs, least)
         ]
+
+    def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
+        return (run for run in super()._listed(lattice) if self.labels[run.labels[0]] == START)
 
     def _analysis(self, labels: np.ndarray) -> list[int]:
         return [int(token) for token in np.flatnonzero(labels == self.labels.index(START))]

@@ -71,11 +71,23 @@ def sum_lattice(potentials: Potentials, beta: float) -> Lattice:
     Raises:
         ValueError: every sequence is ruled out.
     """
-    scaled = Potentials(*(np.where(part > FORBIDDEN / 2, beta * part, FORBIDDEN) for part in potentials))
+    scaled = _scaled(potentials, beta)
     before, after = np.zeros_like(scaled.tokens), np.zeros_like(scaled.tokens)
     total = forward(scaled.tokens, scaled.transitions, scaled.start, scaled.end, before)
     backward(scaled.tokens, scaled.transitions, scaled.end, after)
     return _legal(Lattice(scaled, before, after, total))
+
+
+def log_partition(potentials: Potentials, beta: float, possible: np.ndarray | None = None) -> float:
+    """log Σ exp(β · score) over all sequences, or over those whose labels are `possible`; −∞ where there is none.
+
+    possible: bool [T, L].
+    """
+    if possible is not None:
+        potentials = potentials._replace(tokens=np.where(possible, potentials.tokens, FORBIDDEN))
+    scaled = _scaled(potentials, beta)
+    total = float(forward(scaled.tokens, scaled.transitions, scaled.start, scaled.end, np.zeros_like(scaled.tokens)))
+    return total if total > FORBIDDEN / 2 else -np.inf
 
 
 def max_lattice(potentials: Potentials) -> Lattice:
@@ -150,6 +162,11 @@ def _maxima(scores, transitions, start, end, before, after):
                 for j in range(n_labels):
                     best = max(best, transitions[i, j] + scores[t + 1, j] + after[t + 1, j])
             after[t, i] = best
+
+
+def _scaled(potentials: Potentials, beta: float) -> Potentials:
+    """β times the scores; what is ruled out stays so."""
+    return Potentials(*(np.where(part > FORBIDDEN / 2, beta * part, FORBIDDEN) for part in potentials))
 
 
 def _legal(lattice: Lattice) -> Lattice:

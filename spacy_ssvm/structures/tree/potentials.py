@@ -178,16 +178,39 @@ def marginals(given: Potentials, beta: float) -> Marginals:
     Raises:
         ValueError: the structure scores pairs of arcs; every tree is ruled out.
     """
+    total, arcs, labels = _sums(given, beta, None)
+    if total == -np.inf:
+        raise ValueError("every tree is ruled out")
+    return Marginals(arcs, arcs[:, None] * labels if len(labels) else arcs[:, None])
+
+
+def log_partition(given: Potentials, beta: float, possible: np.ndarray | None = None) -> float:
+    """log Σ exp(β · score) over all first-order trees, or over those whose labelled arcs are `possible`.
+
+    possible: bool [A, L]; [A, 1] where there is one label only. −∞ where there is no such tree.
+
+    Raises:
+        ValueError: the structure scores pairs of arcs.
+    """
+    return _sums(given, beta, possible)[0]
+
+
+def _sums(given: Potentials, beta: float, possible: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
+    """The log-partition, the arcs' marginals float64 [A], and the labels' ones given the arc, as in `label_scores`."""
     if given.structure not in (PROJECTIVE, SPANNING):
         raise ValueError("only trees of order 1 have exact marginals")
     parts, labels = given.parts._replace(scores=given.parts.scores.copy()), given.label_scores.copy()
+    ruled_out: np.ndarray = np.zeros(len(parts.scores), np.bool_)
+    if possible is not None:
+        ruled_out = ~np.any(possible & (labels > FORBIDDEN / 2) if len(labels) else possible, axis=1)
+        # An arc needs a label for its sum, even one that is ruled out itself.
+        labels[~(possible | ruled_out[:, None])[: len(labels)]] = FORBIDDEN
     sum_out_labels(parts, labels, beta)
+    parts.scores[ruled_out] = FORBIDDEN
     found = np.zeros((len(parts.number), len(parts.number)))
     of_trees = projective_marginals if given.structure == PROJECTIVE else tree_marginals
-    if of_trees(dense_scores(parts), given.multi_root, found) <= FORBIDDEN / 2:
-        raise ValueError("every tree is ruled out")
-    arcs = found[parts.heads, parts.modifiers]
-    return Marginals(arcs, arcs[:, None] * labels if len(labels) else arcs[:, None])
+    total = float(of_trees(dense_scores(parts), given.multi_root, found))
+    return total if total > FORBIDDEN / 2 else -np.inf, found[parts.heads, parts.modifiers], labels
 
 
 def _with_best_labels(given: Potentials) -> np.ndarray:

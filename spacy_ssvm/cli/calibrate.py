@@ -1,0 +1,110 @@
+"""`spacy ssvm calibrate`: a trained pipeline whose scores are probabilities, with one temperature a component."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from spacy import util
+from spacy.cli._util import import_code
+from spacy.language import Language
+from spacy.training import Example
+from wasabi import msg
+
+from ..pipeline.calibration import N_BINS, Bin, expected_error, reliability
+from ..pipeline.corpus import create_corpus
+from ..pipeline.learning import LearningPipe
+from .evaluate import dev_settings
+from .reliability_diagram import Diagram, save
+
+Reader = Callable[[Language], Iterable[Example]]
+
+
+def calibrate_command(
+    model: Annotated[str, typer.Argument(help="Package name or path of the pipeline")],
+    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format, not that of training", exists=True)],
+    output: Annotated[Path, typer.Argument(help="Folder for the calibrated pipeline")],
+    components: Annotated[
+        list[str] | None, typer.Option("--component", "-n", help="Component to calibrate, by default all; repeatable")
+    ] = None,
+    held_out: Annotated[
+        Path | None, typer.Option("--held-out", "-e", help="Corpus to measure on, by default the same one", exists=True)
+    ] = None,
+    diagram: Annotated[
+        Path | None, typer.Option("--diagram", "-d", help="File for the plot, such as reliability.svg")
+    ] = None,
+    code_path: Annotated[
+        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
+    ] = None,
+) -> None:
+    """Fit one temperature to each spacy-ssvm component, and save the pipeline with it.
+
+    The corpora are read as that of the pipeline's training.dev_corpus is. Predictions stay what they are.
+    """
+    import_code(code_path)
+    nlp = util.load_model(model)
+    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, LearningPipe)}
+    unknown = sorted(set(components or ()) - set(pipes))
+    if unknown or not pipes:
+        msg.fail(f"{model} has no component {', '.join(unknown) or 'of spacy-ssvm'}", exits=1)
+    try:
+        settings = dev_settings(nlp)
+        read = partial(create_corpus, columns=settings.get("columns"), gold_preproc=bool(settings.get("gold_preproc")))
+        found = [
+            _calibrated(nlp, pipes[name], read(data_path), read(held_out or data_path)) for name in components or pipes
+        ]
+        header = ("Component", "β before", "β", "Items", "ECE before", "ECE")
+        msg.table([_summary(one) for one in found], header=header, aligns=("l", *"r" * (len(header) - 1)), divider=True)
+        if diagram is not None:
+            save(found, diagram)
+            msg.good(f"Saved the diagram to {diagram}")
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail(str(error), exits=1)
+    nlp.to_disk(output)
+    msg.good(f"Saved to {output}")
+
+
+def _calibrated(nlp: Language, pipe: LearningPipe, corpus: Reader, measured: Reader) -> Diagram:
+    before = pipe.inverse_temperature
+    fitted = pipe.calibrate(_examples(nlp, pipe.name, corpus))
+    judged = pipe.judged(_examples(nlp, pipe.name, measured))
+    bins = [reliability(judged, beta, fitted.beta) for beta in (1.0 if before is None else before, fitted.beta)]
+    if not any(one.n_items for one in bins[-1]):
+        raise ValueError(f"[{pipe.name}] there is nothing to measure the calibration on: no gold annotation")
+    msg.divider(f"Component {pipe.name}")
+    msg.info(
+        f"Fitted to {fitted.used:,} sequences or trees; left out: {fitted.unannotated:,} without gold annotation, "
+        f"{fitted.impossible:,} whose gold analysis it cannot produce"
+    )
+    if before is None:
+        msg.info("Its scores were margins: before is P(y) ∝ exp(wᵀΦ), with β = 1")
+    header = ("Probability", "Items before", "Mean", "Right", "Items", "Mean", "Right")
+    msg.table(_rows(*bins), header=header, aligns=("l", *"r" * (len(header) - 1)), divider=True)
+    return Diagram(pipe.name, before, fitted.beta, *bins)
+
+
+def _examples(nlp: Language, name: str, corpus: Reader) -> list[Example]:
+    """Those of a corpus, with what the components before this one annotate."""
+    examples = list(corpus(nlp))
+    with nlp.select_pipes(enable=nlp.pipe_names[: nlp.pipe_names.index(name)]):
+        docs = list(nlp.pipe([example.predicted for example in examples]))
+    for example, doc in zip(examples, docs):
+        example.predicted = doc
+    return examples
+
+
+def _summary(one: Diagram) -> tuple[str, ...]:
+    before = "-" if one.beta_before is None else f"{one.beta_before:.4g}"
+    errors = [f"{expected_error(bins):.4f}" for bins in (one.before, one.after)]
+    return one.name, before, f"{one.beta:.4g}", f"{sum(bin.n_items for bin in one.after):,}", *errors
+
+
+def _rows(before: Sequence[Bin], after: Sequence[Bin]) -> list[tuple[str, ...]]:
+    return [
+        (f"{old.low:.1f} to {old.low + 1 / N_BINS:.1f}", *_cells(old), *_cells(new)) for old, new in zip(before, after)
+    ]
+
+
+def _cells(one: Bin) -> tuple[str, str, str]:
+    return (f"{one.n_items:,}", f"{one.mean:.3f}", f"{one.right:.3f}") if one.n_items else ("0", "-", "-")

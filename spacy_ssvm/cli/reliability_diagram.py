@@ -1,0 +1,47 @@
+"""Reliability diagrams as a plot: the share that is right against the probability, before and after."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..pipeline.calibration import Bin, expected_error
+
+
+class Diagram(NamedTuple):
+    """Of a component: its β before, None where it had none, and the fitted one; the bins by each, by 1 for none."""
+
+    name: str
+    beta_before: float | None
+    beta: float
+    before: Sequence[Bin]
+    after: Sequence[Bin]
+
+
+def save(diagrams: Sequence[Diagram], path: Path) -> None:
+    """Diagrams side by side, in the format that the file's name says; an SVG is the same bytes for the same figures.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        OSError: the file cannot be written.
+        ValueError: it is no format that matplotlib knows.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('the diagram needs matplotlib: pip install "spacy-ssvm[calibration]"') from error
+
+    with matplotlib.rc_context({"svg.hashsalt": "reliability", "svg.fonttype": "none", "font.size": 9}):
+        figure = Figure(figsize=(3.6 * len(diagrams), 4.0), layout="compressed")
+        for place, one in enumerate(diagrams, 1):
+            axes = figure.add_subplot(1, len(diagrams), place)
+            axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+            for title, bins, mark in (("before", one.before, "s"), ("calibrated", one.after, "o")):
+                filled = [bin for bin in bins if bin.n_items]
+                means, shares = [bin.mean for bin in filled], [bin.right for bin in filled]
+                axes.plot(means, shares, marker=mark, label=f"{title}, ECE {expected_error(bins):.3f}")
+            axes.set(title=one.name, xlabel="mean probability", ylabel="share that is right", aspect="equal")
+            axes.grid(alpha=0.3)
+            axes.legend()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

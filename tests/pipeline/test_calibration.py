@@ -1,0 +1,261 @@
+"""Calibrated components: the fitted β against all analyses that there are, and what becomes of it."""
+
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+import spacy
+
+from spacy_ssvm.model import DamagedModel
+from spacy_ssvm.pipeline.calibration import Judged, expected_error, reliability
+
+from .toy import EXAMPLES, blank, doc, ner_examples, parser_examples, senter_examples, tagger_examples, train, tree_of
+from .toy import trained as trained_pipeline
+
+SVM = {"solver": "DCD"}
+CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
+ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
+ALL = 100_000
+MISTAKEN = {
+    "ssvm_tagger": lambda nlp: tagger_examples(
+        nlp, [("She eats ham", "PRON VERB VERB"), ("Old eggs", "ADJ NOUN"), ("Cats saw Anna", "NOUN VERB NOUN")]
+    ),
+    "ssvm_ner": lambda nlp: ner_examples(
+        nlp, [("Anna Berg saw", "U-PER U-PER O"), ("Paris left", "U-PER O"), ("Tom met Anna", "U-PER O U-PER")]
+    ),
+    "ssvm_senter": lambda nlp: senter_examples(
+        nlp, [("We saw ham It is", "S I I S I"), ("Dr. Berg left . No", "S I I I S"), ("eggs . What ?", "S I I I")]
+    ),
+    "ssvm_parser": lambda nlp: parser_examples(
+        nlp,
+        [
+            ("Dogs eat ham", "nsubj:2 ROOT:2 nsubj:2"),
+            ("She saw eggs", "obj:3 amod:3 ROOT:3"),
+            ("Eat ham", "ROOT:1 obj:1"),
+        ],
+    ),
+}
+"""Gold analyses, of which the predictions are some and not all."""
+
+
+def trained(factory, **settings):
+    return trained_pipeline(factory, **{**ORDER_1.get(factory, {}), **SVM, **settings})
+
+
+def gold(factory, example):
+    reference = example.reference
+    return {
+        "ssvm_tagger": lambda: [token.tag_ for token in reference],
+        "ssvm_ner": lambda: [(ent.start, ent.end, ent.label_) for ent in reference.ents],
+        "ssvm_senter": lambda: [token.i for token in reference if token.is_sent_start],
+        "ssvm_parser": lambda: [(token.head.i, token.i, token.dep_) for token in reference],
+    }[factory]()
+
+
+def losses(factory, pipe, examples, betas):
+    """−Σ log P(gold) by enumeration."""
+    total = np.zeros(len(betas))
+    for example in examples:
+        analyses = pipe.kbest(example.predicted, ALL)
+        assert len(analyses) < ALL
+        scores = np.array([score for score, _ in analyses])
+        (of_gold,) = (score for score, analysis in analyses if analysis == gold(factory, example))
+        scaled = np.outer(betas, scores - scores.max())
+        total += np.log(np.exp(scaled).sum(axis=1)) - betas * (of_gold - scores.max())
+    return total
+
+
+@pytest.mark.parametrize("factory", EXAMPLES)
+def test_beta_is_that_of_the_highest_likelihood(factory):
+    nlp = trained(factory)
+    pipe, examples = nlp.get_pipe(factory), MISTAKEN[factory](nlp)
+    assert not pipe.has_probabilities and pipe.inverse_temperature is None
+    predicted = [pipe.kbest(example.predicted, 1)[0][1] for example in examples]
+    found = pipe.calibrate(examples)
+    assert found[1:] == (3, 0, 0)
+    assert pipe.has_probabilities and pipe.inverse_temperature == found.beta
+    betas = found.beta * np.exp(np.linspace(-3, 3, 601))
+    by_enumeration = losses(factory, pipe, examples, betas)
+    assert abs(int(by_enumeration.argmin()) - 300) <= 1
+    for beta, loss in zip(betas[::100], by_enumeration[::100]):
+        assert -sum(one.log_likelihood(beta) for one in pipe.judged(examples)) == pytest.approx(loss, abs=1e-8)
+    assert [pipe.kbest(example.predicted, 1)[0][1] for example in examples] == predicted
+
+
+def test_beta_of_nonprojective_trees():
+    nlp = trained("ssvm_parser", model=tree_of("nonprojective", 1))
+    pipe, examples = nlp.get_pipe("ssvm_parser"), MISTAKEN["ssvm_parser"](nlp)
+    betas = pipe.calibrate(examples).beta * np.exp(np.linspace(-1, 1, 201))
+    assert abs(int(losses("ssvm_parser", pipe, examples, betas).argmin()) - 100) <= 1
+
+
+@pytest.mark.parametrize("factory", EXAMPLES)
+def test_items_are_what_is_scored(factory):
+    nlp = trained(factory)
+    pipe, examples = nlp.get_pipe(factory), MISTAKEN[factory](nlp)
+    pipe.calibrate(examples)
+    n_right = 0
+    for example, judged in zip(examples, pipe.judged(examples)):
+        of_gold = gold(factory, example)
+        if factory == "ssvm_parser":
+            (scores,), _ = pipe.scored_parses([example.predicted])
+            of_gold = [(token, head) for head, token, _ in of_gold]
+        else:
+            name = {"ssvm_tagger": "scored_tags", "ssvm_ner": "scored_ents", "ssvm_senter": "scored_starts"}[factory]
+            (scores,) = getattr(pipe, name)([example.predicted])
+            of_gold = list(enumerate(of_gold)) if factory == "ssvm_tagger" else of_gold
+        # That the first token starts a sentence has no alternative.
+        expected = sorted((probability, item in of_gold) for item, probability in scores.items() if item != 0)
+        items, right = judged.items(pipe.inverse_temperature)
+        probabilities = judged.probabilities(items, pipe.inverse_temperature)
+        found = sorted(zip(probabilities.tolist(), right.tolist()))
+        assert [p for p, _ in found] == pytest.approx([p for p, _ in expected])
+        assert [is_right for _, is_right in found] == [is_right for _, is_right in expected]
+        n_right += int(right.sum())
+    assert n_right > 1
+
+
+class Given(Judged):
+    def __init__(self, items):
+        self._items = items
+
+    def log_likelihood(self, beta):
+        return 0.0
+
+    def items(self, beta):
+        listed = [item for item in self._items if item[0] * beta >= 0.1]
+        return listed, np.array([right for _, right in listed], np.bool_)
+
+    def probabilities(self, items, beta):
+        return np.array([beta * probability for probability, _ in items], np.float64)
+
+
+def test_expected_calibration_error_by_hand():
+    judged = [Given([(0.25, False), (0.21, True), (0.09, True)]), Given([]), Given([(1.0, True), (0.9, False)])]
+    bins = reliability(judged, 1.0, 1.0)
+    assert [one.n_items for one in bins] == [0, 0, 2, 0, 0, 0, 0, 0, 0, 2]
+    assert bins[2] == (0.2, 2, pytest.approx(0.23), 0.5) and bins[9] == (0.9, 2, pytest.approx(0.95), 0.5)
+    assert math.isnan(bins[0].mean) and math.isnan(bins[0].right)
+    assert expected_error(bins) == pytest.approx((2 * 0.27 + 2 * 0.45) / 4)
+    halves = reliability(judged, 0.5, 1.0)
+    assert [one.n_items for one in halves] == [0, 2, 0, 0, 1, 1, 0, 0, 0, 0]
+    assert expected_error(halves) == pytest.approx((2 * 0.385 + 0.45 + 0.5) / 4)
+    assert math.isnan(expected_error(reliability([], 1.0, 1.0)))
+
+
+def test_what_is_unknown_is_summed_over_and_not_judged():
+    nlp = trained("ssvm_tagger")
+    pipe = nlp.get_pipe("ssvm_tagger")
+    full = MISTAKEN["ssvm_tagger"](nlp)
+    unknown, part, other = tagger_examples(
+        nlp, [("Old dogs", ["", ""]), ("She eats ham", ["PRON", "", "VERB"]), ("Old eggs", "ADJ CARDINAL")]
+    )
+    found = pipe.calibrate([*full, unknown, other])
+    assert found == (pipe.calibrate(full).beta, 3, 1, 1)
+    (judged,) = pipe.judged([part])
+    every = pipe.kbest(part.predicted, ALL)
+    weights = np.exp([score - every[0][0] for score, _ in every])
+    agreeing = [tags[0] == "PRON" and tags[2] == "VERB" for _, tags in every]
+    assert judged.log_likelihood(1.0) == pytest.approx(math.log(weights[agreeing].sum() / weights.sum()))
+    (scores,) = pipe.scored_tags([part.predicted])
+    _, right = judged.items(found.beta)
+    assert len(right) == sum(token != 1 for token, _ in scores) < len(scores) and right.sum() == 2
+    (judged,) = pipe.judged([other])
+    assert judged.log_likelihood(1.0) == -math.inf and judged.items(found.beta)[1].sum() == 1
+
+
+def test_unknown_heads_and_impossible_trees():
+    nlp = trained("ssvm_parser")
+    pipe = nlp.get_pipe("ssvm_parser")
+    part, crossing, label = parser_examples(
+        nlp,
+        [
+            ("Dogs eat ham", "nsubj:2 - obj:2"),
+            ("The old cat sleeps", "ROOT:1 det:4 amod:1 nsubj:1"),
+            ("Eat ham", "ROOT:1 vocative:1"),
+        ],
+    )
+    (judged,) = pipe.judged([part])
+    every = pipe.kbest(part.predicted, ALL)
+    weights = np.exp([score - every[0][0] for score, _ in every])
+    agreeing = [arcs[0] == (1, 0, "nsubj") and arcs[2] == (1, 2, "obj") for _, arcs in every]
+    assert judged.log_likelihood(1.0) == pytest.approx(math.log(weights[agreeing].sum() / weights.sum()))
+    assert judged.items(1.0)[1].sum() == 2
+    for example in (crossing, label):
+        (judged,) = pipe.judged([example])
+        assert judged.is_annotated and judged.log_likelihood(1.0) == -math.inf
+        assert judged.items(1.0)[1].any()
+
+
+@pytest.fixture(scope="module")
+def calibrated():
+    nlp = trained("ssvm_ner")
+    nlp.get_pipe("ssvm_ner").calibrate(MISTAKEN["ssvm_ner"](nlp))
+    return nlp
+
+
+def test_calibration_is_saved_and_loaded(calibrated, tmp_path):
+    text = doc(calibrated, "Anna Berg saw Paris")
+    expected = calibrated.get_pipe("ssvm_ner").scored_ents([text])
+    calibrated.to_disk(tmp_path)
+    for nlp in (spacy.load(tmp_path), blank("ssvm_ner", **SVM).from_bytes(calibrated.to_bytes())):
+        pipe = nlp.get_pipe("ssvm_ner")
+        assert pipe.has_probabilities and pipe.scored_ents([doc(nlp, text.text)]) == expected
+        # What is loaded over it says nothing of a calibration.
+        pipe.from_bytes(trained("ssvm_ner").get_pipe("ssvm_ner").to_bytes())
+        assert not pipe.has_probabilities
+    assert "inverse_temperature" not in trained("ssvm_ner").get_pipe("ssvm_ner").cfg
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, math.inf, math.nan, 1, True, "1.0", None, [1.0]], ids=repr)
+def test_a_damaged_calibration_is_refused(calibrated, tmp_path, beta):
+    calibrated.get_pipe("ssvm_ner").to_disk(tmp_path)
+    cfg = json.loads((tmp_path / "cfg").read_text())
+    (tmp_path / "cfg").write_text(json.dumps({**cfg, "inverse_temperature": beta}))
+    with pytest.raises(DamagedModel, match=r"\[ssvm_ner\] the saved component cannot be loaded"):
+        blank("ssvm_ner", **SVM).get_pipe("ssvm_ner").from_disk(tmp_path)
+
+
+def test_learning_on_makes_the_calibration_void():
+    nlp = trained("ssvm_tagger", **CRF)
+    pipe, examples = nlp.get_pipe("ssvm_tagger"), MISTAKEN["ssvm_tagger"](nlp)
+    for change in (lambda: train(nlp, EXAMPLES["ssvm_tagger"](nlp), 1), lambda: pipe.add_label("X")):
+        assert pipe.calibrate(examples).beta != 1.0
+        with pytest.warns(UserWarning, match=r"\[ssvm_tagger\] its weights are no longer .* the calibration is void"):
+            change()
+        assert pipe.inverse_temperature == 1.0
+    pipe.calibrate(examples)
+    nlp.initialize(lambda: EXAMPLES["ssvm_tagger"](nlp))
+    assert pipe.inverse_temperature == 1.0
+
+
+def test_what_cannot_be_calibrated_is_explained(monkeypatch):
+    untrained = blank("ssvm_tagger", **SVM)
+    pipe = untrained.get_pipe("ssvm_tagger")
+    with pytest.raises(ValueError, match=r"\[ssvm_tagger\] is not trained yet"):
+        pipe.calibrate(MISTAKEN["ssvm_tagger"](untrained))
+    nlp = trained("ssvm_tagger")
+    pipe = nlp.get_pipe("ssvm_tagger")
+    for examples in ([], tagger_examples(nlp, [("", ""), ("Old dogs", ["", ""])])):
+        with pytest.raises(ValueError, match=r"\[ssvm_tagger\] there is nothing to calibrate it on"):
+            pipe.calibrate(examples)
+    with pytest.raises(ValueError, match=r"\[ssvm_tagger\] no β is the best one .* has not learnt from"):
+        pipe.calibrate(EXAMPLES["ssvm_tagger"](nlp))
+    assert not pipe.has_probabilities
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(ImportError, match=r'pip install "spacy-ssvm\[calibration\]"'):
+        pipe.calibrate(MISTAKEN["ssvm_tagger"](nlp))
+
+
+def test_a_threshold_of_margins_is_refused(calibrated):
+    pipe = trained("ssvm_ner", spans_key="possible", threshold=1.5).get_pipe("ssvm_ner")
+    with pytest.raises(ValueError, match=r"\[ssvm_ner\] the least score to list must be a probability .*, not 1.5"):
+        pipe.calibrate(MISTAKEN["ssvm_ner"](calibrated))
+
+
+def test_trees_of_higher_order_are_refused():
+    nlp = blank("ssvm_parser", **SVM, model=tree_of("projective", 2))
+    with pytest.raises(ValueError, match=r"\[ssvm_parser\] trees of order 2 have no exact sums"):
+        nlp.get_pipe("ssvm_parser").calibrate(MISTAKEN["ssvm_parser"](nlp))

@@ -32,6 +32,8 @@ ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
 SCORED = ("scored_tags", "scored_ents", "scored_starts", "scored_parses")
 WRONG = "wrong"
 """The group of spans that are no entities."""
+LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
+"""Rules of the parser that match in the last sentence only."""
 STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
 
 
@@ -76,7 +78,7 @@ def _parser(solver: dict[str, Any], structure: str, order: int) -> Language:
     nlp = spacy.blank("en")
     arcs = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 8, "label_hash_bits": 8}
     tree = {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order, "features": arcs}
-    nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": tree})
+    nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": tree, "patterns": LIMITS})
     return nlp
 
 
@@ -91,6 +93,7 @@ def _run(nlp: Language) -> None:
         pipe: Any = nlp.get_pipe(name)
         pipe.certificate()
         pipe.predict([doc])
+        pipe.predict([examples[-1].predicted])
         pipe.from_bytes(pipe.to_bytes())
         pipe.predict([doc])
         with suppress(ValueError):  # a structure that is not decoded exactly

@@ -207,7 +207,7 @@ def test_what_is_not_run_is_still_there():
 # Tables of parameters
 
 
-PLAIN = {bool: "bool", int: "int", float: "float", str: "str", Path: "path"}
+PLAIN = {bool: "bool", int: "int", float: "float", str: "str", Path: "path", typing.Any: "any"}
 
 
 def spelled(annotation) -> str:

@@ -28,18 +28,22 @@ class ChainDecoder:
         self.extractor = extractor
         self.weights = weights
         self._table = table_of(weights.keys, weights.hash_bits)
-        self._constraints = constraints
+        self.constraints = constraints
         self._groups = extractor.split.groups
         self._offsets = np.array([group.offset for group in self._groups], np.int64)
         self._lock = Lock()
         self._clear(-1)
 
-    def prepared(self, columns: Columns, types: Types, kinds: np.ndarray) -> Callable[[], list[np.ndarray]]:
+    def prepared(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints | None = None
+    ) -> Callable[[], list[np.ndarray]]:
         """What gives the best labels of each sequence, int32 [tokens], once, in any thread.
 
         columns, types: as `extractor.reader` has read them. kinds: int32 [T], rows of the token constraints.
+        constraints: in place of those that are there for all sequences.
         """
-        arguments, bounds = self._arguments(columns, types, kinds), list(pairwise(columns.starts.tolist()))
+        arguments = self._arguments(columns, types, kinds, constraints or self.constraints)
+        bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
             found = label(*arguments)
@@ -47,10 +51,13 @@ class ChainDecoder:
 
         return labels
 
-    def potentials(self, columns: Columns, types: Types, kinds: np.ndarray) -> list[Potentials]:
+    def potentials(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints | None = None
+    ) -> list[Potentials]:
         """All scores of each sequence; arguments as in `prepared`."""
-        allowed, transitions = self._constraints, split(self.weights.vector, len(self._constraints.start))[0]
-        scores = token_scores(*self._arguments(columns, types, kinds))
+        allowed = constraints or self.constraints
+        transitions = split(self.weights.vector, len(allowed.start))[0]
+        scores = token_scores(*self._arguments(columns, types, kinds, allowed))
         return [
             Potentials(scores[first:behind], transitions + allowed.transition, allowed.start, allowed.end)
             for first, behind in pairwise(columns.starts.tolist())
@@ -58,7 +65,7 @@ class ChainDecoder:
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
         """For each token the templates that fire, by number, and what their feature adds to the labels, float64 [L]."""
-        rows_of_labels = split(self.weights.vector, len(self._constraints.start))[1]
+        rows_of_labels = split(self.weights.vector, len(self.constraints.start))[1]
         found: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(int(columns.starts[-1]))]
         for number in range(len(self.extractor.templates)):
             starts, rows, values = look_up_features(columns, select(self.extractor.program, [number]), self._table)
@@ -68,11 +75,11 @@ class ChainDecoder:
         return found
 
     def _arguments(
-        self, columns: Columns, types: Types, kinds: np.ndarray
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> tuple[Columns, Program, Table, Chains, SharedScores, np.ndarray]:
         """Those of `label` and `token_scores`."""
         rest, shared = self.extractor.split.rest, self._shared(types)
-        chains = unlabelled(columns, rest, kinds, self._constraints)
+        chains = unlabelled(columns, rest, kinds, constraints)
         return columns, rest, self._table, chains, shared, self.weights.vector
 
     def forget_types(self) -> None:
@@ -124,7 +131,7 @@ class ChainDecoder:
 
     def _sums(self, features: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], n_types: int) -> np.ndarray:
         """Scores float64 [n_types, G, L] of what each group's features of these types are."""
-        n_labels = len(self._constraints.start)
+        n_labels = len(self.constraints.start)
         sums = np.zeros((n_types, len(features), n_labels))
         for g, (starts, rows, values) in enumerate(features):
             scores = np.zeros((n_types, n_labels))

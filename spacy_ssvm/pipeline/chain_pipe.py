@@ -20,10 +20,12 @@ from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .confidence import LEAST_PROBABILITY, checked_count, checked_least
 from .learning import LearningPipe
+from .patterns import Patterns, token_name
 
 if TYPE_CHECKING:
     from ..features.extractor import Extractor
     from ..features.hashing import Columns
+    from ..features.word_types import Types
     from ..structures.chain.data import Constraints
     from ..structures.chain.potentials import Lattice, Potentials
     from .calibration import Judged
@@ -43,6 +45,7 @@ class ChainPipe(LearningPipe):
 
     label_costs: label → what a wrong label costs at a token whose gold label it is; 1 for labels not named.
     save_feature_names: whether the names of the features are collected in training and saved, for `top_features`.
+    patterns: see `Patterns`; they limit predictions, and nothing is learnt from them.
     Other parameters as in SsvmPipe.
     """
 
@@ -58,6 +61,7 @@ class ChainPipe(LearningPipe):
         *,
         solver: Parameters,
         label_costs: dict[str, float],
+        patterns: Sequence[dict[str, Any]] = (),
         scorer: Callable[..., dict[str, Any]] | None,
         n_threads: int = 1,
         packing: Packing = EXACT,
@@ -79,22 +83,28 @@ class ChainPipe(LearningPipe):
             **cfg,
         )
         self.save_feature_names = save_feature_names
+        self.patterns = Patterns(name, vocab, patterns)
         self.label_costs = {label: _checked_cost(name, label, cost) for label, cost in label_costs.items()}
 
     @abstractmethod
     def _constraints(self) -> "Constraints":
-        """What the chain allows."""
+        """What the chain allows; see `with_fixed`."""
 
     def _preset(self) -> tuple[int, ...]:
         """spaCy's numbers of the token attributes that say the kind of a token."""
         return ()
 
     def _kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        """The kind of each token of these Docs, int32 [T], a row of the token constraints.
+        """The kind of each token of these Docs, int32 [T], a row of the token constraints. The last L rows are those of
+        tokens that are given a label.
 
         preset: uint64 [T, A], the values of the A attributes of `_preset`.
         """
         return np.zeros(len(preset), np.int32)
+
+    def _held(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
+        """These kinds, with what the Docs have already that predictions keep, and training does not."""
+        return kinds
 
     @abstractmethod
     def _gold(self, example: Example) -> Gold:
@@ -112,7 +122,10 @@ class ChainPipe(LearningPipe):
             return lambda: [np.zeros(0, np.int32) for _ in docs]
         decoder = self._decoder()
         columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
-        return decoder.prepared(columns, types, self._kinds(docs, preset))
+        kinds = self._held(docs, self._kinds(docs, preset))
+        if not self.patterns:
+            return decoder.prepared(columns, types, kinds)
+        return self._limited(docs, columns, types, kinds)[0]
 
     def kbest(self, doc: Doc, k: int) -> list[tuple[float, list[Any]]]:
         """The k best analyses of a Doc, best first, exactly: their scores wᵀΦ(x, y), and what they consist of.
@@ -213,7 +226,35 @@ class ChainPipe(LearningPipe):
         self._warn_of_missing(docs)
         decoder = self._decoder()
         columns, types, preset = decoder.extractor.reader.read_types(docs, docs[0].vocab, self._preset())
-        return columns, decoder.potentials(columns, types, self._kinds(docs, preset))
+        kinds, constraints = self._held(docs, self._kinds(docs, preset)), decoder.constraints
+        if self.patterns:
+            predict, kinds, constraints = self._limited(docs, columns, types, kinds)
+            predict()
+        return columns, decoder.potentials(columns, types, kinds, constraints)
+
+    def _limited(
+        self, docs: Sequence[Doc], columns: "Columns", types: "Types", kinds: np.ndarray
+    ) -> "tuple[Callable[[], list[np.ndarray]], np.ndarray, Constraints]":
+        """What predicts within what `patterns` leave, or raises a ValueError where that is nothing; kinds and
+        constraints that say so."""
+        from ..structures.chain.limits import broken, first_fixed, limited
+
+        decoder = self._decoder()
+        free = kinds < first_fixed(decoder.constraints)
+        names = [self._label_of(label) or label for label in self.weight_labels]
+        constraints, kinds = limited(decoder.constraints, kinds, *self.patterns.allowed(docs, names, free))
+        prepared = decoder.prepared(columns, types, kinds, constraints)
+
+        def predict() -> list[np.ndarray]:
+            labels = prepared()
+            for token in np.flatnonzero(broken(constraints, kinds, columns.starts, np.concatenate(labels)))[:1]:
+                raise ValueError(
+                    f"[{self.name}] {token_name(docs, int(token))}: patterns leave it no label that can follow those "
+                    "before it"
+                )
+            return labels
+
+        return predict, kinds, constraints
 
     def _lattices(self, docs: Iterable[Doc]) -> "Iterator[Lattice]":
         """Of log-sums where scores are probabilities, of maxima where they are margins."""
@@ -298,7 +339,12 @@ class ChainPipe(LearningPipe):
         return self._extractor().reader.read_annotation(doc)
 
     def _report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Gold]) -> None:
-        """Warn of missing annotation, of labels that are not to be learnt, and of costs of unknown labels."""
+        """Warn of missing annotation, of labels that are not to be learnt, and of costs of unknown labels.
+
+        Raises:
+            ValueError: `patterns` have unknown labels.
+        """
+        self.patterns.require_known([self._label_of(label) or label for label in self.weight_labels])
         n_tokens = sum(map(len, gold.values()))
         bare = sum(not self._is_annotated(tags) for tags in gold.values())
         unknown = sum(label is None for tags in gold.values() for label in tags)

@@ -19,6 +19,7 @@ TAGGER_CONFIG = """
 attr = "tag"
 overwrite = false
 label_costs = {}
+patterns = []
 n_threads = 1
 values = "float32"
 keep = 1.0
@@ -41,6 +42,7 @@ save_feature_names = false
 NER_CONFIG = """
 [ssvm_ner]
 label_costs = {}
+patterns = []
 incorrect_spans_key = null
 spans_key = null
 threshold = 0.5
@@ -67,6 +69,7 @@ SENTER_CONFIG = """
 [ssvm_senter]
 overwrite = false
 label_costs = {"S": 2.0}
+patterns = []
 n_threads = 1
 values = "float32"
 keep = 1.0
@@ -90,6 +93,8 @@ C = 0.03
 PARSER_CONFIG = """
 [ssvm_parser]
 multi_root = false
+overwrite = true
+patterns = []
 n_threads = 1
 values = "float32"
 keep = 1.0
@@ -127,6 +132,7 @@ def make_tagger(
     attr: str,
     overwrite: bool,
     label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
@@ -143,6 +149,7 @@ def make_tagger(
         attr=attr,
         overwrite=overwrite,
         label_costs=label_costs,
+        patterns=patterns,
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
@@ -163,6 +170,7 @@ def make_ner(
     model: Model,
     solver: Parameters,
     label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
     incorrect_spans_key: str | None,
     spans_key: str | None,
     threshold: float,
@@ -180,6 +188,7 @@ def make_ner(
         name,
         solver=solver,
         label_costs=label_costs,
+        patterns=patterns,
         incorrect_spans_key=incorrect_spans_key,
         spans_key=spans_key,
         threshold=threshold,
@@ -204,6 +213,7 @@ def make_senter(
     solver: Parameters,
     overwrite: bool,
     label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
@@ -219,6 +229,7 @@ def make_senter(
         solver=solver,
         overwrite=overwrite,
         label_costs=label_costs,
+        patterns=patterns,
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),
@@ -248,6 +259,8 @@ def make_parser(
     model: Model,
     solver: Parameters,
     multi_root: bool,
+    overwrite: bool,
+    patterns: list[dict[str, Any]],
     n_threads: int,
     scorer: Callable[..., dict[str, Any]] | None,
     values: Values,
@@ -261,6 +274,8 @@ def make_parser(
         name,
         solver=solver,
         multi_root=multi_root,
+        overwrite=overwrite,
+        patterns=patterns,
         n_threads=n_threads,
         scorer=scorer,
         packing=Packing(values, keep),

@@ -34,6 +34,7 @@ from .gold_trees import (
 )
 from .learning import LearningPipe
 from .parser_scores import parser_score
+from .patterns import Patterns
 from .unreadable import names_of
 
 if TYPE_CHECKING:
@@ -41,10 +42,12 @@ if TYPE_CHECKING:
     from ..features.hashing import Columns
     from ..structures.tree.data import Shape, Trees
     from ..structures.tree.first_pass import FirstPass
+    from ..structures.tree.potentials import Potentials
     from .calibration import Judged
     from .explanation import Explanation
     from .training import Training
     from .tree_analyses import Analysis, Sentence
+    from .tree_limits import TreeLimits
     from .tree_set import EncodedTrees, TreeSet
 
 LOGGER = logging.getLogger("spacy")
@@ -59,6 +62,9 @@ class SsvmParser(LearningPipe):
 
     A sentence gets one root. With multi_root, it gets as many as score best; `doc.sents` then stays as it was before,
     until the Doc is saved and loaded: spaCy derives sentences from roots.
+
+    overwrite: also where a token has a head (and so a label); without, that stays, and the tree is the best that has
+    it. patterns: see `Patterns`; they limit predictions, and nothing is learnt from them.
     """
 
     _scoring: "tree_weights.TreeWeights | None"
@@ -74,6 +80,8 @@ class SsvmParser(LearningPipe):
         *,
         solver: Parameters,
         multi_root: bool = False,
+        overwrite: bool = True,
+        patterns: Sequence[dict[str, Any]] = (),
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = parser_score,
         packing: Packing = EXACT,
@@ -92,6 +100,8 @@ class SsvmParser(LearningPipe):
             save_solver_state=save_solver_state,
             multi_root=bool(multi_root),
         )
+        self.overwrite = bool(overwrite)
+        self.patterns = Patterns(name, vocab, patterns)
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -105,32 +115,54 @@ class SsvmParser(LearningPipe):
         if not any(len(doc) for doc in docs):
             return lambda: [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
         columns = self._columns(docs)
-        return partial(self._parse, columns, [len(doc) for doc in docs], self._extractor(), self._weights())
+        limits = self._limits(docs, columns.starts)
+        return partial(self._parse, columns, [len(doc) for doc in docs], self._extractor(), self._weights(), limits)
+
+    def _limits(self, docs: Sequence[Doc], starts: np.ndarray) -> "TreeLimits | None":
+        """What trees of these Docs must have; starts: of their sentences. None: nothing."""
+        if not self.patterns and (self.overwrite or not any(doc.has_annotation("DEP") for doc in docs)):
+            return None
+        from .tree_limits import read_limits
+
+        return read_limits(self.name, docs, starts, self.weight_labels, self.patterns, keep=not self.overwrite)
 
     def _columns(self, docs: Sequence[Doc]) -> "Columns":
         """Of the sentences of these Docs."""
         bounds = [sentences(self._boundaries(doc), len(doc)) for doc in docs]
         return _cut(self._extractor().reader.read(docs, docs[0].vocab), bounds)[0]
 
-    def _trees(self, columns: "Columns", extractor: "ArcExtractor", weights: "tree_weights.TreeWeights") -> "Trees":
-        """These sentences without gold trees, with the arcs that the first pass keeps."""
+    def _trees(
+        self,
+        columns: "Columns",
+        extractor: "ArcExtractor",
+        weights: "tree_weights.TreeWeights",
+        limits: "TreeLimits | None",
+    ) -> "Trees":
+        """These sentences without gold trees, with the arcs that the first pass keeps and limits allow."""
         from ..structures.tree.data import Trees
         from ..structures.tree.decoders import decoder
 
         n_tokens = int(columns.starts[-1])
         nothing, free = np.full(n_tokens, NOT_GIVEN, np.int32), np.zeros(n_tokens)
-        candidates = self._first_pass(weights.first_pass).candidates(columns, nothing)
-        shape = self._shape()
+        candidates, shape = self._first_pass(weights.first_pass).candidates(columns, nothing), self._shape()
+        if limits is not None:
+            candidates = limits.candidates(columns.starts, *candidates, shape)
         return Trees(
             columns, extractor.program, *candidates, nothing, nothing, free, free, shape, decoder(shape.structure)
         )
 
     def _parse(
-        self, columns: "Columns", lengths: list[int], extractor: "ArcExtractor", weights: "tree_weights.TreeWeights"
+        self,
+        columns: "Columns",
+        lengths: list[int],
+        extractor: "ArcExtractor",
+        weights: "tree_weights.TreeWeights",
+        limits: "TreeLimits | None",
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         from ..structures.tree.decoding import decode_all
 
-        heads, labels = decode_all(self._trees(columns, extractor, weights), weights.trees)
+        trees = self._trees(columns, extractor, weights, limits)
+        heads, labels = (decode_all if limits is None else limits.decode_all)(trees, weights.trees)
         first = np.repeat(columns.starts[:-1], np.diff(columns.starts))
         absolute = np.where(heads == 0, np.arange(len(heads)), first + heads - 1)
         return [(absolute[a:b] - a, labels[a:b]) for a, b in pairwise(np.cumsum([0, *lengths]))]
@@ -180,7 +212,8 @@ class SsvmParser(LearningPipe):
         """
         from .tree_explanation import explain
 
-        return explain(doc, self._exact_trees(doc), self._weights().trees, self._extractor(), self.weight_labels)
+        trees, scored = self._exact_trees(doc)
+        return explain(doc, trees, scored, self._weights().trees, self._extractor(), self.weight_labels)
 
     def judged(self, examples: Iterable[Example]) -> "list[Judged]":
         from .judged_trees import judged_trees
@@ -198,16 +231,15 @@ class SsvmParser(LearningPipe):
         ]
 
     def _sentences(self, doc: Doc) -> "list[Sentence]":
-        from ..structures.tree.potentials import potentials
         from .tree_analyses import Sentence
 
-        trees = self._exact_trees(doc)
-        found = potentials(trees, self._weights().trees)
-        return [Sentence(first, of_sentence) for first, of_sentence in zip(trees.columns.starts.tolist(), found)]
+        trees, scored = self._exact_trees(doc)
+        return [Sentence(first, found) for first, found in zip(trees.columns.starts.tolist(), scored)]
 
-    def _exact_trees(self, doc: Doc) -> "Trees":
-        """The sentences of a Doc; none where it is empty."""
+    def _exact_trees(self, doc: Doc) -> "tuple[Trees, list[Potentials]]":
+        """The sentences of a Doc, none where it is empty, and their scores within what the Doc and `patterns` leave."""
         from ..structures.tree.data import LOOPY
+        from ..structures.tree.potentials import potentials
 
         self._require_labels()
         if self._shape().structure == LOOPY:
@@ -216,10 +248,12 @@ class SsvmParser(LearningPipe):
                 "best nor margins: use order 1, or projective trees"
             )
         self._warn_of_missing([doc])
-        columns = self._columns([doc])
+        columns, weights = self._columns([doc]), self._weights()
         if not len(doc):
             columns = columns._replace(starts=columns.starts[:1])
-        return self._trees(columns, self._extractor(), self._weights())
+        limits = self._limits([doc], columns.starts)
+        trees = self._trees(columns, self._extractor(), weights, limits)
+        return trees, (potentials if limits is None else limits.potentials)(trees, weights.trees)
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Write the predicted trees, from `predict`, to the Docs."""
@@ -237,6 +271,9 @@ class SsvmParser(LearningPipe):
             # Where no other label has been learnt.
             unnamed = (labels == 0) & (offsets != 0)
             deps = np.where(unnamed, unnamed_name, names[labels])
+            if not self.overwrite:
+                given = np.asarray(doc.to_array(DEP), np.uint64)
+                deps = np.where(given != 0, given, deps)
             doc.from_array([HEAD, DEP], cast(Any, np.stack([offsets, deps], axis=1)))
             if self.cfg["multi_root"] and has_starts:
                 doc.from_array([SENT_START], cast(Any, starts.astype(np.uint64)))
@@ -251,6 +288,7 @@ class SsvmParser(LearningPipe):
         return {label for found in gold for label in found.labels if label is not None}
 
     def _report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, GoldTrees]) -> None:
+        self.patterns.require_known(self.weight_labels)
         n_tokens = sum(len(found.heads) for found in gold.values())
         unknown = sum(int((found.heads == NOT_GIVEN).sum()) for found in gold.values())
         crossing = sum(found.crossing for found in gold.values())

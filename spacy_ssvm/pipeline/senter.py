@@ -44,6 +44,7 @@ class SsvmSenter(ChainPipe):
         solver: Parameters,
         overwrite: bool = False,
         label_costs: dict[str, float] | None = None,
+        patterns: Sequence[dict[str, Any]] = (),
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = senter_score,
         packing: Packing = EXACT,
@@ -56,6 +57,7 @@ class SsvmSenter(ChainPipe):
             name,
             solver=solver,
             label_costs=label_costs or {},
+            patterns=patterns,
             scorer=scorer,
             n_threads=n_threads,
             packing=packing,
@@ -114,11 +116,10 @@ class SsvmSenter(ChainPipe):
             raise ValueError(f"[{self.name}] a label can only be one of {', '.join(LABELS)}, not {label!r}")
 
     def _constraints(self) -> "Constraints":
-        from ..structures.chain.data import FORBIDDEN, unconstrained
+        from ..structures.chain.data import unconstrained
+        from ..structures.chain.limits import with_fixed
 
-        free = unconstrained(len(LABELS))
-        fixed = np.where(np.eye(len(LABELS), dtype=np.bool_), 0.0, FORBIDDEN)
-        return free._replace(start=fixed[LABELS.index(START)], token=np.concatenate([free.token, fixed]))
+        return with_fixed(unconstrained(len(LABELS)))
 
     def _preset(self) -> tuple[int, ...]:
         return () if self.cfg["overwrite"] else (SENT_START,)
@@ -129,9 +130,9 @@ class SsvmSenter(ChainPipe):
             present = preset[:, 0].astype(np.int64)
             kinds[present == -1] = 1 + LABELS.index(INSIDE)
             kinds[present == 1] = 1 + LABELS.index(START)
-            lengths = np.array([len(doc) for doc in docs], np.int64)
-            # The first token of a Doc starts a sentence, whatever it says.
-            kinds[(np.cumsum(lengths) - lengths)[lengths > 0]] = 0
+        lengths = np.array([len(doc) for doc in docs], np.int64)
+        # The first token of a Doc starts a sentence, whatever it says.
+        kinds[(np.cumsum(lengths) - lengths)[lengths > 0]] = 1 + LABELS.index(START)
         return kinds
 
     def _read_annotation(self, doc: Doc) -> bytes:

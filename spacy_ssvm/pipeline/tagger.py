@@ -37,7 +37,10 @@ def make_tagger_scorer() -> Callable[..., dict[str, Any]]:
 
 
 class SsvmTagger(ChainPipe):
-    """Sets `token.tag` (attr "tag") or `token.pos` (attr "pos"); overwrite: also where a token has one."""
+    """Sets `token.tag` (attr "tag") or `token.pos` (attr "pos"); overwrite: also where a token has one.
+
+    What is set and kept is decided for its neighbours, too.
+    """
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class SsvmTagger(ChainPipe):
         attr: str = "tag",
         overwrite: bool = False,
         label_costs: dict[str, float] | None = None,
+        patterns: Sequence[dict[str, Any]] = (),
         n_threads: int = 1,
         scorer: Callable[..., dict[str, Any]] | None = tagger_score,
         packing: Packing = EXACT,
@@ -63,6 +67,7 @@ class SsvmTagger(ChainPipe):
             name,
             solver=solver,
             label_costs=label_costs or {},
+            patterns=patterns,
             scorer=scorer,
             n_threads=n_threads,
             packing=packing,
@@ -122,8 +127,20 @@ class SsvmTagger(ChainPipe):
 
     def _constraints(self) -> "Constraints":
         from ..structures.chain.data import unconstrained
+        from ..structures.chain.limits import with_fixed
 
-        return unconstrained(len(self.labels))
+        return with_fixed(unconstrained(len(self.labels)))
+
+    def _held(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
+        attribute = ATTRIBUTES[self.cfg["attr"]]
+        if self.cfg["overwrite"] or not any(doc.has_annotation(attribute) for doc in docs):
+            return kinds
+        present = np.concatenate([doc.to_array([attribute]).ravel() for doc in docs])
+        values = self._values(docs[0].vocab).ravel()
+        order = np.argsort(values)
+        labels = order[np.searchsorted(values[order], present).clip(max=len(values) - 1)]
+        # Tags that the component does not have stay too, and say nothing of their neighbours.
+        return np.where(values[labels] == present, 1 + labels, kinds).astype(np.int32)
 
     def _gold(self, example: Example) -> Gold:
         attribute = ATTRIBUTES[self.cfg["attr"]]

@@ -11,7 +11,7 @@ from ..features.arc_names import Place, arc_feature_name
 from ..features.names import Source
 from ..structures.tree.data import Trees
 from ..structures.tree.pieces import Piece, fired, pieces
-from ..structures.tree.potentials import LabelledTree, best_without, k_best, potentials
+from ..structures.tree.potentials import LabelledTree, Potentials, best_without, k_best
 from .explanation import Explanation, Finding, Reason, arc_phrase
 from .tree_analyses import Terms
 
@@ -19,15 +19,22 @@ OF_LABELS = "label by "
 """What is put before the name of a feature that is of an arc's label, as the arc itself may have the same."""
 
 
-def explain(doc: Doc, trees: Trees, weights: np.ndarray, extractor: ArcExtractor, names: Sequence[str]) -> Explanation:
+def explain(
+    doc: Doc,
+    trees: Trees,
+    scored: Sequence[Potentials],
+    weights: np.ndarray,
+    extractor: ArcExtractor,
+    names: Sequence[str],
+) -> Explanation:
     """Explain the arcs of the best trees of a Doc's sentences.
 
-    trees: these sentences. weights: float32 [d]. names: of the weight labels.
+    trees: these sentences. scored: their scores. weights: float32 [d]. names: of the weight labels.
     """
     source = Source(doc, extractor.reader.attributes, trees.columns.keys, extractor.clusters)
     words = [token.text for token in doc]
     findings: list[Finding] = []
-    for sentence, given in enumerate(potentials(trees, weights)):
+    for sentence, given in enumerate(scored):
         reasons = _Reasons(trees, sentence, weights, extractor, source, names)
         for best in k_best(given, 1):
             for place in range(len(best.heads)):

@@ -74,12 +74,12 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
             starts, rows, values = look_up_features(columns, extractor.split.rest, decoder._table)
         gold = np.zeros(int(columns.starts[-1]), np.int32)
         with step("rows and decoder"):
-            chains = make_chains(columns.starts, starts, rows, gold, decoder._constraints, values, kinds=kinds)
+            chains = make_chains(columns.starts, starts, rows, gold, decoder.constraints, values, kinds=kinds)
             labels = decode_sequences(chains, weights, shared)
         # The decoder by itself: each token has one entry, which holds its scores.
         scored = SharedScores(np.arange(1, len(gold) + 1), np.zeros(1, np.int64), _scores(chains, shared, weights))
         nothing = make_chains(
-            columns.starts, np.zeros(len(gold) + 1, np.int64), rows[:0], gold, decoder._constraints, kinds=kinds
+            columns.starts, np.zeros(len(gold) + 1, np.int64), rows[:0], gold, decoder.constraints, kinds=kinds
         )
         with step("decoder"):
             again = decode_sequences(nothing, weights, scored)
@@ -112,7 +112,7 @@ def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     reader, split = decoder.extractor.reader, decoder.extractor.split
     columns, types, _ = reader.read_types(docs, nlp.vocab, pipe._preset())
     _, rows, _ = look_up_features(columns, split.rest, decoder._table)
-    n_tokens, n_labels = len(types.ids), len(decoder._constraints.start)
+    n_tokens, n_labels = len(types.ids), len(decoder.constraints.start)
     hits = len(rows) / n_tokens
     return {
         "columns": 8 * len(reader.attributes) + 2 * LINE,  # and the slot of the word's type, key and number

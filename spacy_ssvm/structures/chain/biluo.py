@@ -5,6 +5,7 @@ from enum import IntFlag
 import numpy as np
 
 from .data import FORBIDDEN, Constraints
+from .limits import with_fixed
 
 OUTSIDE = 0
 BEGIN, INSIDE, LAST, UNIT = 1, 2, 3, 4
@@ -44,16 +45,14 @@ def biluo_constraints(n_types: int) -> Constraints:
     same = segment_type[:, None] == segment_type[None, :]
     allowed = np.where(opens[:, None], continues[None, :] & same, ~continues[None, :])
     begins = (position == BEGIN) | (position == UNIT)
-    token = np.zeros((FIXED + n, n))
+    token = np.zeros((FIXED, n))
     for kind in range(FIXED):
         if kind & Kind.NO_BEGIN:
             token[kind, begins] = FORBIDDEN
         if kind & Kind.NO_CONTINUATION:
             token[kind, continues] = FORBIDDEN
-    token[FIXED:][~np.eye(n, dtype=bool)] = FORBIDDEN
-    return Constraints(
-        np.where(continues, FORBIDDEN, 0.0), np.where(opens, FORBIDDEN, 0.0), np.where(allowed, 0.0, FORBIDDEN), token
-    )
+    start, end = np.where(continues, FORBIDDEN, 0.0), np.where(opens, FORBIDDEN, 0.0)
+    return with_fixed(Constraints(start, end, np.where(allowed, 0.0, FORBIDDEN), token))
 
 
 def segments(labels: np.ndarray) -> list[tuple[int, int, int]]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...kernels import kernel
 from .data import FORBIDDEN, Chains
+from .limits import broken
 from .viterbi import emission_scores, transition_scores, viterbi
 
 
@@ -122,16 +123,9 @@ def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:
 
 def _are_legal(chains: Chains, annotated: np.ndarray) -> np.ndarray:
     """Whether each example is annotated completely, and as the constraints allow, bool [n]."""
-    constraints = chains.constraints
-    legal = (annotated >= 0) & (constraints.token[chains.kinds, annotated] == 0)
-    follows = constraints.transition[annotated[:-1], annotated[1:]] == 0
+    legal = (annotated >= 0) & ~broken(chains.constraints, chains.kinds, chains.starts, annotated)
     filled = chains.starts[:-1] < chains.starts[1:]
-    first, last = chains.starts[:-1][filled], chains.starts[1:][filled] - 1
-    legal[first] &= constraints.start[annotated[first]] == 0
-    legal[last] &= constraints.end[annotated[last]] == 0
-    inside = np.ones(len(annotated), np.bool_)
-    inside[first] = False
-    legal[1:] &= follows | ~inside[1:]
+    first = chains.starts[:-1][filled]
     all_legal = np.ones(len(filled), np.bool_)
     all_legal[filled] = np.logical_and.reduceat(legal, first) if len(first) else True
     return all_legal

@@ -1,0 +1,435 @@
+"""Predictions within constraints: the best of those analyses that keep to them, of all that there are."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc, Span
+from spacy.util import load_model_from_config
+
+from spacy_ssvm.pipeline.patterns import Patterns
+
+from .toy import EXAMPLES, SEQUENCES, annotation, blank, doc, trained, tree_of
+
+ALL = 10_000
+pytestmark = pytest.mark.filterwarnings("ignore:.*(which no training Doc has|sentence boundaries|says of some tokens)")
+MODEL = {"ssvm_parser": {"model": tree_of("projective", 1, most_heads=0)}}
+"""All arcs are candidates, so that all trees can be listed."""
+CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
+
+
+@cache
+def free(factory, **model):
+    return trained(factory, **(model or MODEL.get(factory, {})))
+
+
+def limited(factory, patterns=(), **settings):
+    """The same component with other settings."""
+    nlp = blank(factory, **MODEL.get(factory, {}), **settings, patterns=list(patterns))
+    nlp.get_pipe(factory).from_bytes(free(factory).get_pipe(factory).to_bytes())
+    return nlp
+
+
+def rule(text, index=None, **labels):
+    words = [{} if word == "*" else {"LOWER": word.lower()} for word in text.split()]
+    return {"patterns": [words], **labels, **({} if index is None else {"index": index})}
+
+
+def found(factory, text):
+    """What a component has written to a Doc, as `kbest` puts it."""
+    return {
+        "ssvm_tagger": [token.tag_ for token in text],
+        "ssvm_ner": [(ent.start, ent.end, ent.label_) for ent in text.ents],
+        "ssvm_senter": [token.i for token in text if token.is_sent_start],
+        "ssvm_parser": [(token.head.i, token.i, token.dep_) for token in text],
+    }[factory]
+
+
+def check(factory, nlp, text, keeps, bare=None):
+    """The n best of the component are those of the free one that `keeps` is true of, and the best one is written.
+
+    text: a Doc with what is preset. bare: the same without.
+    """
+    pipe = nlp.get_pipe(factory)
+    every = free(factory).get_pipe(factory).kbest(bare or text, ALL)
+    expected = [(score, analysis) for score, analysis in every if keeps(analysis)]
+    assert expected[0] != every[0], "it must take something else"
+    best = pipe.kbest(text, ALL)
+    assert [score for score, _ in best] == pytest.approx([score for score, _ in expected], abs=1e-6)
+    assert sorted(analysis for _, analysis in best) == sorted(analysis for _, analysis in expected)
+    after = nlp(text.copy())
+    assert found(factory, after) == best[0][1]
+    return after
+
+
+# Patterns
+
+
+def test_a_lexicon_of_tags():
+    lexicon = [rule("saw", allow=["NOUN", "ADJ"]), rule("ham", forbid=["NOUN", "DET"])]
+    nlp = limited("ssvm_tagger", lexicon)
+    check(
+        "ssvm_tagger",
+        nlp,
+        doc(nlp, "She saw ham"),
+        lambda tags: tags[1] in ("NOUN", "ADJ") and tags[2] not in ("NOUN", "DET"),
+    )
+    assert annotation(nlp(doc(nlp, "The cat sleeps"))) == annotation(free("ssvm_tagger")(doc(nlp, "The cat sleeps")))
+
+
+def test_rules_of_one_token_are_combined():
+    nlp = limited("ssvm_tagger", [rule("saw", allow=["NOUN", "VERB"]), rule("she saw", forbid=["VERB"], index=-1)])
+    check("ssvm_tagger", nlp, doc(nlp, "She saw ham"), lambda tags: tags[1] == "NOUN")
+
+
+@pytest.mark.parametrize(
+    ("patterns", "keeps"),
+    [
+        ([rule("Anna", forbid=["PER"])], lambda ents: all(label != "PER" or not s <= 0 < e for s, e, label in ents)),
+        ([rule("saw", forbid=["O"])], lambda ents: any(s <= 2 < e for s, e, _ in ents)),
+        ([rule("Anna Berg", allow=["GPE", "O"])], lambda ents: all(s > 1 or label == "GPE" for s, _, label in ents)),
+        ([rule("Anna *", allow=["O"], index=1)], lambda ents: not any(s <= 1 < e for s, e, _ in ents)),
+    ],
+)
+def test_labels_of_entities(patterns, keeps):
+    nlp = limited("ssvm_ner", patterns)
+    check("ssvm_ner", nlp, doc(nlp, "Anna Berg saw Paris"), keeps)
+
+
+def test_sentence_starts():
+    nlp = limited("ssvm_senter", [rule(". *", forbid=["S"], index=1), rule("ham", allow=["S"])])
+    text = check(
+        "ssvm_senter",
+        nlp,
+        doc(nlp, "We saw ham . It is"),
+        lambda starts: 4 not in starts and 2 in starts,
+    )
+    assert found("ssvm_senter", text)[0] == 0
+    # The first token starts one all the same.
+    assert found("ssvm_senter", nlp(doc(nlp, ". it ham"))) == [0, 2]
+    nlp = limited("ssvm_senter", [rule("We", forbid=["S"])], overwrite=True)
+    assert found("ssvm_senter", nlp(doc(nlp, "We saw")))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("patterns", "keeps"),
+    [
+        ([rule("ham", allow=["nsubj", "amod"])], lambda arcs: arcs[2][2] in ("nsubj", "amod")),
+        ([rule("eat", forbid=["ROOT"])], lambda arcs: arcs[1][2] != "ROOT"),
+        ([rule("Dogs", allow=["ROOT"]), rule("ham", forbid=["obj"])], lambda a: a[0][0] == 0 and a[2][2] != "obj"),
+    ],
+)
+def test_labels_of_arcs(patterns, keeps):
+    nlp = limited("ssvm_parser", patterns)
+    check("ssvm_parser", nlp, doc(nlp, "Dogs eat ham"), keeps)
+
+
+def test_words_are_matched_as_spacys_matcher_does():
+    """Rules of single words are looked up by word; the same rules with an optional word before are not."""
+    single = [
+        [{"LOWER": {"IN": ["saw", "ham"]}}],
+        [{"TEXT": {"REGEX": "^[Ss]"}}],
+        [{"shape": "xxx"}],
+        [{"LENGTH": {">": 4}, "IS_ALPHA": True}],
+        [{"IS_SPACE": True}],
+        [{"IS_PUNCT": True}],
+    ]
+    nlp = spacy.blank("en")
+    texts = ["She saw  ham, she said.", "", "Saw\nHAM greenish saw she she saw"]
+    docs = [nlp.make_doc(text) for text in texts]
+    free = np.ones(sum(map(len, docs)), np.bool_)
+    for pattern in single:
+        by_word = Patterns("a", nlp.vocab, [{"patterns": [pattern], "forbid": ["A"]}])
+        others = [[{"LOWER": "!", "OP": "?"}, *pattern]]
+        by_text = Patterns("a", nlp.vocab, [{"patterns": others, "index": -1, "forbid": ["A"]}])
+        for given in (docs, docs[::-1]):
+            found, expected = (patterns.allowed(given, ["A", "B"], free)[0].tolist() for patterns in (by_word, by_text))
+            assert found == expected != []
+
+
+# What is on a Doc
+
+
+@pytest.mark.parametrize("attr", ["tag", "pos"])
+def test_tags_that_are_there(attr):
+    """They are kept, and decide on others."""
+    if attr == "tag":
+        nlp, text = limited("ssvm_tagger"), {"tags": ["", "NOUN", ""]}
+        check(
+            "ssvm_tagger", nlp, doc(nlp, "She saw ham", **text), lambda tags: tags[1] == "NOUN", doc(nlp, "She saw ham")
+        )
+        return
+    nlp = blank("ssvm_tagger", attr="pos")
+    examples = EXAMPLES["ssvm_tagger"](nlp, attr="pos")
+    nlp.initialize(lambda: examples)
+    for _ in range(5):
+        nlp.update(examples)
+    (best,) = nlp.get_pipe("ssvm_tagger").kbest(doc(nlp, "She saw ham", pos=["", "NOUN", ""]), 1)
+    assert best[1][1] == "NOUN" and best[1] == [t.pos_ for t in nlp(doc(nlp, "She saw ham", pos=["", "NOUN", ""]))]
+
+
+def test_a_tag_decides_on_its_neighbours():
+    """In training, VERB is always followed by ADJ or DET, or by the end of a short sentence."""
+    nlp = limited("ssvm_tagger")
+    pipe = nlp.get_pipe("ssvm_tagger")
+    text = "unheard unheard unheard unheard"
+    for tag in pipe.labels:
+        given = [tag, "", "", ""]
+        every = free("ssvm_tagger").get_pipe("ssvm_tagger").kbest(doc(nlp, text), ALL)
+        expected = next(tags for _, tags in every if tags[0] == tag)
+        assert found("ssvm_tagger", nlp(doc(nlp, text, tags=given))) == expected
+
+
+def test_a_tag_that_the_component_does_not_have_stays():
+    nlp = limited("ssvm_tagger", [rule("saw", forbid=["VERB"])])
+    text = nlp(doc(nlp, "She saw ham", tags=["", "X", "VERB"]))
+    assert [token.tag_ for token in text] == ["PRON", "X", "VERB"]
+
+
+def test_training_does_not_read_tags_that_are_there():
+    """They are what is to be learnt."""
+    models = []
+    for tags in (False, True):
+        nlp = blank("ssvm_tagger")
+        examples = EXAMPLES["ssvm_tagger"](nlp)
+        for example in examples if tags else ():
+            for token in example.predicted:
+                token.tag_ = "NOUN"
+        nlp.initialize(lambda examples=examples: examples)
+        nlp.update(examples)
+        models.append(nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"]))
+    assert models[0] == models[1]
+
+
+def test_entities_that_are_there_come_before_patterns():
+    nlp = limited("ssvm_ner", [rule("Anna", forbid=["PER"]), rule("saw", allow=["PER"])])
+    text = doc(nlp, "Anna Berg saw Paris")
+    text.set_ents([Span(text, 0, 2, "PER")], default="missing")
+    after = nlp(text)
+    assert {(0, 2, "PER"), (2, 3, "PER")} <= set(found("ssvm_ner", after))
+
+
+def with_heads(nlp, text, arcs, **settings):
+    """A Doc with some heads: token → (head, label)."""
+    n = len(text.split())
+    heads = [arcs.get(token, (token, ""))[0] for token in range(n)]
+    deps = [arcs.get(token, (token, ""))[1] for token in range(n)]
+    found = doc(nlp, text, heads=heads, deps=deps)
+    found.from_array(["SENT_START"], np.array(settings.get("starts", [1] + [-1] * (n - 1))).astype(np.uint64))
+    return found
+
+
+@pytest.mark.parametrize(
+    "arcs",
+    [
+        {0: (2, "obj")},
+        {0: (0, "ROOT")},
+        {2: (0, "nsubj"), 1: (2, "det")},
+        {0: (1, "amod"), 1: (2, "obj")},
+    ],
+)
+@pytest.mark.parametrize("structure", [("projective", 1), ("projective", 3), ("nonprojective", 1)], ids=str)
+def test_heads_that_are_there(structure, arcs):
+    model = {"model": tree_of(*structure, most_heads=0)}
+    base = trees_of(structure)
+    nlp = blank("ssvm_parser", **model, overwrite=False)
+    nlp.get_pipe("ssvm_parser").from_bytes(base.get_pipe("ssvm_parser").to_bytes())
+    text = with_heads(nlp, "Dogs eat ham", arcs)
+    every = base.get_pipe("ssvm_parser").kbest(doc(nlp, "Dogs eat ham"), ALL)
+    expected = [(score, tree) for score, tree in every if all((h, t, label) in tree for t, (h, label) in arcs.items())]
+    assert expected[0] != every[0]
+    pipe = nlp.get_pipe("ssvm_parser")
+    best = pipe.kbest(text, ALL)
+    assert [score for score, _ in best] == pytest.approx([score for score, _ in expected], abs=1e-6)
+    assert found("ssvm_parser", nlp(text.copy())) == best[0][1] and best[0][1] in [tree for _, tree in expected[:2]]
+    (heads,), (labels,) = pipe.scored_parses([text])
+    for token, (head, label) in arcs.items():
+        assert heads[token, head] == labels[token, label] == np.inf
+    findings = {finding.start: finding for finding in pipe.explain(text).findings}
+    assert [(findings[t].head, t, findings[t].label) for t in sorted(findings)] == best[0][1]
+    assert {token for token, finding in findings.items() if finding.margin == np.inf} >= arcs.keys()
+    assert found("ssvm_parser", base(text)) == every[0][1], "unless it overwrites"
+
+
+@cache
+def trees_of(structure):
+    return trained("ssvm_parser", model=tree_of(*structure, most_heads=0))
+
+
+def test_given_heads_are_certain():
+    model = tree_of("projective", 1)
+    nlp = trained("ssvm_parser", model=model, overwrite=False, **CRF)
+    (heads,), (labels,) = nlp.get_pipe("ssvm_parser").scored_parses(
+        [with_heads(nlp, "Dogs eat ham", {2: (0, "nsubj")})]
+    )
+    assert heads[2, 0] == pytest.approx(1.0) and labels[2, "nsubj"] == pytest.approx(1.0)
+    assert sum(score for (token, _), score in heads.items() if token == 1) == pytest.approx(1.0, abs=0.02)
+
+
+def test_heads_that_the_first_pass_does_not_leave():
+    nlp = trained("ssvm_parser", overwrite=False, model=tree_of("projective", 3, most_heads=1))
+    text = "I like green eggs and the old dog sleeps today"
+    for head, token in ((9, 0), (0, 9), (7, 1)):
+        after = nlp(with_heads(nlp, text, {token: (head, "dep")}))
+        assert after[token].head.i == head and after[token].dep_ == "dep"
+
+
+def test_a_label_that_the_parser_does_not_have_stays():
+    nlp = limited("ssvm_parser", [rule("Dogs", forbid=["nsubj"])], overwrite=False)
+    after = nlp(with_heads(nlp, "Dogs eat ham", {0: (2, "odd")}))
+    assert (after[0].head.i, after[0].dep_) == (2, "odd")
+    after = nlp(doc(nlp, "Dogs eat ham"))
+    assert after[0].dep_ != "nsubj"
+
+
+def test_a_complete_tree_stays():
+    nlp = limited("ssvm_parser", overwrite=False)
+    text = with_heads(nlp, "Dogs eat ham", {0: (2, "amod"), 1: (2, "obj"), 2: (2, "ROOT")})
+    assert annotation(nlp(text.copy())) == annotation(text)
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    ("arcs", "starts", "reason"),
+    [
+        ({0: (1, "x"), 1: (2, "x"), 2: (0, "x")}, [1, 0, 0, 0], "token 2 .'the'. .* heads that are given go round"),
+        ({0: (0, "ROOT"), 2: (2, "ROOT")}, [1, 0, 0, 0], "token 2 .'the'. .* says that it is a root, and an earlier"),
+        ({0: (2, "x"), 1: (3, "x")}, [1, 0, 0, 0], "token 1 .'eat'. .* no projective tree that keeps to the limits"),
+        ({1: (2, "x")}, [1, 0, 1, 0], r"token 1 .'eat'. of .*: its head, token 2 \('the'\), is in another sentence"),
+    ],
+)
+def test_heads_that_contradict_each_other(arcs, starts, reason):
+    nlp = limited("ssvm_parser", overwrite=False)
+    text = with_heads(nlp, "Dogs eat the ham", arcs, starts=starts)
+    for ask in (nlp, lambda text: nlp.get_pipe("ssvm_parser").kbest(text, 1)):
+        with pytest.raises(ValueError, match=rf"\[ssvm_parser\] {reason}"):
+            ask(text)
+
+
+def test_several_roots_need_the_setting():
+    model = {"model": tree_of("projective", 1, most_heads=0), "multi_root": True}
+    nlp = trained("ssvm_parser", overwrite=False, **model)
+    after = nlp(with_heads(nlp, "Dogs eat the ham", {0: (0, "ROOT"), 2: (2, "ROOT")}))
+    assert after[0].head.i == 0 and after[2].head.i == 2
+
+
+@pytest.mark.parametrize(
+    ("factory", "text", "patterns", "reason"),
+    [
+        (
+            "ssvm_tagger",
+            "We saw ham",
+            [rule("we", allow=["PRON"]), rule("saw", allow=["NOUN"]), rule("saw", forbid=["NOUN"])],
+            r"token 1 \('saw'\) of 'We saw ham ': patterns\[1\] and patterns\[2\] leave it no label",
+        ),
+        (
+            "ssvm_ner",
+            "Anna saw \n",
+            [{"patterns": [[{"IS_SPACE": True}]], "forbid": ["O"]}, rule("saw", allow=["O"])],
+            r"token 2 \('\\n'\) of .* patterns leave it no label that can follow",
+        ),
+        (
+            "ssvm_parser",
+            "Dogs eat ham",
+            [rule("Dogs", allow=["ROOT"]), rule("ham", allow=["ROOT"])],
+            r"token 2 \('ham'\) of 'Dogs eat ham ': patterns leave it only labels that no tree has",
+        ),
+    ],
+)
+def test_patterns_that_contradict_each_other(factory, text, patterns, reason):
+    nlp = limited(factory, patterns)
+    pipe = nlp.get_pipe(factory)
+    bad = Doc(nlp.vocab, words=text.split(" "))
+    for ask in (nlp, lambda text: pipe.kbest(text, 1)):
+        with pytest.raises(ValueError, match=rf"\[{factory}\] {reason}"):
+            ask(bad.copy())
+    # Others are annotated.
+    failed = []
+    pipe.set_error_handler(lambda name, pipe, docs, error: failed.extend(docs))
+    good = [doc(nlp, "New York"), doc(nlp, "")]
+    assert len(list(nlp.pipe([good[0], bad, good[1]]))) == 2
+    assert len(failed) == 1 and failed[0] is bad
+
+
+@pytest.mark.parametrize("factory", EXAMPLES)
+def test_unknown_labels(factory):
+    nlp = blank(factory, patterns=[rule("a", allow=["NONSENSE"])])
+    examples = EXAMPLES[factory](nlp)
+    reason = rf"\[{factory}\] patterns\[0\]: allow has unknown labels, NONSENSE; the component has "
+    with pytest.raises(ValueError, match=reason):
+        nlp.initialize(lambda: examples)
+    with pytest.raises(ValueError, match=reason):
+        limited(factory, [rule("a", allow=["NONSENSE"])])(doc(nlp, "a"))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("saw", "patterns must be a list, not 'saw'"),
+        ([["saw"]], r"patterns\[0\] must have \"patterns\", either \"allow\" or \"forbid\""),
+        ([rule("saw", allow=["A"]), rule("saw")], r"patterns\[1\] must have"),
+        ([rule("saw", allow=["A"], forbid=["B"])], r"patterns\[0\] must have"),
+        ([{**rule("saw", allow=["A"]), "label": "A"}], r"patterns\[0\] must have"),
+        ([rule("saw", allow=[])], r"patterns\[0\]: allow must be a list of labels, not \[\]"),
+        ([rule("saw", forbid="VERB")], r"patterns\[0\]: forbid must be a list of labels, not 'VERB'"),
+        ([rule("saw", index="1", forbid=["A"])], r"patterns\[0\]: index must be a whole number, not '1'"),
+        ([{"forbid": ["A"]}], r"patterns\[0\]: patterns must be a list of patterns for spaCy's Matcher, not None"),
+        ([{"patterns": [[{"LOVER": "a"}]], "forbid": ["A"]}], r"patterns\[0\]: spaCy's Matcher does not take"),
+        ([{"patterns": [[]], "forbid": ["A"]}], r"patterns\[0\]: spaCy's Matcher does not take"),
+    ],
+)
+def test_settings_that_are_refused(given, reason):
+    nlp = spacy.blank("xx")
+    solver, tagger = (
+        blank("ssvm_tagger").get_pipe("ssvm_tagger").solver,
+        type(blank("ssvm_tagger").get_pipe("ssvm_tagger")),
+    )
+    with pytest.raises(ValueError, match=rf"\[tags\] {reason}"):
+        tagger(nlp.vocab, blank("ssvm_tagger").get_pipe("ssvm_tagger").model, "tags", solver=solver, patterns=given)
+
+
+def test_what_a_pattern_cannot_find():
+    nlp = limited("ssvm_tagger", [rule("saw", index=1, forbid=["VERB"])])
+    with pytest.raises(ValueError, match=r"patterns\[0\]: its match 'saw' in 'She saw ' has no token with the index 1"):
+        nlp(doc(nlp, "She saw"))
+    nlp = limited("ssvm_tagger", [{"patterns": [[{"LEMMA": "see"}]], "forbid": ["VERB"]}])
+    with pytest.raises(ValueError, match="E155"):
+        nlp(doc(nlp, "She saw"))
+
+
+# As part of a pipeline
+
+
+@pytest.mark.parametrize("factory", EXAMPLES)
+def test_patterns_are_saved_and_can_be_given_when_loading(factory, tmp_path):
+    label = {"ssvm_tagger": "VERB", "ssvm_ner": "PER", "ssvm_senter": "S", "ssvm_parser": "ROOT"}[factory]
+    patterns = [{"patterns": [[{"LOWER": {"IN": ["anna", "saw", "eat"]}}]], "forbid": [label]}]
+    nlp, texts = limited(factory, patterns), ["We saw ham", "Anna left . Eat blue ham", ""]
+    nlp.to_disk(tmp_path / "limited")
+    free(factory).to_disk(tmp_path / "free")
+    expected = [annotation(nlp(doc(nlp, text))) for text in texts]
+    assert expected != [annotation(free(factory)(doc(nlp, text))) for text in texts]
+    again = spacy.load(tmp_path / "limited")
+    given = spacy.load(tmp_path / "free", config={"components": {factory: {"patterns": patterns}}})
+    rebuilt = load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    for other in (again, given, rebuilt):
+        assert [annotation(other(doc(other, text))) for text in texts] == expected
+    assert [annotation(text) for text in nlp.pipe([doc(nlp, text) for text in texts])] == expected
+
+
+@pytest.mark.parametrize("factory", SEQUENCES)
+def test_untrained_components_with_patterns(factory):
+    nlp = blank(factory, patterns=[rule("a", allow=["S"])])
+    with pytest.raises(ValueError, match=r"has no labels yet|is not trained yet"):
+        nlp(doc(nlp, "a"))
+
+
+@pytest.mark.parametrize("factory", EXAMPLES)
+def test_empty_docs(factory):
+    label = {"ssvm_tagger": "VERB", "ssvm_ner": "PER", "ssvm_senter": "S", "ssvm_parser": "ROOT"}[factory]
+    nlp = limited(factory, [{"patterns": [[{"IS_ALPHA": True}]], "allow": [label]}])
+    assert nlp.get_pipe(factory).kbest(doc(nlp, ""), 1) == [(0.0, [])]
+    assert [len(text) for text in nlp.pipe([doc(nlp, ""), doc(nlp, "a"), doc(nlp, "")])] == [0, 1, 0]

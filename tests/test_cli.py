@@ -154,7 +154,8 @@ def test_all_commands_hang_on_spacys():
         [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
-    assert all(command in result.stdout for command in ("calibrate", "compress", "debug-data", "evaluate", "warmup"))
+    commands = ("calibrate", "compress", "debug-data", "evaluate", "report", "tune", "warmup")
+    assert all(command in result.stdout for command in commands)
 
 
 @pytest.mark.slow

@@ -402,7 +402,8 @@ def test_the_options_of_the_commands():
             is_option = parameter.param_type_name == "option"
             names = [*parameter.opts, *parameter.secondary_opts] if is_option else [parameter.name]
             default = defaults[parameter.name].default
-            written = {None: "", False: "no", inspect.Parameter.empty: "required"}.get(default, str(default))
+            named = {None: "", inspect.Parameter.empty: "required"}
+            written = "no" if default is False else named.get(default, str(default))  # 0 is no flag
             expected[", ".join(f"`{one}`" for one in names)] = written
         assert described.get(f"`spacy ssvm {name}`", {}) == expected
 

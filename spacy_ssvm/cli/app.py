@@ -7,6 +7,8 @@ from .calibrate import calibrate_command
 from .compress import compress_command
 from .debug_data import OVERRIDES, debug_data_command
 from .evaluate import evaluate_command
+from .report import report_command
+from .tune import tune_command
 from .warmup import warmup_command
 
 ssvm = typer.Typer(name="ssvm", help="Commands for spacy-ssvm components.", no_args_is_help=True)
@@ -14,5 +16,7 @@ ssvm.command("calibrate")(calibrate_command)
 ssvm.command("compress")(compress_command)
 ssvm.command("debug-data", context_settings=OVERRIDES)(debug_data_command)
 ssvm.command("evaluate")(evaluate_command)
+ssvm.command("report")(report_command)
+ssvm.command("tune", context_settings=OVERRIDES)(tune_command)
 ssvm.command("warmup")(warmup_command)
 app.add_typer(ssvm)

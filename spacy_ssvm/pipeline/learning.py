@@ -15,6 +15,7 @@ from spacy.training import Example, validate_examples
 from .. import model as models
 from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..packing import EXACT, Packing
+from ..solvers.parameters import Parameters
 from . import solver_state
 from .component import SsvmPipe
 from .confidence import CALIBRATED, check_calibration, inverse_temperature
@@ -365,6 +366,16 @@ class LearningPipe(SsvmPipe):
     def certificate(self) -> "Certificate | None":
         return None if self._training is None else self._training.certificate()
 
+    def count_weights(self) -> tuple[int, int]:
+        """How many weights are not zero, and how many there are: those of all features that have any, or of the whole
+        table where features are hashed. A component that has learnt nothing has none.
+        """
+        self._store()
+        if not models.has_weights(self.model):
+            return 0, 0
+        vectors = [part for part in self._unpack() if getattr(part, "dtype", None) == np.float32]
+        return sum(int(np.count_nonzero(vector)) for vector in vectors), sum(map(len, vectors))
+
     def problem(self) -> "Problem":
         """The examples of `initialize` as every solver sees them, for `spacy_ssvm.solvers.fit` and `set_weights`.
 
@@ -399,6 +410,21 @@ class LearningPipe(SsvmPipe):
         self._void_calibration()
         self._training = Training(self.name, self.solver, data.emptied(), np.array(weights, np.float64))
         self._scoring = self._saved_state = None
+
+    def retune(self, solver: Parameters) -> None:
+        """Learn with this solver from the next `update` on, to the same end as if it had been there from the start.
+
+        Where it is the same solver with other parameters, and one with dual variables, these are kept, scaled to what
+        the new C allows: a few epochs lead from one optimum to the next. Other solvers start anew. All that has been
+        read of the examples stays.
+
+        Raises:
+            ValueError: the component is not initialized.
+        """
+        if self._training is None:
+            raise ValueError(f"[{self.name}] there is nothing to learn anew yet: call initialize first")
+        self._training.retune(solver)
+        self.solver, self._scoring = solver, None
 
     def _go_on(self) -> "Training":
         """Training from where it was saved, or from the weights alone.

@@ -84,6 +84,19 @@ class Training:
         """Whether `update` needs this example only by its reference; others it has to be given encoded."""
         return not self._online and self._known.knows(reference, read)
 
+    def retune(self, parameters: Parameters) -> None:
+        """Go on with other parameters, to the same end as if they had been there from the start of this training.
+
+        What a solver with dual variables has learnt is a step on the way there, and is kept; other solvers start anew.
+        """
+        goes_on = parameters.learner == self.parameters.learner
+        if self._learner is not None and not (goes_on and self._learner.retune(parameters)):
+            self._learner = None
+            self._rng = np.random.default_rng(parameters.seed)
+        self.parameters = parameters
+        self.finished = self._in_epoch = False
+        self._visited[:] = self._gone
+
     def update(self, references: Sequence[Doc], read: Sequence[bytes], unsure: list[int], encoded: Any) -> float:
         """Learn from one batch; `encoded` holds the examples at the places `unsure`.
 
@@ -154,6 +167,7 @@ class Training:
         training._learner = start(parameters, data.problem(), None)
         training._rng.bit_generator.state = state["rng"]
         recall(training._learner, state["learner"], training._rng)
+        training._weights = training._learner.prediction_weights().copy()
         training._visited, training._gone = state["visited"], state["gone"]
         training._awaited = np.ones(n, np.bool_)
         training._awaited_gold = dict(enumerate(gold))

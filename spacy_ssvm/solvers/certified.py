@@ -51,6 +51,10 @@ class CertifiedLearner(Learner):
     def _count(self) -> int:
         """The number of planes with dual variables."""
 
+    def _kept(self, parameters: DualParameters) -> float:
+        """The share of all dual variables that is feasible with the C of these parameters, too."""
+        return min(1.0, parameters.C / self.parameters.C)
+
     def progress(self) -> Progress:
         regulariser, conjugate = self._regulariser(self.prediction_weights())
         dual = None if self.uncertified else self._dual_objective(conjugate)

@@ -64,6 +64,16 @@ class DualLearner(CertifiedLearner):
         """The planes have moved, plane p to place[p]."""
         return None
 
+    def retune(self, parameters: Any) -> bool:
+        """The dual variables stay, scaled to what the new C allows."""
+        if self.uncertified:
+            return False
+        alpha = self.planes.alpha
+        alpha *= self._kept(parameters)
+        self.parameters = parameters
+        self.w = self._dual_sum()
+        return True
+
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         self.w0 = None if self.w0 is None else self.grown(self.w0)
@@ -86,6 +96,10 @@ class DualLearner(CertifiedLearner):
         return dual_variables.dual_sums(self.planes)
 
     def _summed(self) -> np.ndarray:
+        return self._dual_sum()
+
+    def _dual_sum(self) -> np.ndarray:
+        """s = s₀ + Σ α ΔΦ, float64 [d]."""
         s = np.zeros_like(self.w) if self.w0 is None else self._dual_point(self.w0)
         dual_variables.weighted_sum(self.planes, s)
         return s

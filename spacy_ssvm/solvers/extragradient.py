@@ -1,6 +1,6 @@
 """Extragradient method for the L1-penalised SSVM (Balamurugan et al. 2012, equation II.8; Korpelevich 1976)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -168,6 +168,10 @@ class ExtragradientLearner(DualLearner):
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         self.u, self.v = self.grown(self.u), self.grown(self.v)
+
+    def retune(self, parameters: Any) -> bool:
+        """It moves w from where it is, and need not get away from there."""
+        return False
 
     def remove(self, examples: np.ndarray) -> None:
         """w is not made of the dual variables: it stays until it follows what is left of them."""

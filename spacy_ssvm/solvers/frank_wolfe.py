@@ -1,5 +1,7 @@
 """Block-coordinate Frank–Wolfe with line search for the L1-loss SSVM (Lacoste-Julien et al. 2013, algorithm 4)."""
 
+from typing import Any
+
 import numpy as np
 
 from ..kernels import kernel
@@ -81,7 +83,10 @@ class FrankWolfeLearner(DualLearner):
 
     def __init__(self, parameters: FrankWolfe, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.weighted_steps = np.zeros(problem.dimension if parameters.averaging else 0)
+        self._start_average()
+
+    def _start_average(self) -> None:
+        self.weighted_steps = np.zeros(self.problem.dimension if self.parameters.averaging else 0)
         self.history = np.zeros(2)
 
     def visit(self, examples: np.ndarray) -> None:
@@ -89,6 +94,20 @@ class FrankWolfeLearner(DualLearner):
 
     def prediction_weights(self) -> np.ndarray:
         return self.w - self.weighted_steps / self._triangle() if self.parameters.averaging else self.w
+
+    def retune(self, parameters: Any) -> bool:
+        """Each α is C: what the new C adds to it is gold's, whose plane is zero, in the mean."""
+        growth = max(1.0, parameters.C / self.parameters.C)
+        if not super().retune(parameters):
+            return False
+        for part, factor in zip(
+            (self.planes.alpha, self.planes.values, self.planes.loss, self.planes.norm),
+            (growth, 1 / growth, 1 / growth, 1 / growth**2),
+        ):
+            part *= factor
+        self.w = self._dual_sum()
+        self._start_average()
+        return True
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
@@ -103,8 +122,7 @@ class FrankWolfeLearner(DualLearner):
     def remove(self, examples: np.ndarray) -> None:
         """The average starts anew from there, as it cannot be told what these examples have contributed to it."""
         if self.parameters.averaging and (self.planes.head[examples] != NONE).any():
-            self.weighted_steps[:] = 0.0
-            self.history[:] = 0.0
+            self._start_average()
         super().remove(examples)
 
     def _dual_sums(self) -> tuple[float, float]:
@@ -112,7 +130,7 @@ class FrankWolfeLearner(DualLearner):
         return linear - self.history[LOSS] / self._triangle(), squares
 
     def _summed(self) -> np.ndarray:
-        return self.prediction_weights() if self.parameters.averaging else super()._summed()
+        return self.prediction_weights() if self.parameters.averaging else self._dual_sum()
 
     def _triangle(self) -> float:
         """T(T + 1)/2, at least 1, after T visits."""

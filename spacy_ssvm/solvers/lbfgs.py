@@ -73,6 +73,13 @@ class LbfgsLearner(Learner):
     def done(self) -> bool:
         return self._reached is not None and self._reached.relative_gap <= self.parameters.tolerance
 
+    def retune(self, parameters: Any) -> bool:
+        """The objective has no memory of where w comes from, but with `proximal`, of where training has started."""
+        if self.uncertified or parameters.proximal != self.parameters.proximal:
+            return False
+        self.parameters, self._reached = parameters, None
+        return True
+
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         self._reached = None

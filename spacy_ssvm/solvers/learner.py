@@ -2,7 +2,7 @@
 
 import importlib
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -81,6 +81,13 @@ class Learner(ABC):
 
     def done(self) -> bool:
         """Whether the solver has reached its tolerance; asked at the end of an epoch."""
+        return False
+
+    def retune(self, parameters: Any) -> bool:
+        """Go on with other parameters of the same class, to the same result as if they had been there from the start.
+
+        Returns False, and changes nothing, where what is learnt so far would have an influence: then start anew.
+        """
         return False
 
     def extend(self, problem: Problem) -> None:

@@ -1,5 +1,7 @@
 """1-slack cutting planes for the LSE-SSVM (LSE-SSVM paper, algorithm 1)."""
 
+from typing import Any
+
 import numpy as np
 
 from ..kernels import kernel
@@ -120,6 +122,15 @@ class LseCuttingPlaneLearner(LseLearner):
             self.planes.alpha[cut] += alpha
         self.w = self.w0.copy()
         dual_variables.weighted_sum(self.planes, self.w)
+
+    def retune(self, parameters: Any) -> bool:
+        kept = self._kept(parameters)
+        if not super().retune(parameters):
+            return False
+        self.alpha *= kept
+        self.alpha[0] = parameters.C - self.alpha[1:].sum()
+        self._sum()
+        return True
 
     def _renumber(self, place: np.ndarray) -> None:
         self.cuts = [place[cut] for cut in self.cuts]

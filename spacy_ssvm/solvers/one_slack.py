@@ -1,5 +1,7 @@
 """1-slack cutting planes for the L1-loss SSVM (Joachims et al. 2009, algorithm 3, which SVM-Struct runs)."""
 
+from typing import Any
+
 import numpy as np
 
 from ..kernels import kernel
@@ -64,6 +66,16 @@ class OneSlackLearner(BatchLearner):
         for _, found in find_all(self.problem, self.w, examples):
             self.summed_loss, self.loss = _sum_planes(found, self.summed, self.summed_loss, self.loss)
         self._seen[examples] = True
+
+    def retune(self, parameters: Any) -> bool:
+        """Gold takes what the new C adds."""
+        if self.uncertified:
+            return False
+        self.alpha *= self._kept(parameters)
+        self.alpha[GOLD] = parameters.C - self.alpha[GOLD + 1 :].sum()
+        self.parameters = parameters
+        self.w = self._summed()
+        return True
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)

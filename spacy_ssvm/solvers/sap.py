@@ -1,5 +1,7 @@
 """Sequential alternating proximal method, ν = 0, for the elastic-net SSVM (Balamurugan et al. 2012, algorithm 2)."""
 
+from typing import Any
+
 import numpy as np
 
 from ..kernels import kernel
@@ -118,6 +120,13 @@ class SapLearner(DualLearner):
         p = self.parameters
         self._visit_all(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, self.direction)
 
+    def retune(self, parameters: Any) -> bool:
+        """The dual variables are feasible whatever ρ₁ and ρ₂ are."""
+        if not super().retune(parameters):
+            return False
+        self.s, self.w = self.w, self._summed()
+        return True
+
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         self.s = self.grown(self.s)
@@ -131,7 +140,7 @@ class SapLearner(DualLearner):
         return np.asarray(self.parameters.rho2 * w + self.parameters.rho1 * np.sign(w))
 
     def _summed(self) -> np.ndarray:
-        s, w = super()._summed(), np.zeros_like(self.w)
+        s, w = self._dual_sum(), np.zeros_like(self.w)
         shrink(s, w, self.parameters.rho1, self.parameters.rho2)
         return w
 

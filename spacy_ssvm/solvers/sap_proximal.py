@@ -1,6 +1,6 @@
 """Sequential alternating proximal method with costs to move, ν and µ (Balamurugan et al. 2012, algorithm 2)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -134,9 +134,13 @@ class ProximalSapLearner(SapLearner):
 
     def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.nu, self.mu = parameters.C * parameters.nu, parameters.mu / parameters.C
+        self._start_from_best()
+
+    def _start_from_best(self) -> None:
+        p = self.parameters
+        self.nu, self.mu = p.C * p.nu, p.mu / p.C
         """The costs on the scale of the duals that sum to C, where the paper's sum to 1."""
-        self.box = box_at_best(self.s, parameters.rho1)
+        self.box = box_at_best(self.s, p.rho1)
 
     def visit(self, examples: np.ndarray) -> None:
         p = self.parameters
@@ -147,6 +151,12 @@ class ProximalSapLearner(SapLearner):
         w = np.zeros_like(self.s)
         shrink(self.s, w, self.parameters.rho1, self.parameters.rho2)
         return w
+
+    def retune(self, parameters: Any) -> bool:
+        if not super().retune(parameters):
+            return False
+        self._start_from_best()
+        return True
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
@@ -166,4 +176,4 @@ class ProximalSapLearner(SapLearner):
     def remove(self, examples: np.ndarray) -> None:
         """What is left starts from its best β."""
         super().remove(examples)
-        self.box = box_at_best(self.s, self.parameters.rho1)
+        self._start_from_best()

@@ -1,0 +1,140 @@
+"""Learners that go on with other parameters reach the optimum that these have, not another."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.parameters import (
+    Cpd,
+    Dca,
+    Dcd,
+    Extragradient,
+    FrankWolfe,
+    Lbfgs,
+    LseCuttingPlane,
+    LseSdcd,
+    Mira,
+    OneSlack,
+    Perceptron,
+    Sap,
+    Sdm,
+    Sgd,
+)
+
+from ..problems import all_planes, objective, optimum, random_problem, summed_errors, summed_errors_optimum
+from .running import epochs
+
+PROBLEM = random_problem(n_examples=5, max_length=2, n_rows=4, active=2)
+PLANES = all_planes(PROBLEM)
+PATH = (0.03, 0.5, 0.1)
+"""C grows and shrinks."""
+TIGHT = {"tolerance": 1e-6}
+SOLVERS = {
+    "DCD": (Dcd(delta=0, **TIGHT), 2, 200),
+    "CPD": (Cpd(delta=0, **TIGHT), 2, 100),
+    "SDM": (Sdm(**TIGHT), 1, 400),
+    "SAP": (Sap(rho1=0.1, **TIGHT), 1, 400),
+    "1-slack": (OneSlack(**TIGHT), 1, 300),
+    "Frank-Wolfe": (FrankWolfe(**TIGHT), 1, 1500),
+    "SAP with costs": (Sap(rho1=0.1, nu=0.1, mu=0.01, **TIGHT), 1, 500),
+}
+"""Parameters, power of the slacks, and how many epochs are enough."""
+
+
+def least(parameters, C, power):
+    """The smallest value of the objective."""
+    return objective(PLANES, optimum(PLANES, C, power, *penalty(parameters)), C, power, *penalty(parameters))
+
+
+def penalty(parameters):
+    return (parameters.rho1, parameters.rho2) if isinstance(parameters, Sap) else (0.0, 1.0)
+
+
+def go_on(learner, n_epochs, **changes):
+    assert learner.retune(replace(learner.parameters, **changes))
+    return epochs(learner, n_epochs)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_each_step_of_a_path_reaches_its_own_optimum(name):
+    parameters, power, n_epochs = SOLVERS[name]
+    learner = epochs(start(replace(parameters, C=0.01), PROBLEM, None), 3)
+    for C in PATH:
+        certificate = go_on(learner, n_epochs, C=C).certificate()
+        best = least(parameters, C, power)
+        assert certificate.primal == pytest.approx(best, rel=1e-3)
+        assert certificate.dual == pytest.approx(best, rel=1e-3)
+        reached = objective(PLANES, learner.prediction_weights(), C, power, *penalty(parameters))
+        assert reached == pytest.approx(certificate.primal, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("C", PATH)
+def test_the_dual_variables_are_feasible_at_once(name, C):
+    """The dual objective is not above the optimum, and w is what the dual variables add up to."""
+    parameters, power, _ = SOLVERS[name]
+    learner = epochs(start(replace(parameters, C=0.2), PROBLEM, None), 20)
+    certificate = go_on(learner, 0, C=C).certificate()
+    assert 0 < certificate.dual <= least(parameters, C, power) * (1 + 1e-6)
+    reached = objective(PLANES, learner.prediction_weights(), C, power, *penalty(parameters))
+    assert reached == pytest.approx(certificate.primal, rel=1e-5)
+
+
+def test_a_warm_start_is_nearer_than_a_cold_one():
+    """After one epoch, at each C of a path from small to large, by the gap."""
+    problem = random_problem(n_examples=60, seed=3)
+    learner = epochs(start(Dcd(C=0.01), problem, None), 5)
+    for C in (0.02, 0.05, 0.1, 0.3):
+        learner.retune(Dcd(C=C))
+        warm = epochs(learner, 1).certificate().relative_gap
+        cold = epochs(start(Dcd(C=C), problem, None), 1).certificate().relative_gap
+        assert warm < cold
+
+
+def test_the_penalty_of_sap_can_change_too():
+    learner = epochs(start(Sap(C=0.2, rho1=0.5), PROBLEM, None), 100)
+    for rho1 in (0.1, 0.3):
+        found = go_on(learner, 400, rho1=rho1).certificate()
+        assert found.primal == pytest.approx(least(learner.parameters, 0.2, 1), rel=1e-3)
+
+
+@pytest.mark.parametrize("parameters", [LseSdcd(), LseCuttingPlane()], ids=lambda p: type(p).__name__)
+def test_lse(parameters):
+    learner = epochs(start(replace(parameters, C=0.3), PROBLEM, None), 10)
+    for C in PATH:
+        best = summed_errors(PLANES, summed_errors_optimum(PLANES, C), C)
+        assert summed_errors(PLANES, go_on(learner, 200, C=C).w, C) == pytest.approx(best, rel=1e-3)
+
+
+def test_lbfgs():
+    learner = epochs(start(Lbfgs(C=0.3), PROBLEM, None), 2)
+    for changes in ({"C": 1.0}, {"beta": 3.0, "gamma": 0.0}, {"C": 0.05}):
+        found = go_on(learner, 8, **changes).certificate()
+        anew = epochs(start(learner.parameters, PROBLEM, None), 8).certificate()
+        assert found.primal == pytest.approx(anew.primal, rel=1e-5)
+        assert found.relative_gap < 1e-4
+
+
+def test_an_average_starts_anew():
+    learner = epochs(start(FrankWolfe(C=0.5, averaging=True), PROBLEM, None), 5)
+    for C in PATH:
+        found = go_on(learner, 1000, C=C).certificate()
+        assert found.primal == pytest.approx(least(learner.parameters, C, 1), rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    "parameters", [Perceptron(), Mira(), Dca(), Sgd(), Extragradient()], ids=lambda p: type(p).__name__
+)
+def test_other_solvers_have_to_start_anew(parameters):
+    learner = start(parameters, PROBLEM, np.ones(PROBLEM.dimension))
+    assert not learner.retune(parameters)
+    assert np.array_equal(learner.w, np.ones(PROBLEM.dimension))
+
+
+def test_what_is_made_of_forgotten_examples_does_not_go_on():
+    for parameters in (Dcd(), OneSlack(), Lbfgs()):
+        learner = epochs(start(parameters, PROBLEM, None), 2)
+        learner.forget(np.array([0]))
+        assert not learner.retune(parameters)

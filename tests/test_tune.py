@@ -1,0 +1,213 @@
+"""`spacy ssvm tune`: a path of warm starts, and the config that comes of it."""
+
+from dataclasses import replace
+
+import pytest
+import spacy
+from spacy.cli.train import train
+from spacy.tokens import Doc, DocBin
+from spacy.util import load_config
+from typer.testing import CliRunner
+
+from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.pipeline.tuning import Trial, best_of, between, grid_points
+
+from .pipeline.toy import EXAMPLES, LANG, TAGGED, annotations, blank, tagger_examples, trained, weights
+from .pipeline.toy import train as train_all
+
+READER = {"@readers": "spacy-ssvm.Corpus.v1"}
+NOISY = [(text, " ".join(reversed(tags.split()))) for text, tags in TAGGED[:2]]
+"""Annotation that contradicts the rest, so that C matters."""
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes a config of these components and a corpus for them."""
+
+    def write(*factories, solver="DCD", settings=None, dev=None, **blocks):
+        nlp = blank(factories[0], solver=solver, solver_settings=settings)
+        for factory in factories[1:]:
+            nlp.add_pipe(factory, name="second")
+        docs = [example.reference for example in EXAMPLES[factories[0]](nlp)]
+        if factories[0] == "ssvm_tagger":
+            docs += [example.reference for example in tagger_examples(nlp, NOISY)]
+        DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
+        DocBin(docs=docs if dev is None else dev(nlp)).to_disk(tmp_path / "dev.spacy")
+        written = nlp.config.copy()
+        written["paths"].update(train=None, dev=None)
+        written["corpora"] = {
+            part: {**READER, "path": f"${{paths.{part}}}", "gold_preproc": True} for part in ("train", "dev")
+        }
+        written["training"].update(
+            max_epochs=10,
+            max_steps=0,
+            patience=0,
+            eval_frequency=1,
+            batcher={"@batchers": "spacy.batch_by_sequence.v1", "size": 10**9},
+            **blocks,
+        )
+        written.to_disk(tmp_path / "config.cfg")
+        return tmp_path / "config.cfg"
+
+    return write
+
+
+def tune(path, *arguments):
+    folder = path.parent
+    corpora = ["--paths.train", folder / "train.spacy", "--paths.dev", folder / "dev.spacy"]
+    command = ["tune", path, folder / "best.cfg", *corpora, *arguments]
+    return CliRunner().invoke(ssvm, [str(argument) for argument in command])
+
+
+def rows(output):
+    """The rows of the table at the end."""
+    lines = output[output.index("CPU s") :].splitlines()[2:]
+    return [line.split() for line in lines[: lines.index("")]]
+
+
+def complaint(result):
+    assert result.exit_code == 1
+    return " ".join(result.output.split())
+
+
+def test_the_config_that_is_saved_trains_with_the_best_values(config):
+    path = config("ssvm_tagger")
+    result = tune(path, "--bisect", 2, "--training.seed", 3)
+    assert result.exit_code == 0, result.output
+    found = {float(C): float(score) for C, score, *_ in rows(result.output)}
+    assert list(found)[:6] == [0.01, 0.05, 0.1, 0.5, 1, 5] and len(found) == 8
+    best = load_config(path.parent / "best.cfg")
+    C = best["components"]["ssvm_tagger"]["solver"]["C"]
+    assert f"{C:.4g}" in result.output and found[float(f"{C:.4g}")] == max(found.values())
+    assert best["training"]["seed"] == 3 and best["corpora"]["train"]["path"] == "${paths.train}"
+    train(path.parent / "best.cfg", path.parent / "out")
+    nlp = spacy.load(path.parent / "out" / "model-best")
+    assert nlp.get_pipe("ssvm_tagger").solver.C == C
+    assert 100 * nlp.meta["performance"]["tag_acc"] == pytest.approx(max(found.values()), abs=5)
+    assert (path.parent / "best.svg").read_text().count("development score") >= 1
+
+
+def independent(factory, epochs, **settings):
+    """A pipeline that has learnt with these settings from the start."""
+    nlp = blank(factory, **settings)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    train_all(nlp, examples, epochs)
+    return nlp
+
+
+@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
+def test_each_step_of_a_path_is_an_independent_training(factory):
+    """With so many epochs that both are near the optimum: the same objective, and the same predictions."""
+    tight = {"tolerance": 1e-6, "delta": 0.0}
+    nlp = blank(factory, solver_settings={"C": 0.01, **tight})
+    pipe, examples = nlp.get_pipe(factory), EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    train_all(nlp, examples, 3)
+    for C in (0.05, 0.5, 0.1):
+        pipe.retune(replace(pipe.solver, C=C))
+        train_all(nlp, examples, 100)
+        alone = independent(factory, 100, solver_settings={"C": C, **tight})
+        found, expected = pipe.certificate(), alone.get_pipe(factory).certificate()
+        assert found.relative_gap < 1e-3
+        assert found.primal == pytest.approx(expected.primal, rel=1e-3)
+        assert annotations(nlp) == annotations(alone)
+
+
+@pytest.mark.parametrize("solver", ["Perceptron", "MIRA", "SGD"])
+def test_a_solver_without_dual_variables_starts_anew(solver):
+    nlp = trained("ssvm_tagger", epochs=4, solver=solver)
+    pipe = nlp.get_pipe("ssvm_tagger")
+    before = weights(nlp, "ssvm_tagger")
+    pipe.retune(pipe.solver)
+    train_all(nlp, tagger_examples(nlp), 3)
+    assert weights(nlp, "ssvm_tagger") != before
+    assert weights(nlp, "ssvm_tagger") == weights(independent("ssvm_tagger", 3, solver=solver), "ssvm_tagger")
+
+
+def test_other_parameters_than_C(config):
+    path = config("ssvm_tagger", solver="SAP", settings={"C": 1.0})
+    result = tune(path, "--grid", "rho1=0.5,0.1", "--grid", "C=1,0.1", "--epochs", 3)
+    assert result.exit_code == 0, result.output
+    assert [row[:2] for row in rows(result.output)] == [["0.5", "0.1"], ["0.5", "1"], ["0.1", "0.1"], ["0.1", "1"]]
+    assert all(int(row[3]) <= 3 for row in rows(result.output))
+
+
+def test_the_path_from_point_to_point():
+    assert grid_points({"C": [1, 0.1], "rho1": [0.5, 0.1]}) == [
+        {"rho1": rho1, "C": C} for rho1 in (0.5, 0.1) for C in (0.1, 1)
+    ]
+
+    def trials(scores, **others):
+        return [Trial({**others, "C": C}, score, 1, 1, 0.0) for C, score in scores.items()]
+
+    assert between(trials({0.01: 0.1, 0.1: 0.3, 10.0: 0.2}))["C"] == pytest.approx(1)
+    assert between(trials({0.001: 0.1, 0.1: 0.3, 1.0: 0.2}))["C"] == pytest.approx(0.01)
+    assert between(trials({0.01: 0.3, 0.04: 0.2}))["C"] in (pytest.approx(0.02), pytest.approx(0.005))
+    assert between(trials({0.01: 0.2, 0.04: 0.3}))["C"] in (pytest.approx(0.02), pytest.approx(0.08))
+    both = [*trials({0.01: 0.3, 1.0: 0.5}, rho1=0.1), *trials({0.04: 0.2}, rho1=0.3)]
+    assert between(both) == {"rho1": 0.1, "C": pytest.approx(10)}
+    assert best_of(trials({1.0: 0.3, 0.1: 0.3, 0.5: 0.2})).values == {"C": 0.1}
+
+
+def test_the_others_learn_first(config):
+    path = config("ssvm_tagger", "ssvm_tagger")
+    assert "2 components of spacy-ssvm: name one of ssvm_tagger, second" in complaint(tune(path))
+    result = tune(path, "--component", "ssvm_tagger", "--grid", "C=0.1", "--epochs", 2)
+    assert result.exit_code == 0, result.output
+    assert "is no component" in complaint(tune(path, "--component", "ner"))
+
+
+def test_calls_that_make_no_sense_are_explained(config):
+    path = config("ssvm_tagger")
+    assert "has no rho1 to tune" in complaint(tune(path, "--grid", "rho1=1"))
+    assert "'many' is not a number" in complaint(tune(path, "--grid", "C=1,many"))
+    assert "C must be positive" in complaint(tune(path, "--grid", "C=1,-1"))
+    assert "two values of C" in complaint(tune(path, "--grid", "C=1", "--bisect", 1))
+    assert tune(path, "--epochs", 0).exit_code == 2
+    assert tune(path.parent / "none.cfg").exit_code == 2
+    assert not (path.parent / "best.cfg").exists()
+
+
+def test_solvers_without_C(config):
+    assert "has no C: there is nothing to tune" in complaint(tune(config("ssvm_tagger", solver="Perceptron")))
+    path = config("ssvm_tagger", solver="ProjectedSubgradient")
+    assert "has no C: name one of epsilon, eta0 with --grid" in complaint(tune(path))
+    result = tune(path, "--grid", "epsilon=1,10", "--epochs", 1)
+    assert result.exit_code == 0, result.output
+
+
+def test_a_dev_part_that_nothing_can_be_chosen_by(config):
+    grid = ("--grid", "C=1", "--epochs", 1)
+    assert "There are no documents in corpora.dev" in complaint(tune(config("ssvm_tagger", dev=lambda nlp: []), *grid))
+    bare = config("ssvm_tagger", dev=lambda nlp: [Doc(nlp.vocab, words=["Eat", "ham"])])
+    assert "nothing of what is scored, tag_acc" in complaint(tune(bare, *grid))
+
+
+def test_a_config_without_our_components(tmp_path):
+    nlp = spacy.blank(LANG)
+    nlp.config.to_disk(tmp_path / "config.cfg")
+    assert "there is nothing to tune" in complaint(tune(tmp_path / "config.cfg"))
+
+
+def test_without_matplotlib(config, monkeypatch):
+    import importlib
+
+    real = importlib.import_module
+
+    def without(name, *rest):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(importlib, "import_module", without)
+    path = config("ssvm_tagger")
+    result = tune(path, "--grid", "C=0.1", "--epochs", 1)
+    assert "No plot: matplotlib is not installed" in result.output
+    assert (path.parent / "best.cfg").exists() and not (path.parent / "best.svg").exists()
+
+
+def test_retune_needs_an_initialized_component():
+    nlp = blank("ssvm_tagger")
+    with pytest.raises(ValueError, match="call initialize first"):
+        nlp.get_pipe("ssvm_tagger").retune(nlp.get_pipe("ssvm_tagger").solver)

@@ -425,6 +425,7 @@ class LearningPipe(SsvmPipe):
             raise ValueError(f"[{self.name}] there is nothing to learn anew yet: call initialize first")
         self._training.retune(solver)
         self.solver, self._scoring = solver, None
+        self._void_calibration()
 
     def _go_on(self) -> "Training":
         """Training from where it was saved, or from the weights alone.

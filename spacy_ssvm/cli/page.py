@@ -1,10 +1,11 @@
 """A page of HTML that needs no other file: headings, tables, text and plots."""
 
-import importlib
 import io
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
+
+from .plots import new_figure, save_figure
 
 STYLE = """body { font-family: sans-serif; margin: 2rem auto; max-width: 64rem; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
@@ -54,15 +55,13 @@ class Page:
     def plot(self, draw: Callable[[Any], None]) -> None:
         """What `draw` puts into a matplotlib Figure; without matplotlib, a line that says so."""
         try:
-            matplotlib = importlib.import_module("matplotlib")
-            figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9, 3.2), layout="constrained")
+            figure = new_figure(9, 3.2)
         except ImportError:
             self.text("No plot: matplotlib is not installed.")
             return
         draw(figure)
         drawn = io.StringIO()
-        with matplotlib.rc_context({"svg.hashsalt": "page"}):
-            figure.savefig(drawn, format="svg", metadata={"Date": None})
+        save_figure(figure, drawn, "page")
         self._parts.append(drawn.getvalue()[drawn.getvalue().index("<svg") :])
 
     def html(self) -> str:

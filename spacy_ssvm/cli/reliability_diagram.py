@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..pipeline.calibration import Bin, expected_error
+from .plots import new_figure, save_figure
 
 
 class Diagram(NamedTuple):
@@ -27,12 +28,11 @@ def save(diagrams: Sequence[Diagram], path: Path) -> None:
     """
     try:
         import matplotlib
-        from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError('the diagram needs matplotlib: pip install "spacy-ssvm[calibration]"') from error
 
-    with matplotlib.rc_context({"svg.hashsalt": "reliability", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(3.6 * len(diagrams), 4.0), layout="compressed")
+    with matplotlib.rc_context({"svg.fonttype": "none", "font.size": 9}):
+        figure = new_figure(3.6 * len(diagrams), 4.0, "compressed")
         for place, one in enumerate(diagrams, 1):
             axes = figure.add_subplot(1, len(diagrams), place)
             axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
@@ -44,4 +44,4 @@ def save(diagrams: Sequence[Diagram], path: Path) -> None:
             axes.grid(alpha=0.3)
             axes.legend()
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        save_figure(figure, path, "reliability")

@@ -26,8 +26,6 @@ MOST_PAIRS = 20
 """Of what is taken for what, for each component."""
 
 PER_TYPE = {"ents_per_type": "Entities", "dep_las_per_type": "Labelled arcs, without punctuation"}
-
-
 CURVES = {"primal": "primal, estimated", "dual": "dual"}
 
 
@@ -165,8 +163,6 @@ def _add_sentence(page: Page, doc: Doc, sentence: Sentence, reasons: str) -> Non
 
 def _reasons(nlp: Language, pipe: Any, example: Example, sentence: Sentence) -> str:
     """Why the component has predicted what is wrong in a sentence."""
-    if not hasattr(pipe, "explain"):
-        return ""
     doc = example.predicted.copy()
     for name, other in nlp.pipeline:
         if name == pipe.name:

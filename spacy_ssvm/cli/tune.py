@@ -1,6 +1,5 @@
 """`spacy ssvm tune`: parameters of a solver, chosen by development score."""
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from wasabi import msg
 
 from ..pipeline.learning import LearningPipe
 from ..pipeline.tuning import GRID, Trial, Values, best_of, between, grid_points, train_others, try_values
+from .plots import new_figure, save_figure
 
 
 def tune_command(
@@ -177,8 +177,7 @@ def _texts(values: Values) -> list[str]:
 def _plot(trials: Sequence[Trial], path: Path) -> None:
     """The score over C, or else the last parameter, with a curve for each combination of the others."""
     try:
-        matplotlib = importlib.import_module("matplotlib")
-        figure = importlib.import_module("matplotlib.figure").Figure(figsize=(6, 4), layout="constrained")
+        figure = new_figure(6, 4)
     except ImportError:
         msg.info("No plot: matplotlib is not installed")
         return
@@ -194,6 +193,5 @@ def _plot(trials: Sequence[Trial], path: Path) -> None:
     axes.grid(alpha=0.3)
     if others:
         axes.legend()
-    with matplotlib.rc_context({"svg.hashsalt": path.stem}):
-        figure.savefig(path, metadata={"Date": None})
+    save_figure(figure, path, path.stem)
     msg.good(f"Plot saved to {path}")

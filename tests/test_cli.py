@@ -185,7 +185,6 @@ def mistaken(tmp_path_factory):
 
 
 def test_calibrate_saves_a_pipeline_with_probabilities(pipeline, mistaken, corpus, tmp_path):
-    pytest.importorskip("matplotlib")
     before = spacy.load(pipeline / "with_corpus")
     arguments = pipeline / "with_corpus", mistaken, tmp_path / "out"
     result = call(

@@ -1,6 +1,6 @@
 """The parts of the measurement, in the order of the report."""
 
-from . import growth, memory, prediction, size, startup, threads, token_profile, training
+from . import analyses, growth, memory, prediction, size, startup, threads, token_profile, training
 
 PARTS = {
     "prediction": prediction,
@@ -11,5 +11,6 @@ PARTS = {
     "size": size,
     "memory": memory,
     "startup": startup,
+    "analyses": analyses,
 }
 """Each has measure(settings) → figures, and report(figures, page) → bars."""

@@ -1,6 +1,7 @@
 """Log-partition and marginals against enumeration, to 1e-10, and their derivatives."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ from spacy_ssvm.structures.chain.forward_backward import marginals
 from .enumeration import joint_feature, scores, sequences, tiny_chains
 
 
-@given(tiny_chains(), st.sampled_from([0.0, 1.0, 0.5]))
-def test_marginals(tiny, loss_scale):
+@given(tiny_chains(), st.sampled_from([0.0, 1.0, 0.5]), st.sampled_from([1.0, 30.0, 1e3, 1e5]))
+def test_marginals(tiny, loss_scale, scale):
+    """Differences of scores up to some 700 are factors that a float64 holds, larger ones are none."""
+    tiny = replace(tiny, weights=scale * tiny.weights)
+    tolerance = 1e-10 * scale
     for example in tiny.examples:
         ys = sequences(tiny.chains, example)
         values = scores(tiny, example, ys, loss_scale)
@@ -26,9 +30,9 @@ def test_marginals(tiny, loss_scale):
             for i, j in itertools.pairwise(y):
                 transitions[i, j] += probability
         found = marginals(tiny.chains, example, tiny.weights, 1.0, loss_scale)
-        assert found.log_partition == pytest.approx(log_partition, abs=1e-10)
-        np.testing.assert_allclose(found.labels, labels, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(found.transitions, transitions, rtol=0, atol=1e-10)
+        assert found.log_partition == pytest.approx(log_partition, abs=tolerance)
+        np.testing.assert_allclose(found.labels, labels, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(found.transitions, transitions, rtol=0, atol=tolerance)
 
 
 @given(tiny_chains())
@@ -68,6 +72,19 @@ def test_large_scores_neither_overflow_nor_vanish():
         assert found.log_partition == pytest.approx(log_partition, rel=1e-14)
         upper = 1 / (1 + np.exp(-sign))
         np.testing.assert_allclose(found.labels, [[0.5, 0.5], [1 - upper, upper]], atol=1e-12)
+
+
+@pytest.mark.parametrize("score", [-300.0, -460.0, -740.0, -2000.0])
+def test_no_digit_is_lost_where_the_only_way_is_an_improbable_one(score):
+    """exp(−740) is a float64 of one digit, beside the transitions to label 0, after which no sequence may end."""
+    free = unconstrained(2)
+    ends = free._replace(end=np.array([FORBIDDEN, 0.0]))
+    chains = make_chains(np.array([0, 2]), np.array([0, 0, 0]), np.zeros(0, np.int32), np.zeros(2), ends)
+    found = marginals(chains, 0, np.array([0.0, score, 0.0, score + 0.5]))
+    assert found.log_partition == pytest.approx(score + np.log1p(np.exp(0.5)), rel=1e-14)
+    second = 1 / (1 + np.exp(-0.5))
+    np.testing.assert_allclose(found.labels, [[1 - second, second], [0, 1]], atol=1e-12)
+    np.testing.assert_allclose(found.transitions, [[0, 1 - second], [0, second]], atol=1e-12)
 
 
 @given(tiny_chains(constrained=False))

@@ -1,4 +1,8 @@
-"""Log-partition and marginals of P(y) ∝ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))) over a chain, in log space."""
+"""Log-partition and marginals of P(y) ∝ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))) over a chain.
+
+Lattices are of logarithms. A step from token to token leaves them for sums of products, except where those could be too
+small or too large for a float64: there it adds in log space, so that scores may be of any size.
+"""
 
 import math
 from typing import NamedTuple
@@ -8,6 +12,11 @@ import numpy as np
 from ...kernels import kernel
 from .data import FORBIDDEN, Chains
 from .viterbi import add_loss, emission_scores, transition_scores
+
+FAINT = 1e-200
+"""A sum above it has lost no digit to terms that are too small for a float64, each below 1e-307."""
+MOST_EXCESS = 300.0
+"""Up to exp of it, factors that are not a float64 belong to steps whose probability is below 1e-170."""
 
 
 class Marginals(NamedTuple):
@@ -23,47 +32,106 @@ class Marginals(NamedTuple):
     transitions: np.ndarray
 
 
+class Steps(NamedTuple):
+    """The transitions between neighbours, from the label of a row to that of a column.
+
+    scores, factors: float64 [L, L]; factors are exp(scores − largest), so that a sum over labels takes L exponentials
+    instead of L².
+    """
+
+    scores: np.ndarray
+    factors: np.ndarray
+    largest: float
+
+
 @kernel
-def _log_sum_exp(first, second):
-    """log Σ_j exp(first_j + second_j)."""
+def steps_forward(transitions):
+    """Transitions [L, L] as steps."""
+    largest, factors = -np.inf, np.empty_like(transitions)
+    for i in range(len(transitions)):
+        for j in range(len(transitions)):
+            largest = max(largest, transitions[i, j])
+    for i in range(len(transitions)):
+        for j in range(len(transitions)):
+            factors[i, j] = math.exp(transitions[i, j] - largest)
+    return Steps(transitions, factors, largest)
+
+
+@kernel
+def steps_backward(steps):
+    """The same steps from the label of a column to that of a row, in rows again."""
+    scores, factors = np.empty_like(steps.scores), np.empty_like(steps.factors)
+    for i in range(len(scores)):
+        for j in range(len(scores)):
+            scores[i, j] = steps.scores[j, i]
+            factors[i, j] = steps.factors[j, i]
+    return Steps(scores, factors, steps.largest)
+
+
+@kernel
+def _largest(numbers):
     largest = -np.inf
-    for j in range(len(first)):
-        largest = max(largest, first[j] + second[j])
-    total = 0.0
-    for j in range(len(first)):
-        total += math.exp(first[j] + second[j] - largest)
+    for number in numbers:
+        largest = max(largest, number)
+    return largest
+
+
+@kernel
+def _log_sums(logs, steps, sums):
+    """Write log Σ_i exp(logs_i + scores_ij) to sums [L]."""
+    n_labels, largest = len(logs), _largest(logs)
+    sums[:] = 0.0
+    for i in range(n_labels):
+        term = math.exp(logs[i] - largest)
+        for j in range(n_labels):
+            sums[j] += term * steps.factors[i, j]
+    for j in range(n_labels):
+        if sums[j] > FAINT:
+            sums[j] = math.log(sums[j]) + largest + steps.largest
+        else:
+            sums[j] = _log_sum(logs, steps.scores, j)
+
+
+@kernel
+def _log_sum(logs, scores, j):
+    """log Σ_i exp(logs_i + scores_ij), of whatever size the terms are."""
+    largest, total = -np.inf, 0.0
+    for i in range(len(logs)):
+        largest = max(largest, logs[i] + scores[i, j])
+    for i in range(len(logs)):
+        total += math.exp(logs[i] + scores[i, j] - largest)
     return largest + math.log(total)
 
 
 @kernel
-def forward(scores, transitions, start, end, lattice):
+def forward(scores, steps, start, end, lattice):
     """Fill lattice [T, L] with the log-sum of all beginnings that reach a label; returns the log-partition.
 
-    scores: [T, L], of tokens; transitions: [L, L].
+    scores: [T, L], of tokens; steps: forward.
     """
     length, n_labels = scores.shape
     if length == 0:
         return 0.0
-    largest, total = np.empty(n_labels), np.empty(n_labels)
     for j in range(n_labels):
         lattice[0, j] = scores[0, j] + start[j]
     for t in range(1, length):
-        largest[:] = -np.inf
-        for i in range(n_labels):
-            for j in range(n_labels):
-                largest[j] = max(largest[j], lattice[t - 1, i] + transitions[i, j])
-        total[:] = 0.0
-        for i in range(n_labels):
-            for j in range(n_labels):
-                total[j] += math.exp(lattice[t - 1, i] + transitions[i, j] - largest[j])
+        _log_sums(lattice[t - 1], steps, lattice[t])
         for j in range(n_labels):
-            lattice[t, j] = largest[j] + math.log(total[j]) + scores[t, j]
-    return _log_sum_exp(lattice[length - 1], end)
+            lattice[t, j] += scores[t, j]
+    largest, total = -np.inf, 0.0
+    for j in range(n_labels):
+        largest = max(largest, lattice[length - 1, j] + end[j])
+    for j in range(n_labels):
+        total += math.exp(lattice[length - 1, j] + end[j] - largest)
+    return largest + math.log(total)
 
 
 @kernel
-def backward(scores, transitions, end, lattice):
-    """Fill lattice [T, L] with the log-sum of all ways to go on from a label, its own score left out."""
+def backward(scores, steps, end, lattice):
+    """Fill lattice [T, L] with the log-sum of all ways to go on from a label, its own score left out.
+
+    steps: backward.
+    """
     length, n_labels = scores.shape
     if length == 0:
         return
@@ -72,8 +140,28 @@ def backward(scores, transitions, end, lattice):
     for t in range(length - 2, -1, -1):
         for j in range(n_labels):
             ahead[j] = scores[t + 1, j] + lattice[t + 1, j]
+        _log_sums(ahead, steps, lattice[t])
+
+
+@kernel
+def _count_steps(before, steps, ahead, log_partition, counts):
+    """Add the probability of each step between two tokens to counts [L, L].
+
+    before: [L], the log-sums of beginnings. ahead: [L], of ends, the second token's own score included.
+    """
+    n_labels, largest_before, largest_ahead = len(before), _largest(before), _largest(ahead)
+    excess = largest_before + steps.largest + largest_ahead - log_partition
+    if excess > MOST_EXCESS:
         for i in range(n_labels):
-            lattice[t, i] = _log_sum_exp(transitions[i], ahead)
+            for j in range(n_labels):
+                counts[i, j] += math.exp(before[i] + steps.scores[i, j] + ahead[j] - log_partition)
+        return
+    for j in range(n_labels):
+        ahead[j] = math.exp(ahead[j] - largest_ahead)
+    for i in range(n_labels):
+        beginning = math.exp(before[i] - largest_before + excess)
+        for j in range(n_labels):
+            counts[i, j] += beginning * steps.factors[i, j] * ahead[j]
 
 
 @kernel
@@ -94,14 +182,14 @@ def expect(chains, example, weights, beta, gamma, labels, counts):
     if beta != 1.0:
         scores *= beta
         transitions *= beta
-    log_partition = forward(scores, transitions, constraints.start, constraints.end, before)
-    backward(scores, transitions, constraints.end, labels)
+    steps = steps_forward(transitions)
+    log_partition = forward(scores, steps, constraints.start, constraints.end, before)
+    backward(scores, steps_backward(steps), constraints.end, labels)
+    ahead = np.empty(n_labels)
     for t in range(1, length):
-        for i in range(n_labels):
-            for j in range(n_labels):
-                counts[i, j] += math.exp(
-                    before[t - 1, i] + transitions[i, j] + scores[t, j] + labels[t, j] - log_partition
-                )
+        for j in range(n_labels):
+            ahead[j] = scores[t, j] + labels[t, j]
+        _count_steps(before[t - 1], steps, ahead, log_partition, counts)
     for t in range(length):
         for j in range(n_labels):
             labels[t, j] = math.exp(before[t, j] + labels[t, j] - log_partition)

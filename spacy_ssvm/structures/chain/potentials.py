@@ -6,7 +6,7 @@ import numpy as np
 
 from ...kernels import kernel
 from .data import FORBIDDEN
-from .forward_backward import backward, forward
+from .forward_backward import backward, forward, steps_backward, steps_forward
 from .kbest import k_viterbi
 
 
@@ -73,8 +73,9 @@ def sum_lattice(potentials: Potentials, beta: float) -> Lattice:
     """
     scaled = _scaled(potentials, beta)
     before, after = np.zeros_like(scaled.tokens), np.zeros_like(scaled.tokens)
-    total = forward(scaled.tokens, scaled.transitions, scaled.start, scaled.end, before)
-    backward(scaled.tokens, scaled.transitions, scaled.end, after)
+    steps = steps_forward(scaled.transitions)
+    total = forward(scaled.tokens, steps, scaled.start, scaled.end, before)
+    backward(scaled.tokens, steps_backward(steps), scaled.end, after)
     return _legal(Lattice(scaled, before, after, total))
 
 
@@ -86,7 +87,8 @@ def log_partition(potentials: Potentials, beta: float, possible: np.ndarray | No
     if possible is not None:
         potentials = potentials._replace(tokens=np.where(possible, potentials.tokens, FORBIDDEN))
     scaled = _scaled(potentials, beta)
-    total = float(forward(scaled.tokens, scaled.transitions, scaled.start, scaled.end, np.zeros_like(scaled.tokens)))
+    steps, lattice = steps_forward(scaled.transitions), np.zeros_like(scaled.tokens)
+    total = float(forward(scaled.tokens, steps, scaled.start, scaled.end, lattice))
     return total if total > FORBIDDEN / 2 else -np.inf
 
 

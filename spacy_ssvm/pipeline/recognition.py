@@ -1,9 +1,10 @@
-"""Recognising examples when they come back: by their reference Doc, or by what they consist of."""
+"""Recognising examples when they come back: by their reference Doc, by what they consist of, or by their words."""
 
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from spacy.attrs import ORTH
 from spacy.tokens import Doc
 
 
@@ -13,6 +14,7 @@ class Recognition:
     def __init__(self) -> None:
         self._digests: list[bytes] = []
         self._by_digest: dict[bytes, list[int]] = {}
+        self._by_words: dict[bytes, dict[int, int]] = {}
         self._by_reference: WeakKeyDictionary[Doc, tuple[int, bytes]] = WeakKeyDictionary()
 
     def __len__(self) -> int:
@@ -46,6 +48,7 @@ class Recognition:
         """
         for number, reference in enumerate(references, first):
             self._by_reference[reference] = number, read[number - first]
+            self._by_words.setdefault(_words(reference), {})[number] = hash(read[number - first])
 
     def by_reference(self, reference: Doc) -> int | None:
         """The example that this very Doc was recognised as before."""
@@ -62,6 +65,19 @@ class Recognition:
         same = self._by_digest.get(digest)
         return None if same is None else min(same, key=lambda n: (in_batch[n], visited[n]))
 
+    def by_words(self, reference: Doc, read: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
+        """An example whose reference has the same words, and of whose predicted Doc something else was read than now.
+
+        Neither visited in this epoch nor in this batch.
+        """
+        same = self._by_words.get(_words(reference), {}).items()
+        now = hash(read)
+        return next((n for n, before in same if before != now and not visited[n] and not in_batch[n]), None)
+
     def is_unchanged(self, number: int, digest: bytes) -> bool:
         """Whether the example still has this content."""
         return self._digests[number] == digest
+
+
+def _words(doc: Doc) -> bytes:
+    return np.asarray(doc.to_array([ORTH])).tobytes()

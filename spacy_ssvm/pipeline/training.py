@@ -226,6 +226,11 @@ class Training:
                 continue
             number = self._known.by_content(digest, visited, in_batch)
             if number is None:
+                # Other components may annotate it differently than before.
+                number = self._known.by_words(references[place], read[place], visited, in_batch)
+                if number is not None:
+                    changed[number] = k
+            if number is None:
                 new.append(k)
                 continue
             if self._awaited[number] and number not in arrived:
@@ -360,7 +365,7 @@ class Training:
         self._add(encoded.take(list(changed.values())))
         self._known.replace_by_last(list(changed))
         self.data.replace_by_last(list(changed))
-        if not self._has_changed:
+        if self.epochs and not self._has_changed:
             self._has_changed = True
             warnings.warn(
                 f"[{self.name}] the annotation that this component's features or constraints read has changed between "

@@ -333,7 +333,9 @@ def test_changing_tags_replace_what_was_learnt_from_the_old_ones(solver):
         assert nlp.evaluate(examples)["ents_f"] == 1.0
 
 
-def test_changing_features_are_not_new(monkeypatch):
+@pytest.mark.parametrize("are_kept", [True, False])
+def test_changing_features_are_not_new(monkeypatch, are_kept):
+    """Neither where a reader keeps the references, nor where it makes them anew for each epoch."""
     monkeypatch.setattr(training_module, "MOST_NEW", 10)
     nlp = blank("ssvm_ner", model=templates("word[0]", "tag[0]"), solver_settings=NEVER_DONE)
     references = [example.reference for example in ner_examples(nlp)]
@@ -341,11 +343,12 @@ def test_changing_features_are_not_new(monkeypatch):
     with pytest.warns(UserWarning) as caught:
         for epoch in range(8):
             examples = []
-            for reference in references:
+            for reference in references if are_kept else [example.reference for example in ner_examples(nlp)]:
                 predicted = Doc(nlp.vocab, words=[t.text for t in reference], tags=[f"T{epoch}"] * len(reference))
                 examples.append(Example(predicted, reference))
             nlp.update(examples, sgd=False)
     assert ["has changed between two epochs" in str(warning.message) for warning in caught] == [True]
+    assert len(nlp.get_pipe("ssvm_ner")._training) == len(references)
     assert_certified(nlp, "ssvm_ner")
 
 

@@ -195,6 +195,7 @@ def test_calibrate_saves_a_pipeline_with_probabilities(pipeline, mistaken, corpu
     assert "</svg>" in (tmp_path / "plots" / "reliability.svg").read_text()
     wrong = call("calibrate", *arguments, "--diagram", tmp_path / "plot.nonsense")
     assert wrong.exit_code == 1 and "nonsense" in wrong.output
+    assert spacy.load(tmp_path / "out").get_pipe("ssvm_ner").has_probabilities
     nlp = spacy.load(tmp_path / "out")
     pipe = nlp.get_pipe("ssvm_ner")
     assert pipe.has_probabilities and not before.get_pipe("ssvm_ner").has_probabilities
@@ -216,9 +217,11 @@ def test_what_cannot_be_calibrated_is_explained(pipeline, mistaken, corpus, tmp_
         ([plain, corpus, out], "no β is the best one"),
         ([plain, nothing, out], "there is nothing to calibrate it on"),
         ([plain, mistaken, out, "--held-out", nothing], "there is nothing to measure the calibration on"),
-        ([plain, mistaken, out, "--diagram", tmp_path / "plot.svg"], 'pip install "spacy-ssvm[calibration]"'),
         ([tmp_path / "blank", mistaken, out], "has no component of spacy-ssvm"),
     ):
         result = call("calibrate", *arguments)
         assert result.exit_code == 1 and message in " ".join(result.output.split()), result.output
     assert not out.exists()
+    result = call("calibrate", plain, mistaken, out, "--diagram", tmp_path / "plot.svg")
+    assert result.exit_code == 1 and 'pip install "spacy-ssvm[calibration]"' in " ".join(result.output.split())
+    assert spacy.load(out).get_pipe("ssvm_ner").has_probabilities

@@ -14,7 +14,7 @@ from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.page import Page
 from spacy_ssvm.pipeline.mistakes import Mistake, mistakes
 
-from .pipeline.toy import EXAMPLES, LANG, blank, doc, parse, trained
+from .pipeline.toy import EXAMPLES, LANG, blank, doc, parse, tagged, trained, tree_of
 
 VOID = ("meta",)
 
@@ -86,6 +86,15 @@ def test_what_is_wrong_is_explained(saved, tmp_path):
     assert "<details>" not in (tmp_path / "page.html").read_text("utf8")
 
 
+def test_what_is_decoded_approximately_has_no_explanation(tmp_path):
+    nlp = trained("ssvm_parser", model=tree_of("nonprojective", 2))
+    nlp.to_disk(tmp_path / "model")
+    DocBin(docs=[parse(nlp, "The cat sleeps", "amod:2 nsubj:3 ROOT:3")]).to_disk(tmp_path / "wrong.spacy")
+    assert call(tmp_path / "model", tmp_path / "wrong.spacy", tmp_path / "page.html").exit_code == 0
+    page = (tmp_path / "page.html").read_text("utf8")
+    assert "The: det predicted, amod in the gold annotation" in page and "decoded approximately" in page
+
+
 def test_the_learning_curve_is_that_of_the_log(saved, tmp_path):
     figures = {"epoch": 1, "loss": 7.0, "primal": 4.0, "dual": 3.0, "planes": 2, "outside": None, "non_zeros": 9}
     row = {"epoch": 0, "score": 0.5, "losses": {"ssvm_tagger": 7.0}, "figures": {"ssvm_tagger": figures}}
@@ -140,12 +149,22 @@ def test_mistakes_of_trees_and_starts():
     def found(arcs):
         return mistakes(nlp.get_pipe("ssvm_parser"), Example(parse(nlp, text, arcs), gold))
 
-    assert found("det:2 nsubj:3 ROOT:3") == []
+    assert found("det:2 nsubj:3 ROOT:3") == found("det:2 nsubj:3 root:3") == []
     assert found("det:2 obj:3 ROOT:3") == [Mistake(1, 2, "nsubj", "obj")]
     assert found("det:3 nsubj:3 ROOT:3") == [Mistake(0, 1, "det", "det, other head")]
     starts = blank("ssvm_senter")
     one, other = (doc(starts, text, sent_starts=marks) for marks in ([True, False, True], [True, True, None]))
-    assert mistakes(starts.get_pipe("ssvm_senter"), Example(one, other)) == [Mistake(1, 2, "start", "no start")]
+    both = [Mistake(1, 2, "start", "no start"), Mistake(2, 3, "no start", "start")]
+    assert mistakes(starts.get_pipe("ssvm_senter"), Example(one, other)) == both
+    other = doc(starts, text, sent_starts=[True, False, None])
+    assert mistakes(starts.get_pipe("ssvm_senter"), Example(one, other)) == []
+
+
+def test_mistakes_of_tags():
+    nlp = blank("ssvm_tagger")
+    one = tagged(nlp, "Dogs eat green ham", ["NOUN", "", "!ADJ", "NOUN"])
+    one.predicted.from_array(["TAG"], doc(nlp, "a b c d", tags=["VERB"] * 4).to_array(["TAG"]).reshape(-1, 1))
+    assert mistakes(nlp.get_pipe("ssvm_tagger"), one) == [Mistake(0, 1, "NOUN", "VERB"), Mistake(3, 4, "NOUN", "VERB")]
 
 
 def test_a_page_without_matplotlib(monkeypatch):

@@ -56,20 +56,24 @@ def calibrate_command(
         ]
         header = ("Component", "β before", "β", "Items", "ECE before", "ECE")
         msg.table([_summary(one) for one in found], header=header, aligns=("l", *"r" * (len(header) - 1)), divider=True)
+        nlp.to_disk(output)
+        msg.good(f"Saved to {output}")
         if diagram is not None:
             save(found, diagram)
             msg.good(f"Saved the diagram to {diagram}")
     except (ImportError, OSError, ValueError) as error:
         msg.fail(str(error), exits=1)
-    nlp.to_disk(output)
-    msg.good(f"Saved to {output}")
 
 
 def _calibrated(nlp: Language, pipe: LearningPipe, corpus: Reader, measured: Reader) -> Diagram:
     before = pipe.inverse_temperature
     fitted = pipe.calibrate(_examples(nlp, pipe.name, corpus))
     judged = pipe.judged(_examples(nlp, pipe.name, measured))
-    bins = [reliability(judged, beta, fitted.beta) for beta in (1.0 if before is None else before, fitted.beta)]
+    try:
+        bins = [reliability(judged, 1.0 if before is None else before, fitted.beta)]
+    except ValueError:  # Scores can be too large for sums as they are.
+        bins = [reliability([], 1.0, fitted.beta)]
+    bins.append(reliability(judged, fitted.beta, fitted.beta))
     if not any(one.n_items for one in bins[-1]):
         raise ValueError(f"[{pipe.name}] there is nothing to measure the calibration on: no gold annotation")
     msg.divider(f"Component {pipe.name}")

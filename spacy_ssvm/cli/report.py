@@ -168,7 +168,10 @@ def _reasons(nlp: Language, pipe: Any, example: Example, sentence: Sentence) -> 
         if name == pipe.name:
             break
         doc = other(doc)
-    explanation = pipe.explain(doc)
+    try:
+        explanation = pipe.explain(doc)
+    except ValueError as error:  # Some structures have no exact margins.
+        return str(error)
     wrong = [(mistake.start, mistake.end) for mistake in sentence.mistakes]
     findings = (f for f in explanation.findings if any(f.start < end and start < f.end for start, end in wrong))
     return str(replace(explanation, findings=tuple(findings)).text())

@@ -100,14 +100,16 @@ def _plan(config: Any, component: str | None, grid: Sequence[str], bisect: int) 
 def _parsed_grid(grid: Sequence[str], solver: dict[str, Any]) -> dict[str, list[Any]]:
     name = solver["@ssvm_solvers"]
     numbers = [key for key, value in solver.items() if key[0] != "@" and key != "seed" and not isinstance(value, bool)]
-    given = dict(text.partition("=")[::2] for text in grid)
+    given: dict[str, list[str]] = {}
+    for key, _, texts in (text.partition("=") for text in grid):
+        given.setdefault(key, []).extend(texts.split(","))
     if not given and "C" not in numbers:
         remedy = f"name one of {', '.join(numbers)} with --grid" if numbers else "there is nothing to tune"
         raise ValueError(f"{name} has no C: {remedy}")
     unknown = [key for key in given if key not in numbers]
     if unknown:
         raise ValueError(f"{name} has no {', '.join(unknown)} to tune, only {', '.join(numbers)}")
-    return {key: [_number(key, text) for text in texts.split(",")] for key, texts in given.items()} or {"C": [*GRID]}
+    return {key: [_number(key, text) for text in texts] for key, texts in given.items()} or {"C": [*GRID]}
 
 
 def _number(name: str, text: str) -> int | float | str:
@@ -129,10 +131,10 @@ def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> list[Trial]:
         raise ValueError(f"There are no documents in {training['dev_corpus']} to choose by")
     examples = list(train_corpus(nlp))
     train_others(nlp, plan.name, examples, epochs, training["frozen_components"])
-    for annotating in training["annotating_components"]:
-        if annotating != plan.name:
-            for example in examples:
-                nlp.get_pipe(annotating)(example.predicted)
+    before = nlp.pipe_names[: nlp.pipe_names.index(plan.name)]
+    for annotating in [name for name in before if name in training["annotating_components"]]:
+        for example in examples:
+            nlp.get_pipe(annotating)(example.predicted)
     pipe: Any = nlp.get_pipe(plan.name)
     evaluate = _evaluation(nlp, dev_corpus, training["score_weights"])
     columns = [*plan.points[0], "Epoch", "Score"]

@@ -92,9 +92,12 @@ def fit(name: str, judged: Sequence[Judged]) -> Fit:
     def loss(log_beta: float) -> float:
         return -sum(one.log_likelihood(math.exp(log_beta)) for one in used)
 
-    bounds = math.log(LEAST), math.log(MOST)
-    # The search compares with ∞ where a β is too large for sums.
+    lowest, highest = math.log(LEAST), math.log(MOST)
     with np.errstate(invalid="ignore", over="ignore"):
+        # The search cannot tell from which side two β are too large for sums.
+        while highest - 1.0 > lowest and loss(highest) == math.inf:
+            highest -= 1.0
+        bounds = lowest, highest
         found = minimize(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
     smallest = 1e-6 * len(used)
     if found.fun < smallest or found.fun > min(map(loss, bounds)) - smallest:

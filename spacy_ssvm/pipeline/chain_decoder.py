@@ -56,10 +56,10 @@ class ChainDecoder:
     ) -> list[Potentials]:
         """All scores of each sequence; arguments as in `prepared`."""
         allowed = constraints or self.constraints
-        transitions = split(self.weights.vector, len(allowed.start))[0]
+        transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
         scores = token_scores(*self._arguments(columns, types, kinds, allowed))
         return [
-            Potentials(scores[first:behind], transitions + allowed.transition, allowed.start, allowed.end)
+            Potentials(scores[first:behind], transitions, allowed.start, allowed.end)
             for first, behind in pairwise(columns.starts.tolist())
         ]
 

@@ -44,7 +44,7 @@ def explain(
             for start, end, other in parts(runner_up)
             if start < behind and end > first
         ]
-        ahead = -float(others[token, best[token]])
+        ahead = max(0.0, -float(others[token, best[token]]))
         findings.append(
             Finding(first, behind, label, ahead, " and ".join(instead) or "none", reasons.between(runner_up))
         )

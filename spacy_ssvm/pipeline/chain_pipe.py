@@ -20,7 +20,7 @@ from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .confidence import LEAST_PROBABILITY, checked_count, checked_least
 from .learning import LearningPipe
-from .patterns import Patterns, token_name
+from .patterns import token_name
 
 if TYPE_CHECKING:
     from ..features.extractor import Extractor
@@ -83,7 +83,7 @@ class ChainPipe(LearningPipe):
             **cfg,
         )
         self.save_feature_names = save_feature_names
-        self.patterns = Patterns(name, vocab, patterns)
+        self.patterns = patterns
         self.label_costs = {label: _checked_cost(name, label, cost) for label, cost in label_costs.items()}
 
     @abstractmethod
@@ -131,7 +131,7 @@ class ChainPipe(LearningPipe):
         """The k best analyses of a Doc, best first, exactly: their scores wᵀΦ(x, y), and what they consist of.
 
         Those are tags, entities as (start, end, label), or sentence starts as token numbers. There are fewer than k
-        where no more are possible; nothing is written to the Doc.
+        where no more are possible: what the Doc is annotated with holds. Nothing is written to it.
 
         Raises:
             ValueError: k is less than 1, or the component has no labels yet.
@@ -144,7 +144,8 @@ class ChainPipe(LearningPipe):
 
     def explain(self, doc: Doc) -> "Explanation":
         """Why the component predicts what it does: for each tag, entity or sentence start the best analysis without it,
-        and the features whose weights put the prediction ahead of that. Nothing is written to the Doc.
+        and the features whose weights put the prediction ahead of that. What the Doc is annotated with holds, without
+        an alternative. Nothing is written to it.
 
         Raises:
             ValueError: the component has no labels yet.

@@ -1,7 +1,8 @@
 """What the scores of a component mean: probabilities where its solver learns a distribution, margins elsewhere."""
 
 import math
-from typing import Any
+import operator
+from typing import Any, SupportsIndex
 
 from ..solvers.parameters import LossFamily, Parameters
 
@@ -25,7 +26,9 @@ def check_calibration(cfg: dict[str, Any]) -> None:
         raise ValueError(f"its cfg has the inverse temperature {beta!r}, which must be a finite number above 0")
 
 
-def checked_least(name: str, least: float | None, is_probability: bool) -> float:
+def checked_least(
+    name: str, least: float | None, is_probability: bool, parameter: str = "the least score to list"
+) -> float:
     """The least score to list, `least` or what stands in for it: LEAST_PROBABILITY, or a margin of 0.
 
     Raises:
@@ -35,16 +38,20 @@ def checked_least(name: str, least: float | None, is_probability: bool) -> float
         return LEAST_PROBABILITY if is_probability else 0.0
     if math.isnan(least) or (is_probability and not 0.0 < least <= 1.0):
         wanted = "a probability above 0, at most 1" if is_probability else "a margin"
-        raise ValueError(f"[{name}] the least score to list must be {wanted}, not {least!r}")
+        raise ValueError(f"[{name}] {parameter} must be {wanted}, not {least!r}")
     return float(least)
 
 
-def checked_count(name: str, count: int, parameter: str = "k") -> int:
+def checked_count(name: str, count: SupportsIndex, parameter: str = "k") -> int:
     """How much to list, as this parameter says.
 
     Raises:
         ValueError: it is no whole number from 1 on.
     """
-    if not isinstance(count, int) or count < 1:
+    try:
+        checked = operator.index(count)
+    except TypeError:
+        checked = 0
+    if checked < 1:
         raise ValueError(f"[{name}] {parameter} must be a whole number of at least 1, not {count!r}")
-    return count
+    return checked

@@ -1,5 +1,6 @@
 """Why a component has found what it has found, as data, as text and as a page."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -117,7 +118,7 @@ class Explanation:
 
 
 def _ahead(finding: Finding) -> str:
-    if not finding.reasons:
+    if finding.margin == math.inf:
         return "nothing else is possible"
     return f"{finding.margin:.2f} ahead of {finding.runner_up}"
 

@@ -20,6 +20,7 @@ from . import solver_state
 from .component import SsvmPipe
 from .confidence import CALIBRATED, check_calibration, inverse_temperature
 from .figures import Figures
+from .patterns import Patterns
 from .unreadable import Unreadable, names_of
 
 if TYPE_CHECKING:
@@ -56,6 +57,16 @@ class LearningPipe(SsvmPipe):
     @abstractmethod
     def _gold(self, example: Example) -> Any:
         """The gold annotation, a Gold, of the predicted Doc."""
+
+    @property
+    def patterns(self) -> Patterns:
+        """The rules that limit predictions. They can be set as in a config; only those of a pipeline's config are saved
+        with it."""
+        return self._patterns
+
+    @patterns.setter
+    def patterns(self, given: Sequence[dict[str, Any]]) -> None:
+        self._patterns = Patterns(self.name, self.vocab, given)
 
     @abstractmethod
     def _is_annotated(self, gold: Any) -> bool:
@@ -239,6 +250,7 @@ class LearningPipe(SsvmPipe):
         # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
         self._tutor = copy(self)
         self._tutor.model, self._tutor.cfg = self.model.copy(), dict(self.cfg)
+        self._tutor.patterns = ()  # They are no prediction of its weights.
 
     def rehearse(
         self, examples: Iterable[Example], *, sgd: Any = None, losses: dict[str, float] | None = None, **config: Any
@@ -461,6 +473,11 @@ class LearningPipe(SsvmPipe):
     def _store(self, packing: Packing = EXACT) -> None:
         if self._training is not None or (packing != EXACT and models.is_exact(self.model)):
             self._pack(packing)
+
+    def compress(self, packing: Packing) -> None:
+        super().compress(packing)
+        if packing != EXACT:
+            self._void_calibration()
 
     def _void_calibration(self) -> None:
         if self.cfg.pop(CALIBRATED, None) is not None:

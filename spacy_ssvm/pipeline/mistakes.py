@@ -8,7 +8,7 @@ from spacy.training import Example
 from .learning import LearningPipe
 from .ner import SsvmNer
 from .parser import SsvmParser
-from .senter import SsvmSenter
+from .senter import INSIDE, START, SsvmSenter
 from .tagger import SsvmTagger
 
 NOTHING = "-"
@@ -29,16 +29,15 @@ def mistakes(pipe: LearningPipe, example: Example) -> list[Mistake]:
 
 
 def _of_tags(pipe: SsvmTagger, example: Example) -> list[Mistake]:
-    attribute = pipe.cfg["attr"]
-    gold = example.get_aligned(attribute.upper(), as_string=True)
-    found = [getattr(token, f"{attribute}_") for token in example.predicted]
+    gold, attribute = pipe._gold(example), f"{pipe.cfg['attr']}_"
+    found = [getattr(token, attribute) for token in example.predicted]
     return [Mistake(i, i + 1, one, other) for i, (one, other) in enumerate(zip(gold, found)) if one and one != other]
 
 
 def _of_starts(pipe: SsvmSenter, example: Example) -> list[Mistake]:
-    gold = example.get_aligned("SENT_START")  # 0, or None without one aligned token, is unknown.
-    found = ["start" if token.is_sent_start else "no start" for token in example.predicted]
-    pairs = [(i, "start" if one == 1 else "no start", other) for i, (one, other) in enumerate(zip(gold, found)) if one]
+    names = {START: "start", INSIDE: "no start"}
+    found = [names[START if token.is_sent_start else INSIDE] for token in example.predicted]
+    pairs = [(i, names[one], other) for i, (one, other) in enumerate(zip(pipe._gold(example), found)) if one]
     return [Mistake(i, i + 1, one, other) for i, one, other in pairs if one != other]
 
 
@@ -63,7 +62,8 @@ def _of_arcs(pipe: SsvmParser, example: Example) -> list[Mistake]:
     heads, labels = cast(Any, example).get_aligned_parse(projectivize=False)
     listed = []
     for token, head, label in zip(example.predicted, heads, labels):
-        if head is not None and label and (head != token.head.i or label != token.dep_):
+        is_root = head == token.i == token.head.i  # Whatever its label is, for the scores too.
+        if head is not None and label and not is_root and (head != token.head.i or label != token.dep_):
             other = token.dep_ if head == token.head.i else f"{token.dep_}, other head"
             listed.append(Mistake(token.i, token.i + 1, label, other))
     return listed

@@ -108,6 +108,7 @@ class SsvmNer(ChainPipe):
 
     def _add_spans(self, docs: Sequence[Doc], key: str) -> None:
         least = max(self.threshold, LEAST_PROBABILITY) if self.has_probabilities else self.threshold
+        checked_least(self.name, least, self.has_probabilities, "threshold")
         for doc, scores in zip(docs, self.scored_ents(docs, least)):
             group = SpanGroup(doc, name=key, spans=[Span(doc, *entity) for entity in scores])
             group.attrs["scores"] = np.array(list(scores.values()))
@@ -168,7 +169,7 @@ class SsvmNer(ChainPipe):
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
         """As in `LearningPipe`; with `spans_key`, `threshold` has to be one for probabilities, too."""
         if self.spans_key:
-            checked_least(self.name, max(self.threshold, LEAST_PROBABILITY), True)
+            checked_least(self.name, max(self.threshold, LEAST_PROBABILITY), True, "threshold")
         return super().calibrate(examples)
 
     def _analysis(self, labels: np.ndarray) -> list[tuple[int, int, str]]:

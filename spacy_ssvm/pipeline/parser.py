@@ -34,7 +34,6 @@ from .gold_trees import (
 )
 from .learning import LearningPipe
 from .parser_scores import parser_score
-from .patterns import Patterns
 from .unreadable import names_of
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class SsvmParser(LearningPipe):
             multi_root=bool(multi_root),
         )
         self.overwrite = bool(overwrite)
-        self.patterns = Patterns(name, vocab, patterns)
+        self.patterns = patterns
 
     @property
     def weight_labels(self) -> tuple[str, ...]:

@@ -62,7 +62,8 @@ def between(trials: Sequence[Trial]) -> Values:
     place = known.index(C)
     below = C / known[place - 1] if place > 0 else known[1] / C
     above = known[place + 1] / C if place + 1 < len(known) else C / known[-2]
-    return {**best, "C": C * math.sqrt(above) if above >= below else C / math.sqrt(below)}
+    upwards = above > below or (above == below and place > 0)
+    return {**best, "C": C * math.sqrt(above) if upwards else C / math.sqrt(below)}
 
 
 def train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
@@ -102,7 +103,9 @@ def try_values(
     while len(scores) < epochs and (not scores or len(scores) - scores.index(max(scores)) <= PATIENCE):
         before = pipe.figures
         pipe.update(examples)
-        if scores and pipe.figures is before:  # at its tolerance
+        if pipe.figures is before and not scores:  # Examples that are new are met before the epoch ends.
+            pipe.update(examples)
+        if pipe.figures is before and scores:  # at its tolerance
             break
         scores.append(evaluate())
         report(len(scores), scores[-1])

@@ -9,7 +9,13 @@ import pytest
 import spacy
 
 from spacy_ssvm.model import DamagedModel
-from spacy_ssvm.pipeline.calibration import Judged, expected_error, reliability
+from spacy_ssvm.packing import Packing
+from spacy_ssvm.pipeline.calibration import Judged, expected_error, fit, reliability
+from spacy_ssvm.pipeline.judged_trees import JudgedTree
+from spacy_ssvm.structures.tree.data import SPANNING
+from spacy_ssvm.structures.tree.decoders import decoder
+from spacy_ssvm.structures.tree.parts import Parts
+from spacy_ssvm.structures.tree.potentials import Potentials
 
 from .toy import EXAMPLES, blank, doc, ner_examples, parser_examples, senter_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline
@@ -251,11 +257,44 @@ def test_what_cannot_be_calibrated_is_explained(monkeypatch):
 
 def test_a_threshold_of_margins_is_refused(calibrated):
     pipe = trained("ssvm_ner", spans_key="possible", threshold=1.5).get_pipe("ssvm_ner")
-    with pytest.raises(ValueError, match=r"\[ssvm_ner\] the least score to list must be a probability .*, not 1.5"):
+    with pytest.raises(ValueError, match=r"\[ssvm_ner\] threshold must be a probability .*, not 1.5"):
         pipe.calibrate(MISTAKEN["ssvm_ner"](calibrated))
+    certain = trained("ssvm_ner", **CRF, spans_key="possible", threshold=1.5)
+    with pytest.raises(ValueError, match=r"\[ssvm_ner\] threshold must be a probability .*, not 1.5"):
+        certain(certain.make_doc("Anna"))
 
 
 def test_trees_of_higher_order_are_refused():
     nlp = blank("ssvm_parser", **SVM, model=tree_of("projective", 2))
     with pytest.raises(ValueError, match=r"\[ssvm_parser\] trees of order 2 have no exact sums"):
         nlp.get_pipe("ssvm_parser").calibrate(MISTAKEN["ssvm_parser"](nlp))
+
+
+def test_compressing_makes_the_calibration_void(calibrated, tmp_path):
+    calibrated.to_disk(tmp_path)
+    pipe = spacy.load(tmp_path).get_pipe("ssvm_ner")
+    pipe.compress(Packing())
+    assert pipe.has_probabilities
+    with pytest.warns(UserWarning, match="the calibration is void"):
+        pipe.compress(Packing(values="int8"))
+    assert not pipe.has_probabilities
+
+
+@pytest.mark.parametrize("score", [50.0, 7_000.0, 20_000.0])
+def test_trees_whose_scores_are_too_large_for_sums(score):
+    """Two tokens may head each other, for so much; in a tree one of them is the root, by 300 rather the first one, so
+    that what they score falls out. The third is by 100 rather the first one's, and three of four gold trees agree."""
+    scores = {(0, 1): 0.0, (2, 1): score, (0, 2): -300.0, (1, 2): score, (1, 3): 100.0, (2, 3): 0.0}
+    arcs, empty = sorted(scores, key=lambda arc: (arc[1], arc[0])), np.zeros(0)
+    number = np.full((4, 4), -1, np.int32)
+    for k, arc in enumerate(arcs):
+        number[arc] = k
+    heads, modifiers = np.array(arcs, np.int32).T
+    starts, none = np.zeros(len(arcs) + 1, np.int64), np.zeros(0, np.int32)
+    values = np.array([scores[arc] for arc in arcs])
+    parts = Parts(number, heads.copy(), modifiers.copy(), values, starts, none, empty, starts, none, empty)
+    tree = Potentials(parts, np.zeros((0, 1)), SPANNING, False, decoder(SPANNING))
+    judged = [JudgedTree(tree, np.array([0, 1, head]), np.array([-1, -1, -1])) for head in (1, 1, 1, 2)]
+    betas = np.linspace(0.005, 0.03, 100_001)
+    less = 4 * np.log1p(np.exp(-300 * betas)) + 3 * np.log1p(np.exp(-100 * betas)) + np.log1p(np.exp(100 * betas))
+    assert fit("parser", judged).beta == pytest.approx(betas[less.argmin()], rel=1e-4)

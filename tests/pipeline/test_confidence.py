@@ -149,6 +149,7 @@ def test_what_cannot_be_answered_is_refused():
     pipe, text = nlp.get_pipe("ssvm_tagger"), doc(nlp, "She eats")
     with pytest.raises(ValueError, match="k must be a whole number of at least 1, not 0"):
         pipe.kbest(text, 0)
+    assert pipe.kbest(text, np.int64(2)) == pipe.kbest(text, 2)
     for least in (0.0, -1.0, 1.5, math.nan):
         with pytest.raises(ValueError, match="must be a probability above 0, at most 1"):
             pipe.scored_tags([text], least)

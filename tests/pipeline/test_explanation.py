@@ -204,9 +204,9 @@ def test_empty_and_untrained():
     initialized.initialize(lambda: parser_examples(initialized))
     parser = initialized.get_pipe("ssvm_parser")
     assert parser.explain(doc(initialized, "")).findings == () and parser.kbest(doc(initialized, ""), 2) == [(0.0, [])]
-    assert all(
-        not finding.reasons and not finding.margin for finding in parser.explain(doc(initialized, "x y")).findings
-    )
+    explanation = parser.explain(doc(initialized, "x y"))
+    assert all(not finding.reasons and not finding.margin for finding in explanation.findings)
+    assert explanation.text().count(", 0.00 ahead of ") == 2
 
 
 def test_approximate_trees_have_no_explanation():
@@ -221,6 +221,7 @@ def test_what_is_preset_has_no_alternative():
     text = doc(nlp, "ham saw Paris", ents=["B-PER", "I-PER", "O"])
     finding = nlp.get_pipe("ssvm_ner").explain(text).findings[0]
     assert (finding.start, finding.end, finding.label, finding.margin) == (0, 2, "PER", np.inf)
+    assert "ham saw → PER, nothing else is possible" in nlp.get_pipe("ssvm_ner").explain(text).text()
 
 
 @given(st.text(min_size=1, max_size=8))

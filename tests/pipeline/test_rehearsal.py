@@ -56,6 +56,19 @@ def test_new_labels_do_not_reach_the_tutor():
     assert nlp.evaluate([*new, *EXAMPLES["ssvm_tagger"](nlp)])["tag_acc"] == 1.0
 
 
+def test_it_learns_nothing_from_patterns():
+    nlp = trained("ssvm_tagger")
+    before = [annotation(nlp(doc(nlp, text))) for text, _ in TAGGED]
+    pipe = nlp.get_pipe("ssvm_tagger")
+    pipe.patterns = [{"patterns": [[{"LOWER": "ham"}]], "allow": ["VERB"]}]
+    assert nlp(doc(nlp, "Eat blue ham"))[2].tag_ == "VERB"
+    nlp.resume_training()
+    for _ in range(10):
+        nlp.rehearse(raw(nlp, "ssvm_tagger"))
+    pipe.patterns = []
+    assert [annotation(nlp(doc(nlp, text))) for text, _ in TAGGED] == before
+
+
 @every
 def test_the_tutor_is_not_saved(factory):
     nlp = trained(factory, 2)

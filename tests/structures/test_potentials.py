@@ -153,3 +153,19 @@ def test_everything_ruled_out_is_refused():
         with pytest.raises(ValueError, match="every label sequence is ruled out"):
             lattice(closed)
     assert len(k_best(closed, 3)[0]) == 0
+
+
+@pytest.mark.parametrize("n_tokens", [100, 1000])
+def test_what_is_predicted_is_found_where_scores_cancel(n_tokens):
+    """Half of the tokens score some +10, the others as much below 0: sums on the way are far larger than the total."""
+    rng, constraints = np.random.default_rng(0), biluo_constraints(1)
+    base = np.repeat([10.0, -10.0], n_tokens // 2)
+    tokens = base[:, None] + rng.normal(0, 3, (n_tokens, n_states(1)))
+    transitions = constraints.transition + rng.normal(size=constraints.transition.shape)
+    shift = max_lattice(Potentials(tokens, transitions, constraints.start, constraints.end)).total
+    tokens[n_tokens // 2 :] -= shift / (n_tokens // 2)
+    given = Potentials(tokens, transitions, constraints.start, constraints.end)
+    lattice, best = max_lattice(given), k_best(given, 1)[0][0]
+    assert abs(lattice.total) < 1e-6
+    found = {(one.first, one.behind, one.type) for one in segment_margins(lattice, 0.0)}
+    assert found >= set(segments(best)) and len(found) > n_tokens // 10

@@ -37,8 +37,9 @@ class Lattice(NamedTuple):
 
     @property
     def rounding(self) -> float:
-        """What nothing may come to."""
-        return 1e-12 * max(1.0, abs(self.total))
+        """What nothing may come to, as sums on the way to `total` can be larger than it."""
+        sums = np.abs(self.before[self.before > FORBIDDEN / 2]).max(initial=0.0)
+        return 1e-12 * max(1.0, abs(self.total), float(sums))
 
     def through(self) -> np.ndarray:
         """Of all sequences that have a label at a token, float64 [T, L], less `total`; −∞ where there is none.

@@ -20,7 +20,7 @@ from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .confidence import LEAST_PROBABILITY, checked_count, checked_least
 from .learning import LearningPipe
-from .patterns import token_name
+from .patterns import Patterns, token_name
 
 if TYPE_CHECKING:
     from ..features.extractor import Extractor
@@ -83,7 +83,7 @@ class ChainPipe(LearningPipe):
             **cfg,
         )
         self.save_feature_names = save_feature_names
-        self.patterns = patterns
+        self.patterns = Patterns(name, vocab, patterns)
         self.label_costs = {label: _checked_cost(name, label, cost) for label, cost in label_costs.items()}
 
     @abstractmethod

@@ -46,6 +46,7 @@ class LearningPipe(SsvmPipe):
     _unpacked: Any
     _saved_state: bytes | None
     _tutor: "LearningPipe | None"
+    patterns: Patterns
     _labels_are_given: bool
     _unreadable: Unreadable
     _has_missed: bool
@@ -57,16 +58,6 @@ class LearningPipe(SsvmPipe):
     @abstractmethod
     def _gold(self, example: Example) -> Any:
         """The gold annotation, a Gold, of the predicted Doc."""
-
-    @property
-    def patterns(self) -> Patterns:
-        """The rules that limit predictions. They can be set as in a config; only those of a pipeline's config are saved
-        with it."""
-        return self._patterns
-
-    @patterns.setter
-    def patterns(self, given: Sequence[dict[str, Any]]) -> None:
-        self._patterns = Patterns(self.name, self.vocab, given)
 
     @abstractmethod
     def _is_annotated(self, gold: Any) -> bool:
@@ -250,7 +241,7 @@ class LearningPipe(SsvmPipe):
         # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
         self._tutor = copy(self)
         self._tutor.model, self._tutor.cfg = self.model.copy(), dict(self.cfg)
-        self._tutor.patterns = ()  # They are no prediction of its weights.
+        self._tutor.patterns = Patterns(self.name, self.vocab, [])  # They are no prediction of its weights.
 
     def rehearse(
         self, examples: Iterable[Example], *, sgd: Any = None, losses: dict[str, float] | None = None, **config: Any
@@ -439,6 +430,11 @@ class LearningPipe(SsvmPipe):
         self.solver, self._scoring = solver, None
         self._void_calibration()
 
+    def compress(self, packing: Packing) -> None:
+        super().compress(packing)
+        if packing != EXACT:
+            self._void_calibration()
+
     def _go_on(self) -> "Training":
         """Training from where it was saved, or from the weights alone.
 
@@ -473,11 +469,6 @@ class LearningPipe(SsvmPipe):
     def _store(self, packing: Packing = EXACT) -> None:
         if self._training is not None or (packing != EXACT and models.is_exact(self.model)):
             self._pack(packing)
-
-    def compress(self, packing: Packing) -> None:
-        super().compress(packing)
-        if packing != EXACT:
-            self._void_calibration()
 
     def _void_calibration(self) -> None:
         if self.cfg.pop(CALIBRATED, None) is not None:

@@ -34,6 +34,7 @@ from .gold_trees import (
 )
 from .learning import LearningPipe
 from .parser_scores import parser_score
+from .patterns import Patterns
 from .unreadable import names_of
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class SsvmParser(LearningPipe):
             multi_root=bool(multi_root),
         )
         self.overwrite = bool(overwrite)
-        self.patterns = patterns
+        self.patterns = Patterns(name, vocab, patterns)
 
     @property
     def weight_labels(self) -> tuple[str, ...]:

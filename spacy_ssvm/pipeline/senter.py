@@ -84,8 +84,7 @@ class SsvmSenter(ChainPipe):
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         """Write the predicted sentence starts, from `predict`, to the Docs."""
         for doc, _, starts in values_of(docs, predictions, lambda vocab: _VALUES):
-            # spaCy says of any Doc of one token that it has sentence starts.
-            if not self.cfg["overwrite"] and doc.has_annotation("SENT_START"):
+            if not self.cfg["overwrite"]:
                 present = doc.to_array([SENT_START]).reshape(-1, 1)
                 starts = np.where(present != 0, present, starts)
             doc.from_array([SENT_START], starts)

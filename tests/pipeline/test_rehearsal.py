@@ -4,6 +4,8 @@ import pytest
 import spacy
 from spacy.training import Example
 
+from spacy_ssvm.pipeline.patterns import Patterns
+
 from .toy import EXAMPLES, PARAGRAPHS, SPANS, TAGGED, TREES, annotation, doc, tagged, trained
 
 every = pytest.mark.parametrize("factory", EXAMPLES)
@@ -60,12 +62,13 @@ def test_it_learns_nothing_from_patterns():
     nlp = trained("ssvm_tagger")
     before = [annotation(nlp(doc(nlp, text))) for text, _ in TAGGED]
     pipe = nlp.get_pipe("ssvm_tagger")
-    pipe.patterns = [{"patterns": [[{"LOWER": "ham"}]], "allow": ["VERB"]}]
+    rule = {"patterns": [[{"LOWER": "ham"}]], "allow": ["VERB"]}
+    pipe.patterns = Patterns("ssvm_tagger", nlp.vocab, [rule])
     assert nlp(doc(nlp, "Eat blue ham"))[2].tag_ == "VERB"
     nlp.resume_training()
     for _ in range(10):
         nlp.rehearse(raw(nlp, "ssvm_tagger"))
-    pipe.patterns = []
+    pipe.patterns = Patterns("ssvm_tagger", nlp.vocab, [])
     assert [annotation(nlp(doc(nlp, text))) for text, _ in TAGGED] == before
 
 

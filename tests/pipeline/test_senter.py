@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import spacy
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from spacy.attrs import SENT_START
 from spacy.tokens import Doc
@@ -170,6 +170,7 @@ def test_overwrite(overwrite):
 
 
 @given(preset=st.lists(st.sampled_from([True, False, None]), min_size=12, max_size=12))
+@example(preset=[False, *[None] * 11])
 def test_what_is_set_is_kept_and_the_rest_is_filled_in(learnt, preset):
     """Predictions themselves agree with it, so that its neighbours are decided in its light."""
     tokens = doc(learnt, TEXT, sent_starts=preset)

@@ -118,12 +118,7 @@ def forward(scores, steps, start, end, lattice):
         _log_sums(lattice[t - 1], steps, lattice[t])
         for j in range(n_labels):
             lattice[t, j] += scores[t, j]
-    largest, total = -np.inf, 0.0
-    for j in range(n_labels):
-        largest = max(largest, lattice[length - 1, j] + end[j])
-    for j in range(n_labels):
-        total += math.exp(lattice[length - 1, j] + end[j] - largest)
-    return largest + math.log(total)
+    return _log_sum(lattice[length - 1], end.reshape(n_labels, 1), 0)
 
 
 @kernel

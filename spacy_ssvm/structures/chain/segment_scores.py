@@ -26,7 +26,8 @@ def segments_through(lattice: Lattice, least: float) -> list[Segment]:
     lattice: of log-sums, where the value is the log of the segment's marginal, or of maxima.
     """
     found = []
-    least = max(least, FORBIDDEN / 2) - lattice.rounding
+    rounding = lattice.rounding
+    least = max(least, FORBIDDEN / 2) - rounding
     tokens, transitions = lattice.potentials.tokens, lattice.potentials.transitions
     before, after = lattice.before - lattice.total, lattice.after
     n_tokens, n_types = len(tokens), (tokens.shape[1] - 1) // 4
@@ -45,7 +46,7 @@ def segments_through(lattice: Lattice, least: float) -> list[Segment]:
                     found.append(Segment(first, t + 1, kind, float(closed)))
                 value += transitions[label, inside] + tokens[t, inside]
                 label = inside
-    return sorted(one._replace(value=0.0) if one.value > -lattice.rounding else one for one in found)
+    return sorted(one._replace(value=0.0) if one.value > -rounding else one for one in found)
 
 
 def segment_margins(lattice: Lattice, least: float) -> list[Segment]:

@@ -35,7 +35,7 @@ def tree(
     features: ArcFeatureSet,
     structure: Literal["projective", "nonprojective"] = "projective",
     order: int = 3,
-    most_heads: int = 16,
+    max_heads: int = 16,
     margin: float = 5.5,
 ) -> Model:
     """Dependency trees: a weight for each hashed feature of an arc or of a pair of arcs, and a block for its label.
@@ -43,8 +43,8 @@ def tree(
     structure, order: "projective" 1 is Eisner's algorithm, 2 adds siblings, 3 adds siblings and grandparents, all
     exact; "nonprojective" 1 is the maximum spanning tree, exact, 2 adds siblings and grandparents by loopy belief
     propagation, which is approximate.
-    most_heads, margin: the first pass keeps for each token at most so many heads, and of them only those whose
-    log-probability is at most `margin` below that of the best; most_heads = 0 keeps all.
+    max_heads, margin: the first pass keeps for each token at most so many heads, and of them only those whose
+    log-probability is at most `margin` below that of the best; max_heads = 0 keeps all.
 
     Raises:
         ValueError: an unknown structure or order, or a negative number.
@@ -54,8 +54,8 @@ def tree(
             'model.structure must be "projective", with model.order 1, 2 or 3, or "nonprojective", with 1 or 2, not '
             f"{structure!r} with {order!r}"
         )
-    if int(most_heads) < 0 or not float(margin) >= 0:
-        raise ValueError(f"model.most_heads and model.margin must not be negative, but are {most_heads} and {margin}")
+    if int(max_heads) < 0 or not float(margin) >= 0:
+        raise ValueError(f"model.max_heads and model.margin must not be negative, but are {max_heads} and {margin}")
     return make_model(
         "ssvm_tree",
         list(tree_weights.TYPES),
@@ -68,7 +68,7 @@ def tree(
             "label_hash_bits": features.label_hash_bits,
             "structure": structure,
             "order": order,
-            "most_heads": int(most_heads),
+            "max_heads": int(max_heads),
             "margin": float(margin),
             "clusters": {},
         },
@@ -115,7 +115,7 @@ def check_tree(model: Model) -> None:
             features,
             attributes["structure"],
             attributes["order"],
-            attributes["most_heads"],
+            attributes["max_heads"],
             attributes["margin"],
         )
 

@@ -7,7 +7,7 @@ import numpy as np
 from thinc.api import Model
 
 from .feature_names import pack_names, unpack_names
-from .features.sets import KEY_BITS, LARGEST_HASH
+from .features.sets import KEY_BITS, MAX_HASH_BITS
 from .model import NAMES, load_arrays, require, require_weights, store_arrays
 from .packing import EXACT, PART_TYPES, Packing, compress, pack, pack_indices, unpack, unpack_indices
 
@@ -84,7 +84,7 @@ def load(model: Model, labels: Sequence[str]) -> Weights:
     require(width == n_labels, f"it has weights for {width} labels, but the component has {n_labels}")
     require(arrays["transitions"].shape == (n_labels, n_labels), "its transitions do not fit its labels")
     require_weights(arrays["transitions"])
-    require(0 <= bits <= LARGEST_HASH, "its hash size is out of range")
+    require(0 <= bits <= MAX_HASH_BITS, "its hash size is out of range")
     keys = unpack_indices(arrays["keys"], (1 << (bits or KEY_BITS)) + 1)
     require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
     indices, values = unpack("", arrays, len(keys) * n_labels)
@@ -98,8 +98,8 @@ def load(model: Model, labels: Sequence[str]) -> Weights:
 
 def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Views of such a vector: transitions [L, L] and rows [R, L]."""
-    behind = n_labels * n_labels
-    return vector[:behind].reshape(n_labels, n_labels), vector[behind:].reshape(-1, n_labels)
+    end = n_labels * n_labels
+    return vector[:end].reshape(n_labels, n_labels), vector[end:].reshape(-1, n_labels)
 
 
 def widen(weights: Weights, before: int, after: int) -> Weights:

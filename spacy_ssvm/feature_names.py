@@ -8,13 +8,13 @@ import srsly
 
 from .model import DamagedModel, require
 
-LONGEST = 200
+MAX_NAME = 200
 """Characters of a name that are kept."""
 
 
 def pack_names(names: Sequence[str]) -> np.ndarray:
     """One name for each row of weights as bytes, uint8."""
-    return np.frombuffer(zlib.compress(srsly.msgpack_dumps([name[:LONGEST] for name in names])), np.uint8)
+    return np.frombuffer(zlib.compress(srsly.msgpack_dumps([name[:MAX_NAME] for name in names])), np.uint8)
 
 
 def unpack_names(packed: object, n_rows: int) -> tuple[str, ...]:
@@ -28,9 +28,9 @@ def unpack_names(packed: object, n_rows: int) -> tuple[str, ...]:
         raise DamagedModel(complaint)
     inflate = zlib.decompressobj()
     # In UTF-8 a character is at most four bytes, and before each string there are at most five.
-    most = n_rows * (4 * LONGEST + 5) + 5
+    max_bytes = n_rows * (4 * MAX_NAME + 5) + 5
     try:
-        names = srsly.msgpack_loads(inflate.decompress(packed.tobytes(), most + 1))
+        names = srsly.msgpack_loads(inflate.decompress(packed.tobytes(), max_bytes + 1))
     except Exception as error:
         # Whatever the reader of msgpack makes of garbage.
         raise DamagedModel(f"{complaint}: {error}") from None

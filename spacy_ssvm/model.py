@@ -9,7 +9,7 @@ import srsly
 from thinc.api import Model, NumpyOps
 
 FORMAT = 2
-LARGEST_WEIGHT = 1e30
+MAX_WEIGHT = 1e30
 SHAPE, DIGEST = "shape", "digest"
 NAMES = "names"
 """The attribute with the names of features, which a model has only where they are asked for."""
@@ -128,7 +128,7 @@ def require(holds: bool, complaint: str) -> None:
 def require_weights(weights: np.ndarray) -> None:
     """Raise DamagedModel unless all weights are numbers that scores can be sums of, without an overflow."""
     largest = max(weights.max(initial=0), -weights.min(initial=0))
-    require(bool(largest < LARGEST_WEIGHT), "a weight is not finite, or too large to be added up")
+    require(bool(largest < MAX_WEIGHT), "a weight is not finite, or too large to be added up")
 
 
 def _array(model: Model, key: str, dtype: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ BLOCK = 64
 """So many weights in a row share a scale: an outlier makes few others coarse."""
 WORTHWHILE = 0.875
 """What is not made smaller than this share by deflating is stored: inflating it would be a third of loading."""
-_LARGEST = {"float16": 1.0, "int8": 127.0}
+_MAX_MAGNITUDE = {"float16": 1.0, "int8": 127.0}
 """What the largest magnitude of a block becomes, in units of its scale."""
 PART_TYPES = {"indices": np.uint8, "values": np.uint8, "scales": np.float32}
 """The arrays of one sparse vector in a model file."""
@@ -80,7 +80,7 @@ def compress(dense: np.ndarray, packing: Packing) -> Sparse:
     if packing.values == "float32":
         return Sparse(indices, weights, np.zeros(0, np.float32))
     blocks = np.pad(weights, (0, -len(weights) % BLOCK)).reshape(-1, BLOCK)
-    scales = np.maximum(np.abs(blocks).max(axis=1) / _LARGEST[packing.values], np.finfo(np.float32).tiny)
+    scales = np.maximum(np.abs(blocks).max(axis=1) / _MAX_MAGNITUDE[packing.values], np.finfo(np.float32).tiny)
     steps = (blocks / scales[:, None]).reshape(-1)[: len(weights)]
     return Sparse(indices, (np.rint(steps) if packing.values == "int8" else steps).astype(packing.values), scales)
 
@@ -149,16 +149,16 @@ def _deflated(numbers: np.ndarray) -> np.ndarray:
     return np.frombuffer(bytes([width]) + packed, np.uint8)
 
 
-def _inflated(packed: np.ndarray, types: Mapping[int, str], most: int) -> np.ndarray:
+def _inflated(packed: np.ndarray, types: Mapping[int, str], max_count: int) -> np.ndarray:
     """The numbers that `_deflated` has written, at most so many; types: number of bytes → dtype."""
     require(packed.ndim == 1 and len(packed) > 0 and int(packed[0]) in types, "packed numbers are of an unknown type")
     width = int(packed[0])
     inflate: Any = zlib.decompressobj()
     try:
-        data = inflate.decompress(packed[1:].tobytes(), most * width + 1)
+        data = inflate.decompress(packed[1:].tobytes(), max_count * width + 1)
     except zlib.error as error:
         raise DamagedModel(f"packed numbers cannot be inflated: {error}") from None
-    whole = inflate.eof and not inflate.unused_data and len(data) <= most * width and len(data) % width == 0
+    whole = inflate.eof and not inflate.unused_data and len(data) <= max_count * width and len(data) % width == 0
     require(whole, "packed numbers are of a wrong length")
     planes = np.frombuffer(data, np.uint8).reshape(width, -1)
     return np.ascontiguousarray(planes.T).view(types[width]).reshape(-1)

@@ -7,14 +7,14 @@ from .structures.chain import kbest_oracle as chain_kbest
 from .structures.chain import marginal_oracle as chain_marginals
 from .structures.chain.data import CHAINS, Chains, make_chains, unconstrained
 from .structures.chain.data import dimension as chain_dimension
-from .structures.chain.data import largest_plane as largest_chain_plane
+from .structures.chain.data import max_plane_entries as max_chain_plane
 from .structures.chain.oracle import max_oracle as chain_max
 from .structures.tree import kbest_oracle as tree_kbest
 from .structures.tree import marginal_oracle as tree_marginals
 from .structures.tree import ranking
 from .structures.tree.data import LOOPY, PROJECTIVE, SPANNING, Trees
 from .structures.tree.data import dimension as tree_dimension
-from .structures.tree.data import largest_plane as largest_tree_plane
+from .structures.tree.data import max_plane_entries as max_tree_plane
 from .structures.tree.oracle import DECODED_TREES, DecodedTrees, decode
 from .structures.tree.oracle import max_oracle as tree_max
 
@@ -27,9 +27,9 @@ def chain_problem(chains: Chains, n_rows: int, n_threads: int = 1) -> Problem:
         chain_max,
         n_examples=len(chains.starts) - 1,
         dimension=chain_dimension(len(chains.constraints.start), n_rows),
-        largest_plane=largest_chain_plane(chains),
+        max_plane_entries=max_chain_plane(chains),
         marginal_oracle=chain_marginals.marginal_oracle,
-        largest_gradient=chain_marginals.largest_gradient(chains),
+        max_gradient_entries=chain_marginals.max_gradient_entries(chains),
         kbest_oracle=chain_kbest.kbest_oracle,
         scratch=("scores", "best", "path"),
         n_threads=n_threads,
@@ -65,9 +65,9 @@ def tree_problem(trees: Trees, n_threads: int = 1) -> Problem:
         tree_max,
         n_examples=len(trees.columns.starts) - 1,
         dimension=tree_dimension(trees.shape),
-        largest_plane=largest_tree_plane(trees),
+        max_plane_entries=max_tree_plane(trees),
         marginal_oracle=tree_marginals.marginal_oracle if first_order else None,
-        largest_gradient=tree_marginals.largest_gradient(trees) if first_order else 0,
+        max_gradient_entries=tree_marginals.max_gradient_entries(trees) if first_order else 0,
         kbest_oracle=tree_kbest.kbest_oracle if first_order else None,
         exact=trees.shape.structure != LOOPY,
         n_threads=n_threads,
@@ -82,7 +82,7 @@ def ranking_problem(data: ranking.Ranking) -> Problem:
         None,
         n_examples=len(data.columns.starts) - 1,
         dimension=1 << data.bits,
-        largest_plane=0,
+        max_plane_entries=0,
         marginal_oracle=ranking.marginal_oracle,
-        largest_gradient=ranking.largest_gradient(data),
+        max_gradient_entries=ranking.max_gradient_entries(data),
     )

@@ -9,7 +9,7 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 Text = TypeVar("Text", bound=Sized)
 
-LEAST_SHARE = 1000
+MIN_SHARE = 1000
 """Tokens that are worth the fixed costs of a part."""
 
 
@@ -44,9 +44,9 @@ def read_ahead(n_threads: int, read: Callable[[Part], Callable[[], Result]], par
 def shares(texts: Sequence[Text], n_threads: int) -> list[Sequence[Text]]:
     """A batch in contiguous parts of about equal length, len() of a text: one for each thread, if it is long enough."""
     ends = list(accumulate(map(len, texts), initial=0))
-    n_parts = max(1, min(n_threads, ends[-1] // LEAST_SHARE))
+    n_parts = max(1, min(n_threads, ends[-1] // MIN_SHARE))
     cuts = [0, *(bisect(ends, ends[-1] * k // n_parts) - 1 for k in range(1, n_parts)), len(texts)]
-    return [texts[first:behind] for first, behind in pairwise(cuts) if first < behind] or [texts]
+    return [texts[first:end] for first, end in pairwise(cuts) if first < end] or [texts]
 
 
 def checked_threads(name: str, n_threads: Any) -> int:

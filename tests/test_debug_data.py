@@ -20,7 +20,7 @@ from spacy_ssvm.checks import documents
 from spacy_ssvm.checks.corpora import read
 from spacy_ssvm.checks.trees import arcs, circles, nonprojective
 from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.cli.debug_data import CHECKS, MOST_PLACES
+from spacy_ssvm.cli.debug_data import CHECKS, MAX_PLACES
 from spacy_ssvm.pipeline.corpus import create_corpus
 from spacy_ssvm.pipeline.gold_trees import LONGEST, gold_trees
 
@@ -44,7 +44,7 @@ def document(words=FIRST, iob=None, spans=None, heads=None, **annotation):
         rows = [(int(tag[:1] or 0), VOCAB.strings.add(tag[2:]) if tag[2:] else 0) for tag in iob]
         doc.from_array([ENT_IOB, ENT_TYPE], np.array(rows, np.uint64))
     if spans is not None:
-        doc.spans["sc"] = [Span(doc, first, behind, label=label) for first, behind, label in spans]
+        doc.spans["sc"] = [Span(doc, first, end, label=label) for first, end, label in spans]
     return doc
 
 
@@ -376,7 +376,7 @@ def project(tmp_path):
     saved(tmp_path / "sound.spacy", many)
     saved(tmp_path / "dev.spacy", [document(OTHER, iob=SOUND)])
     saved(tmp_path / "rare.spacy", many[:3])
-    white = [parsed([0] * 2, ["\n", f"word{k}"], iob=["3 PER", "1 PER"]) for k in range(MOST_PLACES + 2)]
+    white = [parsed([0] * 2, ["\n", f"word{k}"], iob=["3 PER", "1 PER"]) for k in range(MAX_PLACES + 2)]
     saved(tmp_path / "defective.spacy", many + white)
     return tmp_path
 
@@ -401,7 +401,7 @@ def test_command_fails_on_errors_and_on_warnings_if_strict(project):
     code, output = call(*arguments(project, "rare", "--strict"))
     assert code == 1 and "train: labels with fewer than 20 occurrences: 1" in output, output
     code, output = call(*arguments(project, "defective"))
-    assert code == 1 and f"train: entities that begin with whitespace: {MOST_PLACES + 2}" in output, output
+    assert code == 1 and f"train: entities that begin with whitespace: {MAX_PLACES + 2}" in output, output
     assert "defective.spacy, document 20, tokens 0-1: '\\n word0'" in output and "and 2 more" in output
     assert "word5" not in output
 

@@ -287,14 +287,14 @@ def mutations(data, seed, count):
     rng = np.random.default_rng(seed)
     for number in range(count):
         at = int(rng.integers(len(data)))
-        behind = min(len(data), at + int(rng.integers(1, 40)))
+        end = min(len(data), at + int(rng.integers(1, 40)))
         yield (
             data[:at],
             data[:at] + bytes([data[at] ^ (1 << int(rng.integers(8)))]) + data[at + 1 :],
             data[:at] + bytes([int(rng.integers(256))]) + data[at + 1 :],
-            data[:at] + data[behind:],
-            data[:at] + data[at:behind] + data[at:],
-            data[:at] + rng.bytes(behind - at) + data[behind:],
+            data[:at] + data[end:],
+            data[:at] + data[at:end] + data[at:],
+            data[:at] + rng.bytes(end - at) + data[end:],
         )[number % 6]
 
 

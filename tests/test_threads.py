@@ -53,7 +53,7 @@ def test_parts_are_read_by_the_calling_thread_and_worked_on_at_the_same_time():
 @given(st.lists(st.text(max_size=9), max_size=40), st.integers(1, 5))
 def test_shares_are_the_whole_batch_in_about_equal_parts(texts, n_threads):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threads, "LEAST_SHARE", 10)
+        patch.setattr(threads, "MIN_SHARE", 10)
         parts = shares(texts, n_threads)
     assert list(chain.from_iterable(parts)) == texts
     lengths = [sum(map(len, part)) for part in parts]

@@ -35,10 +35,10 @@ def found(
     return [Finding(severity, corpus, what, len(where), tuple(where), remedy, total)] if where else []
 
 
-def place(document: str, doc: Doc, first: int, behind: int) -> str:
+def place(document: str, doc: Doc, first: int, end: int) -> str:
     """The tokens from `first` to before `behind` of a Doc, quoted."""
-    tokens = f"token {first}" if behind == first + 1 else f"tokens {first}-{behind - 1}"
-    return f"{document}, {tokens}: {quoted_text(doc[first:behind].text)}"
+    tokens = f"token {first}" if end == first + 1 else f"tokens {first}-{end - 1}"
+    return f"{document}, {tokens}: {quoted_text(doc[first:end].text)}"
 
 
 def whole(document: str, doc: Doc) -> str:

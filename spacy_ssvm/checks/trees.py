@@ -8,7 +8,7 @@ import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.tokens import Doc
 
-from ..pipeline.gold_trees import LONGEST, NOT_GIVEN, GoldTrees
+from ..pipeline.gold_trees import MAX_SENTENCE, NOT_GIVEN, GoldTrees
 from ..pipeline.parser import SsvmParser
 from .corpora import CorpusData, example_name
 from .finding import Finding, found, place, whole
@@ -129,7 +129,7 @@ def _too_long(corpus: CorpusData, gold: Sequence[GoldTrees]) -> list[Finding]:
     return found(
         "error",
         corpus.name,
-        f"examples with a sentence of more than {LONGEST:,} tokens",
+        f"examples with a sentence of more than {MAX_SENTENCE:,} tokens",
         where,
         "it is cut, and heads in the other part are dropped: annotate sentence boundaries",
     )
@@ -140,8 +140,8 @@ def _nonprojective(corpus: CorpusData, gold: Sequence[GoldTrees], is_projective:
     n_arcs = n_sentences = n_found = 0
     where = []
     for number, (example, trees) in enumerate(zip(corpus.examples, gold)):
-        for first, behind in pairwise(trees.sentences.tolist()):
-            heads = trees.heads[first:behind]
+        for first, end in pairwise(trees.sentences.tolist()):
+            heads = trees.heads[first:end]
             if (heads == NOT_GIVEN).any():
                 continue
             wrong = np.flatnonzero(nonprojective(heads))

@@ -33,7 +33,7 @@ OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 """What click has to let through for overrides of the config, such as --paths.train."""
 
 PRINT: dict[Severity, Callable[..., None]] = {"error": msg.fail, "warning": msg.warn, "info": msg.info}
-MOST_PLACES = 5
+MAX_PLACES = 5
 """Places that are shown of each finding."""
 
 
@@ -114,8 +114,8 @@ def _print_findings(findings: Sequence[Finding]) -> None:
     for finding in findings:
         share = "" if finding.total is None else f" of {finding.total:,} ({100 * finding.count / finding.total:.2f} %)"
         PRINT[finding.severity](f"{finding.corpus}: {finding.what}: {finding.count:,}{share}")
-        for place in finding.where[:MOST_PLACES]:
+        for place in finding.where[:MAX_PLACES]:
             msg.text(f"- {place}")
-        if len(finding.where) > MOST_PLACES:
-            msg.text(f"- and {len(finding.where) - MOST_PLACES:,} more")
+        if len(finding.where) > MAX_PLACES:
+            msg.text(f"- and {len(finding.where) - MAX_PLACES:,} more")
         msg.text(f"=> {finding.remedy}")

@@ -22,7 +22,7 @@ from ..pipeline.mistakes import Mistake, mistakes
 from .evaluate import FRACTIONS, dev_settings
 from .page import Page
 
-MOST_PAIRS = 20
+MAX_PAIRS = 20
 """Of what is taken for what, for each component."""
 
 PER_TYPE = {"ents_per_type": "Entities", "dep_las_per_type": "Labelled arcs, without punctuation"}
@@ -133,8 +133,8 @@ def _add_components(page: Page, model: Path, pipes: dict[str, LearningPipe]) -> 
 
 def _add_pairs(page: Page, found: Sequence[Mistake]) -> None:
     pairs = Counter((mistake.gold, mistake.predicted) for mistake in found)
-    page.text(f"{len(found):,} in all; what is taken for what, the {min(len(pairs), MOST_PAIRS)} most frequent pairs:")
-    rows = [(gold, predicted, f"{count:,}") for (gold, predicted), count in pairs.most_common(MOST_PAIRS)]
+    page.text(f"{len(found):,} in all; what is taken for what, the {min(len(pairs), MAX_PAIRS)} most frequent pairs:")
+    rows = [(gold, predicted, f"{count:,}") for (gold, predicted), count in pairs.most_common(MAX_PAIRS)]
     page.table(("Gold", "Predicted", "Times"), rows, texts=2)
 
 

@@ -66,15 +66,15 @@ class Sentence(NamedTuple):
 @kernel
 def read_sentence(columns, program, sentence):
     """`Sentence` number `sentence` of `columns`."""
-    first, behind = columns.starts[sentence], columns.starts[sentence + 1]
-    n, n_words, size = behind - first, len(program.words.seeds), len(program.seeds)
+    first, end = columns.starts[sentence], columns.starts[sentence + 1]
+    n, n_words, size = end - first, len(program.words.seeds), len(program.seeds)
     word_keys = np.zeros((n + 2, n_words + 1), np.uint64)
     word_values = np.ones((n + 2, n_words + 1), np.float32)
     for word in range(n_words):
         word_keys[0, word] = mix(program.words.seeds[word], ROOT)
         word_keys[n + 1, word] = mix(program.words.seeds[word], NOBODY)
         for token in range(n):
-            key, value = feature(columns, program.words, word, first + token, first, behind)
+            key, value = feature(columns, program.words, word, first + token, first, end)
             word_keys[token + 1, word] = key
             word_values[token + 1, word] = value
     keys, values = np.empty((3, n + 2, size), np.uint64), np.empty((3, n + 2, size))
@@ -118,15 +118,15 @@ def _relation_key(relation, direction, distance):
 
 
 @kernel
-def write_features(read, kind, arcs, begin, behind, bits, indices, values, at):
-    """Write the hashed features of arcs begin … behind − 1: one for each template of a kind, 0 where it does not fire.
+def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
+    """Write the hashed features of arcs begin … end − 1: one for each template of a kind, 0 where it does not fire.
 
     arcs: int64 [5, A]: heads, modifiers, third words (node n + 1 for none), and what direction and distance are in a
     template. bits: indices are below 2^bits. indices: int64, values: float64, written from `at` on; an index may
     repeat. Returns where they end.
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    for arc in range(begin, behind):
+    for arc in range(begin, end):
         head, modifier, third = arcs[0, arc], arcs[1, arc], arcs[2, arc]
         for relation in range(3):
             key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
@@ -145,13 +145,13 @@ def write_features(read, kind, arcs, begin, behind, bits, indices, values, at):
 
 
 @kernel
-def write_between(read, kind, arcs, begin, behind, bits, indices, values, ends, at):
+def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at):
     """The same for templates that read what lies between: a feature for each distinct key there.
 
     ends: int64 [behind − begin], filled: where the features of each arc end.
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    for arc in range(begin, behind):
+    for arc in range(begin, end):
         head, modifier = arcs[0, arc], arcs[1, arc]
         left, right = min(head, modifier), max(head, modifier)
         for relation in range(3):
@@ -178,7 +178,7 @@ def count_templates(starts, kind):
 
 
 @register_jitable
-def most_features(program, n):
+def max_features(program, n):
     """An upper bound of the features of an arc with its label and its pairs, with n distinct keys between its words.
 
     n may be an array where this is not called by a kernel.

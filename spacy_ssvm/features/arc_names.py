@@ -10,14 +10,14 @@ LENGTHS = {5: "5–6", 6: "7–10", 7: "11–20", 8: "21–30", 9: "over 30"}
 
 
 class Place(NamedTuple):
-    """Where a template fires in the sentence first … behind − 1 of a Doc.
+    """Where a template fires in the sentence first … end − 1 of a Doc.
 
     words: role → node, 0 for the root, tokens from 1 on, n + 1 for nobody. between: the node whose word lies between,
     or 0. distance: the bin of the length, negative where the head is to the left.
     """
 
     first: int
-    behind: int
+    end: int
     words: dict[str, int]
     between: int
     distance: int
@@ -31,10 +31,10 @@ def arc_feature_name(template: ArcTemplate, source: Source, place: Place) -> str
             node = place.words[role]
             if node == 0:
                 values.append("root")
-            elif node > place.behind - place.first:
+            elif node > place.end - place.first:
                 values.append("none")
             else:
-                values.append(part_value(part, source, place.first + node - 1, place.first, place.behind))
+                values.append(part_value(part, source, place.first + node - 1, place.first, place.end))
     if template.between:
         values.append(attribute_value(template.between, source, place.first + place.between - 1))
     if template.relation == "direction":

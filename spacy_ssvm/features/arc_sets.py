@@ -7,7 +7,7 @@ from pathlib import Path
 from .arc_templates import ArcTemplate, parse_arc_templates
 from .attributes import GAZETTEER, cluster_prefix
 
-LARGEST_HASH = 28
+MAX_HASH_BITS = 28
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def arc_templates(
                 if cluster_prefix(part.attribute) is not None and clusters is None:
                     raise ValueError(f'arc template "{template}" reads clusters, but features.clusters names no file')
     for name, bits in (("hash_bits", hash_bits), ("label_hash_bits", label_hash_bits)):
-        if not 8 <= int(bits) <= LARGEST_HASH:
-            raise ValueError(f"features.{name} must be between 8 and {LARGEST_HASH}, not {bits}")
+        if not 8 <= int(bits) <= MAX_HASH_BITS:
+            raise ValueError(f"features.{name} must be between 8 and {MAX_HASH_BITS}, not {bits}")
     for name, group in zip(("arcs", "first_pass"), (parsed[0], parsed[2])):
         if not group:
             raise ValueError(f"features.{name}: the list of templates is empty")

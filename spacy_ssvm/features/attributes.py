@@ -11,7 +11,7 @@ from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, S
 from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
 
-LONGEST_AFFIX = 5
+MAX_AFFIX = 5
 
 
 def _affix(length: int, suffix: bool, lower: bool) -> Callable[[Lexeme], str | None]:
@@ -49,10 +49,10 @@ def _has(pattern: str) -> Callable[[Lexeme], int]:
 
 LEXEME_TEXTS: dict[str, Callable[[Lexeme], str | None]] = {
     "short_shape": _short_shape,
-    **{f"prefix{n}": _affix(n, False, False) for n in range(1, LONGEST_AFFIX + 1)},
-    **{f"suffix{n}": _affix(n, True, False) for n in range(1, LONGEST_AFFIX + 1)},
-    **{f"lower_prefix{n}": _affix(n, False, True) for n in range(1, LONGEST_AFFIX + 1)},
-    **{f"lower_suffix{n}": _affix(n, True, True) for n in range(1, LONGEST_AFFIX + 1)},
+    **{f"prefix{n}": _affix(n, False, False) for n in range(1, MAX_AFFIX + 1)},
+    **{f"suffix{n}": _affix(n, True, False) for n in range(1, MAX_AFFIX + 1)},
+    **{f"lower_prefix{n}": _affix(n, False, True) for n in range(1, MAX_AFFIX + 1)},
+    **{f"lower_suffix{n}": _affix(n, True, True) for n in range(1, MAX_AFFIX + 1)},
 }
 """Attributes of a word type whose key is that of a string which spaCy does not keep."""
 

@@ -27,7 +27,7 @@ from .hashing import Columns, Table
 from .word_types import Types, TypeTable
 
 _REAL = np.uint64(0xD6E8FEB86659FD93)
-_LARGEST_REAL = float(np.finfo(np.float32).max)
+_MAX_REAL = float(np.finfo(np.float32).max)
 
 
 class ColumnReader:
@@ -157,7 +157,7 @@ def _extension_key(value: Any) -> tuple[np.uint64, float]:
     if value is None or value is False:
         return np.uint64(0), 1.0
     if isinstance(value, float):
-        if not abs(value) <= _LARGEST_REAL:
+        if not abs(value) <= _MAX_REAL:
             raise ValueError(f"has a value that is not finite in 32 bits: {value!r}")
         return _REAL, value
     if isinstance(value, str | int):

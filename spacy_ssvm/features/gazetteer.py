@@ -33,24 +33,24 @@ def mark_phrases(table, starts, lower, marks):
     for sequence in range(len(starts) - 1):
         token = starts[sequence]
         while token < starts[sequence + 1]:
-            state, at, behind = _SEED, token, token
+            state, at, end = _SEED, token, token
             while at < starts[sequence + 1]:
                 state = mix(state, lower[at])
                 if look_up(table, state) == ABSENT:
                     break
                 at += 1
                 if look_up(table, mix(state, _END)) != ABSENT:
-                    behind = at
-            if behind == token:
+                    end = at
+            if end == token:
                 token += 1
                 continue
-            if behind == token + 1:
+            if end == token + 1:
                 marks[token] = SINGLE
             else:
-                marks[token:behind] = INSIDE
+                marks[token:end] = INSIDE
                 marks[token] = FIRST
-                marks[behind - 1] = LAST
-            token = behind
+                marks[end - 1] = LAST
+            token = end
 
 
 def compile_gazetteer(phrases: Iterable[np.ndarray]) -> Table:

@@ -126,13 +126,13 @@ def rehash(table, larger):
 
 
 @kernel
-def feature(columns, program, template, token, first, behind):
-    """Hash and value of a template at a token of the sequence first … behind; value 0 where it does not fire."""
+def feature(columns, program, template, token, first, end):
+    """Hash and value of a template at a token of the sequence first … end; value 0 where it does not fire."""
     state = program.seeds[template]
     value = np.float32(1.0)
     for part in range(program.starts[template], program.starts[template + 1]):
         at = token + program.offsets[part]
-        if at < first or at >= behind:
+        if at < first or at >= end:
             state = mix(state, OUTSIDE)
             continue
         column = program.columns[part]
@@ -156,20 +156,20 @@ def extract(columns, program, table, growing, sequence, feature_starts, rows, va
     """
     n_templates = len(program.seeds)
     while sequence < len(columns.starts) - 1:
-        first, behind = columns.starts[sequence], columns.starts[sequence + 1]
-        if growing and table.counts[1] == 0 and table.counts[0] + (behind - first) * n_templates > len(table.keys) // 2:
+        first, end = columns.starts[sequence], columns.starts[sequence + 1]
+        if growing and table.counts[1] == 0 and table.counts[0] + (end - first) * n_templates > len(table.keys) // 2:
             return sequence
-        for token in range(first, behind):
-            end = feature_starts[token]
+        for token in range(first, end):
+            place = feature_starts[token]
             for template in range(n_templates):
-                key, value = feature(columns, program, template, token, first, behind)
+                key, value = feature(columns, program, template, token, first, end)
                 if value != 0.0:
                     key &= _KEY
                     row = insert(table, key) if growing else look_up(table, key)
                     if row != ABSENT:
-                        rows[end] = row
-                        values[end] = value
-                        end += 1
-            feature_starts[token + 1] = end
+                        rows[place] = row
+                        values[place] = value
+                        place += 1
+            feature_starts[token + 1] = place
         sequence += 1
     return sequence

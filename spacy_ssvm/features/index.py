@@ -70,8 +70,8 @@ def table_of(keys: np.ndarray, hash_bits: int) -> Table:
 
 def _room(columns: Columns, program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n_tokens = int(columns.starts[-1])
-    most = n_tokens * len(program.seeds)
-    return np.zeros(n_tokens + 1, np.int64), np.empty(most, np.int32), np.empty(most, np.float32)
+    max_features = n_tokens * len(program.seeds)
+    return np.zeros(n_tokens + 1, np.int64), np.empty(max_features, np.int32), np.empty(max_features, np.float32)
 
 
 def _trim(starts: np.ndarray, rows: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -52,10 +52,10 @@ def named(template: str, values: Sequence[str]) -> str:
     return f"{template} = {' + '.join(value or 'yes' for value in values)}" if any(values) else template
 
 
-def part_value(part: Part, source: Source, token: int, first: int, behind: int) -> str:
-    """What a part reads at a token of the sequence first … behind − 1; nothing for a flag."""
+def part_value(part: Part, source: Source, token: int, first: int, end: int) -> str:
+    """What a part reads at a token of the sequence first … end − 1; nothing for a flag."""
     at, name = token + part.offset, part.attribute
-    if not first <= at < behind:
+    if not first <= at < end:
         return "outside"
     return attribute_value(name, source, at)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from .attributes import CLUSTER, GAZETTEER, cluster_prefix
 from .templates import Template, parse_templates
 
-LARGEST_HASH = 30
+MAX_HASH_BITS = 30
 KEY_BITS = 48
 """Low bits of its hash that a feature is known by in an exact index: each is a bit more in the model file.
 
@@ -56,8 +56,8 @@ def templates(
                 )
             if cluster_prefix(part.attribute) is not None and clusters is None:
                 raise ValueError(f'feature template "{template}" reads clusters, but features.clusters names no file')
-    if hash_bits is not None and not 1 <= int(hash_bits) <= LARGEST_HASH:
-        raise ValueError(f"features.hash_bits must be between 1 and {LARGEST_HASH}, not {hash_bits}")
+    if hash_bits is not None and not 1 <= int(hash_bits) <= MAX_HASH_BITS:
+        raise ValueError(f"features.hash_bits must be between 1 and {MAX_HASH_BITS}, not {hash_bits}")
     return FeatureSet(
         parsed, files, None if clusters is None else Path(clusters), None if hash_bits is None else int(hash_bits)
     )

@@ -11,7 +11,7 @@ from ..kernels import kernel
 from .hashing import Table, insert
 from .index import empty_table, grown, n_rows
 
-MOST_TYPES = 1 << 20
+MAX_TYPES = 1 << 20
 """The table starts anew beyond this: memory stays bounded on endless text."""
 
 
@@ -52,7 +52,7 @@ class TypeTable:
 
     def read(self, orths: np.ndarray, vocab: Vocab) -> Types:
         """The types of the words with these keys, uint64 [T]."""
-        if n_rows(self._table) > MOST_TYPES:
+        if n_rows(self._table) > MAX_TYPES:
             self.clear()
         self._make_room(len(orths))
         ids = np.empty(len(orths), np.int64)

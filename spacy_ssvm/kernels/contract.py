@@ -91,7 +91,7 @@ def specialise(dispatcher: Any, *argument_types: Any) -> Any:
     return dispatcher
 
 
-class FirstClass:
+class FirstClassFunction:
     """A kernel as a value in the data of others: they call it by its address instead of being compiled with it.
 
     It is compiled for its one signature when data that hold it first go to a kernel. An error in it, such as memory

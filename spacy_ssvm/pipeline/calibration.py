@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-LEAST, MOST = 1e-4, 1e4
+MIN_BETA, MAX_BETA = 1e-4, 1e4
 """Between these β is looked for."""
 N_BINS = 10
 UNKNOWN = -1
@@ -36,7 +36,7 @@ class Judged(ABC):
 
     @abstractmethod
     def items(self, beta: float) -> tuple[Any, np.ndarray]:
-        """The K tags, entities, starts or heads that have LEAST_PROBABILITY or more, and which are gold, bool [K].
+        """The K tags, entities, starts or heads that have MIN_PROBABILITY or more, and which are gold, bool [K].
 
         Those of which what is known does not tell are not among them, nor those at tokens that have no alternative.
         """
@@ -70,7 +70,7 @@ class Bin(NamedTuple):
 
 
 def fit(name: str, judged: Sequence[Judged]) -> Fit:
-    """The β that gives the gold analyses the highest likelihood, between LEAST and MOST.
+    """The β that gives the gold analyses the highest likelihood, between MIN_BETA and MAX_BETA.
 
     Of incomplete gold it is the likelihood of what is known. With complete gold its logarithm is concave in β.
     name: of the component, for messages.
@@ -82,7 +82,7 @@ def fit(name: str, judged: Sequence[Judged]) -> Fit:
     minimize = _scipys_minimize_scalar()
     annotated = [one for one in judged if one.is_annotated]
     # By the least β nothing is lost in rounding.
-    used = [one for one in annotated if one.log_likelihood(LEAST) > -math.inf]
+    used = [one for one in annotated if one.log_likelihood(MIN_BETA) > -math.inf]
     if not used:
         raise ValueError(
             f"[{name}] there is nothing to calibrate it on: of {len(judged):,} sequences or trees {len(annotated):,} "
@@ -92,7 +92,7 @@ def fit(name: str, judged: Sequence[Judged]) -> Fit:
     def loss(log_beta: float) -> float:
         return -sum(one.log_likelihood(math.exp(log_beta)) for one in used)
 
-    lowest, highest = math.log(LEAST), math.log(MOST)
+    lowest, highest = math.log(MIN_BETA), math.log(MAX_BETA)
     with np.errstate(invalid="ignore", over="ignore"):
         # The search cannot tell from which side two β are too large for sums.
         while highest - 1.0 > lowest and loss(highest) == math.inf:
@@ -112,7 +112,7 @@ def fit(name: str, judged: Sequence[Judged]) -> Fit:
 def reliability(judged: Iterable[Judged], beta: float, listing: float) -> list[Bin]:
     """The reliability diagram of the probabilities by β, in N_BINS bins of equal width.
 
-    listing: the β by which items have LEAST_PROBABILITY or more. By the same one, diagrams are of the same items.
+    listing: the β by which items have MIN_PROBABILITY or more. By the same one, diagrams are of the same items.
     """
     found = [(np.zeros(0), np.zeros(0))]
     for one in judged:

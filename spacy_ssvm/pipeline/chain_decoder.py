@@ -17,7 +17,7 @@ from ..structures.chain.labelling import label, token_scores, unlabelled
 from ..structures.chain.potentials import Potentials
 from ..structures.chain.viterbi import add_all_rows
 
-MOST_SCORES = 1 << 23
+MAX_SCORES = 1 << 23
 """Scores of word types that are kept, 8 bytes each; beyond that they are forgotten."""
 
 
@@ -47,7 +47,7 @@ class ChainDecoder:
 
         def labels() -> list[np.ndarray]:
             found = label(*arguments)
-            return [found[first:behind] for first, behind in bounds]
+            return [found[first:end] for first, end in bounds]
 
         return labels
 
@@ -59,8 +59,8 @@ class ChainDecoder:
         transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
         scores = token_scores(*self._arguments(columns, types, kinds, allowed))
         return [
-            Potentials(scores[first:behind], transitions, allowed.start, allowed.end)
-            for first, behind in pairwise(columns.starts.tolist())
+            Potentials(scores[first:end], transitions, allowed.start, allowed.end)
+            for first, end in pairwise(columns.starts.tolist())
         ]
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
@@ -107,7 +107,7 @@ class ChainDecoder:
                 self._add(types, np.unique(types.ids[entries == 0]))
                 entries = self._entries[types.ids]
             vectors = self._vectors
-        if vectors.size > MOST_SCORES:
+        if vectors.size > MAX_SCORES:
             self.extractor.reader.forget_types()
         return SharedScores(entries, self._offsets, vectors)
 

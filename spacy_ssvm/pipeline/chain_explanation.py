@@ -30,24 +30,24 @@ def explain(
     others, through = best_of_others(lattice.through()), lattice.through()
     reasons = _Reasons(doc, decoder, columns, lattice, names, best)
     findings = []
-    for first, behind, label in parts(best):
-        place = np.arange(first, behind)
+    for first, end, label in parts(best):
+        place = np.arange(first, end)
         token = first + int(np.argmax(others[place, best[place]]))
         if others[token, best[token]] == -np.inf:
-            findings.append(Finding(first, behind, label, np.inf, "", ()))
+            findings.append(Finding(first, end, label, np.inf, "", ()))
             continue
         found = through[token].copy()
         found[best[token]] = -np.inf
         runner_up = best_through(lattice, token, int(found.argmax()), best)
         instead = [
-            f"{other} for {' '.join(words[start:end])}" if (start, end) != (first, behind) else other
-            for start, end, other in parts(runner_up)
-            if start < behind and end > first
+            f"{other} for {' '.join(words[other_start:other_end])}"
+            if (other_start, other_end) != (first, end)
+            else other
+            for other_start, other_end, other in parts(runner_up)
+            if other_start < end and other_end > first
         ]
         ahead = max(0.0, -float(others[token, best[token]]))
-        findings.append(
-            Finding(first, behind, label, ahead, " and ".join(instead) or "none", reasons.between(runner_up))
-        )
+        findings.append(Finding(first, end, label, ahead, " and ".join(instead) or "none", reasons.between(runner_up)))
     return Explanation(words, tuple(findings))
 
 

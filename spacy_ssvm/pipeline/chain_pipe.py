@@ -18,7 +18,7 @@ from .. import model as models
 from ..architectures import check_chain
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from .confidence import LEAST_PROBABILITY, checked_count, checked_least
+from .confidence import MIN_PROBABILITY, checked_count, checked_min_score
 from .learning import LearningPipe
 from .patterns import Patterns, token_name
 
@@ -194,10 +194,10 @@ class ChainPipe(LearningPipe):
         return transitions(self._decoder().weights, self.weight_labels, self._constraints())
 
     def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
-        """What is scored with LEAST_PROBABILITY or more, in a lattice of log-sums."""
+        """What is scored with MIN_PROBABILITY or more, in a lattice of log-sums."""
         from .judged_chains import Run
 
-        for token, label in np.argwhere(np.exp(lattice.through()) >= LEAST_PROBABILITY).tolist():
+        for token, label in np.argwhere(np.exp(lattice.through()) >= MIN_PROBABILITY).tolist():
             yield Run(token, np.array([label], np.int32))
 
     def judged(self, examples: Iterable[Example]) -> "list[Judged]":
@@ -265,11 +265,11 @@ class ChainPipe(LearningPipe):
         for potentials in self._potentials(given) if given else ():
             yield max_lattice(potentials) if beta is None else sum_lattice(potentials, beta)
 
-    def _scored_labels(self, docs: Iterable[Doc], least: float | None) -> Iterator[dict[tuple[int, int], float]]:
-        """For each Doc the score of each (token, weight label) that has `least` or more."""
+    def _scored_labels(self, docs: Iterable[Doc], min_score: float | None) -> Iterator[dict[tuple[int, int], float]]:
+        """For each Doc the score of each (token, weight label) that has `min_score` or more."""
         from ..structures.chain.potentials import margins
 
-        smallest = checked_least(self.name, least, self.has_probabilities)
+        smallest = checked_min_score(self.name, min_score, self.has_probabilities)
         for lattice in self._lattices(docs):
             scores = np.exp(lattice.through()) if self.has_probabilities else margins(lattice)
             places = np.argwhere(scores >= smallest).tolist()

@@ -60,11 +60,11 @@ class EncodedChains:
     def digests(self) -> list[bytes]:
         """What each Doc consists of, in 16 bytes: equal for equal input and annotation."""
         digests = []
-        for (first, behind), wrong in zip(pairwise(self.columns.starts), self.wrong):
-            digest = blake2b(self.columns.keys[:, first:behind].tobytes(), digest_size=16)
-            digest.update(self.columns.reals[:, first:behind].tobytes())
-            digest.update(self.annotated[first:behind].tobytes())
-            digest.update(self.kinds[first:behind].tobytes())
+        for (first, end), wrong in zip(pairwise(self.columns.starts), self.wrong):
+            digest = blake2b(self.columns.keys[:, first:end].tobytes(), digest_size=16)
+            digest.update(self.columns.reals[:, first:end].tobytes())
+            digest.update(self.annotated[first:end].tobytes())
+            digest.update(self.kinds[first:end].tobytes())
             for start, labels in wrong:
                 digest.update(np.append(labels, start).tobytes())
             digests.append(digest.digest())

@@ -6,7 +6,7 @@ from typing import Any, SupportsIndex
 
 from ..solvers.parameters import LossFamily, Parameters
 
-LEAST_PROBABILITY = 0.01
+MIN_PROBABILITY = 0.01
 """What is less probable is not listed, unless it is asked for."""
 
 
@@ -26,20 +26,20 @@ def check_calibration(cfg: dict[str, Any]) -> None:
         raise ValueError(f"its cfg has the inverse temperature {beta!r}, which must be a finite number above 0")
 
 
-def checked_least(
-    name: str, least: float | None, is_probability: bool, parameter: str = "the least score to list"
+def checked_min_score(
+    name: str, min_score: float | None, is_probability: bool, parameter: str = "the least score to list"
 ) -> float:
-    """The least score to list, `least` or what stands in for it: LEAST_PROBABILITY, or a margin of 0.
+    """The least score to list, `min_score` or what stands in for it: MIN_PROBABILITY, or a margin of 0.
 
     Raises:
         ValueError: it is no number, or a probability that is not between 0 and 1; all that is possible is too much.
     """
-    if least is None:
-        return LEAST_PROBABILITY if is_probability else 0.0
-    if math.isnan(least) or (is_probability and not 0.0 < least <= 1.0):
+    if min_score is None:
+        return MIN_PROBABILITY if is_probability else 0.0
+    if math.isnan(min_score) or (is_probability and not 0.0 < min_score <= 1.0):
         wanted = "a probability above 0, at most 1" if is_probability else "a margin"
-        raise ValueError(f"[{name}] {parameter} must be {wanted}, not {least!r}")
-    return float(least)
+        raise ValueError(f"[{name}] {parameter} must be {wanted}, not {min_score!r}")
+    return float(min_score)
 
 
 def checked_count(name: str, count: SupportsIndex, parameter: str = "k") -> int:

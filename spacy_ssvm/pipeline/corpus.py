@@ -21,7 +21,7 @@ COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM}
 TAGS = ("tag", "pos")
 """Columns that can be jackknifed."""
 
-MOST_KEPT = 2_000_000
+MAX_KEPT = 2_000_000
 """Tokens of a corpus that are kept in memory between two readings; a larger one is read from disk each time.
 
 Also the most that are jackknifed together.
@@ -104,7 +104,7 @@ class ColumnCorpus:
         n_tokens = 0
         for example in self._read(nlp):
             n_tokens += len(example.reference)
-            if n_tokens > MOST_KEPT:
+            if n_tokens > MAX_KEPT:
                 docs = None
             if docs is not None:
                 all_is_given = self.corpus.gold_preproc and not self.jackknife
@@ -155,13 +155,13 @@ class ColumnCorpus:
 
 
 def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    """The examples in lists of at most MOST_KEPT tokens and an example, and, where there are several, at least half."""
+    """The examples in lists of at most MAX_KEPT tokens and an example, and, where there are several, at least half."""
     part: list[Example] = []
     n_tokens = 0
     for example in examples:
         part.append(example)
         n_tokens += len(example.predicted)
-        if n_tokens > MOST_KEPT and len(part) > 1:
+        if n_tokens > MAX_KEPT and len(part) > 1:
             half = len(part) // 2
             yield part[:half]
             part = part[half:]

@@ -80,8 +80,8 @@ class DataSet(ABC):
 def members(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """The members of these ranges, all starts[k] … starts[k + 1] − 1 one after the other, int64."""
     lengths = starts[chosen + 1] - starts[chosen]
-    behind = np.cumsum(lengths)
-    ranges: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts[chosen] - behind + lengths, lengths)
+    end = np.cumsum(lengths)
+    ranges: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts[chosen] - end + lengths, lengths)
     return ranges
 
 
@@ -97,8 +97,8 @@ def taken(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 def joined(starts: list[np.ndarray]) -> np.ndarray:
     """The starts of ranges that follow each other, int64."""
-    behind = np.cumsum([0, *(part[-1] for part in starts)])
-    return np.concatenate([[0], *(part[1:] + before for part, before in zip(starts, behind))]).astype(np.int64)
+    end = np.cumsum([0, *(part[-1] for part in starts)])
+    return np.concatenate([[0], *(part[1:] + before for part, before in zip(starts, end))]).astype(np.int64)
 
 
 def take_columns(columns: Columns, chosen: np.ndarray) -> Columns:

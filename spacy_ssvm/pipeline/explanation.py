@@ -7,7 +7,7 @@ from html import escape
 
 from .arc_drawing import Arc, drawing
 
-MOST_REASONS = 8
+MAX_REASONS = 8
 """Of each finding, in a text or on a page."""
 LINK = "f"
 """What the anchors of findings begin with, before their number."""
@@ -64,19 +64,19 @@ class Explanation:
     words: Sequence[str]
     findings: tuple[Finding, ...]
 
-    def text(self, most: int = MOST_REASONS) -> str:
+    def text(self, max_reasons: int = MAX_REASONS) -> str:
         """Each finding with at most so many of its reasons, a line each."""
         lines = []
         for finding in self.findings:
             lines.append(f"{self._phrase(finding)} → {self._said(finding)}, {_ahead(finding)}")
-            for reason in finding.reasons[:most]:
+            for reason in finding.reasons[:max_reasons]:
                 weights = f"{reason.label} {reason.weight:+.2f}, {reason.other} {reason.against:+.2f}"
                 lines.append(f"    {reason.gain:+.2f}  {self.words[reason.token]}: {reason.feature} ({weights})")
         return "\n".join(lines)
 
-    def html(self, most: int = MOST_REASONS) -> str:
+    def html(self, max_reasons: int = MAX_REASONS) -> str:
         """A page that needs no other file: the words with the findings marked, then each finding's reasons."""
-        sections = [self._section(number, finding, most) for number, finding in enumerate(self.findings)]
+        sections = [self._section(number, finding, max_reasons) for number, finding in enumerate(self.findings)]
         arcs = [
             Arc(finding.start, finding.head, finding.label) for finding in self.findings if finding.head is not None
         ]
@@ -100,16 +100,18 @@ class Explanation:
             at = finding.end
         return " ".join([*parts, *(escape(word) for word in self.words[at:])])
 
-    def _section(self, number: int, finding: Finding, most: int) -> str:
+    def _section(self, number: int, finding: Finding, max_reasons: int) -> str:
         rows = [
             f"<tr><td>{reason.gain:+.2f}</td><td>{escape(self.words[reason.token])}</td>"
             f"<td>{escape(reason.feature)}</td><td>{escape(reason.label)} {reason.weight:+.2f}</td>"
             f"<td>{escape(reason.other)} {reason.against:+.2f}</td></tr>"
-            for reason in finding.reasons[:most]
+            for reason in finding.reasons[:max_reasons]
         ]
         left = len(finding.reasons) - len(rows)
         more = (
-            f"<p>{left} more reasons, {sum(r.gain for r in finding.reasons[most:]):+.2f} in all</p>" if left > 0 else ""
+            f"<p>{left} more reasons, {sum(r.gain for r in finding.reasons[max_reasons:]):+.2f} in all</p>"
+            if left > 0
+            else ""
         )
         title = escape(f"{self._phrase(finding)} → {self._said(finding)}")
         return _SECTION.format(

@@ -17,7 +17,7 @@ ROOT = "ROOT"
 UNNAMED = "dep"
 """spaCy's label of an arc of no known kind."""
 
-LONGEST = 1000
+MAX_SENTENCE = 1000
 """Tokens of a sentence that are parsed together: charts need memory of the order of their square."""
 
 
@@ -27,7 +27,7 @@ class GoldTrees(NamedTuple):
     sentences: int64 [S + 1], first token of each sentence. heads: int32 [T], a token's head as its place in the
     sentence from 1, 0 for the root, NOT_GIVEN where unknown. labels: None where unknown.
     cyclic: sentences whose annotation was dropped, as it goes round in a circle. crossing: heads that were dropped, as
-    they lie in another sentence. cut: heads that were dropped, as the sentence is longer than LONGEST.
+    they lie in another sentence. cut: heads that were dropped, as the sentence is longer than MAX_SENTENCE.
     """
 
     sentences: np.ndarray
@@ -39,9 +39,10 @@ class GoldTrees(NamedTuple):
 
 
 def sentences(starts: np.ndarray | None, n_tokens: int) -> np.ndarray:
-    """Sentences from their first tokens, int64 [S + 1]; None is one sentence. Longer ones are cut at LONGEST tokens."""
+    """Sentences from their first tokens, int64 [S + 1]; None is one sentence. Longer ones are cut at
+    MAX_SENTENCE tokens."""
     bounds = np.append(np.zeros(1, np.int64) if starts is None else starts, n_tokens)
-    pieces = [np.arange(first, behind, LONGEST) for first, behind in pairwise(bounds)]
+    pieces = [np.arange(first, end, MAX_SENTENCE) for first, end in pairwise(bounds)]
     return np.append(np.concatenate(pieces), n_tokens).astype(np.int64)
 
 
@@ -92,11 +93,11 @@ def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
     local = np.where(heads == NOT_GIVEN, NOT_GIVEN, np.where(is_root, 0, heads - bounds[number] + 1)).astype(np.int32)
     labels = [ROOT if root else None if label == ROOT else label for label, root in zip(labels, is_root)]
     cyclic = 0
-    for first, behind in pairwise(bounds):
-        if _has_cycle(local[first:behind]):
+    for first, end in pairwise(bounds):
+        if _has_cycle(local[first:end]):
             cyclic += 1
-            local[first:behind] = NOT_GIVEN
-            labels[first:behind] = [None] * int(behind - first)
+            local[first:end] = NOT_GIVEN
+            labels[first:end] = [None] * int(end - first)
     return GoldTrees(bounds, local, labels, cyclic, int(crossing.sum()), int((outside & ~crossing).sum()))
 
 

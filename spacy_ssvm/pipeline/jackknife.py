@@ -31,13 +31,13 @@ a sentence, dealing out single ones flatters XPOS by a point against folds of wh
 errs the other way: it can be a whole genre, which test data is not. Five blocks come within 0.2 points of the truth.
 """
 
-LEAST = 2
+MIN_COUNT = 2
 """Features that occur less often are left out: of a rarer one, either training or held-out documents have none."""
 
-MOST_WEIGHTS = 1 << 26
+MAX_WEIGHTS = 1 << 26
 """Feature rows share weights beyond this: memory stays bounded with large corpora and tag sets."""
 
-MOST_REMEMBERED = 4
+MAX_REMEMBERED = 4
 
 
 _remembered: dict[bytes, np.ndarray] = {}
@@ -77,7 +77,7 @@ class Jackknife:
         """
         key = self._digest(gold)
         if key not in _remembered:
-            while len(_remembered) >= MOST_REMEMBERED:
+            while len(_remembered) >= MAX_REMEMBERED:
                 del _remembered[next(iter(_remembered))]
             _remembered[key] = self._predict(gold, name)
         return _remembered[key]
@@ -106,9 +106,9 @@ class Jackknife:
                 learner.begin_epoch(rng)
                 learner.visit(rng.permutation(others))
             weights = learner.prediction_weights()
-            for first, behind in zip(blocks[fold:-1:n_folds], blocks[fold + 1 :: n_folds]):
-                held_out = _part(chains, self._starts[first : behind + 1])
-                predicted[self._starts[first] : self._starts[behind]] = tags[decode_sequences(held_out, weights)]
+            for first, end in zip(blocks[fold:-1:n_folds], blocks[fold + 1 :: n_folds]):
+                held_out = _part(chains, self._starts[first : end + 1])
+                predicted[self._starts[first] : self._starts[end]] = tags[decode_sequences(held_out, weights)]
         accuracy = 100 * (predicted == gold)[known].mean()
         LOGGER.info("Jackknifed %s: %d folds, accuracy %.2f, %.1f s", name, n_folds, accuracy, perf_counter() - began)
         predicted.flags.writeable = False
@@ -132,7 +132,7 @@ class Jackknife:
     def _features(self) -> Features:
         """The features that occur often enough, their rows numbered anew."""
         _, starts, rows, values = add_features(self._columns, self._extractor.program, empty_table())
-        frequent = np.bincount(rows) >= LEAST
+        frequent = np.bincount(rows) >= MIN_COUNT
         kept = frequent[rows]
         numbers = np.cumsum(frequent, dtype=np.int32) - 1
         return Features(
@@ -142,8 +142,12 @@ class Jackknife:
     def _shared(self, n_labels: int) -> Features:
         """The features with so few rows that they have not too many weights."""
         features = self._features
-        most = max(1, MOST_WEIGHTS // n_labels)
-        return features if features.n_rows <= most else features._replace(rows=features.rows % most, n_rows=most)
+        max_rows = max(1, MAX_WEIGHTS // n_labels)
+        return (
+            features
+            if features.n_rows <= max_rows
+            else features._replace(rows=features.rows % max_rows, n_rows=max_rows)
+        )
 
     def _digest(self, gold: np.ndarray) -> bytes:
         digest = blake2b(f"{self.folds} {self.seed}".encode(), digest_size=16)
@@ -164,13 +168,13 @@ def _runs(starts: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 def _part(chains: Chains, starts: np.ndarray) -> Chains:
     """The tokens from starts[0] to starts[-1] as sequences that start there."""
-    first, behind = int(starts[0]), int(starts[-1])
-    features = chains.feature_starts[first : behind + 1]
+    first, end = int(starts[0]), int(starts[-1])
+    features = chains.feature_starts[first : end + 1]
     return make_chains(
         starts - first,
         features - features[0],
         chains.rows[features[0] : features[-1]],
-        chains.gold[first:behind],
+        chains.gold[first:end],
         chains.constraints,
         chains.values[features[0] : features[-1]],
     )

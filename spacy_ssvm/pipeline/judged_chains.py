@@ -17,7 +17,7 @@ class Run(NamedTuple):
 
 
 class JudgedChain(Judged):
-    """gold: int32 [T], the gold labels, UNKNOWN or NONE_OF_THESE. listed: what has LEAST_PROBABILITY in a lattice."""
+    """gold: int32 [T], the gold labels, UNKNOWN or NONE_OF_THESE. listed: what has MIN_PROBABILITY in a lattice."""
 
     def __init__(self, potentials: Potentials, gold: np.ndarray, listed: Callable[[Lattice], Iterable[Run]]) -> None:
         self._potentials = potentials
@@ -72,8 +72,8 @@ def _is_gold(labels: np.ndarray, gold: np.ndarray) -> bool | None:
 def _log_probability(lattice: Lattice, run: Run) -> float:
     """Of all sequences that have the run; lattice: of log-sums."""
     first, labels = run
-    behind = first + len(labels)
+    end = first + len(labels)
     between = lattice.potentials.transitions[labels[:-1], labels[1:]]
-    own = lattice.potentials.tokens[np.arange(first + 1, behind), labels[1:]]
-    ends = lattice.before[first, labels[0]] + lattice.after[behind - 1, labels[-1]]
+    own = lattice.potentials.tokens[np.arange(first + 1, end), labels[1:]]
+    ends = lattice.before[first, labels[0]] + lattice.after[end - 1, labels[-1]]
     return float(ends + between.sum() + own.sum() - lattice.total)

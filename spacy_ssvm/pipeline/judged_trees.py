@@ -7,7 +7,7 @@ from spacy.training import Example
 
 from ..structures.tree.potentials import Potentials, log_partition, marginals
 from .calibration import NONE_OF_THESE, UNKNOWN, Judged
-from .confidence import LEAST_PROBABILITY
+from .confidence import MIN_PROBABILITY
 from .gold_trees import NOT_GIVEN, ROOT, arcs
 from .tree_analyses import Sentence
 
@@ -40,7 +40,7 @@ class JudgedTree(Judged):
         return -np.inf if total == -np.inf else min(0.0, log_partition(self._potentials, beta, self._possible) - total)
 
     def items(self, beta: float) -> tuple[np.ndarray, np.ndarray]:
-        listed = self.probabilities(self._items, beta) >= LEAST_PROBABILITY
+        listed = self.probabilities(self._items, beta) >= MIN_PROBABILITY
         return self._items[listed], self._right[listed]
 
     def probabilities(self, items: np.ndarray, beta: float) -> np.ndarray:
@@ -53,11 +53,11 @@ def judged_trees(example: Example, sentences: Iterable[Sentence], weight_labels:
     numbers: dict[str | None, int] = {label: number for number, label in enumerate(weight_labels)}
     numbers[None] = UNKNOWN
     for first, potentials in sentences:
-        behind = first + len(potentials.parts.number) - 1
-        own = tokens[first:behind]
-        is_root = own == np.arange(first, behind)
-        inside = (own >= first) & (own < behind)
+        end = first + len(potentials.parts.number) - 1
+        own = tokens[first:end]
+        is_root = own == np.arange(first, end)
+        inside = (own >= first) & (own < end)
         heads = np.where(inside, own - first + 1, NONE_OF_THESE)
         heads = np.where(is_root, 0, np.where(own == NOT_GIVEN, UNKNOWN, heads))
-        labels = [numbers.get(name, NONE_OF_THESE) if name != ROOT else UNKNOWN for name in names[first:behind]]
+        labels = [numbers.get(name, NONE_OF_THESE) if name != ROOT else UNKNOWN for name in names[first:end]]
         yield JudgedTree(potentials, heads, np.where(is_root, UNKNOWN, labels))

@@ -24,7 +24,7 @@ FIGURES: dict[str, Callable[[Figures], float | None]] = {
 }
 """Columns behind the loss of each component of ours, for its last complete epoch. "~" marks a running estimate."""
 
-MOST_WITH_FIGURES = 2
+MAX_WITH_FIGURES = 2
 """Components of ours whose figures fit on a screen side by side; of more, the table has the losses only."""
 
 Log = Callable[[dict[str, Any] | None], None]
@@ -53,7 +53,7 @@ def console_logger(
         weights = nlp.config["training"]["score_weights"]
         scores = [name for name, weight in weights.items() if weight is not None]
         ours = [name for name, pipe in pipes.items() if isinstance(pipe, SsvmPipe)]
-        detailed = ours if len(ours) <= MOST_WITH_FIGURES else []
+        detailed = ours if len(ours) <= MAX_WITH_FIGURES else []
         columns = ["E", "#"]
         for name in pipes:
             columns += [f"Loss {name}", *(title for title in FIGURES if name in detailed)]

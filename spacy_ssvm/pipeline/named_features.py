@@ -25,8 +25,8 @@ def named_features(
     """
     attributes, clusters = extractor.reader.attributes, extractor.clusters
     sources = [
-        Source(doc, attributes, columns.keys[:, first:behind], clusters)
-        for doc, (first, behind) in zip(docs, pairwise(columns.starts.tolist()))
+        Source(doc, attributes, columns.keys[:, first:end], clusters)
+        for doc, (first, end) in zip(docs, pairwise(columns.starts.tolist()))
     ]
     for number, template in enumerate(extractor.templates):
         table, starts, rows, _ = add_features(columns, select(extractor.program, [number]), empty_table())

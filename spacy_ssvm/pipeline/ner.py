@@ -15,7 +15,7 @@ from thinc.api import Model
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
-from .confidence import LEAST_PROBABILITY, checked_least
+from .confidence import MIN_PROBABILITY, checked_min_score
 from .gold_entities import biluo, gold_entities
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class SsvmNer(ChainPipe):
 
     incorrect_spans_key: of `doc.spans`, where training Docs have spans that are known to be no entities of their label.
     spans_key: of `doc.spans`, where possible entities go whose score, as `scored_ents` has it, is at least `threshold`,
-    and at least LEAST_PROBABILITY where scores are probabilities; they may overlap. Their scores are the group's
+    and at least MIN_PROBABILITY where scores are probabilities; they may overlap. Their scores are the group's
     `attrs["scores"]`, float64.
     """
 
@@ -97,8 +97,8 @@ class SsvmNer(ChainPipe):
                 continue
             iob = doc.to_array(ENT_IOB)
             found = [
-                Span(doc, first, behind, label=self.labels[label])
-                for first, behind, label in segments(labels)
+                Span(doc, first, end, label=self.labels[label])
+                for first, end, label in segments(labels)
                 if iob[first] not in (_INSIDE, _BEGIN)
             ]
             untouched = (iob == _MISSING) & (labels == 0)
@@ -107,9 +107,9 @@ class SsvmNer(ChainPipe):
             doc.set_ents(found, outside=outside, default="unmodified")
 
     def _add_spans(self, docs: Sequence[Doc], key: str) -> None:
-        least = max(self.threshold, LEAST_PROBABILITY) if self.has_probabilities else self.threshold
-        checked_least(self.name, least, self.has_probabilities, "threshold")
-        for doc, scores in zip(docs, self.scored_ents(docs, least)):
+        min_score = max(self.threshold, MIN_PROBABILITY) if self.has_probabilities else self.threshold
+        checked_min_score(self.name, min_score, self.has_probabilities, "threshold")
+        for doc, scores in zip(docs, self.scored_ents(docs, min_score)):
             group = SpanGroup(doc, name=key, spans=[Span(doc, *entity) for entity in scores])
             group.attrs["scores"] = np.array(list(scores.values()))
             doc.spans[key] = group
@@ -133,20 +133,22 @@ class SsvmNer(ChainPipe):
     def _spans_or_entities(self, doc: Doc, attr: str) -> Sequence[Span]:
         return list(doc.spans[self.spans_key]) if self.spans_key in doc.spans else doc.ents
 
-    def scored_ents(self, docs: Iterable[Doc], least: float | None = None) -> list[dict[tuple[int, int, str], float]]:
+    def scored_ents(
+        self, docs: Iterable[Doc], min_score: float | None = None
+    ) -> list[dict[tuple[int, int, str], float]]:
         """For each Doc the score of each entity (start, end, label), as spaCy's beam recogniser names it.
 
         It is the probability that exactly these tokens are an entity of this label or, without `has_probabilities`,
         a margin. Entities of labels that the component does not have are not among them.
 
-        least: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
 
         Raises:
-            ValueError: `least` is no such score, or the component has no labels yet.
+            ValueError: `min_score` is no such score, or the component has no labels yet.
         """
         from ..structures.chain.segment_scores import segment_margins, segments_through
 
-        smallest = checked_least(self.name, least, self.has_probabilities)
+        smallest = checked_min_score(self.name, min_score, self.has_probabilities)
         scored = []
         for lattice in self._lattices(docs):
             if self.has_probabilities:
@@ -154,7 +156,7 @@ class SsvmNer(ChainPipe):
                 found = [segment._replace(value=math.exp(segment.value)) for segment in found]
             else:
                 found = segment_margins(lattice, smallest)
-            scored.append({(first, behind, self.labels[label]): value for first, behind, label, value in found})
+            scored.append({(first, end, self.labels[label]): value for first, end, label, value in found})
         return scored
 
     def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
@@ -162,20 +164,20 @@ class SsvmNer(ChainPipe):
         from .judged_chains import Run
 
         numbers = {label: number for number, label in enumerate(self.weight_labels)}
-        for first, behind, label, _ in segments_through(lattice, math.log(LEAST_PROBABILITY)):
-            tags = biluo(behind - first, self.labels[label])
+        for first, end, label, _ in segments_through(lattice, math.log(MIN_PROBABILITY)):
+            tags = biluo(end - first, self.labels[label])
             yield Run(first, np.array([numbers[tag] for tag in tags], np.int32))
 
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
         """As in `LearningPipe`; with `spans_key`, `threshold` has to be one for probabilities, too."""
         if self.spans_key:
-            checked_least(self.name, max(self.threshold, LEAST_PROBABILITY), True, "threshold")
+            checked_min_score(self.name, max(self.threshold, MIN_PROBABILITY), True, "threshold")
         return super().calibrate(examples)
 
     def _analysis(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
         from ..structures.chain.biluo import segments
 
-        return [(first, behind, self.labels[label]) for first, behind, label in segments(labels)]
+        return [(first, end, self.labels[label]) for first, end, label in segments(labels)]
 
     _parts = _analysis
 

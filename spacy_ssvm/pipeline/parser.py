@@ -20,9 +20,9 @@ from .. import tree_weights
 from ..architectures import check_tree
 from ..packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from .confidence import checked_count, checked_least
+from .confidence import checked_count, checked_min_score
 from .gold_trees import (
-    LONGEST,
+    MAX_SENTENCE,
     NOT_GIVEN,
     ROOT,
     UNNAMED,
@@ -181,22 +181,22 @@ class SsvmParser(LearningPipe):
         return best_analyses(self._sentences(doc), self.weight_labels, checked_count(self.name, k))
 
     def scored_parses(
-        self, docs: Iterable[Doc], least: float | None = None
+        self, docs: Iterable[Doc], min_score: float | None = None
     ) -> tuple[list[dict[tuple[int, int], float]], list[dict[tuple[int, str], float]]]:
         """For each Doc the score of each (token, head), and of each (token, label), as spaCy's beam parser names them.
 
         They are probabilities or, without `has_probabilities`, margins, which only the best tree's heads and labels
         have. A root is its own head. The trees are those that the first pass leaves.
 
-        least: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
 
         Raises:
-            ValueError: `least` is no such score, the component has no labels yet, or its structure is not decoded
+            ValueError: `min_score` is no such score, the component has no labels yet, or its structure is not decoded
                 exactly.
         """
         from .tree_analyses import scored_heads_and_labels
 
-        smallest, beta = checked_least(self.name, least, self.has_probabilities), self.inverse_temperature
+        smallest, beta = checked_min_score(self.name, min_score, self.has_probabilities), self.inverse_temperature
         scored = [scored_heads_and_labels(self._sentences(doc), self.weight_labels, beta) for doc in docs]
         return (
             [{key: score for key, score in heads.items() if score >= smallest} for heads, _ in scored],
@@ -314,7 +314,7 @@ class SsvmParser(LearningPipe):
         if cut:
             warnings.warn(
                 f"[{self.name}] {cut:,} of {n_tokens:,} gold heads count as missing, as their sentences have more than "
-                f"{LONGEST:,} tokens and are cut there, in {where(lambda found: found.cut)}",
+                f"{MAX_SENTENCE:,} tokens and are cut there, in {where(lambda found: found.cut)}",
                 stacklevel=3,
             )
         if unknown > crossing + cut:
@@ -359,7 +359,7 @@ class SsvmParser(LearningPipe):
         from ..structures.tree.ranking import ranking
         from .tree_set import EncodedTrees
 
-        if not self.model.attrs["most_heads"] or not batches:
+        if not self.model.attrs["max_heads"] or not batches:
             return
         together = EncodedTrees.joined(batches)
         lengths = np.diff(together.columns.starts)
@@ -443,7 +443,7 @@ class SsvmParser(LearningPipe):
         from ..structures.tree.first_pass import FirstPass
 
         attributes = self.model.attrs
-        return FirstPass(self._extractor().first_pass, weights, attributes["most_heads"], attributes["margin"])
+        return FirstPass(self._extractor().first_pass, weights, attributes["max_heads"], attributes["margin"])
 
     def _shape(self) -> "Shape":
         from ..structures.tree import data

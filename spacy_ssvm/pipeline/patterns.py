@@ -17,7 +17,7 @@ KEYS = {"patterns", "allow", "forbid", "index"}
 OF_WORDS = {"ORTH", "TEXT", "LOWER", "SHAPE", "LENGTH", "IS_ALPHA", "IS_ASCII", "IS_DIGIT", "IS_LOWER", "IS_UPPER"}
 OF_WORDS |= {"IS_TITLE", "IS_PUNCT", "IS_SPACE", "IS_STOP", "LIKE_NUM", "LIKE_URL", "LIKE_EMAIL"}
 """What patterns read that all tokens of one word have in common."""
-MOST_WORDS = 1 << 18
+MAX_WORDS = 1 << 18
 """Words whose rules are remembered."""
 
 
@@ -104,7 +104,7 @@ class Patterns:
         if not len(self._of_words):
             return
         words = doc.to_array([ORTH]).ravel().tolist()
-        if len(self._known) > MOST_WORDS:
+        if len(self._known) > MAX_WORDS:
             self._known = {}
         known = self._known
         new = list({word: None for word in words if word not in known})

@@ -89,11 +89,11 @@ class SsvmSenter(ChainPipe):
                 starts = np.where(present != 0, present, starts)
             doc.from_array([SENT_START], starts)
 
-    def scored_starts(self, docs: Iterable[Doc], least: float | None = None) -> list[dict[int, float]]:
+    def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]:
         """For each Doc the score of each token as the start of a sentence; see `SsvmTagger.scored_tags`."""
         return [
             {token: score for (token, label), score in found.items() if self.labels[label] == START}
-            for found in self._scored_labels(docs, least)
+            for found in self._scored_labels(docs, min_score)
         ]
 
     def _listed(self, lattice: "Lattice") -> "Iterator[Run]":

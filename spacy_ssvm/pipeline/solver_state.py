@@ -74,8 +74,8 @@ def unpack(packed: bytes) -> dict[str, Any]:
 
 def sealed(packed: bytes, model: bytes) -> bytes:
     """What the file holds. model: digest of the weights that were saved with it."""
-    behind = model + packed
-    return _MAGIC + FORMAT.to_bytes(4, "little") + hashlib.sha256(behind).digest() + behind
+    end = model + packed
+    return _MAGIC + FORMAT.to_bytes(4, "little") + hashlib.sha256(end).digest() + end
 
 
 def unsealed(contents: bytes, model: bytes) -> bytes:
@@ -90,12 +90,12 @@ def unsealed(contents: bytes, model: bytes) -> bytes:
     version = int.from_bytes(contents[len(_MAGIC) : start], "little")
     if version > FORMAT:
         raise ValueError(f"its solver state was written by a newer version (format {version}): upgrade spacy-ssvm")
-    digest, behind = contents[start : start + _SHA], contents[start + _SHA :]
-    if hashlib.sha256(behind).digest() != digest:
+    digest, end = contents[start : start + _SHA], contents[start + _SHA :]
+    if hashlib.sha256(end).digest() != digest:
         raise ValueError("the digest of its solver state does not fit: the file was changed or damaged")
-    if behind[:_SHA] != model:
+    if end[:_SHA] != model:
         raise ValueError(
             "its solver state belongs to other weights: the files were not saved together. Without the file of the "
             "state it loads, and learns on from its weights alone"
         )
-    return behind[_SHA:]
+    return end[_SHA:]

@@ -95,17 +95,17 @@ class SsvmTagger(ChainPipe):
                 values = np.where(present != 0, present, values)
             doc.from_array([attribute], values)
 
-    def scored_tags(self, docs: Iterable[Doc], least: float | None = None) -> list[dict[tuple[int, str], float]]:
+    def scored_tags(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[tuple[int, str], float]]:
         """For each Doc the score of each (token, tag), a probability or, without `has_probabilities`, a margin.
 
-        least: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
 
         Raises:
-            ValueError: `least` is no such score, or the component has no labels yet.
+            ValueError: `min_score` is no such score, or the component has no labels yet.
         """
         return [
             {(token, self.labels[label]): score for (token, label), score in found.items()}
-            for found in self._scored_labels(docs, least)
+            for found in self._scored_labels(docs, min_score)
         ]
 
     def _analysis(self, labels: np.ndarray) -> list[str]:

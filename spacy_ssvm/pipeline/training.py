@@ -18,11 +18,11 @@ from .recognition import Recognition
 
 LOGGER = logging.getLogger("spacy")
 DIGEST_SIZE = 16
-MOST_EXAMPLES = 1 << 20
+MAX_EXAMPLES = 1 << 20
 """In one Doc: more than spaCy allows tokens."""
 
 _FLAGS = ("in_epoch", "grew", "online", "has_changed")
-MOST_NEW = 20_000
+MAX_NEW = 20_000
 """How far examples that are new may outnumber those that come back before dual variables are given up."""
 
 
@@ -108,7 +108,7 @@ class Training:
             return self._update_online(encoded)
         numbers = [self._known.by_reference(reference) for reference in references]
         fresh = self._recognise(references, read, numbers, unsure, encoded)
-        if self._surplus > MOST_NEW:
+        if self._surplus > MAX_NEW:
             self._go_online()
         return self._learn([number for number in numbers if number is not None], fresh)
 
@@ -151,7 +151,7 @@ class Training:
         n = len(sizes)
         if digests.dtype != np.uint8 or digests.shape != (n * DIGEST_SIZE,):
             raise ValueError("its solver state does not say what its examples are")
-        if sizes.dtype != np.int64 or sizes.ndim != 1 or not ((sizes >= 0) & (sizes <= MOST_EXAMPLES)).all():
+        if sizes.dtype != np.int64 or sizes.ndim != 1 or not ((sizes >= 0) & (sizes <= MAX_EXAMPLES)).all():
             raise ValueError("its solver state does not say how many examples there are")
         if gold and (len(gold) != n or not all(part.dtype == np.int32 and part.ndim == 1 for part in gold)):
             raise ValueError("its solver state does not have the gold structure of each example")

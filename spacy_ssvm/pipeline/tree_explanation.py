@@ -74,7 +74,7 @@ class _Reasons:
         self._templates = extractor.templates
         self._source = source
         self._read = read_sentence(trees.columns, trees.program, sentence)
-        self._first, self._behind = trees.columns.starts[sentence : sentence + 2].tolist()
+        self._first, self._end = trees.columns.starts[sentence : sentence + 2].tolist()
         self._terms = Terms(self._first, names)
         self._words = [token.text for token in source.doc]
         self._known: dict[Piece, list[tuple[str, float]]] = {}
@@ -111,6 +111,6 @@ class _Reasons:
     def _named(self, piece: Piece) -> Iterator[tuple[str, float]]:
         words = {"head": piece.head, "mod": piece.modifier, "sib": piece.third, "grand": piece.third}
         for feature in fired(self._trees, self._read, self._weights, piece):
-            place = Place(self._first, self._behind, words, feature.between, feature.distance)
+            place = Place(self._first, self._end, words, feature.between, feature.distance)
             name = arc_feature_name(self._templates[feature.template], self._source, place)
             yield OF_LABELS * (piece.kind == "label") + name, feature.added

@@ -39,8 +39,8 @@ class TreeLimits(NamedTuple):
         """Those of sentences with these `candidates`."""
         starts = trees.columns.starts.tolist()
         return [
-            with_labels(found, self.limits.labels[first:behind])
-            for found, first, behind in zip(potentials(trees, weights), starts, starts[1:])
+            with_labels(found, self.limits.labels[first:end])
+            for found, first, end in zip(potentials(trees, weights), starts, starts[1:])
         ]
 
     def decode_all(self, trees: Trees, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -64,12 +64,12 @@ class EncodedTrees:
         digests = []
         for first_sentence, last_sentence in pairwise(self.docs):
             starts = self.columns.starts[first_sentence : last_sentence + 1]
-            first, behind = starts[0], starts[-1]
+            first, end = starts[0], starts[-1]
             digest = blake2b((starts - first).tobytes(), digest_size=16)
-            digest.update(self.columns.keys[:, first:behind].tobytes())
-            digest.update(self.columns.reals[:, first:behind].tobytes())
-            digest.update(self.heads[first:behind].tobytes())
-            digest.update(self.labels[first:behind].tobytes())
+            digest.update(self.columns.keys[:, first:end].tobytes())
+            digest.update(self.columns.reals[:, first:end].tobytes())
+            digest.update(self.heads[first:end].tobytes())
+            digest.update(self.labels[first:end].tobytes())
             digests.append(digest.digest())
         return digests
 

@@ -8,9 +8,9 @@ from weakref import WeakSet
 from spacy.tokens import Doc
 from spacy.training import Example
 
-LONGEST_QUOTE = 40
+MAX_QUOTE = 40
 """Characters of a document that are shown."""
-MOST_NAMED = 3
+MAX_NAMED = 3
 """Examples or documents that a message names."""
 
 
@@ -67,7 +67,7 @@ def quoted(doc: Doc) -> str:
 
 def quoted_text(text: str) -> str:
     """The beginning of a text, in quotes."""
-    return repr(text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…")
+    return repr(text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}…")
 
 
 def name_of(number: int, doc: Doc) -> str:
@@ -82,5 +82,5 @@ def names_of(examples: Mapping[int, Example]) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """The first of these, and how many more there are."""
-    rest = [f"and {len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
-    return "; ".join([*names[:MOST_NAMED], *rest])
+    rest = [f"and {len(names) - MAX_NAMED:,} more"] if len(names) > MAX_NAMED else []
+    return "; ".join([*names[:MAX_NAMED], *rest])

@@ -26,7 +26,7 @@ def maximum_likelihood(problem: Problem, epochs: int, rate: float, seed: int) ->
     problem: must have a marginal oracle. rate: of the steps.
     """
     weights, squares = np.zeros(problem.dimension), np.zeros(problem.dimension)
-    indices, values = np.zeros(problem.largest_gradient, np.int64), np.zeros(problem.largest_gradient)
+    indices, values = np.zeros(problem.max_gradient_entries, np.int64), np.zeros(problem.max_gradient_entries)
     rng = np.random.default_rng(seed)
     for _ in range(epochs):
         order = rng.permutation(problem.n_examples)

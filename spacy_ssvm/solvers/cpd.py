@@ -13,7 +13,7 @@ from .working_set import NONE, plane_dot
 PASSES = 5
 """Passes of coordinate descent between two evaluations of the working sets' own gap."""
 
-MOST_PASSES = 1000
+MAX_PASSES = 1000
 """What is left of the gap then is left to the next epoch."""
 
 ROUNDING = 1e-10
@@ -50,7 +50,7 @@ class CpdLearner(BatchLearner, DualLearner):
         gap = _gap(self.w, self.planes, C)
         if gap <= ROUNDING * self._dual_sums()[0]:
             return
-        for _ in range(0, MOST_PASSES, PASSES):
+        for _ in range(0, MAX_PASSES, PASSES):
             for _ in range(PASSES):
                 inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, C)
             if _gap(self.w, self.planes, C) <= REDUCTION * gap:

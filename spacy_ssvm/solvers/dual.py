@@ -58,7 +58,7 @@ class DualLearner(CertifiedLearner):
         assert_unbeaten(self.problem, self.w, self.planes)
 
     def _make_room(self, problem: Problem) -> None:
-        self._renumber(working_set.make_room(self.planes, problem.n_examples, problem.largest_plane))
+        self._renumber(working_set.make_room(self.planes, problem.n_examples, problem.max_plane_entries))
 
     def _renumber(self, place: np.ndarray) -> None:
         """The planes have moved, plane p to place[p]."""

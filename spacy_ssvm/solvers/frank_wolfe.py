@@ -117,7 +117,7 @@ class FrankWolfeLearner(DualLearner):
     def _make_room(self, problem: Problem) -> None:
         """A mean plane has the entries of many, and the next mean is written beside it."""
         largest_mean = int(self.planes.size.max(initial=0))
-        make_room(self.planes, problem.n_examples, problem.largest_plane + largest_mean)
+        make_room(self.planes, problem.n_examples, problem.max_plane_entries + largest_mean)
 
     def remove(self, examples: np.ndarray) -> None:
         """The average starts anew from there, as it cannot be told what these examples have contributed to it."""

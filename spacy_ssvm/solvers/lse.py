@@ -79,12 +79,12 @@ def enter(oracle, data, example, weights, outside, figures, planes, plane):
     """
     known, violated = _count(planes, example, weights)
     claimed = np.zeros(known, np.bool_)
-    k, most = 1, violated + 1 if outside else 1
+    k, max_k = 1, violated + 1 if outside else 1
     while True:
         size, loss, g, slack, unsure = _find_outside(oracle, data, example, weights, k, claimed, planes, plane)
-        if not unsure or k == most:
+        if not unsure or k == max_k:
             break
-        k = min(2 * k, most)
+        k = min(2 * k, max_k)
     if size >= 0:
         if not has_room(planes, size):
             return slack, False

@@ -23,8 +23,8 @@ def _sum_planes(found, summed, losses, slacks):
     """summed += Σ ΔΦ_i(ŷ_i) of what has been found. Returns Σ Δ_i and Σ ξ_i added to losses and slacks."""
     for k in range(len(found.slacks)):
         if found.slacks[k] > 0.0:
-            begin, behind = found.starts[k], found.starts[k + 1]
-            axpy(summed, 1.0, found.indices[begin:], found.values[begin:], behind - begin)
+            begin, end = found.starts[k], found.starts[k + 1]
+            axpy(summed, 1.0, found.indices[begin:], found.values[begin:], end - begin)
             losses += found.losses[k]
             slacks += found.slacks[k]
     return losses, slacks

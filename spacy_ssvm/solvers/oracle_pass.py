@@ -70,7 +70,7 @@ def find_all(problem: Problem, weights: np.ndarray, examples: np.ndarray) -> Ite
     """
 
     def find(part: np.ndarray) -> FoundPlanes:
-        found: FoundPlanes = call(_find, problem.apart(), part, weights, plane_buffer(problem.largest_plane))
+        found: FoundPlanes = call(_find, problem.apart(), part, weights, plane_buffer(problem.max_plane_entries))
         return found
 
     for first in range(0, len(examples), ROUND):

@@ -32,11 +32,11 @@ class Problem:
     data: NamedTuple of arrays that the oracles read. data_type: its numba type.
     max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss). It
         writes ΔΦ_i(ŷ) = Φ(x_i, y_i) − Φ(x_i, ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), and returns Δ.
-    n_examples: n. dimension: d, below 2³¹. largest_plane: upper bound of the pairs that the max-oracle writes.
+    n_examples: n. dimension: d, below 2³¹. max_plane_entries: upper bound of the pairs that the max-oracle writes.
     marginal_oracle: (data, example, weights, beta, gamma, indices, values) → (entries, loss), or None where marginals
         are not exact. It writes −∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))), and
         returns L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))) (Martins et al. 2010, equation 4).
-    largest_gradient: upper bound of the pairs that the marginal oracle writes.
+    max_gradient_entries: upper bound of the pairs that the marginal oracle writes.
     exact: whether the max-oracle always finds the maximum; without, no objective and no gap can be relied on.
     kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values) →
         found, or None where the k best are not exact. It writes the planes of the k structures, gold perhaps among
@@ -53,9 +53,9 @@ class Problem:
     max_oracle: Any
     n_examples: int
     dimension: int
-    largest_plane: int
+    max_plane_entries: int
     marginal_oracle: Any = None
-    largest_gradient: int = 0
+    max_gradient_entries: int = 0
     kbest_oracle: Any = None
     exact: bool = True
     scratch: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Problem:
 
     def largest(self, kind: Kind) -> int:
         """An upper bound of the pairs that this kind of oracle writes for one plane or gradient."""
-        return self.largest_gradient if kind == "marginal" else self.largest_plane
+        return self.max_gradient_entries if kind == "marginal" else self.max_plane_entries
 
 
 def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> Any:

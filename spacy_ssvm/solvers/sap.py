@@ -114,7 +114,7 @@ class SapLearner(DualLearner):
     def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.s = self._dual_point(self.w)
-        self.direction = plane_buffer(2 * problem.largest_plane)
+        self.direction = plane_buffer(2 * problem.max_plane_entries)
 
     def visit(self, examples: np.ndarray) -> None:
         p = self.parameters
@@ -130,7 +130,7 @@ class SapLearner(DualLearner):
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         self.s = self.grown(self.s)
-        self.direction = plane_buffer(2 * problem.largest_plane)
+        self.direction = plane_buffer(2 * problem.max_plane_entries)
 
     def remove(self, examples: np.ndarray) -> None:
         dual_variables.remove_all(self.planes, examples, self.s)

@@ -60,7 +60,7 @@ class SdmLearner(DualLearner):
 
     def __init__(self, parameters: Sdm, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.direction = plane_buffer(2 * problem.largest_plane)
+        self.direction = plane_buffer(2 * problem.max_plane_entries)
         self.epochs = 0
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
@@ -75,4 +75,4 @@ class SdmLearner(DualLearner):
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
-        self.direction = plane_buffer(2 * problem.largest_plane)
+        self.direction = plane_buffer(2 * problem.max_plane_entries)

@@ -4,10 +4,10 @@ import numpy as np
 
 from ..kernels import kernel
 
-MOST_STEPS = 100_000
+MAX_STEPS = 100_000
 """Pair steps of SMO, where rounding keeps the gap from closing."""
 
-MOST_PASSES = 10_000
+MAX_PASSES = 10_000
 """Passes of Hildreth's algorithm: where constraints contradict each other α grows for ever, though w does not."""
 
 
@@ -23,9 +23,9 @@ def smo(gram, linear, alpha, tolerance):
         if alpha[j] > 0.0:
             for k in range(size):
                 g[k] -= alpha[j] * gram[j, k]
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         p = int(np.argmax(g))
-        q, step, most, gap = p, 0.0, 0.0, 0.0
+        q, step, best_gain, gap = p, 0.0, 0.0, 0.0
         for j in range(size):
             rise = g[p] - g[j]
             if alpha[j] > 0.0 and rise > 0.0:
@@ -34,8 +34,8 @@ def smo(gram, linear, alpha, tolerance):
                 # Of equal ΔΦ rounding may leave something of either sign.
                 moved = alpha[j] if alpha[j] * curvature <= rise else rise / curvature
                 gain = moved * (rise - moved * max(0.0, curvature) / 2.0)
-                if gain > most:
-                    q, step, most = j, moved, gain
+                if gain > best_gain:
+                    q, step, best_gain = j, moved, gain
         if q == p or gap <= tolerance:
             return
         alpha[p] += step
@@ -51,7 +51,7 @@ def hildreth(gram, linear, alpha, tolerance):
     Censor & Zenios 1997. α is the start, and the result; it stays 0 for planes of zero norm, which no w can satisfy.
     """
     size = len(alpha)
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         largest = 0.0
         for j in range(size):
             if gram[j, j] > 0.0:

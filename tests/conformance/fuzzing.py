@@ -140,17 +140,17 @@ class Fuzzer:
         """Bytes that were cut, flipped, overwritten, taken out, doubled or spliced with those of another file."""
         rng, data = self.rng, self.intact
         at = int(rng.integers(len(data)))
-        behind = min(len(data), at + int(rng.integers(1, 60)))
+        end = min(len(data), at + int(rng.integers(1, 60)))
         other = self.others[rng.integers(len(self.others))]
         place = int(rng.integers(len(other)))
         kinds = {
             "cut": data[:at],
             "bit": data[:at] + bytes([data[at] ^ (1 << int(rng.integers(8)))]) + data[at + 1 :],
-            "overwritten": data[:at] + rng.bytes(behind - at) + data[behind:],
-            "taken out": data[:at] + data[behind:],
-            "doubled": data[:behind] + data[at:],
+            "overwritten": data[:at] + rng.bytes(end - at) + data[end:],
+            "taken out": data[:at] + data[end:],
+            "doubled": data[:end] + data[at:],
             "spliced": data[:at] + other[place:],
-            "patched": data[:at] + other[place : place + behind - at] + data[behind:],
+            "patched": data[:at] + other[place : place + end - at] + data[end:],
         }
         kind = list(kinds)[rng.integers(len(kinds))]
         return f"{kind} at {at}", kinds[kind]

@@ -66,9 +66,9 @@ def main() -> None:
     parser.add_argument("factories", nargs="*", metavar="FACTORY")
     parser.add_argument("--zones", action="store_true")
     parser.add_argument("--tokens", type=int, default=2_000_000)
-    parser.add_argument("--types", type=int, default=word_types.MOST_TYPES, help="that components remember")
+    parser.add_argument("--types", type=int, default=word_types.MAX_TYPES, help="that components remember")
     arguments = parser.parse_args()
-    word_types.MOST_TYPES = arguments.types
+    word_types.MAX_TYPES = arguments.types
     print(*(f"{size:.1f}" for size in soak(arguments.factories, arguments.zones, arguments.tokens)))
 
 

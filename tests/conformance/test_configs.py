@@ -110,7 +110,7 @@ def test_parameters_of_a_solver(solver, n_configs):
 def test_parameters_of_a_model(factory, n_configs):
     """Those of its features, too."""
     model = blank_config(factory)["model"]
-    own = {"ssvm_parser": ["structure", "order", "most_heads", "margin"]}.get(factory, [])
+    own = {"ssvm_parser": ["structure", "order", "max_heads", "margin"]}.get(factory, [])
     places = [(None, key) for key in own]
     for name in FEATURES[factory]:
         places += [(name, key) for key in sorted(signature(registry.ssvm_features.get(name)).parameters)]

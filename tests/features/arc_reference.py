@@ -18,7 +18,7 @@ from spacy_ssvm.features.arc_hashing import (
     ArcProgram,
     arc_direction,
     distance_bin,
-    most_features,
+    max_features,
     read_sentence,
     write_between,
     write_features,
@@ -145,7 +145,7 @@ class Kernels:
         if kind == "grand":
             way = 2 * way + (third < h)
         arc = np.array([[h], [m], [third], [way], [distance_bin(h, m)]], np.int64)
-        most = most_features(self.program, self.n)
+        most = max_features(self.program, self.n)
         indices, values, at = np.full(most + 4, -7, np.int64), np.full(most + 4, np.nan), 2
         plain = {"arc": [ARCS], "sib": [SIBLINGS], "grand": [GRANDPARENTS]}
         for of_kind in plain.get(kind, [LABELS, HEAD_LABELS, MODIFIER_LABELS]):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.features.arc_hashing import HEAD_LABELS, MODIFIER_LABELS, count_templates, most_features
+from spacy_ssvm.features.arc_hashing import HEAD_LABELS, MODIFIER_LABELS, count_templates, max_features
 
 from .arc_reference import KINDS, REAL, Kernels, Sentence, direction, distance, expected_features, places, read
 
@@ -180,8 +180,8 @@ def test_outside_is_a_value_and_no_value_is_none():
     sentence = values_of([7, None, 7])
     first, second, third = arcs_of(["mod.tag[-1]"], sentence, (2, 1), (1, 2), (1, 3))
     assert len(first) == len(second) == 1 and first != second and third == set()
-    behind, inside, last = arcs_of(["mod.tag[2]"], sentence, (1, 2), (2, 1), (1, 3))
-    assert len(behind) == len(inside) == 1 and behind != inside and last == behind
+    end, inside, last = arcs_of(["mod.tag[2]"], sentence, (1, 2), (2, 1), (1, 3))
+    assert len(end) == len(inside) == 1 and end != inside and last == end
 
 
 @pytest.mark.parametrize("third", ["sib", "grand"])
@@ -237,4 +237,4 @@ def test_the_bound_is_kept_and_reached():
         return sum(len(kernels.written(k, {"head": h, "mod": m, **t})) for k, t in zip(KINDS, thirds))
 
     assert max(total(h, m) for h in range(1, n + 1) for m in range(1, n + 1) if h != m) == total(1, n)
-    assert total(1, n) == most_features(program, n - 2)
+    assert total(1, n) == max_features(program, n - 2)

@@ -177,7 +177,7 @@ def test_what_other_components_can_change_is_known(attributes, changing, nlp):
 
 
 def test_type_table_starts_anew_and_stays_right(monkeypatch, nlp):
-    monkeypatch.setattr(word_types, "MOST_TYPES", 100)
+    monkeypatch.setattr(word_types, "MAX_TYPES", 100)
     calls = []
 
     def counted(lexeme):

@@ -115,10 +115,10 @@ def test_outside_is_a_value_and_no_value_is_none(nlp):
     extraction = Extraction(["has_digit[-1]", "has_digit[1]"], nlp.vocab)
     docs = [Doc(nlp.vocab, words=words) for words in (["a", "1", "b"], ["c"])]
     _, rows = extraction.add(docs, empty_table())
-    before, behind = rows[3]
+    before, end = rows[3]
     inside = rows[2][0]
-    assert rows == [[before, rows[0][1]], [], [inside, behind], [before, behind]]
-    assert len({before, behind, inside, rows[0][1]}) == 4
+    assert rows == [[before, rows[0][1]], [], [inside, end], [before, end]]
+    assert len({before, end, inside, rows[0][1]}) == 4
 
 
 def test_rows_do_not_depend_on_the_order_of_templates(nlp):
@@ -145,8 +145,8 @@ def test_index_grows_over_many_and_over_long_sequences():
     starts = np.cumsum([0, *lengths])
     columns = keys[0].tolist()
     distinct = set()
-    for first, behind in pairwise(starts):
-        inside = columns[first:behind]
+    for first, end in pairwise(starts):
+        inside = columns[first:end]
         padded = ["outside", *inside, "outside"]
         for k, word in enumerate(inside):
             distinct |= {(word,), (padded[k], word), (padded[k], word, padded[k + 2])}
@@ -155,9 +155,9 @@ def test_index_grows_over_many_and_over_long_sequences():
 
     parts = empty_table()
     pieces = []
-    for first, behind in ((0, 1000), (1000, 1001), (1001, 3002), (3002, 3003)):
-        chunk = keys[:, starts[first] : starts[behind]]
-        parts, *features = add_features(columns_of(chunk, lengths[first:behind]), program, parts)
+    for first, end in ((0, 1000), (1000, 1001), (1001, 3002), (3002, 3003)):
+        chunk = keys[:, starts[first] : starts[end]]
+        parts, *features = add_features(columns_of(chunk, lengths[first:end]), program, parts)
         pieces.append(features[1])
     assert np.array_equal(np.concatenate(pieces), whole[1])
     assert np.array_equal(row_keys(parts), row_keys(table))

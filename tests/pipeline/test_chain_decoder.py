@@ -107,7 +107,7 @@ def test_most_templates_of_the_feature_sets_are_in_groups():
 
 
 def test_sums_are_bounded(monkeypatch):
-    monkeypatch.setattr(chain_decoder, "MOST_SCORES", 500)
+    monkeypatch.setattr(chain_decoder, "MAX_SCORES", 500)
     drawn = Drawn(["lower[0]", "shape[0]", "lower[-1]", "suffix1[-1]"], [WORDS], 0)
     for start in range(0, 3000, 30):
         texts = [[f"word{k}" for k in range(start, start + 30)], WORDS]

@@ -14,7 +14,7 @@ from .toy import EXAMPLES, SEQUENCES, annotation, blank, doc, trained, tree_of
 
 ALL = 10_000
 pytestmark = pytest.mark.filterwarnings("ignore:.*(which no training Doc has|sentence boundaries|says of some tokens)")
-MODEL = {"ssvm_parser": {"model": tree_of("projective", 1, most_heads=0)}}
+MODEL = {"ssvm_parser": {"model": tree_of("projective", 1, max_heads=0)}}
 """All arcs are candidates, so that all trees can be listed."""
 CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
 
@@ -231,7 +231,7 @@ def with_heads(nlp, text, arcs, **settings):
 )
 @pytest.mark.parametrize("structure", [("projective", 1), ("projective", 3), ("nonprojective", 1)], ids=str)
 def test_heads_that_are_there(structure, arcs):
-    model = {"model": tree_of(*structure, most_heads=0)}
+    model = {"model": tree_of(*structure, max_heads=0)}
     base = trees_of(structure)
     nlp = blank("ssvm_parser", **model, overwrite=False)
     nlp.get_pipe("ssvm_parser").from_bytes(base.get_pipe("ssvm_parser").to_bytes())
@@ -254,7 +254,7 @@ def test_heads_that_are_there(structure, arcs):
 
 @cache
 def trees_of(structure):
-    return trained("ssvm_parser", model=tree_of(*structure, most_heads=0))
+    return trained("ssvm_parser", model=tree_of(*structure, max_heads=0))
 
 
 def test_given_heads_are_certain():
@@ -268,7 +268,7 @@ def test_given_heads_are_certain():
 
 
 def test_heads_that_the_first_pass_does_not_leave():
-    nlp = trained("ssvm_parser", overwrite=False, model=tree_of("projective", 3, most_heads=1))
+    nlp = trained("ssvm_parser", overwrite=False, model=tree_of("projective", 3, max_heads=1))
     text = "I like green eggs and the old dog sleeps today"
     for head, token in ((9, 0), (0, 9), (7, 1)):
         after = nlp(with_heads(nlp, text, {token: (head, "dep")}))
@@ -310,7 +310,7 @@ def test_heads_that_contradict_each_other(arcs, starts, reason):
 
 
 def test_several_roots_need_the_setting():
-    model = {"model": tree_of("projective", 1, most_heads=0), "multi_root": True}
+    model = {"model": tree_of("projective", 1, max_heads=0), "multi_root": True}
     nlp = trained("ssvm_parser", overwrite=False, **model)
     after = nlp(with_heads(nlp, "Dogs eat the ham", {0: (0, "ROOT"), 2: (2, "ROOT")}))
     assert after[0].head.i == 0 and after[2].head.i == 2

@@ -58,8 +58,8 @@ def test_trees_are_cut_into_sentences(drawn):
     reference = doc(words, heads=heads, deps=labels_of(heads))
     gold = gold_trees(Example(doc(words), reference), multi_root=False)
     assert gold.sentences.tolist() == bounds
-    for first, behind in pairwise(bounds):
-        for token in range(first, behind):
+    for first, end in pairwise(bounds):
+        for token in range(first, end):
             expected = 0 if heads[token] == token else heads[token] - first + 1
             assert gold.heads[token] == expected
     assert list(gold.labels) == labels_of(heads)

@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 
 from spacy_ssvm.pipeline import jackknife as module
 from spacy_ssvm.pipeline.corpus import create_corpus
-from spacy_ssvm.pipeline.jackknife import BLOCKS, MOST_REMEMBERED, Jackknife
+from spacy_ssvm.pipeline.jackknife import BLOCKS, MAX_REMEMBERED, Jackknife
 from spacy_ssvm.problems import chain_problem
 
 DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -98,7 +98,7 @@ def test_blocks_are_contiguous_and_even(known, folds):
         return
     blocks = jackknife._blocks(flat, "a test").tolist()
     assert blocks[0] == 0 and blocks[-1] == len(known) and blocks == sorted(set(blocks))
-    sizes = [sum(annotated[first:behind]) for first, behind in pairwise(blocks)]
+    sizes = [sum(annotated[first:end]) for first, end in pairwise(blocks)]
     assert min(sizes) >= 1 and max(sizes) - min(sizes) <= 1
     assert len(sizes) == min(sum(annotated), folds * BLOCKS)
 
@@ -160,7 +160,7 @@ def test_seed_decides():
 def test_too_many_weights_are_shared(monkeypatch):
     """With 40 rows in all the tagger still beats guessing the commonest tag."""
     sentences, tags = corpus(np.random.default_rng(4), 60)
-    monkeypatch.setattr(module, "MOST_WEIGHTS", 3 * 40)
+    monkeypatch.setattr(module, "MAX_WEIGHTS", 3 * 40)
     dimensions = []
 
     def problem(*arguments):
@@ -190,7 +190,7 @@ def test_same_call_is_answered_from_memory(caplog):
             Jackknife(docs_of(sentences), 3, 0).predict(other, "x"),
         ]
         assert caplog.text.count("Jackknifed x") == 5 and all(values is not first for values in changed)
-    assert len(module._remembered) == MOST_REMEMBERED
+    assert len(module._remembered) == MAX_REMEMBERED
 
 
 @pytest.mark.slow

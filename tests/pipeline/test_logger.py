@@ -7,12 +7,12 @@ import spacy
 import srsly
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.logger import MOST_WITH_FIGURES, console_logger
+from spacy_ssvm.pipeline.logger import MAX_WITH_FIGURES, console_logger
 
 from .toy import LANG
 
 
-@pytest.mark.parametrize("n_components", [1, MOST_WITH_FIGURES, MOST_WITH_FIGURES + 1])
+@pytest.mark.parametrize("n_components", [1, MAX_WITH_FIGURES, MAX_WITH_FIGURES + 1])
 def test_figures_are_in_the_table_where_they_fit_and_always_in_the_file(tmp_path, n_components):
     nlp = spacy.blank(LANG)
     names = [f"tagger{k}" for k in range(n_components)]
@@ -26,7 +26,7 @@ def test_figures_are_in_the_table_where_they_fit_and_always_in_the_file(tmp_path
     finish()
     header, _, row = table.getvalue().splitlines()[:3]
     assert all(f"LOSS {name.upper()}" in header for name in names)
-    assert header.count("DUAL") == (n_components if n_components <= MOST_WITH_FIGURES else 0)
+    assert header.count("DUAL") == (n_components if n_components <= MAX_WITH_FIGURES else 0)
     assert row.split()[-2:] == ["50.00", "0.5000"]
     (record,) = srsly.read_jsonl(path)
     assert set(record["figures"]) == set(names)

@@ -70,20 +70,20 @@ def test_every_prediction_is_legal(corpus, text, solver):
     for token, start in zip(tokens, starts):
         if token.i:
             token.is_sent_start = {1: True, -1: False}.get(start)
-    given_spans = [Span(tokens, first, behind, label) for first, behind, label in preset if label]
-    blocked = [Span(tokens, first, behind) for first, behind, label in preset if not label]
+    given_spans = [Span(tokens, first, end, label) for first, end, label in preset if label]
+    blocked = [Span(tokens, first, end) for first, end, label in preset if not label]
     tokens.set_ents(given_spans, blocked=blocked, default="missing")
 
     after = nlp(tokens)
 
     assert {(s, e, label) for s, e, label in preset if label} <= set(spans(after))
-    taken = {token for first, behind, _ in preset for token in range(first, behind)}
-    for first, behind, label in set(spans(after)) - set(preset):
+    taken = {token for first, end, _ in preset for token in range(first, end)}
+    for first, end, label in set(spans(after)) - set(preset):
         assert label in TYPES
-        assert not taken & set(range(first, behind))
+        assert not taken & set(range(first, end))
         assert not after[first].is_space
-        assert not any(after[i].is_sent_start for i in range(first + 1, behind))
-    blocked_tokens = {token for first, behind, label in preset if not label for token in range(first, behind)}
+        assert not any(after[i].is_sent_start for i in range(first + 1, end))
+    blocked_tokens = {token for first, end, label in preset if not label for token in range(first, end)}
     for token in after:
         assert token.ent_iob_ != ""
         if token.ent_iob_ == "I":
@@ -159,14 +159,14 @@ def _trained():
 
 @pytest.mark.parametrize("label", ["GPE", "UNKNOWN"])
 @pytest.mark.parametrize("first, behind", [(0, 1), (0, 2), (2, 5)])
-def test_preset_entities_stay_with_their_ids(label, first, behind):
+def test_preset_entities_stay_with_their_ids(label, first, end):
     nlp = _trained()
     tokens = doc(nlp, "Anna Berg lives in New York .")
-    tokens.set_ents([Span(tokens, first, behind, label, kb_id="Q1", span_id="id1")], default="missing")
+    tokens.set_ents([Span(tokens, first, end, label, kb_id="Q1", span_id="id1")], default="missing")
     after = nlp(tokens)
     preset = next(entity for entity in after.ents if entity.start == first)
-    assert (preset.end, preset.label_, preset.kb_id_, preset.ent_id_) == (behind, label, "Q1", "id1")
-    if behind == 2:
+    assert (preset.end, preset.label_, preset.kb_id_, preset.ent_id_) == (end, label, "Q1", "id1")
+    if end == 2:
         assert spans(after)[1:] == [(4, 6, "GPE")]
 
 
@@ -206,7 +206,7 @@ def test_blocked_tokens_stay_blocked(blocked):
     tokens.set_ents([], blocked=[tokens[blocked : blocked + 1]], default="missing")
     after = nlp(tokens)
     assert (after[blocked].ent_iob, after[blocked].ent_type) == (3, 0)
-    assert not any(first <= blocked < behind for first, behind, _ in spans(after))
+    assert not any(first <= blocked < end for first, end, _ in spans(after))
 
 
 def test_outside_is_no_preset_annotation():
@@ -248,7 +248,7 @@ def test_known_sentence_starts_are_not_crossed():
     nlp = _trained()
     tokens = doc(nlp, "Tom met Anna in New York .")
     tokens[5].is_sent_start = True
-    assert not any(first < 5 < behind for first, behind, _ in spans(nlp(tokens)))
+    assert not any(first < 5 < end for first, end, _ in spans(nlp(tokens)))
     unknown = doc(nlp, "Tom met Anna in New York .")
     assert (4, 6, "GPE") in spans(nlp(unknown))
 

@@ -294,7 +294,7 @@ def test_examples_come_back_kept_or_built_anew(reads, corpus):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_stream_that_never_repeats_goes_online(solver, monkeypatch):
-    monkeypatch.setattr(training_module, "MOST_NEW", 20)
+    monkeypatch.setattr(training_module, "MAX_NEW", 20)
     nlp = blank("ssvm_parser", solver=solver, model=NO_TAGS, solver_settings={} if solver == "Perceptron" else {"C": 1})
     stream = [(f"the noun{i} eats adj{i} ham", "det:2 nsubj:3 ROOT:3 amod:5 obj:3") for i in range(120)]
     nlp.initialize(lambda: parser_examples(nlp, stream[:3]))
@@ -359,9 +359,9 @@ def test_boundaries_that_move_between_epochs(solver):
                 gold = parser_of(nlp)._gold(example)
                 learnt_from = training.data.examples_of(np.array([number]))
                 annotated = [
-                    behind - first
-                    for first, behind in zip(gold.sentences, gold.sentences[1:])
-                    if (gold.heads[first:behind] >= 0).any()
+                    end - first
+                    for first, end in zip(gold.sentences, gold.sentences[1:])
+                    if (gold.heads[first:end] >= 0).any()
                 ]
                 assert lengths[learnt_from].tolist() == annotated
             used = training.data.examples_of(np.arange(len(references)))
@@ -466,7 +466,7 @@ def test_tags_help_where_there_are_some(structure, order):
 
 def test_long_sentences_are_in_the_gold_too():
     """A sentence that is longer than what the first pass and the decoder see at once is still learnt from."""
-    nlp = blank("ssvm_parser", model=tree_of("projective", 1, most_heads=4))
+    nlp = blank("ssvm_parser", model=tree_of("projective", 1, max_heads=4))
     n = 1100
     text, arcs = " ".join(["ham"] * n), " ".join(["ROOT:1", *(f"conj:{i}" for i in range(1, n))])
     examples = parser_examples(nlp, [(text, arcs)])

@@ -39,8 +39,8 @@ FEATURES = SMALL_TREE["features"]
         ({"structure": "projective", "order": 4}, "model.order 1, 2 or 3, .* not 'projective' with 4"),
         ({"structure": "nonprojective", "order": 3}, "model.order .* not 'nonprojective' with 3"),
         ({"structure": "projective", "order": 0}, "model.order .* not 'projective' with 0"),
-        ({"most_heads": -1}, "model.most_heads and model.margin must not be negative"),
-        ({"margin": -0.5}, "model.most_heads and model.margin must not be negative"),
+        ({"max_heads": -1}, "model.max_heads and model.margin must not be negative"),
+        ({"margin": -0.5}, "model.max_heads and model.margin must not be negative"),
         ({"features": {**FEATURES, "tags": []}}, "features.tags is empty"),
         ({"features": {**FEATURES, "tags": ["tog"]}}, "tog"),
         ({"features": {**FEATURES, "hash_bits": 4}}, "features.hash_bits must be between 8 and 28, not 4"),
@@ -184,7 +184,7 @@ def test_a_cfg_that_does_not_fit(saved, change):
     assert nlp.get_pipe("ssvm_parser").cfg["multi_root"] is False
 
 
-@pytest.mark.parametrize("attribute", ["hash_bits", "structure", "order", "most_heads", "arcs", "first_pass"])
+@pytest.mark.parametrize("attribute", ["hash_bits", "structure", "order", "max_heads", "arcs", "first_pass"])
 def test_model_settings_that_were_changed(attribute):
     nlp = trained("ssvm_parser", 3)
     parser = nlp.get_pipe("ssvm_parser")
@@ -193,7 +193,7 @@ def test_model_settings_that_were_changed(attribute):
         "hash_bits": 60,
         "structure": "nonprojective",
         "order": 1,
-        "most_heads": 1,
+        "max_heads": 1,
         "arcs": ["x"],
         "first_pass": [],
     }

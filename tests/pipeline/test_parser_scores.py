@@ -55,10 +55,10 @@ def read_scores(gold, system):
         }
         n_gold += len(annotated)
         for number, _, head, deprel in system_lines:
-            first, behind = spans["system"][number]
-            n_system += any(first < b and a < behind for a, b in annotated)
-            if (first, behind) in annotated and deprel != "_":
-                gold_head, gold_deprel = annotated[first, behind]
+            first, end = spans["system"][number]
+            n_system += any(first < b and a < end for a, b in annotated)
+            if (first, end) in annotated and deprel != "_":
+                gold_head, gold_deprel = annotated[first, end]
                 if spans["system"][head] == gold_head:
                     right["uas"] += 1
                     right["las"] += deprel == gold_deprel or head == "0"
@@ -71,7 +71,7 @@ def parses(draw, n_characters):
     cuts = draw(st.sets(st.integers(1, max(n_characters - 1, 1)), max_size=n_characters))
     ends = sorted({*(cut for cut in cuts if cut < n_characters), n_characters})
     text = "abcdefghij"[:n_characters]
-    words = [text[first:behind] for first, behind in zip([0, *ends], ends)]
+    words = [text[first:end] for first, end in zip([0, *ends], ends)]
     deps = draw(st.lists(st.sampled_from([*LABELS, "_"]), min_size=len(words), max_size=len(words)))
     heads = draw(st.lists(st.integers(0, len(words)), min_size=len(words), max_size=len(words)))
     # A token that is its own head is a root, and one without annotation has no head.

@@ -168,8 +168,8 @@ def test_missing_heads_are_completed():
 
 
 def test_first_pass_and_its_absence():
-    for most_heads in (0, 4):
-        nlp, _ = trained(model={**SMALL_TREE, "most_heads": most_heads})
+    for max_heads in (0, 4):
+        nlp, _ = trained(model={**SMALL_TREE, "max_heads": max_heads})
         doc = parse(nlp, starts=[True, False, False, False, False, False, True, False])
         assert [token.head.i for token in doc] == HEADS
 

@@ -68,7 +68,7 @@ def test_examples_may_be_added_and_may_change(factory, solver):
 
 @pytest.mark.parametrize("solver", sorted({*SOLVERS} - FORGETFUL))
 def test_a_stream_that_never_repeats_goes_online(solver, monkeypatch):
-    monkeypatch.setattr(training_module, "MOST_NEW", 20)
+    monkeypatch.setattr(training_module, "MAX_NEW", 20)
     nlp = blank("ssvm_tagger", **settings_of(solver, "ssvm_tagger"))
     stream = [(f"the noun{i} eats adj{i} ham", "DET NOUN VERB ADJ NOUN") for i in range(60)]
     nlp.initialize(lambda: tagger_examples(nlp, stream[:3]))

@@ -32,7 +32,7 @@ TEXTS = [text for corpus in (TAGGED, SPANS, PARAGRAPHS, TREES) for text, _ in co
 
 @pytest.fixture(autouse=True)
 def _little_work_is_shared_out(monkeypatch):
-    monkeypatch.setattr(threads, "LEAST_SHARE", 1)
+    monkeypatch.setattr(threads, "MIN_SHARE", 1)
     monkeypatch.setattr(oracle_pass, "PART", 2)
 
 

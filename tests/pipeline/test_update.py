@@ -251,7 +251,7 @@ def test_beyond_the_tolerance_updates_change_nothing():
 @pytest.mark.parametrize("hash_bits", [None, 8])
 def test_a_stream_that_never_repeats_goes_online(solver, hash_bits, monkeypatch):
     """One warning, working sets and data that do not grow, and learning that goes on."""
-    monkeypatch.setattr(training_module, "MOST_NEW", 20)
+    monkeypatch.setattr(training_module, "MAX_NEW", 20)
     model = templates("bias", "lower[0]", "lower_prefix3[0]", hash_bits=hash_bits)
     nlp = blank("ssvm_tagger", solver=solver, model=model)
     stream = sentences(120)
@@ -275,7 +275,7 @@ def test_a_stream_that_never_repeats_goes_online(solver, hash_bits, monkeypatch)
 
 def test_missing_annotation_in_an_endless_stream(monkeypatch):
     """Completions follow the weights there too: an unknown label is not learnt as the first label."""
-    monkeypatch.setattr(training_module, "MOST_NEW", 10)
+    monkeypatch.setattr(training_module, "MAX_NEW", 10)
     nlp = blank("ssvm_tagger", model=templates("lower[0]", "lower_prefix3[0]"), solver_settings={"C": 1.0})
     full = sentences(60)
     nlp.initialize(lambda: tagger_examples(nlp, full[:5]))
@@ -287,7 +287,7 @@ def test_missing_annotation_in_an_endless_stream(monkeypatch):
 
 
 def test_a_mixture_of_old_and_new_is_no_stream_of_surplus(monkeypatch):
-    monkeypatch.setattr(training_module, "MOST_NEW", 10)
+    monkeypatch.setattr(training_module, "MAX_NEW", 10)
     nlp = blank("ssvm_tagger", solver_settings=NEVER_DONE)
     known = tagger_examples(nlp)
     nlp.initialize(lambda: known)
@@ -336,7 +336,7 @@ def test_changing_tags_replace_what_was_learnt_from_the_old_ones(solver):
 @pytest.mark.parametrize("are_kept", [True, False])
 def test_changing_features_are_not_new(monkeypatch, are_kept):
     """Neither where a reader keeps the references, nor where it makes them anew for each epoch."""
-    monkeypatch.setattr(training_module, "MOST_NEW", 10)
+    monkeypatch.setattr(training_module, "MAX_NEW", 10)
     nlp = blank("ssvm_ner", model=templates("word[0]", "tag[0]"), solver_settings=NEVER_DONE)
     references = [example.reference for example in ner_examples(nlp)]
     nlp.initialize(lambda: [Example(doc(nlp, reference.text), reference) for reference in references])

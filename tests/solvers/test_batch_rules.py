@@ -43,10 +43,10 @@ def test_frank_wolfe_step_for_step(real):
     visits = np.random.default_rng(0).integers(0, 8, 60)
     plain, averaged = start(FrankWolfe(C=0.3), problem), start(FrankWolfe(C=0.3, averaging=True), problem)
     steps = list(frank_wolfe(Enumerated(problem), visits, 0.3))
-    for first, behind in [(0, 1), (1, 5), (5, 30), (30, 60)]:
-        plain.visit(visits[first:behind])
-        averaged.visit(visits[first:behind])
-        w, mean, loss = steps[behind - 1]
+    for first, end in [(0, 1), (1, 5), (5, 30), (30, 60)]:
+        plain.visit(visits[first:end])
+        averaged.visit(visits[first:end])
+        w, mean, loss = steps[end - 1]
         np.testing.assert_allclose(plain.prediction_weights(), w, rtol=0, atol=1e-6)
         np.testing.assert_allclose(averaged.prediction_weights(), mean, rtol=0, atol=1e-6)
         assert plain.progress().dual == pytest.approx(loss - w @ w / 2, abs=1e-6)

@@ -71,7 +71,7 @@ def test_dcd_light_has_no_inner_passes():
 
 def test_more_weights_than_an_index_can_name():
     with pytest.raises(ValueError, match="use fewer or hashed features"):
-        Problem(None, None, None, n_examples=1, dimension=2**31, largest_plane=1)
+        Problem(None, None, None, n_examples=1, dimension=2**31, max_plane_entries=1)
 
 
 def test_reading_parameters_does_not_import_numba():

@@ -67,8 +67,8 @@ def test_planes_of_any_size_find_room():
     w = np.random.default_rng(0).normal(size=problem.dimension)
     for part, found in oracle_pass.find_all(problem, w, np.arange(7)):
         for k in range(len(part)):
-            begin, behind = found.starts[k], found.starts[k + 1]
-            g = found.losses[k] - w[found.indices[begin:behind]] @ found.values[begin:behind]
+            begin, end = found.starts[k], found.starts[k + 1]
+            g = found.losses[k] - w[found.indices[begin:end]] @ found.values[begin:end]
             assert g == pytest.approx(found.slacks[k])
 
 

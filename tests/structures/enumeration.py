@@ -74,11 +74,11 @@ def _constraints(draw, n_labels, gold, kinds, starts) -> Constraints:
 
     parts = Constraints(forbidden(n_labels), forbidden(n_labels), forbidden(n_labels, n_labels), forbidden(2, n_labels))
     parts.token[kinds, gold] = 0.0
-    for first, behind in itertools.pairwise(starts):
-        if behind > first:
+    for first, end in itertools.pairwise(starts):
+        if end > first:
             parts.start[gold[first]] = 0.0
-            parts.end[gold[behind - 1]] = 0.0
-            parts.transition[gold[first : behind - 1], gold[first + 1 : behind]] = 0.0
+            parts.end[gold[end - 1]] = 0.0
+            parts.transition[gold[first : end - 1], gold[first + 1 : end]] = 0.0
     return parts
 
 

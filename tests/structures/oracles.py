@@ -9,9 +9,9 @@ from spacy_ssvm.solvers.problem import Problem
 
 def check_gradient(problem: Problem, example: int, weights, beta, gamma, differences, losses) -> None:
     """differences: ΔΦ [Y, d] of all structures; losses: Δ [Y]."""
-    indices, values = np.full(problem.largest_gradient + 1, -1), np.full(problem.largest_gradient + 1, np.nan)
+    indices, values = np.full(problem.max_gradient_entries + 1, -1), np.full(problem.max_gradient_entries + 1, np.nan)
     entries, value = problem.marginal_oracle(problem.data, example, weights, beta, gamma, indices, values)
-    assert entries <= problem.largest_gradient and (indices[entries:] == -1).all()
+    assert entries <= problem.max_gradient_entries and (indices[entries:] == -1).all()
     violations = beta * (gamma * losses - differences @ weights)
     assert value == pytest.approx(logsumexp(violations) / beta, abs=1e-9)
     found = np.zeros(problem.dimension)
@@ -21,7 +21,7 @@ def check_gradient(problem: Problem, example: int, weights, beta, gamma, differe
 
 def check_kbest(problem: Problem, example: int, weights, loss_scale, k, differences, losses) -> None:
     """The k best by score, ties in any order, and no structure twice."""
-    room = k * problem.largest_plane + 1
+    room = k * problem.max_plane_entries + 1
     starts, found_losses = np.zeros(k + 1, np.int64), np.zeros(k)
     indices, values = np.full(room, -1), np.full(room, np.nan)
     found = problem.kbest_oracle(problem.data, example, weights, loss_scale, k, starts, found_losses, indices, values)

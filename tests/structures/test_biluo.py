@@ -21,19 +21,19 @@ def segmentations(length, n_types, first=0):
         yield []
         return
     yield from segmentations(length, n_types, first + 1)
-    for behind in range(first + 1, length + 1):
+    for end in range(first + 1, length + 1):
         for segment_type in range(n_types):
-            for rest in segmentations(length, n_types, behind):
-                yield [(first, behind, segment_type), *rest]
+            for rest in segmentations(length, n_types, end):
+                yield [(first, end, segment_type), *rest]
 
 
 def labelled(found, length):
     """The chain labels of a segmentation."""
     y = [biluo.OUTSIDE] * length
-    for first, behind, segment_type in found:
-        y[first:behind] = [state(biluo.INSIDE, segment_type)] * (behind - first)
+    for first, end, segment_type in found:
+        y[first:end] = [state(biluo.INSIDE, segment_type)] * (end - first)
         y[first] = state(biluo.BEGIN, segment_type)
-        y[behind - 1] = state(biluo.LAST if behind - first > 1 else biluo.UNIT, segment_type)
+        y[end - 1] = state(biluo.LAST if end - first > 1 else biluo.UNIT, segment_type)
     return tuple(y)
 
 
@@ -65,7 +65,7 @@ def test_kinds_of_tokens(kinds):
 
     def allowed(found, y):
         begins = {first for first, _, _ in found}
-        continues = {token for first, behind, _ in found for token in range(first + 1, behind)}
+        continues = {token for first, end, _ in found for token in range(first + 1, end)}
         for token, kind in enumerate(kinds):
             if kind >= FIXED:
                 if y[token] != kind - FIXED:

@@ -70,8 +70,8 @@ def test_complete_without(tiny, data):
     runs = []
     for path in data.draw(st.lists(st.sampled_from(legal), max_size=3)) if size else []:
         start = data.draw(st.integers(0, size - 1))
-        behind = data.draw(st.integers(start + 1, size))
-        runs.append((start, np.array(path[start:behind], np.int32)))
+        end = data.draw(st.integers(start + 1, size))
+        runs.append((start, np.array(path[start:end], np.int32)))
     given_labels = of_example(chains, annotated, example)
 
     def allowed(y):

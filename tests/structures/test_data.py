@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spacy_ssvm.structures.chain.data import dimension, largest_plane, make_chains, unconstrained
+from spacy_ssvm.structures.chain.data import dimension, make_chains, max_plane_entries, unconstrained
 
 STARTS, FEATURE_STARTS = np.array([0, 2, 3]), np.array([0, 1, 3, 4])
 ROWS, GOLD = np.array([0, 1, 0, 1]), np.array([0, 1, 1])
@@ -34,5 +34,5 @@ def test_lengths_that_disagree_are_refused(starts, feature_starts, rows):
 def test_layout():
     chains = make_chains(STARTS, FEATURE_STARTS, ROWS, GOLD, unconstrained(2))
     assert dimension(2, 2) == 8
-    assert largest_plane(chains) == 2 * (3 + 2)
+    assert max_plane_entries(chains) == 2 * (3 + 2)
     assert chains.values.tolist() == [1.0] * 4 and chains.costs.tolist() == [1.0] * 3

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.solvers.planes import merge, plane_buffer
-from spacy_ssvm.structures.chain.data import largest_plane
+from spacy_ssvm.structures.chain.data import max_plane_entries
 from spacy_ssvm.structures.chain.oracle import feature_difference, max_oracle
 
 from .enumeration import joint_feature, loss, scores, sequences, tiny_chains
@@ -15,7 +15,7 @@ from .enumeration import joint_feature, loss, scores, sequences, tiny_chains
 @given(tiny_chains(), st.data())
 def test_feature_difference(tiny, data):
     """Any sequence, legal or not."""
-    d, room = len(tiny.weights), largest_plane(tiny.chains)
+    d, room = len(tiny.weights), max_plane_entries(tiny.chains)
     for example in tiny.examples:
         y = data.draw(st.sampled_from(sequences(tiny.chains, example, legal=False)))
         indices, values = np.zeros(room, np.int64), np.zeros(room)
@@ -33,7 +33,7 @@ def test_feature_difference(tiny, data):
 @given(tiny_chains())
 def test_the_plane_is_the_most_violated(tiny):
     """ξ_i = max_y Δ − wᵀΔΦ ≥ 0, from a plane whose indices ascend."""
-    plane = plane_buffer(largest_plane(tiny.chains))
+    plane = plane_buffer(max_plane_entries(tiny.chains))
     for example in tiny.examples:
         legal = sequences(tiny.chains, example)
         slack = scores(tiny, example, legal, 1.0).max() - scores(tiny, example, [tiny.gold(example)])[0]

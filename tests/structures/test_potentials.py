@@ -112,7 +112,7 @@ def test_marginals_of_segments(drawn, beta, least):
     lattice = sum_lattice(drawn, beta)
     with np.errstate(divide="ignore"):
         found = segments_through(lattice, float(np.log(least)))
-    values = {(first, behind, kind): float(np.exp(value)) for first, behind, kind, value in found}
+    values = {(first, end, kind): float(np.exp(value)) for first, end, kind, value in found}
     assert found == sorted(found) and len(values) == len(found)
     # What is as likely as `least` may be on either side of it.
     assert values.keys() <= {segment for segment, value in expected.items() if value >= least - 1e-10}
@@ -129,7 +129,7 @@ def test_margins_of_segments(drawn, least):
         for segment in possible
     }
     found = segment_margins(max_lattice(drawn), least)
-    values = {(first, behind, kind): value for first, behind, kind, value in found}
+    values = {(first, end, kind): value for first, end, kind, value in found}
     assert values.keys() <= {segment for segment, value in expected.items() if value >= least - 1e-10}
     assert values.keys() >= {segment for segment, value in expected.items() if value > least + 1e-10}
     assert values == pytest.approx({segment: expected[segment] for segment in values}, abs=1e-10)
@@ -167,5 +167,5 @@ def test_what_is_predicted_is_found_where_scores_cancel(n_tokens):
     given = Potentials(tokens, transitions, constraints.start, constraints.end)
     lattice, best = max_lattice(given), k_best(given, 1)[0][0]
     assert abs(lattice.total) < 1e-6
-    found = {(one.first, one.behind, one.type) for one in segment_margins(lattice, 0.0)}
+    found = {(one.first, one.end, one.type) for one in segment_margins(lattice, 0.0)}
     assert found >= set(segments(best)) and len(found) > n_tokens // 10

@@ -41,10 +41,10 @@ def test_cost_augmented_decode(tiny, loss_scale):
 def test_all_sequences_at_once_as_one_by_one(tiny):
     together = decode_sequences(tiny.chains, tiny.weights)
     for example in tiny.examples:
-        first, behind = tiny.chains.starts[example : example + 2]
-        path = np.zeros(behind - first, np.int32)
+        first, end = tiny.chains.starts[example : example + 2]
+        path = np.zeros(end - first, np.int32)
         decode(tiny.chains, example, tiny.weights, 0.0, path)
-        assert together[first:behind].tolist() == path.tolist()
+        assert together[first:end].tolist() == path.tolist()
 
 
 @given(tiny_chains())
@@ -61,10 +61,10 @@ def test_single_precision_weights(tiny):
     """What a loaded model decodes with: the sequence scores as the best does, up to single precision."""
     path = decode_sequences(tiny.chains, tiny.weights.astype(np.float32))
     for example in tiny.examples:
-        first, behind = tiny.chains.starts[example : example + 2]
+        first, end = tiny.chains.starts[example : example + 2]
         ys = sequences(tiny.chains, example)
         values = scores(tiny, example, ys)
-        assert values[ys.index(tuple(path[first:behind]))] == pytest.approx(values.max(), abs=1e-4)
+        assert values[ys.index(tuple(path[first:end]))] == pytest.approx(values.max(), abs=1e-4)
 
 
 def test_unconstrained_allows_everything():

@@ -76,6 +76,6 @@ def _part(features: Any, classes: np.ndarray, names: np.ndarray) -> Part:
 def _halved(features: Any, classes: np.ndarray) -> Data:
     """Nine tenths and one tenth, in a drawn order."""
     order = np.random.default_rng(0).permutation(len(classes))
-    behind, names = len(order) - len(order) // 10, np.unique(classes)
-    parts = (_part(features[chosen], classes[chosen], names) for chosen in (order[:behind], order[behind:]))
+    end, names = len(order) - len(order) // 10, np.unique(classes)
+    parts = (_part(features[chosen], classes[chosen], names) for chosen in (order[:end], order[end:]))
     return Data(*parts)

@@ -104,11 +104,11 @@ class Page:
         with matplotlib.rc_context(_style(name)):
             figure = Figure(figsize=(8.4, 0.8 + 0.6 * len(rows)), layout="constrained")
             axes = figure.add_subplot()
-            behind = dict.fromkeys(rows, 0.0)
+            end = dict.fromkeys(rows, 0.0)
             for part in parts:
                 widths = [max(row[part], 0.0) for row in rows.values()]
-                axes.barh(list(rows), widths, left=list(behind.values()), label=part)
-                behind = {row: start + width for (row, start), width in zip(behind.items(), widths)}
+                axes.barh(list(rows), widths, left=list(end.values()), label=part)
+                end = {row: start + width for (row, start), width in zip(end.items(), widths)}
             axes.invert_yaxis()
             axes.legend(fontsize=7, ncols=len(parts), loc="lower center", bbox_to_anchor=(0.5, 1.0))
             self._add(figure, name, caption)

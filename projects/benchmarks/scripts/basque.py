@@ -19,7 +19,7 @@ STRUCTURES = (
     ("projective", 3, 0.003, 8, 24),
     ("nonprojective", 2, 0.003, 8, 24),
 )
-"""Structure, order, C, margin and most_heads."""
+"""Structure, order, C, margin and max_heads."""
 GIVEN = ["tag", "lemma", "morph"]
 
 
@@ -33,7 +33,7 @@ def train(config: str, target: Path, overrides: dict[str, str]) -> int:
 
 def main() -> None:
     config, data, output = sys.argv[1:]
-    for structure, order, C, margin, most_heads in STRUCTURES:
+    for structure, order, C, margin, max_heads in STRUCTURES:
         target = Path(output) / f"{structure}-{order}"
         overrides = {
             "nlp.lang": "eu",
@@ -52,7 +52,7 @@ def main() -> None:
             "components.parser.model.structure": structure,
             "components.parser.model.order": str(order),
             "components.parser.model.margin": str(margin),
-            "components.parser.model.most_heads": str(most_heads),
+            "components.parser.model.max_heads": str(max_heads),
             "components.parser.model.features.tags": '["tag", "morph"]',
             "components.parser.model.features.hash_bits": "21",
         }

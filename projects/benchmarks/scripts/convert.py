@@ -65,8 +65,8 @@ def tagged(sentences: list[Sentence], entity: int, tag: int | None) -> Iterator[
 
 def cut(train: list[Sentence], test: list[Sentence]) -> dict[str, list[Sentence]]:
     """Where there is no development part, the last tenth of the training part serves as one."""
-    behind = len(train) - len(train) // 10
-    return {"part": train[:behind], "dev": train[behind:], "train": train, "test": test}
+    end = len(train) - len(train) // 10
+    return {"part": train[:end], "dev": train[end:], "train": train, "test": test}
 
 
 def conll2000(root: Path) -> Parts:

@@ -37,10 +37,10 @@ def items(columns: Any, features: Any) -> list[pycrfsuite.ItemSequence]:
         pycrfsuite.ItemSequence(
             [
                 {str(row): float(value) for row, value in zip(rows[a:b], values[a:b])}
-                for a, b in zip(starts[first:behind], starts[first + 1 : behind + 1])
+                for a, b in zip(starts[first:end], starts[first + 1 : end + 1])
             ]
         )
-        for first, behind in zip(columns.starts[:-1], columns.starts[1:])
+        for first, end in zip(columns.starts[:-1], columns.starts[1:])
     ]
 
 

@@ -34,8 +34,8 @@ def is_tree(heads, multi_root):
 def enumerate_trees(parts, multi_root, marginals):
     """Every choice of a candidate head for each token; the best score of a tree, the log-partition, the marginals."""
     n = len(parts.number) - 1
-    choice, behind = np.searchsorted(parts.modifiers, np.arange(n + 2)), np.zeros(n + 2, np.int64)
-    behind[:-1] = choice[1:]
+    choice, end = np.searchsorted(parts.modifiers, np.arange(n + 2)), np.zeros(n + 2, np.int64)
+    end[:-1] = choice[1:]
     begin = choice.copy()
     heads = np.full(n + 1, -1, np.int32)
     best, total = -np.inf, 0.0
@@ -57,7 +57,7 @@ def enumerate_trees(parts, multi_root, marginals):
         m = 1
         while m <= n:
             choice[m] += 1
-            if choice[m] < behind[m]:
+            if choice[m] < end[m]:
                 break
             choice[m] = begin[m]
             m += 1

@@ -42,13 +42,13 @@ def without_entities(doc: Doc, rng: random.Random) -> Doc:
     copy = Doc(doc.vocab, words=[token.text for token in doc])
     kept, missing, token = [], [], 0
     while token < len(doc):
-        behind = spans[token].end if token in spans else token + 1
+        end = spans[token].end if token in spans else token + 1
         stays = rng.random() < 0.5
         if not stays:
-            missing.append(Span(copy, token, behind))
+            missing.append(Span(copy, token, end))
         elif token in spans:
-            kept.append(Span(copy, token, behind, label=spans[token].label_))
-        token = behind
+            kept.append(Span(copy, token, end, label=spans[token].label_))
+        token = end
     copy.set_ents(kept, missing=missing, default="outside")
     return copy
 

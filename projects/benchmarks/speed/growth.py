@@ -77,13 +77,13 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         "Training on more and more of Brown.",
         [Panel("CPU", "tokens", "s", seconds), Panel("Memory", "tokens", "MB", memory)],
     )
-    first, behind = (1e6 * totals[place] / rows[place]["tokens"] for place in (0, -1))
+    first, end = (1e6 * totals[place] / rows[place]["tokens"] for place in (0, -1))
     return [
         Bar(
             "Training, a token of all of Brown beside one of an eighth",
-            behind / first,
+            end / first,
             at_most=1.25,
-            ours=f"{behind:.1f} µs",
+            ours=f"{end:.1f} µs",
             peer=f"ours: {first:.1f} µs",
         )
     ]

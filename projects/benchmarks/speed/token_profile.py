@@ -97,10 +97,10 @@ def _scores(chains: Chains, shared: SharedScores, weights: np.ndarray) -> np.nda
     scores = np.zeros((n_tokens + 1, n_labels))
     add_all_rows(chains.feature_starts, chains.rows, chains.values, weights, scores[1:])
     first = np.repeat(chains.starts[:-1], np.diff(chains.starts))
-    behind = np.repeat(chains.starts[1:], np.diff(chains.starts))
+    end = np.repeat(chains.starts[1:], np.diff(chains.starts))
     for group, offset in enumerate(shared.offsets):
         at = np.arange(n_tokens) + offset
-        inside = (first <= at) & (at < behind)
+        inside = (first <= at) & (at < end)
         scores[1:] += shared.vectors[np.where(inside, shared.entries[np.where(inside, at, 0)], 0), group]
     return scores[:, np.newaxis]
 

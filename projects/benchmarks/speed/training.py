@@ -61,8 +61,8 @@ def _epochs(settings: Settings, corpus: str) -> dict[str, list[float]]:
 
     trainer = Paced(between, min(EPOCHS, settings.rounds))
     chains = problem.data
-    for first, behind in zip(chains.starts[:-1], chains.starts[1:]):
-        tokens = range(first, behind)
+    for first, end in zip(chains.starts[:-1], chains.starts[1:]):
+        tokens = range(first, end)
         rows = [chains.rows[chains.feature_starts[t] : chains.feature_starts[t + 1]] for t in tokens]
         trainer.append([list(map(str, found)) for found in rows], [labels[chains.gold[t]] for t in tokens])
     trainer.train("")

@@ -20,9 +20,9 @@ def split(sentences: list[str]) -> dict[str, list[str]]:
     parts: dict[str, list[str]] = {}
     first = 0
     for part, share in PARTS.items():
-        behind = round(share * len(dealt))
-        parts[part] = dealt[first:behind]
-        first = behind
+        end = round(share * len(dealt))
+        parts[part] = dealt[first:end]
+        first = end
     return parts
 
 

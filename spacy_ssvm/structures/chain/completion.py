@@ -28,12 +28,12 @@ def _complete(chains, examples, annotated, weights, penalty, changed):
     transitions = transition_scores(chains, weights)
     constraints = chains.constraints
     for k in range(len(examples)):
-        first, behind = chains.starts[examples[k]], chains.starts[examples[k] + 1]
-        scores = chains.scores[: behind - first]
+        first, end = chains.starts[examples[k]], chains.starts[examples[k] + 1]
+        scores = chains.scores[: end - first]
         _agreeing_scores(chains, examples[k], annotated, weights, penalty, scores)
-        path = chains.path[: behind - first]
+        path = chains.path[: end - first]
         viterbi(scores, transitions, constraints.start, constraints.end, chains.best, path)
-        for t in range(behind - first):
+        for t in range(end - first):
             if chains.gold[first + t] != path[t]:
                 changed[k] = True
                 chains.gold[first + t] = path[t]
@@ -73,13 +73,13 @@ def complete_without(
     Exact: a sequence without a run differs from it at one of its tokens, so that the best sequence, where it contains
     one, is replaced by the best of each of these kinds, until the best of all contains none.
     """
-    first, behind = int(chains.starts[example]), int(chains.starts[example + 1])
-    given = annotated[first:behind]
+    first, end = int(chains.starts[example]), int(chains.starts[example + 1])
+    given = annotated[first:end]
 
     def best(banned: frozenset[tuple[int, int]]) -> tuple[float, list[tuple[int, int]], np.ndarray]:
         pairs = sorted(banned)
         tokens, labels = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
-        path = np.zeros(behind - first, np.int32)
+        path = np.zeros(end - first, np.int32)
         score = _best_without(chains, example, annotated, weights, FORBIDDEN, tokens, labels, path)
         return -score, pairs, path
 

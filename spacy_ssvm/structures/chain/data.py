@@ -178,7 +178,7 @@ def dimension(n_labels: int, n_rows: int) -> int:
     return n_labels * n_labels + n_rows * n_labels
 
 
-def largest_plane(chains: Chains) -> int:
+def max_plane_entries(chains: Chains) -> int:
     """An upper bound of the entries of ΔΦ of any example, before equal indices are merged."""
     features = np.diff(chains.feature_starts[chains.starts])
     return int(2 * (features + np.diff(chains.starts)).max(initial=0))

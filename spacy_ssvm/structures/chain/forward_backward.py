@@ -15,7 +15,7 @@ from .viterbi import add_loss, emission_scores, transition_scores
 
 FAINT = 1e-200
 """A sum above it has lost no digit to terms that are too small for a float64, each below 1e-307."""
-MOST_EXCESS = 300.0
+MAX_EXCESS = 300.0
 """Up to exp of it, factors that are not a float64 belong to steps whose probability is below 1e-170."""
 
 
@@ -146,7 +146,7 @@ def _count_steps(before, steps, ahead, log_partition, counts):
     """
     n_labels, largest_before, largest_ahead = len(before), _largest(before), _largest(ahead)
     excess = largest_before + steps.largest + largest_ahead - log_partition
-    if excess > MOST_EXCESS:
+    if excess > MAX_EXCESS:
         for i in range(n_labels):
             for j in range(n_labels):
                 counts[i, j] += math.exp(before[i] + steps.scores[i, j] + ahead[j] - log_partition)

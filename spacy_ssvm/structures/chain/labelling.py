@@ -18,9 +18,9 @@ def _label(columns, program, table, chains, shared, weights, labels):
 def _score(columns, program, table, chains, shared, weights, scores):
     extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
     for example in range(len(chains.starts) - 1):
-        first, behind = chains.starts[example], chains.starts[example + 1]
-        emission_scores(chains, example, weights, scores[first:behind])
-        add_shared(shared, first, behind, scores[first:behind])
+        first, end = chains.starts[example], chains.starts[example + 1]
+        emission_scores(chains, example, weights, scores[first:end])
+        add_shared(shared, first, end, scores[first:end])
 
 
 def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints) -> Chains:
@@ -29,12 +29,12 @@ def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraint
     program: templates over the columns. kinds: int32 [T], rows of `constraints.token`.
     """
     n_tokens, n_labels = int(columns.starts[-1]), len(constraints.start)
-    most, longest = n_tokens * len(program.seeds), int(np.diff(columns.starts).max(initial=1))
+    max_features, longest = n_tokens * len(program.seeds), int(np.diff(columns.starts).max(initial=1))
     return Chains(
         columns.starts,
         np.zeros(n_tokens + 1, np.int64),
-        np.empty(most, np.int32),
-        np.empty(most, np.float32),
+        np.empty(max_features, np.int32),
+        np.empty(max_features, np.float32),
         np.empty(0, np.int32),
         np.empty(0),
         kinds,

@@ -17,13 +17,13 @@ def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
 
     Returns the number of entries and L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
     """
-    first, behind = chains.starts[example], chains.starts[example + 1]
+    first, end = chains.starts[example], chains.starts[example + 1]
     n_labels = chains.scores.shape[1]
-    labels, counts = np.empty((behind - first, n_labels)), np.zeros((n_labels, n_labels))
+    labels, counts = np.empty((end - first, n_labels)), np.zeros((n_labels, n_labels))
     log_partition = expect(chains, example, weights, beta, gamma, labels, counts)
     transitions = transition_scores(chains, weights)
     entries, gold_score = 0, 0.0
-    for token in range(first, behind):
+    for token in range(first, end):
         t, gold = token - first, chains.gold[token]
         gold_score += chains.scores[t, gold] / beta
         labels[t, gold] -= 1.0
@@ -45,7 +45,7 @@ def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
     return entries, max(0.0, log_partition / beta - gold_score)
 
 
-def largest_gradient(chains: Chains) -> int:
+def max_gradient_entries(chains: Chains) -> int:
     """An upper bound of the entries that the marginal oracle writes for any example."""
     n_labels = len(chains.constraints.start)
     features = np.diff(chains.feature_starts[chains.starts])

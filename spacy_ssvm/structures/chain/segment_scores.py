@@ -10,16 +10,16 @@ from .potentials import Lattice, best_of_others
 
 
 class Segment(NamedTuple):
-    """Tokens first … behind − 1, of a segment type, and what is said of them."""
+    """Tokens first … end − 1, of a segment type, and what is said of them."""
 
     first: int
-    behind: int
+    end: int
     type: int
     value: float
 
 
-def segments_through(lattice: Lattice, least: float) -> list[Segment]:
-    """The segments whose sequences come to `least` or more, less what all come to; by first token.
+def segments_through(lattice: Lattice, min_value: float) -> list[Segment]:
+    """The segments whose sequences come to `min_value` or more, less what all come to; by first token.
 
     Those that are ruled out are never among them.
 
@@ -27,45 +27,45 @@ def segments_through(lattice: Lattice, least: float) -> list[Segment]:
     """
     found = []
     rounding = lattice.rounding
-    least = max(least, FORBIDDEN / 2) - rounding
+    min_value = max(min_value, FORBIDDEN / 2) - rounding
     tokens, transitions = lattice.potentials.tokens, lattice.potentials.transitions
     before, after = lattice.before - lattice.total, lattice.after
     n_tokens, n_types = len(tokens), (tokens.shape[1] - 1) // 4
     for kind in range(n_types):
         begin, inside, last, unit = (state(position, kind) for position in (BEGIN, INSIDE, LAST, UNIT))
         alone, opened = before[:, unit] + after[:, unit], before[:, begin] + after[:, begin]
-        found += [Segment(t, t + 1, kind, float(alone[t])) for t in np.flatnonzero(alone >= least).tolist()]
-        for first in np.flatnonzero(opened >= least).tolist():
+        found += [Segment(t, t + 1, kind, float(alone[t])) for t in np.flatnonzero(alone >= min_value).tolist()]
+        for first in np.flatnonzero(opened >= min_value).tolist():
             value, label = before[first, begin], begin
             for t in range(first + 1, n_tokens):
                 # All longer segments have this beginning: none of them comes to more.
-                if value + after[t - 1, label] < least:
+                if value + after[t - 1, label] < min_value:
                     break
                 closed = value + transitions[label, last] + tokens[t, last] + after[t, last]
-                if closed >= least:
+                if closed >= min_value:
                     found.append(Segment(first, t + 1, kind, float(closed)))
                 value += transitions[label, inside] + tokens[t, inside]
                 label = inside
     return sorted(one._replace(value=0.0) if one.value > -rounding else one for one in found)
 
 
-def segment_margins(lattice: Lattice, least: float) -> list[Segment]:
-    """By how much the best sequence with a segment is ahead of the best one without it, where it is `least` or more.
+def segment_margins(lattice: Lattice, min_value: float) -> list[Segment]:
+    """The margin of each segment where it is `min_value` or more: the best sequence with it less the best without it.
 
     Exact: a sequence that does not have the segment has another label at one of its tokens. Positive for segments of
     the best sequence alone; ∞ where all sequences have it. lattice: of maxima.
     """
     others = best_of_others(lattice.through())
     found = []
-    for segment in segments_through(lattice, min(least, 0.0)):
-        margin = segment.value - float(others[np.arange(segment.first, segment.behind), _labels(segment)].max())
-        if margin >= least:
+    for segment in segments_through(lattice, min(min_value, 0.0)):
+        margin = segment.value - float(others[np.arange(segment.first, segment.end), _labels(segment)].max())
+        if margin >= min_value:
             found.append(segment._replace(value=margin))
     return found
 
 
 def _labels(segment: Segment) -> np.ndarray:
     """The BILUO labels of a segment's tokens."""
-    length = segment.behind - segment.first
+    length = segment.end - segment.first
     positions = [UNIT] if length == 1 else [BEGIN, *[INSIDE] * (length - 2), LAST]
     return np.array([state(position, segment.type) for position in positions])

@@ -26,13 +26,13 @@ def add_all_rows(feature_starts, rows, values, weights, scores):
 
 
 @kernel
-def add_shared(shared, first, behind, scores):
-    """Add to scores [T, L] of the sequence first … behind what its tokens share with others."""
-    for t in range(behind - first):
+def add_shared(shared, first, end, scores):
+    """Add to scores [T, L] of the sequence first … end what its tokens share with others."""
+    for t in range(end - first):
         score = scores[t]
         for g in range(len(shared.offsets)):
             at = first + t + shared.offsets[g]
-            entry = shared.entries[at] if first <= at < behind else 0
+            entry = shared.entries[at] if first <= at < end else 0
             vector = shared.vectors[entry, g]
             for label in range(len(score)):
                 score[label] += vector[label]
@@ -151,11 +151,11 @@ def decode_all(chains, shared, weights, labels):
     transitions = transition_scores(chains, weights)
     constraints = chains.constraints
     for example in range(len(chains.starts) - 1):
-        first, behind = chains.starts[example], chains.starts[example + 1]
-        scores = chains.scores[: behind - first]
+        first, end = chains.starts[example], chains.starts[example + 1]
+        scores = chains.scores[: end - first]
         emission_scores(chains, example, weights, scores)
-        add_shared(shared, first, behind, scores)
-        viterbi(scores, transitions, constraints.start, constraints.end, chains.best, labels[first:behind])
+        add_shared(shared, first, end, scores)
+        viterbi(scores, transitions, constraints.start, constraints.end, chains.best, labels[first:end])
 
 
 def decode_sequences(chains: Chains, weights: np.ndarray, shared: SharedScores | None = None) -> np.ndarray:

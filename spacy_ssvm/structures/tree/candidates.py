@@ -48,7 +48,7 @@ def near_candidates(
 
 
 @kernel
-def _prune(columns, program, bits, weights, most, margin, needed, candidate_starts, candidates):
+def _prune(columns, program, bits, weights, max_heads, margin, needed, candidate_starts, candidates):
     at = 0
     starts = columns.starts
     for sentence in range(len(starts) - 1):
@@ -65,10 +65,10 @@ def _prune(columns, program, bits, weights, most, margin, needed, candidate_star
             score_between(read, ARCS_BETWEEN, arcs, bits, weights, room, scores)
             scores[m] = -np.inf
             kept[:] = False
-            least = np.max(scores) - margin
-            for _ in range(most):
+            lowest = np.max(scores) - margin
+            for _ in range(max_heads):
                 best = np.argmax(scores)
-                if not scores[best] >= least:
+                if not scores[best] >= lowest:
                     break
                 kept[best] = True
                 scores[best] = -np.inf
@@ -88,11 +88,11 @@ def prune(
     program: ArcProgram,
     bits: int,
     weights: np.ndarray,
-    most: int,
+    max_heads: int,
     margin: float,
     needed: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The `most` best heads of each token, none `margin` below the best, by a first pass of its own.
+    """The `max_heads` best heads of each token, none `margin` below the best, by a first pass of its own.
 
     columns: of T tokens. program, bits, weights: the first pass's templates and weights, float [2^bits].
     needed: int32 [T], a head that is kept in any case, or NOT_GIVEN. The token before is always kept.
@@ -100,6 +100,6 @@ def prune(
     """
     n_tokens = int(columns.starts[-1])
     candidate_starts = np.zeros(n_tokens + 1, np.int64)
-    candidates = np.zeros(n_tokens * (most + 2), np.int32)
-    _prune(columns, program, bits, of_either(weights), most, margin, needed, candidate_starts, candidates)
+    candidates = np.zeros(n_tokens * (max_heads + 2), np.int32)
+    _prune(columns, program, bits, of_either(weights), max_heads, margin, needed, candidate_starts, candidates)
     return candidate_starts, candidates[: candidate_starts[-1]].copy()

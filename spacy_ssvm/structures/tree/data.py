@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 
-from ...features.arc_hashing import ArcProgram, Sentence, most_features
+from ...features.arc_hashing import ArcProgram, Sentence, max_features
 from ...features.hashing import Columns, Program
-from ...kernels import FirstClass
+from ...kernels import FirstClassFunction
 from .parts import DECODER
 
 NOT_GIVEN = -1
@@ -53,7 +53,7 @@ class Trees(NamedTuple):
     head_costs: np.ndarray
     label_costs: np.ndarray
     shape: Shape
-    decoder: FirstClass
+    decoder: FirstClassFunction
 
 
 def _array(dtype: Any, ndim: int = 1) -> Any:
@@ -107,7 +107,7 @@ def dimension(shape: Shape) -> int:
     return int((1 << shape.arc_bits) + (shape.n_labels << shape.label_bits))
 
 
-def largest_plane(trees: Trees) -> int:
+def max_plane_entries(trees: Trees) -> int:
     """An upper bound of the entries of ΔΦ of any example, before equal indices are merged."""
     lengths = np.diff(trees.columns.starts)
     sentences = np.repeat(np.arange(len(lengths)), lengths)
@@ -118,4 +118,4 @@ def largest_plane(trees: Trees) -> int:
         first = np.ones(len(order), np.bool_)
         first[1:] = (np.diff(keys[order]) != 0) | (np.diff(sentences) != 0)
         distinct = np.maximum(distinct, np.bincount(sentences[first], minlength=len(lengths)))
-    return int(np.max(2 * lengths * most_features(trees.program, distinct), initial=0))
+    return int(np.max(2 * lengths * max_features(trees.program, distinct), initial=0))

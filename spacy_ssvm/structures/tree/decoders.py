@@ -1,6 +1,6 @@
 """The decoder of each structure: from the scored parts of a sentence to the best tree."""
 
-from ...kernels import FirstClass, kernel
+from ...kernels import FirstClassFunction, kernel
 from .data import LOOPY, PROJECTIVE, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, SPANNING
 from .loopy import loopy_decode
 from .parts import DECODER
@@ -29,15 +29,15 @@ def _loopy(parts, multi_root, heads):
 
 
 DECODERS = {
-    PROJECTIVE: FirstClass(_projective, DECODER),
-    PROJECTIVE_SIBLINGS: FirstClass(eisner_siblings, DECODER),
-    PROJECTIVE_GRANDPARENTS: FirstClass(eisner_grandparents, DECODER),
-    SPANNING: FirstClass(_spanning, DECODER),
-    LOOPY: FirstClass(_loopy, DECODER),
+    PROJECTIVE: FirstClassFunction(_projective, DECODER),
+    PROJECTIVE_SIBLINGS: FirstClassFunction(eisner_siblings, DECODER),
+    PROJECTIVE_GRANDPARENTS: FirstClassFunction(eisner_grandparents, DECODER),
+    SPANNING: FirstClassFunction(_spanning, DECODER),
+    LOOPY: FirstClassFunction(_loopy, DECODER),
 }
 """By structure."""
 
 
-def decoder(structure: int) -> FirstClass:
+def decoder(structure: int) -> FirstClassFunction:
     """What finds the best tree: (parts, multi_root, heads int32 [n + 1], filled) → the tree's score."""
     return DECODERS[structure]

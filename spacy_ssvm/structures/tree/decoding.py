@@ -14,11 +14,11 @@ def _decode_all(data, weights, heads, labels):
     trees = data.trees
     starts = trees.columns.starts
     for sentence in range(len(starts) - 1):
-        first, behind = starts[sentence], starts[sentence + 1]
+        first, end = starts[sentence], starts[sentence + 1]
         read = read_sentence(trees.columns, trees.program, sentence)
-        found, found_labels = np.zeros(behind - first + 1, np.int32), np.zeros(behind - first + 1, np.int32)
+        found, found_labels = np.zeros(end - first + 1, np.int32), np.zeros(end - first + 1, np.int32)
         data.decode(trees, sentence, read, weights, 0.0, found, found_labels)
-        for m in range(1, behind - first + 1):
+        for m in range(1, end - first + 1):
             heads[first + m - 1], labels[first + m - 1] = found[m], found_labels[m]
 
 

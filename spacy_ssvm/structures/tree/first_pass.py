@@ -21,7 +21,7 @@ class FirstPass:
 
     program: ArcProgram
     weights: np.ndarray
-    most: int
+    max_heads: int
     margin: float
 
     def candidates(self, columns: Columns, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -31,4 +31,4 @@ class FirstPass:
         """
         if not len(self.weights):
             return near_candidates(columns.starts, needed)
-        return prune(columns, self.program, BITS, self.weights, self.most, self.margin, needed)
+        return prune(columns, self.program, BITS, self.weights, self.max_heads, self.margin, needed)

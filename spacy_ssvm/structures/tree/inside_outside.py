@@ -68,14 +68,14 @@ def projective_marginals(scores, multi_root, marginals):
     for width in range(n, 0, -1):
         for i in range(n + 1 - width):
             j = i + width
-            for h, e, first, behind in ((i, j, i + 1, j + 1), (j, i, i, j)):
+            for h, e, first, end in ((i, j, i + 1, j + 1), (j, i, i, j)):
                 share(
                     span_counts[h, e] + end_counts[e, h],
                     spans[h, e],
-                    arcs[h, first:behind],
-                    ends[e, first:behind],
-                    marginals[h, first:behind],
-                    end_counts[e, first:behind],
+                    arcs[h, first:end],
+                    ends[e, first:end],
+                    marginals[h, first:end],
+                    end_counts[e, first:end],
                 )
             share(
                 marginals[i, j] + marginals[j, i],

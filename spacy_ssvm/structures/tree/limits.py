@@ -48,13 +48,13 @@ def limited_candidates(
         ContradictionError: no tree at all keeps to the limits.
     """
     counts, found = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)]
-    for sentence, (first, behind) in enumerate(pairwise(starts.tolist())):
-        given = limits.of(slice(first, behind))
-        kept = candidates[candidate_starts[first] : candidate_starts[behind]]
-        sizes = np.diff(candidate_starts[first : behind + 1])
+    for sentence, (first, end) in enumerate(pairwise(starts.tolist())):
+        given = limits.of(slice(first, end))
+        kept = candidates[candidate_starts[first] : candidate_starts[end]]
+        sizes = np.diff(candidate_starts[first : end + 1])
         if given.are_any():
-            arcs = np.zeros((behind - first + 1,) * 2, np.bool_)
-            arcs[kept, np.repeat(np.arange(1, behind - first + 1), sizes)] = True
+            arcs = np.zeros((end - first + 1,) * 2, np.bool_)
+            arcs[kept, np.repeat(np.arange(1, end - first + 1), sizes)] = True
             arcs &= _possible(given)
             heads = _nearest_tree(arcs, given, shape)
             if heads is None:
@@ -102,13 +102,13 @@ def _first_contradiction(given: Limits, shape: Shape) -> int:
     """The first token whose limits cannot be kept together with those of the tokens before."""
     n = len(given.heads)
     nothing = np.zeros((n + 1, n + 1), np.bool_)
-    kept, behind = 0, n
-    while behind - kept > 1:
-        middle = (kept + behind) // 2
+    kept, end = 0, n
+    while end - kept > 1:
+        middle = (kept + end) // 2
         heads, labels = given.heads.copy(), given.labels.copy()
         heads[middle:], labels[middle:] = NOT_GIVEN, True
         if _nearest_tree(nothing, Limits(heads, labels), shape) is None:
-            behind = middle
+            end = middle
         else:
             kept = middle
     return kept

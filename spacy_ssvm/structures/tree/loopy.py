@@ -88,11 +88,11 @@ def _update_siblings(automata, messages):
     longest = np.max(np.diff(automata.starts))
     room, answers = np.empty(longest), np.empty(longest)
     for automaton in range(len(automata.starts) - 1):
-        first, behind = automata.starts[automaton], automata.starts[automaton + 1]
-        if first == behind:
+        first, end = automata.starts[automaton], automata.starts[automaton + 1]
+        if first == end:
             continue
-        _ask_siblings(automata, messages, automaton, room[: behind - first], answers)
-        for c in range(behind - first):
+        _ask_siblings(automata, messages, automaton, room[: end - first], answers)
+        for c in range(end - first):
             arc = automata.arcs[first + c]
             _tell(messages, messages.siblings, arc, arc, answers[c])
 
@@ -134,13 +134,13 @@ def _enter_tree(parts, evidence, reach, dense):
     """The evidence as a matrix, no arc further than `reach` below its token's best."""
     size, first = len(parts.heads), 0
     while first < size:
-        m, behind = parts.modifiers[first], first
-        while behind < size and parts.modifiers[behind] == m:
-            behind += 1
-        least = np.max(evidence[first:behind]) - reach
-        for arc in range(first, behind):
-            dense[parts.heads[arc], m] = max(evidence[arc], least)
-        first = behind
+        m, end = parts.modifiers[first], first
+        while end < size and parts.modifiers[end] == m:
+            end += 1
+        lowest = np.max(evidence[first:end]) - reach
+        for arc in range(first, end):
+            dense[parts.heads[arc], m] = max(evidence[arc], lowest)
+        first = end
 
 
 @kernel
@@ -161,22 +161,22 @@ def _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs):
         log_partition = tree_marginals(dense, multi_root, marginals)
     first = 0
     while first < size:
-        m, behind = parts.modifiers[first], first
+        m, end = parts.modifiers[first], first
         rest = 0.0
         # An arc is absent where another head of its token is present: summed, 1 − p keeps its precision.
-        while behind < size and parts.modifiers[behind] == m:
-            messages.belief[behind] = rest
-            rest += max(marginals[parts.heads[behind], m], 0.0)
-            behind += 1
+        while end < size and parts.modifiers[end] == m:
+            messages.belief[end] = rest
+            rest += max(marginals[parts.heads[end], m], 0.0)
+            end += 1
         rest = 0.0
-        for arc in range(behind - 1, first - 1, -1):
+        for arc in range(end - 1, first - 1, -1):
             p = max(marginals[parts.heads[arc], m], 0.0)
             absent = messages.belief[arc] + rest
             messages.belief[arc] = math.log(max(p, TINY)) - math.log(max(absent, TINY))
             rest += p
             change = max(change, abs(p - beliefs[arc]))
             beliefs[arc] = p
-        first = behind
+        first = end
     return log_partition, change
 
 
@@ -253,11 +253,11 @@ def _sharpened(parts):
     """
     total, first, size = 0.0, 0, len(parts.heads)
     while first < size:
-        behind = first
-        while behind < size and parts.modifiers[behind] == parts.modifiers[first]:
-            behind += 1
-        total += (behind - first) * np.var(parts.scores[first:behind])
-        first = behind
+        end = first
+        while end < size and parts.modifiers[end] == parts.modifiers[first]:
+            end += 1
+        total += (end - first) * np.var(parts.scores[first:end])
+        first = end
     spread = math.sqrt(total / size + _variance(parts.sibling_scores) + _variance(parts.grand_scores))
     scale = SHARPNESS / spread if spread > 0.0 else 1.0
     return Parts(

@@ -72,12 +72,12 @@ def run_automaton(automata, automaton, odds, answers):
     before[0], largest = 0.0, 0.0
     for c in range(k):
         begins[c] = automata.transition_starts[automata.arcs[first + c]]
-        most, total = -np.inf, 0.0
+        highest, total = -np.inf, 0.0
         for state in range(c + 1):
-            most = max(most, before[state] + transitions[begins[c] + state])
+            highest = max(highest, before[state] + transitions[begins[c] + state])
         for state in range(c + 1):
-            total += math.exp(before[state] + transitions[begins[c] + state] - most)
-        before[c + 1] = most + math.log(total) + odds[c]
+            total += math.exp(before[state] + transitions[begins[c] + state] - highest)
+        before[c + 1] = highest + math.log(total) + odds[c]
         largest = max(largest, before[c + 1])
     total = 0.0
     for state in range(k + 1):
@@ -86,15 +86,15 @@ def run_automaton(automata, automaton, odds, answers):
     without = np.zeros(k)
     for state in range(k, -1, -1):
         # What may follow a state: nothing more, or the next arc c taken, and so on.
-        most = 0.0
+        highest = 0.0
         for c in range(state, k):
-            most = max(most, transitions[begins[c] + state] + odds[c] + after[c + 1])
-        reached = math.exp(before[state] + most - log_partition)
-        total = math.exp(-most)
+            highest = max(highest, transitions[begins[c] + state] + odds[c] + after[c + 1])
+        reached = math.exp(before[state] + highest - log_partition)
+        total = math.exp(-highest)
         for c in range(k - 1, state - 1, -1):
             without[c] += reached * total
-            total += math.exp(transitions[begins[c] + state] + odds[c] + after[c + 1] - most)
-        after[state] = most + math.log(total)
+            total += math.exp(transitions[begins[c] + state] + odds[c] + after[c + 1] - highest)
+        after[state] = highest + math.log(total)
     for c in range(k):
         answers[c] = before[c + 1] + after[c + 1] - log_partition - math.log(max(without[c], TINY)) - odds[c]
     return log_partition

@@ -11,7 +11,7 @@ from ...features.arc_hashing import (
     LABELS,
     LABELS_BETWEEN,
     MODIFIER_LABELS,
-    most_features,
+    max_features,
     read_sentence,
     write_between,
     write_features,
@@ -102,9 +102,9 @@ def marginal_oracle(data, example, weights, beta, gamma, indices, values):
     return at, max(0.0, log_partition / beta - gold_score)
 
 
-def largest_gradient(trees: Trees) -> int:
+def max_gradient_entries(trees: Trees) -> int:
     """An upper bound of the entries that the marginal oracle writes for any sentence."""
     starts = trees.columns.starts
     n_arcs = np.diff(trees.candidate_starts[starts])
-    most = most_features(trees.program, np.diff(starts))
-    return int(np.max(n_arcs * trees.shape.n_labels * most, initial=0))
+    bound = max_features(trees.program, np.diff(starts))
+    return int(np.max(n_arcs * trees.shape.n_labels * bound, initial=0))

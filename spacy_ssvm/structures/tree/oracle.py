@@ -19,7 +19,7 @@ from ...features.arc_hashing import (
     write_between,
     write_features,
 )
-from ...kernels import FirstClass, kernel
+from ...kernels import FirstClassFunction, kernel
 from .data import LOOPY, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, ROOT_LABEL, SENTENCE, TREES, Trees
 from .parts import NONE
 from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
@@ -63,7 +63,7 @@ def _decode(trees, sentence, read, weights, loss_scale, heads, labels):
 
 _TREE = types.Array(types.int32, 1, "C")
 DECODE = types.void(TREES, types.int64, SENTENCE, WEIGHTS, types.float64, _TREE, _TREE)
-decode = FirstClass(_decode, DECODE)
+decode = FirstClassFunction(_decode, DECODE)
 """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), exact but for LOOPY: (trees, sentence i, what is read of it, weights,
 loss_scale, heads int32 [n + 1], labels int32 [n + 1]) → None. Heads and labels, 0 before, are filled; heads[0] = −1."""
 
@@ -72,7 +72,7 @@ class DecodedTrees(NamedTuple):
     """Trees with what decodes them, which is the most of a parser and so is compiled once for all that call it."""
 
     trees: Trees
-    decode: FirstClass
+    decode: FirstClassFunction
 
 
 DECODED_TREES = types.NamedTuple([TREES, types.FunctionType(DECODE)], DecodedTrees)

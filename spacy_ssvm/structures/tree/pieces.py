@@ -15,7 +15,7 @@ from ...features.arc_hashing import (
     MODIFIER_LABELS,
     SIBLINGS,
     Sentence,
-    most_features,
+    max_features,
     write_between,
     write_features,
 )
@@ -88,8 +88,8 @@ def fired(trees: Trees, read: Sentence, weights: np.ndarray, piece: Piece) -> li
     is_label = piece.kind == "label"
     bits, first_row = (shape.label_bits, 1 << shape.arc_bits) if is_label else (shape.arc_bits, 0)
     width, label = (shape.n_labels, piece.label) if is_label else (1, 0)
-    most = most_features(trees.program, read.keys.shape[1] - 2)
-    indices, values, ends = np.empty(most, np.int64), np.empty(most), np.empty(1, np.int64)
+    bound = max_features(trees.program, read.keys.shape[1] - 2)
+    indices, values, ends = np.empty(bound, np.int64), np.empty(bound), np.empty(1, np.int64)
     found = []
     for kind in _TEMPLATES[piece.kind]:
         if kind in _BETWEEN:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...features.arc_hashing import read_sentence
-from ...kernels import FirstClass, kernel
+from ...kernels import FirstClassFunction, kernel
 from .data import PROJECTIVE, SPANNING, Trees
 from .inside_outside import projective_marginals
 from .kbest_oracle import labelled_kbest
@@ -29,7 +29,7 @@ class Potentials(NamedTuple):
     label_scores: np.ndarray
     structure: int
     multi_root: bool
-    decoder: FirstClass
+    decoder: FirstClassFunction
 
 
 class LabelledTree(NamedTuple):

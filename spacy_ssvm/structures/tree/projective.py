@@ -81,9 +81,9 @@ def option_score(charts, kind, a, b, option):
 @kernel
 def best_option(charts, kind, a, b):
     """The first of the best options of item (a, b)."""
-    first, behind = options(kind, a, b)
+    first, end = options(kind, a, b)
     best, score = first, option_score(charts, kind, a, b, first)
-    for option in range(first + 1, behind):
+    for option in range(first + 1, end):
         if option_score(charts, kind, a, b, option) > score:
             best, score = option, option_score(charts, kind, a, b, option)
     return best

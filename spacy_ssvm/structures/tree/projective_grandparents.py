@@ -50,9 +50,9 @@ def _split(span, left_arc, right_arc, left, right):
 
 
 @kernel
-def _listed(arcs, scores, first, behind, arc):
+def _listed(arcs, scores, first, end, arc):
     """The score of a pair with this arc in an ascending list, or 0."""
-    for k in range(first, behind):
+    for k in range(first, end):
         if arcs[k] == arc:
             return scores[k]
     return 0.0
@@ -72,13 +72,13 @@ def eisner_grandparents(parts, multi_root, heads):
     n, size = len(parts.number) - 1, len(parts.heads)
     starts, children = _children(parts)
     above = _above(parts)
-    most = 1
+    max_above = 1
     for node in range(1, n + 1):
-        most = max(most, above[node + 1] - above[node])
+        max_above = max(max_above, above[node + 1] - above[node])
     span = np.full((size + 1, n + 1), -np.inf)
     last = np.full((size + 1, n + 1), NONE, np.int32)
-    part = np.full((size, most), -np.inf)
-    inner = np.full((size, most), NONE, np.int32)
+    part = np.full((size, max_above), -np.inf)
+    inner = np.full((size, max_above), NONE, np.int32)
     for arc in range(size):
         span[arc, parts.modifiers[arc]] = 0.0
     span[size, 0] = 0.0
@@ -92,9 +92,9 @@ def eisner_grandparents(parts, multi_root, heads):
                 arc = parts.number[h, m]
                 if arc == NONE:
                     continue
-                first, behind = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
+                first, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
                 alone = span[arc, h + 1 if way == 0 else h - 1] + _listed(
-                    parts.siblings, parts.sibling_scores, first, behind, NONE
+                    parts.siblings, parts.sibling_scores, first, end, NONE
                 )
                 found = 0
                 if h > 0 or multi_root:
@@ -105,16 +105,16 @@ def eisner_grandparents(parts, multi_root, heads):
                             ends = (sibling, arc, s, m) if way == 0 else (arc, sibling, m, s)
                             siblings[found] = sibling
                             between[found] = _split(span, *ends)[0]
-                            pair[found] = _listed(parts.siblings, parts.sibling_scores, first, behind, sibling)
+                            pair[found] = _listed(parts.siblings, parts.sibling_scores, first, end, sibling)
                             found += 1
-                first, behind = parts.grand_starts[arc], parts.grand_starts[arc + 1]
+                first, end = parts.grand_starts[arc], parts.grand_starts[arc + 1]
                 slots = above[h + 1] - above[h] if h > 0 else 1
                 for slot in range(slots):
                     grand = 0.0
                     if h > 0:
                         if i <= parts.heads[above[h] + slot] <= j:
                             continue
-                        grand = _listed(parts.grands, parts.grand_scores, first, behind, above[h] + slot)
+                        grand = _listed(parts.grands, parts.grand_scores, first, end, above[h] + slot)
                     best, chosen = alone, NONE
                     for k in range(found):
                         score = part[siblings[k], slot] + between[k] + pair[k]
@@ -122,7 +122,7 @@ def eisner_grandparents(parts, multi_root, heads):
                             best, chosen = score, siblings[k]
                     part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, chosen
             for way in range(2):
-                h, end = (i, j) if way == 0 else (j, i)
+                h, tip = (i, j) if way == 0 else (j, i)
                 slots = above[h + 1] - above[h] if h > 0 else 1
                 for slot in range(slots if h > 0 or way == 0 else 0):
                     row = above[h] + slot if h > 0 else size
@@ -132,11 +132,11 @@ def eisner_grandparents(parts, multi_root, heads):
                     for c in range(starts[h], starts[h + 1]):
                         arc = children[c]
                         m = parts.modifiers[arc]
-                        if min(h, end) <= m <= max(h, end):
-                            score = part[arc, slot] + span[arc, end]
+                        if min(h, tip) <= m <= max(h, tip):
+                            score = part[arc, slot] + span[arc, tip]
                             if score > best:
                                 best, chosen = score, arc
-                    span[row, end], last[row, end] = best, chosen
+                    span[row, tip], last[row, tip] = best, chosen
     heads[0] = NONE
     if span[size, n] == -np.inf:
         for m in range(1, n + 1):
@@ -147,13 +147,13 @@ def eisner_grandparents(parts, multi_root, heads):
     top = 1
     while top > 0:
         top -= 1
-        row, end = stack[top, 0], stack[top, 1]
+        row, tip = stack[top, 0], stack[top, 1]
         h = parts.modifiers[row] if row < size else 0
-        if h == end:
+        if h == tip:
             continue
         slot = row - above[h] if h > 0 else 0
-        arc = last[row, end]
-        stack[top, 0], stack[top, 1] = arc, end
+        arc = last[row, tip]
+        stack[top, 0], stack[top, 1] = arc, tip
         top += 1
         while True:
             m = parts.modifiers[arc]

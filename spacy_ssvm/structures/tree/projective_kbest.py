@@ -63,8 +63,8 @@ def eisner_kbest(scores, k, multi_root):
             else:
                 choice = best_option(charts, kind, a, b)
                 best = option_score(charts, kind, a, b, choice)
-                first, behind = options(kind, a, b)
-                for other in range(first, behind):
+                first, end = options(kind, a, b)
+                for other in range(first, end):
                     if other != choice:
                         loss = best - option_score(charts, kind, a, b, other)
                         size = insert(branches, tree_scores, size, tree_scores[found] - loss, found, step, other)

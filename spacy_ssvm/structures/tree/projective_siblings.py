@@ -52,18 +52,18 @@ def join(parts, charts, arc, first, inners):
 
     first: the score without one, but for the pair. inners: arcs (h, s), s between h and m, ascending.
     """
-    pair, behind = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
+    pair, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
     between = charts.between[parts.modifiers[arc]]
     best, chosen = first, NONE
-    if pair < behind and parts.siblings[pair] == NONE:
+    if pair < end and parts.siblings[pair] == NONE:
         best += parts.sibling_scores[pair]
         pair += 1
     for k in range(len(inners)):
         inner = inners[k]
         score = charts.arcs[inner] + between[parts.modifiers[inner]]
-        while pair < behind and parts.siblings[pair] < inner:
+        while pair < end and parts.siblings[pair] < inner:
             pair += 1
-        if pair < behind and parts.siblings[pair] == inner:
+        if pair < end and parts.siblings[pair] == inner:
             score += parts.sibling_scores[pair]
         if score > best:
             best, chosen = score, inner
@@ -107,10 +107,10 @@ def fill_sibling_charts(parts, children, child_starts, multi_root):
             arc = parents[k]
             h = parts.heads[arc]
             if h > i:
-                behind = place[arc] + 1
-                while behind < child_starts[h + 1] and parts.modifiers[children[behind]] < h:
-                    behind += 1
-                join(parts, charts, arc, right[i, h - 1], children[place[arc] + 1 : behind])
+                end = place[arc] + 1
+                while end < child_starts[h + 1] and parts.modifiers[children[end]] < h:
+                    end += 1
+                join(parts, charts, arc, right[i, h - 1], children[place[arc] + 1 : end])
                 arc_left[i, h] = arcs[arc]
         for m in range(i, n):
             raise_row(left[i, m + 1 :], left[i, m], arc_left[m, m + 1 :])

@@ -9,7 +9,7 @@ from ...features.arc_hashing import (
     ARCS,
     ARCS_BETWEEN,
     ArcProgram,
-    most_features,
+    max_features,
     read_sentence,
     write_between,
     write_features,
@@ -90,11 +90,11 @@ def marginal_oracle(data, example, weights, beta, gamma, indices, values):
                 loss -= np.log(-gradient) / beta
                 gradient += 1.0
             if abs(gradient) > NEGLIGIBLE:
-                behind = write_features(read, ARCS, arcs, c, c + 1, bits, indices, values, at)
-                behind = write_between(read, ARCS_BETWEEN, arcs, c, c + 1, bits, indices, values, ends, behind)
-                for k in range(at, behind):
+                end = write_features(read, ARCS, arcs, c, c + 1, bits, indices, values, at)
+                end = write_between(read, ARCS_BETWEEN, arcs, c, c + 1, bits, indices, values, ends, end)
+                for k in range(at, end):
                     values[k] *= gradient
-                at = behind
+                at = end
     return at, loss
 
 
@@ -109,8 +109,8 @@ def ranking(program: ArcProgram, bits: int, columns: Columns, heads: np.ndarray)
     return Ranking(columns, program, *near_candidates(columns.starts, gold, unknown), gold, bits)
 
 
-def largest_gradient(data: Ranking) -> int:
+def max_gradient_entries(data: Ranking) -> int:
     """An upper bound of what the marginal oracle writes for any example."""
     starts = data.columns.starts
     n_arcs = np.diff(data.candidate_starts[starts])
-    return int(np.max(n_arcs * most_features(data.program, np.diff(starts)), initial=0))
+    return int(np.max(n_arcs * max_features(data.program, np.diff(starts)), initial=0))

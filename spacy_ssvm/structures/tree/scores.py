@@ -17,7 +17,7 @@ from ...features.arc_hashing import (
     arc_direction,
     count_templates,
     distance_bin,
-    most_features,
+    max_features,
     write_between,
     write_features,
 )
@@ -43,45 +43,45 @@ class Room(NamedTuple):
 @kernel
 def feature_room(program, n):
     """`Room` for a sentence of n tokens."""
-    most = CHUNK * most_features(program, n)
-    return Room(np.empty(most, np.int64), np.empty(most), np.empty(CHUNK, np.int64))
+    size = CHUNK * max_features(program, n)
+    return Room(np.empty(size, np.int64), np.empty(size), np.empty(CHUNK, np.int64))
 
 
 @kernel
-def _sum(weights, indices, values, begin, behind):
+def _sum(weights, indices, values, begin, end):
     """Σ of weights at hashed features: four sums, so that an addition need not wait for the one before."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-    fours = begin + (behind - begin) // 4 * 4
+    fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
         first += weights[indices[k]] * values[k]
         second += weights[indices[k + 1]] * values[k + 1]
         third += weights[indices[k + 2]] * values[k + 2]
         fourth += weights[indices[k + 3]] * values[k + 3]
-    for k in range(fours, behind):
+    for k in range(fours, end):
         first += weights[indices[k]] * values[k]
     return (first + second) + (third + fourth)
 
 
 @kernel
-def _add_sums(weights, room, begin, behind, scores):
+def _add_sums(weights, room, begin, end, scores):
     indices, values, ends = room.indices, room.values, room.ends
     # More at a time than while they are added up.
-    for k in range(ends[behind - begin - 1]):
+    for k in range(ends[end - begin - 1]):
         prefetch(weights, indices[k])
     at = 0
-    for arc in range(begin, behind):
-        end = ends[arc - begin]
-        scores[arc] += _sum(weights, indices, values, at, end)
-        at = end
+    for arc in range(begin, end):
+        stop = ends[arc - begin]
+        scores[arc] += _sum(weights, indices, values, at, stop)
+        at = stop
 
 
 @kernel
-def _add_weights(weights, room, begin, behind, scores):
-    """Add the weights, of `Weights`, of the features in `room`, those of arcs begin … behind − 1, to scores."""
+def _add_weights(weights, room, begin, end, scores):
+    """Add the weights, of `Weights`, of the features in `room`, those of arcs begin … end − 1, to scores."""
     if len(weights.single):
-        _add_sums(weights.single, room, begin, behind, scores)
+        _add_sums(weights.single, room, begin, end, scores)
     else:
-        _add_sums(weights.double, room, begin, behind, scores)
+        _add_sums(weights.double, room, begin, end, scores)
 
 
 @kernel
@@ -102,11 +102,11 @@ def describe_grand(arcs, arc, grand, head, modifier):
 
 
 @kernel
-def _write(read, kind, arcs, begin, behind, bits, room):
-    """Fill `room` with the features of arcs begin … behind − 1."""
+def _write(read, kind, arcs, begin, end, bits, room):
+    """Fill `room` with the features of arcs begin … end − 1."""
     size = count_templates(read.starts, kind)
-    write_features(read, kind, arcs, begin, behind, bits, room.indices, room.values, FIRST)
-    for arc in range(behind - begin):
+    write_features(read, kind, arcs, begin, end, bits, room.indices, room.values, FIRST)
+    for arc in range(end - begin):
         room.ends[arc] = (arc + 1) * size
 
 
@@ -114,18 +114,18 @@ def _write(read, kind, arcs, begin, behind, bits, room):
 def score_features(read, kind, arcs, bits, weights, room, scores):
     """wᵀf of all these arcs or pairs, added to scores float64 [A]."""
     for begin in range(0, len(scores), CHUNK):
-        behind = min(begin + CHUNK, len(scores))
-        _write(read, kind, arcs, begin, behind, bits, room)
-        _add_weights(weights, room, begin, behind, scores)
+        end = min(begin + CHUNK, len(scores))
+        _write(read, kind, arcs, begin, end, bits, room)
+        _add_weights(weights, room, begin, end, scores)
 
 
 @kernel
 def score_between(read, kind, arcs, bits, weights, room, scores):
     """The same for templates that read what lies between."""
     for begin in range(0, len(scores), CHUNK):
-        behind = min(begin + CHUNK, len(scores))
-        write_between(read, kind, arcs, begin, behind, bits, room.indices, room.values, room.ends, FIRST)
-        _add_weights(weights, room, begin, behind, scores)
+        end = min(begin + CHUNK, len(scores))
+        write_between(read, kind, arcs, begin, end, bits, room.indices, room.values, room.ends, FIRST)
+        _add_weights(weights, room, begin, end, scores)
 
 
 @kernel
@@ -139,10 +139,10 @@ def _block(weights, first_row, n_labels, index):
 
 
 @kernel
-def _add_blocks(weights, first_row, indices, values, begin, behind, total):
+def _add_blocks(weights, first_row, indices, values, begin, end, total):
     """Four blocks at a time, so that the sums are loaded and stored once for four."""
     n_labels = len(total)
-    fours = begin + (behind - begin) // 4 * 4
+    fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
         first = _block(weights, first_row, n_labels, indices[k])
         second = _block(weights, first_row, n_labels, indices[k + 1])
@@ -157,53 +157,53 @@ def _add_blocks(weights, first_row, indices, values, begin, behind, total):
                 + third[label] * values[k + 2]
                 + fourth[label] * values[k + 3]
             )
-    for k in range(fours, behind):
+    for k in range(fours, end):
         added = _block(weights, first_row, n_labels, indices[k])
         for label in range(n_labels):
             total[label] += added[label] * values[k]
 
 
 @kernel
-def _add_rows(weights, first_row, room, begin, behind, scores):
+def _add_rows(weights, first_row, room, begin, end, scores):
     indices, values, ends, n_labels = room.indices, room.values, room.ends, scores.shape[1]
     step = CACHE_LINE // weights.itemsize
-    for k in range(ends[behind - begin - 1]):
+    for k in range(ends[end - begin - 1]):
         block = first_row + indices[k] * n_labels
         for place in range(block, block + n_labels - 1, step):
             prefetch(weights, place)
         prefetch(weights, block + n_labels - 1)
     at = 0
-    for arc in range(begin, behind):
-        end = ends[arc - begin]
-        _add_blocks(weights, first_row, indices, values, at, end, scores[arc])
-        at = end
+    for arc in range(begin, end):
+        stop = ends[arc - begin]
+        _add_blocks(weights, first_row, indices, values, at, stop, scores[arc])
+        at = stop
 
 
 @kernel
-def _add_label_weights(weights, first_row, room, begin, behind, scores):
+def _add_label_weights(weights, first_row, room, begin, end, scores):
     """`_add_weights` for all labels: scores are [·, L]; first_row: where the weights of labels start."""
     if len(weights.single):
-        _add_rows(weights.single, first_row, room, begin, behind, scores)
+        _add_rows(weights.single, first_row, room, begin, end, scores)
     else:
-        _add_rows(weights.double, first_row, room, begin, behind, scores)
+        _add_rows(weights.double, first_row, room, begin, end, scores)
 
 
 @kernel
 def score_label_features(read, kind, arcs, bits, first_row, weights, room, scores):
     """The weights of all labels of these arcs, added to scores [A, L]; first_row: where their weights start."""
     for begin in range(0, len(scores), CHUNK):
-        behind = min(begin + CHUNK, len(scores))
-        _write(read, kind, arcs, begin, behind, bits, room)
-        _add_label_weights(weights, first_row, room, begin, behind, scores)
+        end = min(begin + CHUNK, len(scores))
+        _write(read, kind, arcs, begin, end, bits, room)
+        _add_label_weights(weights, first_row, room, begin, end, scores)
 
 
 @kernel
 def score_label_between(read, kind, arcs, bits, first_row, weights, room, scores):
     """The same for templates that read what lies between."""
     for begin in range(0, len(scores), CHUNK):
-        behind = min(begin + CHUNK, len(scores))
-        write_between(read, kind, arcs, begin, behind, bits, room.indices, room.values, room.ends, FIRST)
-        _add_label_weights(weights, first_row, room, begin, behind, scores)
+        end = min(begin + CHUNK, len(scores))
+        write_between(read, kind, arcs, begin, end, bits, room.indices, room.values, room.ends, FIRST)
+        _add_label_weights(weights, first_row, room, begin, end, scores)
 
 
 @kernel
@@ -230,9 +230,9 @@ def _score_labels(trees, read, arcs, weights, room, scores):
 @kernel
 def candidate_arcs(trees, sentence):
     """All candidate arcs of a sentence, with scores of 0 and without pairs, as `Parts`."""
-    first, behind = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
-    n, begin = behind - first, trees.candidate_starts[first]
-    size = trees.candidate_starts[behind] - begin
+    first, end = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
+    n, begin = end - first, trees.candidate_starts[first]
+    size = trees.candidate_starts[end] - begin
     number = np.full((n + 1, n + 1), NONE, np.int32)
     heads, modifiers = np.empty(size, np.int32), np.empty(size, np.int32)
     for m in range(1, n + 1):

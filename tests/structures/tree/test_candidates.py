@@ -11,7 +11,7 @@ from spacy_ssvm.features.arc_hashing import ArcProgram
 from spacy_ssvm.structures.tree.candidates import REACH, near_candidates, prune
 from spacy_ssvm.structures.tree.data import NOT_GIVEN, PROJECTIVE, Shape
 from spacy_ssvm.structures.tree.first_pass import BITS, FirstPass
-from spacy_ssvm.structures.tree.ranking import NEGLIGIBLE, largest_gradient, marginal_oracle, ranking
+from spacy_ssvm.structures.tree.ranking import NEGLIGIBLE, marginal_oracle, max_gradient_entries, ranking
 
 from ...features.arc_reference import Kernels
 from .tree_problems import random_sentences
@@ -127,7 +127,7 @@ def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
     trees = ranking(program, bits, columns, heads)
     assert len(heads) == len(trees.gold) and trees.bits == bits
     weights = rng.normal(size=1 << bits) * rng.choice([0.1, 1.0, 5.0])
-    indices, values = (np.zeros(largest_gradient(trees) + 1, dtype) for dtype in (np.int64, np.float64))
+    indices, values = (np.zeros(max_gradient_entries(trees) + 1, dtype) for dtype in (np.int64, np.float64))
     tokens = iter(zip(heads, arc_scores(columns, program, bits, weights)))
     for sentence in range(len(sizes)):
         kernels = Kernels(program, columns, sentence, bits)
@@ -146,7 +146,7 @@ def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
                         expected[index] += gradient * value
         indices[:] = -1
         entries, loss = marginal_oracle(trees, sentence, weights, 1.0, loss_scale, indices, values)
-        assert entries <= largest_gradient(trees) and (indices[entries:] == -1).all()
+        assert entries <= max_gradient_entries(trees) and (indices[entries:] == -1).all()
         found = np.zeros(1 << bits)
         np.add.at(found, indices[:entries], values[:entries])
         np.testing.assert_allclose(found, expected, atol=1e-9)

@@ -29,8 +29,8 @@ def decoded(data, weights) -> list[Labelled]:
     heads, labels = decode_all(data, weights)
     assert heads.dtype == labels.dtype == np.int32 and len(heads) == len(labels) == data.columns.starts[-1]
     return [
-        Labelled((-1, *heads[first:behind].tolist()), (ROOT_LABEL, *labels[first:behind].tolist()))
-        for first, behind in zip(data.columns.starts, data.columns.starts[1:])
+        Labelled((-1, *heads[first:end].tolist()), (ROOT_LABEL, *labels[first:end].tolist()))
+        for first, end in zip(data.columns.starts, data.columns.starts[1:])
     ]
 
 
@@ -75,21 +75,21 @@ def test_a_batch_is_its_sentences(structure):
     data, weights = long_sentences(structure, sizes)
     together = decoded(data, weights)
     assert decoded(data, weights) == together, "decoding changes nothing"
-    for number, (first, behind) in enumerate(zip(data.columns.starts, data.columns.starts[1:])):
-        starts = data.candidate_starts[first : behind + 1]
+    for number, (first, end) in enumerate(zip(data.columns.starts, data.columns.starts[1:])):
+        starts = data.candidate_starts[first : end + 1]
         columns = data.columns._replace(
-            starts=np.array([0, behind - first]),
-            keys=data.columns.keys[:, first:behind].copy(),
-            reals=data.columns.reals[:, first:behind].copy(),
+            starts=np.array([0, end - first]),
+            keys=data.columns.keys[:, first:end].copy(),
+            reals=data.columns.reals[:, first:end].copy(),
         )
         alone = data._replace(
             columns=columns,
             candidate_starts=starts - starts[0],
             candidates=data.candidates[starts[0] : starts[-1]].copy(),
-            gold=data.gold[first:behind].copy(),
-            gold_labels=data.gold_labels[first:behind].copy(),
-            head_costs=data.head_costs[first:behind].copy(),
-            label_costs=data.label_costs[first:behind].copy(),
+            gold=data.gold[first:end].copy(),
+            gold_labels=data.gold_labels[first:end].copy(),
+            head_costs=data.head_costs[first:end].copy(),
+            label_costs=data.label_costs[first:end].copy(),
         )
         assert decoded(alone, weights) == [together[number]]
 

@@ -71,9 +71,9 @@ def test_the_best_trees_that_are_left(structure, data):
         assert not every[error.sentence] and 0 <= error.token < example.n
         assert all(every[: error.sentence])
         at = example.first + error.token
-        for behind, possible in ((at, True), (at + 1, False)):
+        for end, possible in ((at, True), (at + 1, False)):
             heads, labels = given.heads.copy(), given.labels.copy()
-            heads[behind:], labels[behind:] = NOT_GIVEN, True
+            heads[end:], labels[end:] = NOT_GIVEN, True
             all_arcs = examples_of(with_all_arcs(tiny.data))[error.sentence]
             assert bool(keep_to(Limits(heads, labels), all_arcs, all_arcs.labelled)) == possible
         return

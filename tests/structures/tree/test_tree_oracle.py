@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_hashing import read_sentence
 from spacy_ssvm.solvers.planes import merge, plane_buffer
-from spacy_ssvm.structures.tree.data import LOOPY, largest_plane
+from spacy_ssvm.structures.tree.data import LOOPY, max_plane_entries
 from spacy_ssvm.structures.tree.oracle import DecodedTrees, decode, feature_difference, max_oracle
 from spacy_ssvm.structures.tree.weights import of_either
 
@@ -49,7 +49,7 @@ def test_decoding_finds_the_best_labelled_tree(structure, data, loss_scale):
 @given(data=st.data(), loss_scale=st.sampled_from([0.0, 1.0]))
 def test_the_plane_is_that_of_the_decoded_tree(structure, data, loss_scale):
     tiny = data.draw(tiny_trees(structure))
-    plane = plane_buffer(largest_plane(tiny.data) + 3)
+    plane = plane_buffer(max_plane_entries(tiny.data) + 3)
     for example in tiny.examples:
         y = decoded(tiny, example, loss_scale)
         assert y in example.labelled
@@ -57,7 +57,7 @@ def test_the_plane_is_that_of_the_decoded_tree(structure, data, loss_scale):
         entries, loss = max_oracle(
             DecodedTrees(tiny.data, decode), example.example, tiny.weights, loss_scale, plane.indices, plane.values
         )
-        assert entries <= largest_plane(tiny.data)
+        assert entries <= max_plane_entries(tiny.data)
         assert (plane.indices[entries:] == -1).all()
         expected = example.joint_feature(example.gold) - example.joint_feature(y)
         np.testing.assert_allclose(dense(plane, entries, len(tiny.weights)), expected, atol=1e-12)
@@ -73,7 +73,7 @@ def test_the_plane_is_that_of_the_decoded_tree(structure, data, loss_scale):
 def test_the_plane_is_the_most_violated(structure, data):
     """ξ_i = max_y Δ − wᵀΔΦ ≥ 0."""
     tiny = data.draw(tiny_trees(structure))
-    plane = plane_buffer(largest_plane(tiny.data))
+    plane = plane_buffer(max_plane_entries(tiny.data))
     for example in tiny.examples:
         best = example.scores(example.labelled, tiny.weights, 1.0).max()
         slack = best - example.scores([example.gold], tiny.weights)[0]
@@ -91,7 +91,7 @@ def test_the_plane_is_the_most_violated(structure, data):
 def test_difference_to_any_tree(structure, data):
     """Gold itself leaves nothing, and no loss."""
     tiny = data.draw(tiny_trees(structure))
-    plane = plane_buffer(largest_plane(tiny.data))
+    plane = plane_buffer(max_plane_entries(tiny.data))
     for example in tiny.examples:
         words = read_sentence(tiny.data.columns, tiny.data.program, example.example)
         for y in (example.gold, data.draw(st.sampled_from(example.labelled))):

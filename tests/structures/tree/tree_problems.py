@@ -68,16 +68,16 @@ class Example:
 
     def __init__(self, data: Trees, example: int) -> None:
         self.data, self.example = data, example
-        self.first, behind = map(int, data.columns.starts[example : example + 2])
-        self.n = behind - self.first
+        self.first, end = map(int, data.columns.starts[example : example + 2])
+        self.n = end - self.first
         self._arcs = Kernels(data.program, data.columns, example, data.shape.arc_bits)
         self._labels = Kernels(data.program, data.columns, example, data.shape.label_bits)
         self._known: dict[tuple, np.ndarray] = {}
 
     def candidates(self, m: int) -> list[int]:
         """The heads that token m may have."""
-        first, behind = self.data.candidate_starts[self.first + m - 1 : self.first + m + 1]
-        return self.data.candidates[first:behind].tolist()
+        first, end = self.data.candidate_starts[self.first + m - 1 : self.first + m + 1]
+        return self.data.candidates[first:end].tolist()
 
     @cached_property
     def legal(self) -> list[Tree]:

@@ -7,9 +7,10 @@ from functools import cache
 import numpy as np
 from scipy.optimize import minimize
 
-from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.models.chain.data import Chains, make_chains
+from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers.problem import Problem
-from spacy_ssvm.structures.chain.data import Chains, make_chains, unconstrained
+from spacy_ssvm.structures.chain.constraints import unconstrained
 
 from .structures.enumeration import joint_feature, loss, sequences
 from .structures.tree.tree_problems import Example

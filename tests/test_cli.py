@@ -11,7 +11,7 @@ from spacy.training import Example
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.pipeline.corpus import create_corpus
+from spacy_ssvm.corpus.reader import create_corpus
 
 TEXTS = [
     ("the old dog sees a cat", "D A N V D N"),

@@ -11,8 +11,8 @@ from spacy.training import Corpus, Example
 from spacy.training.augment import create_lower_casing_augmenter
 from spacy.vocab import Vocab
 
-from spacy_ssvm.pipeline import jackknife
-from spacy_ssvm.pipeline.corpus import _parts, create_corpus
+from spacy_ssvm.corpus import jackknife
+from spacy_ssvm.corpus.reader import _parts, create_corpus
 
 WORDS = ["She", "can", "not", "go", ".", "I", "do", "n't", "know", "New York", "!"]
 TAGS = ["PRP", "MD", "RB", "VB", ".", "PRP", "VBP", "RB", "VB", "NNP", "."]
@@ -290,7 +290,7 @@ def test_large_corpus_is_jackknifed_in_parts(tmp_path, nlp, monkeypatch, caplog)
     words = [[*words, f"number{number}"] for number, (words, _, _) in enumerate(REPEATED * 4)]
     docs = [Doc(nlp.vocab, words=words, tags=tags) for words, tags in zip(words, tags)]
     corpus = create_corpus(saved(tmp_path / "large.spacy", docs), jackknife=["tag"])
-    monkeypatch.setattr("spacy_ssvm.pipeline.corpus.MAX_KEPT", 130)
+    monkeypatch.setattr("spacy_ssvm.corpus.reader.MAX_KEPT", 130)
     with caplog.at_level(logging.INFO, "spacy"):
         examples = list(corpus(nlp))
     assert [[token.tag_ for token in example.predicted] for example in examples] == tags
@@ -299,7 +299,7 @@ def test_large_corpus_is_jackknifed_in_parts(tmp_path, nlp, monkeypatch, caplog)
 
 @pytest.mark.parametrize("most", [1, 2, 5, 9, 1000])
 def test_parts_are_the_whole_in_order(tagged, nlp, monkeypatch, most):
-    monkeypatch.setattr("spacy_ssvm.pipeline.corpus.MAX_KEPT", most)
+    monkeypatch.setattr("spacy_ssvm.corpus.reader.MAX_KEPT", most)
     examples = list(create_corpus(tagged)(nlp))
     parts = list(_parts(iter(examples)))
     assert [id(example) for part in parts for example in part] == list(map(id, examples))

@@ -16,13 +16,13 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from typer.testing import CliRunner
 
-from spacy_ssvm.checks import documents
-from spacy_ssvm.checks.corpora import read
-from spacy_ssvm.checks.trees import arcs, circles, nonprojective
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.debug_data import CHECKS, MAX_PLACES
-from spacy_ssvm.pipeline.corpus import create_corpus
-from spacy_ssvm.pipeline.gold_trees import LONGEST, gold_trees
+from spacy_ssvm.corpus.checks import documents
+from spacy_ssvm.corpus.checks.corpora import read
+from spacy_ssvm.corpus.checks.trees import arcs, circles, nonprojective
+from spacy_ssvm.corpus.reader import create_corpus
+from spacy_ssvm.pipeline.gold_trees import MAX_SENTENCE, gold_trees
 
 from .pipeline.toy import LANG
 
@@ -322,7 +322,7 @@ def test_nonprojective_arcs(check, structure, order, severity):
 
 def test_missing_heads_and_long_sentences(check):
     partial = parsed([1, 1, None])
-    long = parsed([0] * (LONGEST + 1))
+    long = parsed([0] * (MAX_SENTENCE + 1))
     findings = check([partial, long], [parsed(TREE)], "ssvm_parser")
     assert those(findings, "gold head") == [("warning", "train", 2)]
     assert those(findings, "more than 1,000 tokens") == [("error", "train", 1)]

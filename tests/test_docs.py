@@ -34,12 +34,13 @@ from spacy.tokens.underscore import Underscore
 from spacy.util import load_model_from_config, logger, registry
 from typer.testing import CliRunner
 
-from spacy_ssvm import chain_weights, tree_weights
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.features.arc_templates import parse_arc_template
 from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, LEXEME_ATTRIBUTES, TOKEN_ATTRIBUTES
 from spacy_ssvm.features.templates import parse_template
-from spacy_ssvm.model import DIGEST, FORMAT, SHAPE
+from spacy_ssvm.models.chain import weights as chain_weights
+from spacy_ssvm.models.store import DIGEST, FORMAT, SHAPE
+from spacy_ssvm.models.tree import weights as tree_weights
 from spacy_ssvm.pipeline import factories  # noqa: F401  registers what the tables are about
 from spacy_ssvm.registry import ssvm_solvers
 

@@ -8,13 +8,13 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_ssvm import chain_weights
-from spacy_ssvm import model as models
-from spacy_ssvm.architectures import chain
-from spacy_ssvm.chain_weights import TYPES, Weights
 from spacy_ssvm.features.sets import FeatureSet, templates
-from spacy_ssvm.model import DamagedModel
-from spacy_ssvm.packing import Packing, pack_indices
+from spacy_ssvm.models import store as models
+from spacy_ssvm.models.architectures import chain
+from spacy_ssvm.models.chain import weights as chain_weights
+from spacy_ssvm.models.chain.weights import TYPES, ChainWeights
+from spacy_ssvm.models.packing import Packing, pack_indices
+from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.pipeline.ner import SsvmNer
 from spacy_ssvm.pipeline.senter import SsvmSenter
 from spacy_ssvm.pipeline.tagger import SsvmTagger
@@ -29,7 +29,7 @@ def weights(n_rows=6, n_labels=3, hash_bits=0, seed=0):
     keys = np.sort(rng.permutation(np.arange(1, 1 + 2 * max(n_rows, 1), 2, dtype=np.uint64))[:n_rows])
     rows = np.where(rng.random((n_rows, n_labels)) < 0.4, rng.normal(size=(n_rows, n_labels)), 0)
     transitions = rng.normal(size=n_labels * n_labels)
-    return Weights(keys, np.concatenate([transitions, rows.ravel()]).astype(np.float32), hash_bits)
+    return ChainWeights(keys, np.concatenate([transitions, rows.ravel()]).astype(np.float32), hash_bits)
 
 
 def transitions(weights, n_labels=3):

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_ssvm.model import DamagedModel
-from spacy_ssvm.packing import BLOCK, EXACT, Packing, compress, pack, pack_indices, unpack, unpack_indices
+from spacy_ssvm.models.packing import BLOCK, EXACT, Packing, compress, pack, pack_indices, unpack, unpack_indices
+from spacy_ssvm.models.store import DamagedModel
 
 SPARSE = st.one_of(st.just(np.float32(0)), st.floats(-1e4, 1e4, width=32).map(np.float32))
 VECTORS = arrays(np.float32, st.integers(0, 3 * BLOCK), elements=SPARSE)

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from spacy_ssvm.features.arc_sets import arc_templates
-from spacy_ssvm.model import DamagedModel, is_exact, store_arrays
-from spacy_ssvm.packing import Packing, Sparse, pack
-from spacy_ssvm.tree_weights import TYPES, TreeWeights, load, store, widen
+from spacy_ssvm.models.packing import Packing, Sparse, pack
+from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
+from spacy_ssvm.models.tree.weights import TYPES, TreeWeights, load, store, widen
 
 LABELS = ("ROOT", "nsubj", "obj")
 SPARSE = st.one_of(st.just(np.float32(0)), st.floats(-10, 10, width=32).map(np.float32))
 
 
 def model():
-    from spacy_ssvm.architectures import tree
+    from spacy_ssvm.models.architectures import tree
 
     features = arc_templates(["head.lower[0]"], ["mod.lower[0]"], ["mod.lower[0]"], hash_bits=8, label_hash_bits=8)
     return tree(features)

@@ -11,7 +11,7 @@ from spacy.util import load_config
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.pipeline.tuning import Trial, best_of, between, grid_points
+from spacy_ssvm.training.tuning import Trial, best_of, between, grid_points
 
 from .pipeline.toy import EXAMPLES, LANG, SPANS, TAGGED, annotations, blank, tagger_examples, trained, weights
 from .pipeline.toy import train as train_all

@@ -12,9 +12,9 @@ from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
-from ..pipeline.calibration import N_BINS, Bin, expected_error, reliability
-from ..pipeline.corpus import create_corpus
+from ..corpus.reader import create_corpus
 from ..pipeline.learning import LearningPipe
+from ..training.calibration import N_BINS, Bin, expected_error, reliability
 from .evaluate import dev_settings
 from .reliability_diagram import Diagram, save
 

@@ -7,7 +7,7 @@ import typer
 from spacy import util
 from wasabi import msg
 
-from ..packing import Packing, Values
+from ..models.packing import Packing, Values
 from ..pipeline.component import SsvmPipe
 
 

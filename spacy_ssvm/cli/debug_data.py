@@ -13,10 +13,10 @@ from spacy.schemas import ConfigSchemaTraining
 from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
-from ..checks import documents, entities, sentences, tags, trees
-from ..checks.corpora import CorpusData, Reader, read
-from ..checks.finding import Finding, Severity
-from ..checks.labels import Report
+from ..corpus.checks import documents, entities, sentences, tags, trees
+from ..corpus.checks.corpora import CorpusData, Reader, read
+from ..corpus.checks.finding import Finding, Severity
+from ..corpus.checks.labels import Report
 from ..pipeline.learning import LearningPipe
 from ..pipeline.ner import SsvmNer
 from ..pipeline.parser import SsvmParser

@@ -11,7 +11,7 @@ from spacy.cli.evaluate import handle_scores_per_type
 from spacy.language import Language
 from wasabi import msg
 
-from ..pipeline.corpus import create_corpus
+from ..corpus.reader import create_corpus
 
 FRACTIONS = {
     "TOK": "token_acc",

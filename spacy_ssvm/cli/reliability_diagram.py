@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..pipeline.calibration import Bin, expected_error
+from ..training.calibration import Bin, expected_error
 from .plots import new_figure, save_figure
 
 

@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi import msg
 
-from ..pipeline.corpus import create_corpus
+from ..corpus.reader import create_corpus
 from ..pipeline.learning import LearningPipe
 from ..pipeline.mistakes import Mistake, mistakes
 from .evaluate import FRACTIONS, dev_settings

@@ -16,7 +16,7 @@ from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
 from ..pipeline.learning import LearningPipe
-from ..pipeline.tuning import GRID, Trial, Values, best_of, between, grid_points, train_others, try_values
+from ..training.tuning import GRID, Trial, Values, best_of, between, grid_points, train_others, try_values
 from .plots import new_figure, save_figure
 
 

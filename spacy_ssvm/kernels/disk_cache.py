@@ -21,7 +21,7 @@ from ..files import replace_files
 from .announcement import LOGGER, announce
 
 _PACKAGE = Path(__file__).parent.parent
-_ROOMS = ("features", "structures", "solvers", "kernels")
+_ROOMS = ("features", "structures", "solvers", "models", "kernels")
 _CONFIG: Any = numba.config
 
 

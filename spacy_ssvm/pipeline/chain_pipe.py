@@ -13,12 +13,12 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from .. import chain_weights
-from .. import model as models
-from ..architectures import check_chain
-from ..packing import EXACT, Packing
+from ..inspect.confidence import MIN_PROBABILITY, checked_count, checked_min_score
+from ..models import store as models
+from ..models.architectures import check_chain
+from ..models.chain import weights as chain_weights
+from ..models.packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from .confidence import MIN_PROBABILITY, checked_count, checked_min_score
 from .learning import LearningPipe
 from .patterns import Patterns, token_name
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from ..features.extractor import Extractor
     from ..features.hashing import Columns
     from ..features.word_types import Types
-    from ..structures.chain.data import Constraints
+    from ..inspect.explanation import Explanation
+    from ..inspect.judged_chains import Run
+    from ..inspect.weight_tables import TopFeature, Transitions
+    from ..models.chain.data_set import ChainSet, EncodedChains
+    from ..models.chain.predictor import ChainDecoder
+    from ..structures.chain.constraints import Constraints
     from ..structures.chain.potentials import Lattice, Potentials
-    from .calibration import Judged
-    from .chain_decoder import ChainDecoder
-    from .chain_set import ChainSet, EncodedChains
-    from .explanation import Explanation
-    from .judged_chains import Run
-    from .training import Training
-    from .weight_tables import TopFeature, Transitions
+    from ..training.calibration import Judged
+    from ..training.training import Training
 
 LOGGER = logging.getLogger("spacy")
 Gold = Sequence[str | None]
@@ -150,7 +150,7 @@ class ChainPipe(LearningPipe):
         Raises:
             ValueError: the component has no labels yet.
         """
-        from .chain_explanation import explain
+        from ..inspect.chain_explanation import explain
 
         columns, (potentials,) = self._columns_and_potentials([doc])
         return explain(doc, self._decoder(), columns, potentials, self.weight_labels, self._parts)
@@ -164,7 +164,7 @@ class ChainPipe(LearningPipe):
         Raises:
             ValueError: n is less than 1, the label is unknown, or the names of the features were not saved.
         """
-        from .weight_tables import top_features
+        from ..inspect.weight_tables import top_features
 
         self._require_labels()
         wanted = [k for k, known in enumerate(self.weight_labels) if label in (known, self._label_of(known))]
@@ -188,20 +188,20 @@ class ChainPipe(LearningPipe):
         Raises:
             ValueError: the component has no labels yet.
         """
-        from .weight_tables import transitions
+        from ..inspect.weight_tables import transitions
 
         self._require_labels()
         return transitions(self._decoder().weights, self.weight_labels, self._constraints())
 
     def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
         """What is scored with MIN_PROBABILITY or more, in a lattice of log-sums."""
-        from .judged_chains import Run
+        from ..inspect.judged_chains import Run
 
         for token, label in np.argwhere(np.exp(lattice.through()) >= MIN_PROBABILITY).tolist():
             yield Run(token, np.array([label], np.int32))
 
     def judged(self, examples: Iterable[Example]) -> "list[Judged]":
-        from .judged_chains import judged_chain
+        from ..inspect.judged_chains import judged_chain
 
         self._require_weights()
         given = [example for example in examples if len(example.predicted)]
@@ -238,7 +238,7 @@ class ChainPipe(LearningPipe):
     ) -> "tuple[Callable[[], list[np.ndarray]], np.ndarray, Constraints]":
         """What predicts within what `patterns` leave, or raises a ValueError where that is nothing; kinds and
         constraints that say so."""
-        from ..structures.chain.limits import broken, first_fixed, limited
+        from ..structures.chain.constraints import broken, first_fixed, limited
 
         decoder = self._decoder()
         free = kinds < first_fixed(decoder.constraints)
@@ -307,12 +307,12 @@ class ChainPipe(LearningPipe):
         weights = self._unpack() if self._training is None else self._present()
         chain_weights.store(self.model, weights, self.weight_labels, packing)
 
-    def _present(self) -> chain_weights.Weights:
+    def _present(self) -> chain_weights.ChainWeights:
         """The weights that training has come to."""
         if self._scoring is not None:
             return self._scoring.weights
         from ..features.index import row_keys
-        from .named_features import names_of
+        from ..models.chain.names import names_of
 
         training = cast("Training", self._training)
         table = cast("ChainSet", training.data).table
@@ -322,7 +322,7 @@ class ChainPipe(LearningPipe):
         names = self._collected_names()
         return weights if names is None else weights._replace(names=names_of(weights.keys, names))
 
-    def _unpack(self) -> chain_weights.Weights:
+    def _unpack(self) -> chain_weights.ChainWeights:
         return chain_weights.load(self.model, self.weight_labels)
 
     def _widen(self, before: Sequence[str]) -> None:
@@ -376,8 +376,8 @@ class ChainPipe(LearningPipe):
         return self._features
 
     def _encode(self, examples: Sequence[Example], gold: Sequence[Gold]) -> "EncodedChains":
-        from .chain_set import EncodedChains
-        from .named_features import add_names, named_features
+        from ..models.chain.data_set import EncodedChains
+        from ..models.chain.names import add_names, named_features
 
         docs = [example.predicted for example in examples]
         numbers = {label: number for number, label in enumerate(self.weight_labels)}
@@ -393,8 +393,8 @@ class ChainPipe(LearningPipe):
     def _start_training(self) -> "Training":
         """Training from the weights that the component has, or from zero."""
         from ..features.index import empty_table, table_of
-        from .chain_set import ChainSet
-        from .training import Training
+        from ..models.chain.data_set import ChainSet
+        from ..training.training import Training
 
         table, flat = empty_table(self.model.attrs["hash_bits"]), None
         if models.has_weights(self.model):
@@ -410,7 +410,7 @@ class ChainPipe(LearningPipe):
 
     def _data_of(self, index: np.ndarray) -> "ChainSet":
         from ..features.index import empty_table, table_of
-        from .chain_set import ChainSet
+        from ..models.chain.data_set import ChainSet
 
         bits = self.model.attrs["hash_bits"]
         known = index.dtype == np.uint64 and index.ndim == 1 and index.all() and len(np.unique(index)) == len(index)
@@ -422,7 +422,7 @@ class ChainPipe(LearningPipe):
     def _decoder(self) -> "ChainDecoder":
         """What predicts with the present weights."""
         if self._scoring is None:
-            from .chain_decoder import ChainDecoder
+            from ..models.chain.predictor import ChainDecoder
 
             if self._training is not None:
                 weights = self._present()
@@ -430,7 +430,9 @@ class ChainPipe(LearningPipe):
                 weights = self._stored()
             else:
                 n_labels = len(self.weight_labels)
-                weights = chain_weights.Weights(np.zeros(0, np.uint64), np.zeros(n_labels * n_labels, np.float32), 0)
+                weights = chain_weights.ChainWeights(
+                    np.zeros(0, np.uint64), np.zeros(n_labels * n_labels, np.float32), 0
+                )
             self._scoring = ChainDecoder(self._extractor(), weights, self._constraints())
         return self._scoring
 

@@ -14,15 +14,15 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from .. import model as models
+from ..corpus.unreadable import quoted
 from ..files import replace_files
-from ..packing import EXACT, Packing
+from ..inspect.confidence import CALIBRATED
+from ..models import store as models
+from ..models.packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
-from . import solver_state
-from .confidence import CALIBRATED
-from .figures import Figures
-from .unreadable import quoted
+from ..training import state_file as solver_state
+from ..training.figures import Figures
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate

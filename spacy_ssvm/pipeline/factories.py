@@ -7,7 +7,7 @@ from spacy.language import Language
 from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default configs name
-from ..packing import Packing, Values
+from ..models.packing import Packing, Values
 from ..solvers.parameters import Parameters
 from .ner import SsvmNer
 from .parser import SsvmParser

@@ -4,7 +4,7 @@ import numpy as np
 from spacy.attrs import ENT_IOB, IS_SPACE
 from spacy.training import Example
 
-from .alignment import same_tokens
+from ..corpus.alignment import same_tokens
 
 OUTSIDE = 2
 """spaCy's ENT_IOB of a token that is known to be in no entity."""

@@ -9,7 +9,7 @@ from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .alignment import same_tokens
+from ..corpus.alignment import same_tokens
 
 NOT_GIVEN = -1
 ROOT = "ROOT"

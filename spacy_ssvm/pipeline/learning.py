@@ -12,23 +12,23 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 
-from .. import model as models
+from ..corpus.unreadable import Unreadable, names_of
 from ..features.attributes import ANNOTATION_ATTRIBUTES
-from ..packing import EXACT, Packing
+from ..inspect.confidence import CALIBRATED, check_calibration, inverse_temperature
+from ..models import store as models
+from ..models.packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from . import solver_state
+from ..training import state_file as solver_state
+from ..training.figures import Figures
 from .component import SsvmPipe
-from .confidence import CALIBRATED, check_calibration, inverse_temperature
-from .figures import Figures
 from .patterns import Patterns
-from .unreadable import Unreadable, names_of
 
 if TYPE_CHECKING:
+    from ..models.protocol import DataSet
     from ..solvers.certificate import Certificate
     from ..solvers.problem import Problem
-    from .calibration import Fit, Judged
-    from .data_set import DataSet
-    from .training import Training
+    from ..training.calibration import Fit, Judged
+    from ..training.training import Training
 
 BATCH = 1000
 """Examples that are read at a time before training starts."""
@@ -356,7 +356,7 @@ class LearningPipe(SsvmPipe):
                 β is the best one.
             ImportError: SciPy is not installed.
         """
-        from .calibration import fit
+        from ..training.calibration import fit
 
         found = fit(self.name, self.judged(examples))
         self.cfg[CALIBRATED] = found.beta
@@ -408,7 +408,7 @@ class LearningPipe(SsvmPipe):
             raise ValueError(
                 f"[{self.name}] the weights must be of shape ({data.dimension():,},), not {np.shape(weights)}"
             )
-        from .training import Training
+        from ..training.training import Training
 
         self._void_calibration()
         self._training = Training(self.name, self.solver, data.emptied(), np.array(weights, np.float64))
@@ -443,7 +443,7 @@ class LearningPipe(SsvmPipe):
         """
         if self._saved_state is None:
             return self._start_training()
-        from .training import Training
+        from ..training.training import Training
 
         try:
             state = solver_state.unpack(self._saved_state)

@@ -10,8 +10,8 @@ from spacy.language import Language
 from spacy.training.loggers import setup_table
 from wasabi import Printer
 
+from ..training.figures import Figures
 from .component import SsvmPipe
-from .figures import Figures
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate

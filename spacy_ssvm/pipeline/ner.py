@@ -12,18 +12,18 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..packing import EXACT, Packing
+from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
+from ..models.packing import EXACT, Packing
 from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
-from .confidence import MIN_PROBABILITY, checked_min_score
 from .gold_entities import biluo, gold_entities
 
 if TYPE_CHECKING:
-    from ..structures.chain.data import Constraints
+    from ..inspect.judged_chains import Run
+    from ..models.chain.data_set import EncodedChains
+    from ..structures.chain.constraints import Constraints
     from ..structures.chain.potentials import Lattice
-    from .calibration import Fit
-    from .chain_set import EncodedChains
-    from .judged_chains import Run
+    from ..training.calibration import Fit
 
 _MISSING, _INSIDE, _OUTSIDE, _BEGIN = range(4)
 """spaCy's ENT_IOB."""
@@ -146,7 +146,7 @@ class SsvmNer(ChainPipe):
         Raises:
             ValueError: `min_score` is no such score, or the component has no labels yet.
         """
-        from ..structures.chain.segment_scores import segment_margins, segments_through
+        from ..structures.chain.biluo import segment_margins, segments_through
 
         smallest = checked_min_score(self.name, min_score, self.has_probabilities)
         scored = []
@@ -160,8 +160,8 @@ class SsvmNer(ChainPipe):
         return scored
 
     def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
-        from ..structures.chain.segment_scores import segments_through
-        from .judged_chains import Run
+        from ..inspect.judged_chains import Run
+        from ..structures.chain.biluo import segments_through
 
         numbers = {label: number for number, label in enumerate(self.weight_labels)}
         for first, end, label, _ in segments_through(lattice, math.log(MIN_PROBABILITY)):
@@ -245,7 +245,7 @@ class SsvmNer(ChainPipe):
         return super()._is_annotated(gold) or bool(isinstance(gold, Tags) and gold.wrong)
 
     def _encode(self, examples: Sequence[Example], gold: Sequence[Gold]) -> "EncodedChains":
-        from .chain_set import EncodedChains
+        from ..models.chain.data_set import EncodedChains
 
         encoded = super()._encode(examples, gold)
         numbers = {label: number for number, label in enumerate(self.weight_labels)}

@@ -15,12 +15,13 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from .. import model as models
-from .. import tree_weights
-from ..architectures import check_tree
-from ..packing import EXACT, Packing
+from ..corpus.unreadable import names_of
+from ..inspect.confidence import checked_count, checked_min_score
+from ..models import store as models
+from ..models.architectures import check_tree
+from ..models.packing import EXACT, Packing
+from ..models.tree import weights as tree_weights
 from ..solvers.parameters import Parameters
-from .confidence import checked_count, checked_min_score
 from .gold_trees import (
     MAX_SENTENCE,
     NOT_GIVEN,
@@ -35,20 +36,19 @@ from .gold_trees import (
 from .learning import LearningPipe
 from .parser_scores import parser_score
 from .patterns import Patterns
-from .unreadable import names_of
 
 if TYPE_CHECKING:
     from ..features.arc_extractor import ArcExtractor
     from ..features.hashing import Columns
-    from ..structures.tree.data import Shape, Trees
-    from ..structures.tree.first_pass import FirstPass
+    from ..inspect.explanation import Explanation
+    from ..inspect.tree_analyses import Analysis, Sentence
+    from ..models.tree.candidates import FirstPass
+    from ..models.tree.data import Shape, Trees
+    from ..models.tree.data_set import EncodedTrees, TreeSet
     from ..structures.tree.potentials import Potentials
-    from .calibration import Judged
-    from .explanation import Explanation
-    from .training import Training
-    from .tree_analyses import Analysis, Sentence
+    from ..training.calibration import Judged
+    from ..training.training import Training
     from .tree_limits import TreeLimits
-    from .tree_set import EncodedTrees, TreeSet
 
 LOGGER = logging.getLogger("spacy")
 FIRST_PASS_EPOCHS = 2
@@ -139,7 +139,7 @@ class SsvmParser(LearningPipe):
         limits: "TreeLimits | None",
     ) -> "Trees":
         """These sentences without gold trees, with the arcs that the first pass keeps and limits allow."""
-        from ..structures.tree.data import Trees
+        from ..models.tree.data import Trees
         from ..structures.tree.decoders import decoder
 
         n_tokens = int(columns.starts[-1])
@@ -159,7 +159,7 @@ class SsvmParser(LearningPipe):
         weights: "tree_weights.TreeWeights",
         limits: "TreeLimits | None",
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        from ..structures.tree.decoding import decode_all
+        from ..models.tree.decoding import decode_all
 
         trees = self._trees(columns, extractor, weights, limits)
         heads, labels = (decode_all if limits is None else limits.decode_all)(trees, weights.trees)
@@ -176,7 +176,7 @@ class SsvmParser(LearningPipe):
         Raises:
             ValueError: k is less than 1, the component has no labels yet, or its structure is not decoded exactly.
         """
-        from .tree_analyses import best_analyses
+        from ..inspect.tree_analyses import best_analyses
 
         return best_analyses(self._sentences(doc), self.weight_labels, checked_count(self.name, k))
 
@@ -194,7 +194,7 @@ class SsvmParser(LearningPipe):
             ValueError: `min_score` is no such score, the component has no labels yet, or its structure is not decoded
                 exactly.
         """
-        from .tree_analyses import scored_heads_and_labels
+        from ..inspect.tree_analyses import scored_heads_and_labels
 
         smallest, beta = checked_min_score(self.name, min_score, self.has_probabilities), self.inverse_temperature
         scored = [scored_heads_and_labels(self._sentences(doc), self.weight_labels, beta) for doc in docs]
@@ -210,13 +210,13 @@ class SsvmParser(LearningPipe):
         Raises:
             ValueError: the component has no labels yet, or its structure is not decoded exactly.
         """
-        from .tree_explanation import explain
+        from ..inspect.tree_explanation import explain
 
         trees, scored = self._exact_trees(doc)
         return explain(doc, trees, scored, self._weights().trees, self._extractor(), self.weight_labels)
 
     def judged(self, examples: Iterable[Example]) -> "list[Judged]":
-        from .judged_trees import judged_trees
+        from ..inspect.judged_trees import judged_trees
 
         if self.model.attrs["order"] > 1:
             raise ValueError(
@@ -231,15 +231,15 @@ class SsvmParser(LearningPipe):
         ]
 
     def _sentences(self, doc: Doc) -> "list[Sentence]":
-        from .tree_analyses import Sentence
+        from ..inspect.tree_analyses import Sentence
 
         trees, scored = self._exact_trees(doc)
         return [Sentence(first, found) for first, found in zip(trees.columns.starts.tolist(), scored)]
 
     def _exact_trees(self, doc: Doc) -> "tuple[Trees, list[Potentials]]":
         """The sentences of a Doc, none where it is empty, and their scores within what the Doc and `patterns` leave."""
-        from ..structures.tree.data import LOOPY
-        from ..structures.tree.potentials import potentials
+        from ..models.tree.decoding import potentials
+        from ..structures.tree.parts import LOOPY
 
         self._require_labels()
         if self._shape().structure == LOOPY:
@@ -332,7 +332,7 @@ class SsvmParser(LearningPipe):
             )
 
     def _encode(self, examples: Sequence[Example], gold: Sequence[GoldTrees]) -> "EncodedTrees":
-        from .tree_set import EncodedTrees
+        from ..models.tree.data_set import EncodedTrees
 
         docs = [example.predicted for example in examples]
         numbers = {label: number for number, label in enumerate(self.weight_labels)}
@@ -353,11 +353,11 @@ class SsvmParser(LearningPipe):
 
     def _before_training(self, batches: "Sequence[EncodedTrees]") -> None:
         """Train the first pass, and say which share of the gold heads it keeps."""
-        from ..problems import ranking_problem
+        from ..models.tree.candidates import BITS
+        from ..models.tree.data_set import EncodedTrees
+        from ..models.tree.problem import ranking_problem
+        from ..models.tree.ranking import ranking
         from ..solvers.adagrad import maximum_likelihood
-        from ..structures.tree.first_pass import BITS
-        from ..structures.tree.ranking import ranking
-        from .tree_set import EncodedTrees
 
         if not self.model.attrs["max_heads"] or not batches:
             return
@@ -382,8 +382,8 @@ class SsvmParser(LearningPipe):
         )
 
     def _start_training(self) -> "Training":
-        from .training import Training
-        from .tree_set import TreeSet
+        from ..models.tree.data_set import TreeSet
+        from ..training.training import Training
 
         start = None
         if models.has_weights(self.model):
@@ -394,8 +394,8 @@ class SsvmParser(LearningPipe):
         return Training(self.name, self.solver, data, start)
 
     def _data_of(self, index: np.ndarray) -> "TreeSet":
-        from ..structures.tree.first_pass import BITS
-        from .tree_set import TreeSet
+        from ..models.tree.candidates import BITS
+        from ..models.tree.data_set import TreeSet
 
         if index.dtype != np.float32 or index.shape not in ((0,), (1 << BITS,)) or not np.isfinite(index).all():
             raise ValueError("its solver state has no first pass")
@@ -410,14 +410,14 @@ class SsvmParser(LearningPipe):
         tree_weights.store(self.model, self._weights(), self.weight_labels, packing)
 
     def _unpack(self) -> "tree_weights.TreeWeights":
-        from ..structures.tree.data import dimension
-        from ..structures.tree.first_pass import BITS
+        from ..models.tree.candidates import BITS
+        from ..models.tree.data import dimension
 
         return tree_weights.load(self.model, self.weight_labels, dimension(self._shape()), 1 << BITS)
 
     def _widen(self, before: Sequence[str]) -> None:
-        from ..structures.tree.data import dimension
-        from ..structures.tree.first_pass import BITS
+        from ..models.tree.candidates import BITS
+        from ..models.tree.data import dimension
 
         shape = self._shape()._replace(n_labels=len(before))
         weights = tree_weights.load(self.model, before, dimension(shape), 1 << BITS)
@@ -427,7 +427,7 @@ class SsvmParser(LearningPipe):
     def _weights(self) -> "tree_weights.TreeWeights":
         """The weights to predict with."""
         if self._scoring is None:
-            from ..structures.tree.data import dimension
+            from ..models.tree.data import dimension
 
             if self._training is not None:
                 weights = self._training.weights().astype(np.float32)
@@ -440,7 +440,7 @@ class SsvmParser(LearningPipe):
         return self._scoring
 
     def _first_pass(self, weights: np.ndarray) -> "FirstPass":
-        from ..structures.tree.first_pass import FirstPass
+        from ..models.tree.candidates import FirstPass
 
         attributes = self.model.attrs
         return FirstPass(self._extractor().first_pass, weights, attributes["max_heads"], attributes["margin"])

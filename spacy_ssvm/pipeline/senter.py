@@ -12,16 +12,16 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..packing import EXACT, Packing
+from ..corpus.alignment import same_tokens
+from ..models.packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from .alignment import same_tokens
 from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
-    from ..structures.chain.data import Constraints
+    from ..inspect.judged_chains import Run
+    from ..models.chain.predictor import ChainDecoder
+    from ..structures.chain.constraints import Constraints
     from ..structures.chain.potentials import Lattice
-    from .chain_decoder import ChainDecoder
-    from .judged_chains import Run
 
 INSIDE, START = LABELS = ("I", "S")
 """spaCy's names: a token continues a sentence or starts one."""
@@ -115,8 +115,7 @@ class SsvmSenter(ChainPipe):
             raise ValueError(f"[{self.name}] a label can only be one of {', '.join(LABELS)}, not {label!r}")
 
     def _constraints(self) -> "Constraints":
-        from ..structures.chain.data import unconstrained
-        from ..structures.chain.limits import with_fixed
+        from ..structures.chain.constraints import unconstrained, with_fixed
 
         return with_fixed(unconstrained(len(LABELS)))
 

@@ -12,13 +12,13 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..packing import EXACT, Packing
+from ..corpus.alignment import same_tokens
+from ..models.packing import EXACT, Packing
 from ..solvers.parameters import Parameters
-from .alignment import same_tokens
 from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
-    from ..structures.chain.data import Constraints
+    from ..structures.chain.constraints import Constraints
 
 ATTRIBUTES = {"tag": TAG, "pos": POS}
 NEGATIVE = "!"
@@ -126,8 +126,7 @@ class SsvmTagger(ChainPipe):
         return np.array([[vocab.strings.add(label)] for label in self.labels], np.uint64)
 
     def _constraints(self) -> "Constraints":
-        from ..structures.chain.data import unconstrained
-        from ..structures.chain.limits import with_fixed
+        from ..structures.chain.constraints import unconstrained, with_fixed
 
         return with_fixed(unconstrained(len(self.labels)))
 

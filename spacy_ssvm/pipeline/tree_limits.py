@@ -7,9 +7,11 @@ import numpy as np
 from spacy.attrs import DEP, HEAD
 from spacy.tokens import Doc
 
-from ..structures.tree.data import LOOPY, NOT_GIVEN, SPANNING, Shape, Trees
+from ..models.tree.data import Shape, Trees
+from ..models.tree.decoding import potentials
 from ..structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
-from ..structures.tree.potentials import Potentials, k_best, potentials
+from ..structures.tree.parts import LOOPY, NOT_GIVEN, SPANNING
+from ..structures.tree.potentials import Potentials, k_best
 from .patterns import Patterns, token_name
 
 
@@ -29,7 +31,9 @@ class TreeLimits(NamedTuple):
             ValueError: no tree keeps to the limits.
         """
         try:
-            return limited_candidates(starts, candidate_starts, candidates, self.limits, shape)
+            return limited_candidates(
+                starts, candidate_starts, candidates, self.limits, shape.structure, shape.multi_root
+            )
         except ContradictionError as error:
             first = int(starts[error.sentence])
             reason = self._reason(slice(first, int(starts[error.sentence + 1])), error.token, shape)
@@ -44,7 +48,7 @@ class TreeLimits(NamedTuple):
         ]
 
     def decode_all(self, trees: Trees, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The best heads and labels of these sentences; see `spacy_ssvm.structures.tree.decoding.decode_all`."""
+        """The best heads and labels of these sentences; see `spacy_ssvm.models.tree.decoding.decode_all`."""
         best = [tree for found in self.potentials(trees, weights) for tree in k_best(found, 1)]
         nothing = np.zeros(0, np.int32)
         return (

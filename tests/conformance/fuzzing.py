@@ -14,8 +14,8 @@ import numpy as np
 import srsly
 from spacy.language import Language
 
-from spacy_ssvm import model as models
-from spacy_ssvm.model import DIGEST, SHAPE, DamagedModel
+from spacy_ssvm.models import store as models
+from spacy_ssvm.models.store import DIGEST, SHAPE, DamagedModel
 
 from ..pipeline.toy import EXAMPLES, annotation, doc
 from .components import TEXTS, learnt

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import spacy
 
-from spacy_ssvm.model import DamagedModel
-from spacy_ssvm.packing import Packing
-from spacy_ssvm.pipeline.calibration import Judged, expected_error, fit, reliability
-from spacy_ssvm.pipeline.judged_trees import JudgedTree
-from spacy_ssvm.structures.tree.data import SPANNING
+from spacy_ssvm.inspect.judged_trees import JudgedTree
+from spacy_ssvm.models.packing import Packing
+from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.structures.tree.decoders import decoder
-from spacy_ssvm.structures.tree.parts import Parts
+from spacy_ssvm.structures.tree.parts import SPANNING, Parts
 from spacy_ssvm.structures.tree.potentials import Potentials
+from spacy_ssvm.training.calibration import Judged, expected_error, fit, reliability
 
 from .toy import EXAMPLES, blank, doc, ner_examples, parser_examples, senter_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline

@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Token
 
-from spacy_ssvm import chain_weights
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.index import add_features, empty_table, look_up_features, n_rows, row_keys
-from spacy_ssvm.pipeline import chain_decoder
-from spacy_ssvm.pipeline.chain_decoder import ChainDecoder
-from spacy_ssvm.structures.chain.data import make_chains, unconstrained
-from spacy_ssvm.structures.chain.viterbi import decode_sequences
+from spacy_ssvm.models.chain import predictor as chain_decoder
+from spacy_ssvm.models.chain import weights as chain_weights
+from spacy_ssvm.models.chain.data import make_chains
+from spacy_ssvm.models.chain.predictor import ChainDecoder
+from spacy_ssvm.models.chain.scores import decode_sequences
+from spacy_ssvm.structures.chain.constraints import unconstrained
 
 POOL = [
     "bias",

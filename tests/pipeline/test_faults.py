@@ -11,7 +11,7 @@ import spacy
 
 from spacy_ssvm import files
 from spacy_ssvm.files import replace_files
-from spacy_ssvm.model import DamagedModel
+from spacy_ssvm.models.store import DamagedModel
 
 from .toy import EXAMPLES, annotations, blank, train, trained
 

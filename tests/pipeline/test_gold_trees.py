@@ -11,7 +11,7 @@ from spacy.attrs import HEAD
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.gold_trees import LONGEST, NOT_GIVEN, gold_trees, sentence_starts, sentences
+from spacy_ssvm.pipeline.gold_trees import MAX_SENTENCE, NOT_GIVEN, gold_trees, sentence_starts, sentences
 
 VOCAB = spacy.blank("en").vocab
 
@@ -204,14 +204,14 @@ def test_no_annotation_at_all():
     assert gold.sentences.tolist() == [0, 2]
 
 
-@given(lengths=st.lists(st.integers(1, 3 * LONGEST), min_size=1, max_size=4))
+@given(lengths=st.lists(st.integers(1, 3 * MAX_SENTENCE), min_size=1, max_size=4))
 def test_sentences_are_cut_where_they_are_too_long(lengths):
     starts = np.cumsum([0, *lengths])
     found = sentences(starts[:-1], int(starts[-1]))
     assert set(starts.tolist()) <= set(found.tolist())
     pieces = np.diff(found)
-    assert pieces.min() >= 1 and pieces.max() <= LONGEST
-    assert len(pieces) == sum(-(-n // LONGEST) for n in lengths)
+    assert pieces.min() >= 1 and pieces.max() <= MAX_SENTENCE
+    assert len(pieces) == sum(-(-n // MAX_SENTENCE) for n in lengths)
 
 
 def test_what_is_known_of_sentences():

@@ -158,7 +158,7 @@ def _trained():
 
 
 @pytest.mark.parametrize("label", ["GPE", "UNKNOWN"])
-@pytest.mark.parametrize("first, behind", [(0, 1), (0, 2), (2, 5)])
+@pytest.mark.parametrize("first, end", [(0, 1), (0, 2), (2, 5)])
 def test_preset_entities_stay_with_their_ids(label, first, end):
     nlp = _trained()
     tokens = doc(nlp, "Anna Berg lives in New York .")

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
-from spacy_ssvm.pipeline import training as training_module
+from spacy_ssvm.training import training as training_module
 
 from .toy import (
     DUAL_SOLVERS,

@@ -11,7 +11,7 @@ import srsly
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from spacy_ssvm.model import DamagedModel
+from spacy_ssvm.models.store import DamagedModel
 
 from .toy import (
     SMALL_TREE,

@@ -9,7 +9,7 @@ from spacy.attrs import HEAD
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.gold_trees import LONGEST
+from spacy_ssvm.pipeline.gold_trees import MAX_SENTENCE
 
 from .toy import LANG, SMALL_TREE
 
@@ -192,7 +192,7 @@ def test_boundaries_that_are_set_in_part_are_said_once():
 
 def test_gold_heads_beyond_the_longest_sentence_are_no_other_sentences():
     nlp, _ = blank()
-    n = LONGEST + 5
+    n = MAX_SENTENCE + 5
     long = example(nlp, words=["word"] * n, heads=[0] * n, labels=["ROOT"] + ["dep"] * (n - 1))
     with pytest.warns(UserWarning) as caught:
         nlp.initialize(lambda: [long])

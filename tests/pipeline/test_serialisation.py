@@ -9,8 +9,9 @@ import pytest
 import spacy
 from spacy.language import Language
 
-from spacy_ssvm import chain_weights, tree_weights
-from spacy_ssvm.packing import Packing
+from spacy_ssvm.models.chain import weights as chain_weights
+from spacy_ssvm.models.packing import Packing
+from spacy_ssvm.models.tree import weights as tree_weights
 
 from .toy import (
     EXAMPLES,

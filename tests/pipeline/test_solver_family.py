@@ -4,8 +4,8 @@ import pytest
 import spacy
 from spacy.util import minibatch
 
-from spacy_ssvm.pipeline import training as training_module
 from spacy_ssvm.registry import ssvm_solvers
+from spacy_ssvm.training import training as training_module
 
 from .toy import EXAMPLES, annotations, blank, parser_examples, tagger_examples, train, trained, tree_of
 

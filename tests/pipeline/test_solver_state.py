@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from spacy.util import minibatch
 
-from spacy_ssvm.model import DamagedModel
+from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.registry import ssvm_solvers
 
 from .toy import (

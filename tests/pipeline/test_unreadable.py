@@ -9,7 +9,7 @@ from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, HEAD
 from spacy.tokens import Doc, DocBin, Span, Token
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.corpus import create_corpus
+from spacy_ssvm.corpus.reader import create_corpus
 
 from .toy import EXAMPLES, arc_templates, blank, doc, parser_examples, templates, train, weights
 

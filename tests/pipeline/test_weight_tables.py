@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.features.names import Source, feature_name
-from spacy_ssvm.model import NAMES, DamagedModel, store_arrays
+from spacy_ssvm.models.store import NAMES, DamagedModel, store_arrays
 
 from .toy import EXAMPLES, SEQUENCES, TAGGED, blank, doc, tagged, tagger_examples, templates, train, trained
 

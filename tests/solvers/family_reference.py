@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import entr, logsumexp, softmax
 
+from spacy_ssvm.models.chain.data import Chains
 from spacy_ssvm.solvers.problem import Problem
-from spacy_ssvm.structures.chain.data import Chains
 
 from ..problems import all_planes
 from .reference import Enumerated

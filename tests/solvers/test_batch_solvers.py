@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers import dual_variables, working_set
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sdm
-from spacy_ssvm.structures.tree.data import LOOPY
+from spacy_ssvm.structures.tree.parts import LOOPY
 
 from ..problems import all_planes, objective, optimum, random_problem
 from ..structures.tree.tree_problems import tree_problem

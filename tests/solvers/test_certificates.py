@@ -5,11 +5,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_light
-from spacy_ssvm.structures.tree.data import PROJECTIVE_SIBLINGS, SPANNING
+from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS, SPANNING
 
 from ..problems import all_planes, objective, random_problem
 from ..structures.tree.tree_problems import tree_problem

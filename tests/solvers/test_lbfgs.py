@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.models.chain.data import make_chains
+from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Lbfgs, Sap
-from spacy_ssvm.structures.chain.data import make_chains, unconstrained
-from spacy_ssvm.structures.tree.data import SPANNING
+from spacy_ssvm.structures.chain.constraints import unconstrained
+from spacy_ssvm.structures.tree.parts import SPANNING
 
 from ..problems import random_problem
 from ..structures.tree.tree_problems import tree_problem

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.models.chain.data import make_chains
+from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers import dual_variables, working_set
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_light
-from spacy_ssvm.structures.chain.data import make_chains
 
 from ..problems import random_problem
 from .running import epochs

@@ -5,12 +5,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_ssvm.problems import chain_problem, multiclass_problem
+from spacy_ssvm.models.chain.problem import chain_problem, multiclass_problem
 from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import LseCuttingPlane, LseSdcd
-from spacy_ssvm.structures.tree.data import PROJECTIVE_SIBLINGS
+from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..problems import all_planes, random_problem, summed_errors, summed_errors_optimum
 from ..structures.tree.tree_problems import tree_problem

@@ -8,12 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
-from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Mira, PredictionMira
 from spacy_ssvm.solvers.small_qp import hildreth, smo
-from spacy_ssvm.structures.tree.data import PROJECTIVE_SIBLINGS
+from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..problems import all_planes, random_problem
 from ..structures.tree.tree_problems import tree_problem

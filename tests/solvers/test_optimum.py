@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from spacy_ssvm.problems import multiclass_problem
+from spacy_ssvm.models.chain.problem import multiclass_problem
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.parameters import Dcd, Sap, dcd_light
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.kernels import kernel
+from spacy_ssvm.models.chain.oracles import max_oracle
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.parameters import Cpd, Dcd, FrankWolfe, LseCuttingPlane, LseSdcd, OneSlack, Sap, Sdm, dcd_light
-from spacy_ssvm.structures.chain.oracle import max_oracle
-from spacy_ssvm.structures.tree.data import PROJECTIVE_SIBLINGS
+from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..problems import random_problem
 from ..structures.tree.tree_problems import tree_problem

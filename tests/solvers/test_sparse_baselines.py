@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
-from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers import dual_variables, working_set
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.learner import start

@@ -10,7 +10,7 @@ from spacy_ssvm.solvers.certificate import slacks
 from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Cpd, Dcd, Extragradient, Lbfgs, OneSlack, Sap
-from spacy_ssvm.structures.tree.data import PROJECTIVE_SIBLINGS
+from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..problems import all_planes, random_problem
 from ..structures.tree.tree_problems import tree_problem

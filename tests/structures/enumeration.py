@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.data import FORBIDDEN, Chains, Constraints, dimension, make_chains
+from spacy_ssvm.models.chain.data import Chains, dimension, make_chains
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, Constraints
 
 WEIGHTS = st.one_of(st.integers(-2, 2).map(float), st.floats(-3, 3, allow_subnormal=False))
 """Integers make ties."""

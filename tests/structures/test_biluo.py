@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_ssvm.models.chain.data import dimension, make_chains
+from spacy_ssvm.models.chain.scores import decode_sequences
 from spacy_ssvm.structures.chain import biluo
 from spacy_ssvm.structures.chain.biluo import FIXED, Kind, biluo_constraints, n_states, segments, state
-from spacy_ssvm.structures.chain.data import dimension, make_chains
-from spacy_ssvm.structures.chain.viterbi import decode_sequences
 
 from .enumeration import joint_feature, sequences
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.completion import complete, complete_without, project
+from spacy_ssvm.models.chain.completion import complete, complete_without, project
 
 from .enumeration import scores, sequences, tiny_chains
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from spacy_ssvm.structures.chain.data import dimension, make_chains, max_plane_entries, unconstrained
+from spacy_ssvm.models.chain.data import dimension, make_chains, max_plane_entries
+from spacy_ssvm.structures.chain.constraints import unconstrained
 
 STARTS, FEATURE_STARTS = np.array([0, 2, 3]), np.array([0, 1, 3, 4])
 ROWS, GOLD = np.array([0, 1, 0, 1]), np.array([0, 1, 1])

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.data import FORBIDDEN, Constraints, make_chains, unconstrained
-from spacy_ssvm.structures.chain.forward_backward import marginals
+from spacy_ssvm.models.chain.data import make_chains
+from spacy_ssvm.models.chain.oracles import marginals
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, Constraints, unconstrained
 
 from .enumeration import joint_feature, scores, sequences, tiny_chains
 

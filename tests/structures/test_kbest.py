@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.data import FORBIDDEN, Constraints
-from spacy_ssvm.structures.chain.kbest import k_best
-from spacy_ssvm.structures.chain.viterbi import decode
+from spacy_ssvm.models.chain.oracles import k_best
+from spacy_ssvm.models.chain.scores import decode
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, Constraints
 
 from .enumeration import scores, sequences, tiny_chains
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.data import FORBIDDEN, unconstrained
-from spacy_ssvm.structures.chain.limits import broken, first_fixed, limited, with_fixed
-from spacy_ssvm.structures.chain.viterbi import decode_sequences
+from spacy_ssvm.models.chain.scores import decode_sequences
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, broken, first_fixed, limited, unconstrained, with_fixed
 
 from .enumeration import scores, sequences, tiny_chains, violations
 

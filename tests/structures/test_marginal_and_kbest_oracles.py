@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.problems import chain_problem, multiclass_problem
+from spacy_ssvm.models.chain.problem import chain_problem, multiclass_problem
 
 from .enumeration import joint_feature, loss, sequences, tiny_chains
 from .oracles import check_gradient, check_kbest

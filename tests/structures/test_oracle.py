@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_ssvm.models.chain.data import max_plane_entries
+from spacy_ssvm.models.chain.oracles import feature_difference, max_oracle
 from spacy_ssvm.solvers.planes import merge, plane_buffer
-from spacy_ssvm.structures.chain.data import max_plane_entries
-from spacy_ssvm.structures.chain.oracle import feature_difference, max_oracle
 
 from .enumeration import joint_feature, loss, scores, sequences, tiny_chains
 

@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.biluo import Kind, biluo_constraints, n_states, segments
-from spacy_ssvm.structures.chain.data import FORBIDDEN
+from spacy_ssvm.structures.chain.biluo import (
+    Kind,
+    biluo_constraints,
+    n_states,
+    segment_margins,
+    segments,
+    segments_through,
+)
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN
 from spacy_ssvm.structures.chain.potentials import Potentials, k_best, margins, max_lattice, sum_lattice
-from spacy_ssvm.structures.chain.segment_scores import segment_margins, segments_through
 
 SCORES = st.one_of(st.integers(-2, 2).map(float), st.floats(-3, 3, allow_subnormal=False))
 BETAS = st.sampled_from([0.01, 0.5, 1.0, 3.0])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.data import unconstrained
-from spacy_ssvm.structures.chain.viterbi import decode, decode_sequences
+from spacy_ssvm.models.chain.scores import decode, decode_sequences
+from spacy_ssvm.structures.chain.constraints import unconstrained
 
 from .enumeration import Tiny, scores, sequences, tiny_chains
 

@@ -7,13 +7,14 @@ import numpy as np
 from spacy.tokens import Token
 from spacy.util import load_config, load_model_from_config
 
+from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.index import add_features, empty_table, look_up_features, n_rows
-from spacy_ssvm.pipeline.corpus import create_corpus
-from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.models.chain.data import Chains, make_chains
+from spacy_ssvm.models.chain.problem import chain_problem
+from spacy_ssvm.models.chain.scores import decode_sequences
 from spacy_ssvm.solvers.problem import Problem
-from spacy_ssvm.structures.chain.data import Chains, make_chains, unconstrained
-from spacy_ssvm.structures.chain.viterbi import decode_sequences
+from spacy_ssvm.structures.chain.constraints import unconstrained
 
 
 class Part(NamedTuple):

@@ -14,10 +14,11 @@ import numpy as np
 import spacy
 from spacy.tokens import DocBin
 
-from spacy_ssvm.problems import chain_problem
+from spacy_ssvm.models.chain.data import Chains, make_chains
+from spacy_ssvm.models.chain.problem import chain_problem
+from spacy_ssvm.models.chain.scores import decode_sequences
 from spacy_ssvm.solvers.problem import Problem
-from spacy_ssvm.structures.chain.data import Chains, make_chains, unconstrained
-from spacy_ssvm.structures.chain.viterbi import decode_sequences
+from spacy_ssvm.structures.chain.constraints import unconstrained
 
 HEIGHT, WIDTH, LETTERS = 16, 8, 26
 WORDS, FOLDS = 6877, 10

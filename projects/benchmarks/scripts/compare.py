@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import spacy
 
-from spacy_ssvm.pipeline.corpus import create_corpus
+from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.pipeline.parser_scores import count
 
 SAMPLES = 10_000

@@ -19,9 +19,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
+from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.features.extractor import Extractor, load_resources
 from spacy_ssvm.features.index import add_features, empty_table, look_up_features
-from spacy_ssvm.pipeline.corpus import create_corpus
 
 TRAINERS = {
     "pa": {"max_iterations": 30},

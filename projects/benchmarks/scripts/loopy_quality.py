@@ -13,9 +13,7 @@ import numpy as np
 from numba import njit
 
 from spacy_ssvm.structures.tree.loopy import loopy_decode, loopy_marginals
-from spacy_ssvm.structures.tree.parts import NONE, Parts
-from spacy_ssvm.structures.tree.scores import dense_scores
-from spacy_ssvm.structures.tree.scoring import score_tree
+from spacy_ssvm.structures.tree.parts import NONE, Parts, dense_scores, score_tree
 from spacy_ssvm.structures.tree.spanning import maximum_spanning_tree
 
 

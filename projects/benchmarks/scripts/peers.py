@@ -15,7 +15,7 @@ from typing import Any
 import spacy
 import srsly
 
-from spacy_ssvm.pipeline.corpus import create_corpus
+from spacy_ssvm.corpus.reader import create_corpus
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 CORPORA: dict[str, tuple[str, str, str, str]] = {

@@ -11,7 +11,7 @@ import spacy
 from spacy.attrs import POS, TAG
 from spacy.tokens import Doc, DocBin
 
-from spacy_ssvm.pipeline.corpus import create_corpus
+from spacy_ssvm.corpus.reader import create_corpus
 
 
 def write(path: Path, tagged: list[Doc], gold: list[Doc]) -> None:

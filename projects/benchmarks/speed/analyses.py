@@ -6,7 +6,7 @@ from typing import Any
 import spacy
 from papers.page import Page
 
-from spacy_ssvm.pipeline.confidence import CALIBRATED
+from spacy_ssvm.inspect.confidence import CALIBRATED
 
 from . import corpora, models
 from .bars import Bar

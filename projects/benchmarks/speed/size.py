@@ -10,7 +10,7 @@ import spacy
 from papers.page import Page
 from spacy.tokens import Doc
 
-from spacy_ssvm.pipeline.corpus import create_corpus
+from spacy_ssvm.corpus.reader import create_corpus
 
 from . import models
 from .bars import Bar, missing

@@ -16,8 +16,8 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from spacy_ssvm.features.index import look_up_features
-from spacy_ssvm.structures.chain.data import Chains, SharedScores, make_chains
-from spacy_ssvm.structures.chain.viterbi import add_all_rows, decode_sequences
+from spacy_ssvm.models.chain.data import Chains, SharedScores, make_chains
+from spacy_ssvm.models.chain.scores import add_all_rows, decode_sequences
 
 from . import corpora, models
 from .bars import Bar

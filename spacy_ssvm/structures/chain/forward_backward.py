@@ -10,26 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import kernel
-from .data import FORBIDDEN, Chains
-from .viterbi import add_loss, emission_scores, transition_scores
 
 FAINT = 1e-200
 """A sum above it has lost no digit to terms that are too small for a float64, each below 1e-307."""
+
 MAX_EXCESS = 300.0
 """Up to exp of it, factors that are not a float64 belong to steps whose probability is below 1e-170."""
-
-
-class Marginals(NamedTuple):
-    """What the distribution over one example's sequences expects.
-
-    log_partition: log Σ_y exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))).
-    labels: float64 [T, L], probability of each label at each token.
-    transitions: float64 [L, L], expected number of each transition.
-    """
-
-    log_partition: float
-    labels: np.ndarray
-    transitions: np.ndarray
 
 
 class Steps(NamedTuple):
@@ -139,7 +125,7 @@ def backward(scores, steps, end, lattice):
 
 
 @kernel
-def _count_steps(before, steps, ahead, log_partition, counts):
+def count_steps(before, steps, ahead, log_partition, counts):
     """Add the probability of each step between two tokens to counts [L, L].
 
     before: [L], the log-sums of beginnings. ahead: [L], of ends, the second token's own score included.
@@ -157,52 +143,3 @@ def _count_steps(before, steps, ahead, log_partition, counts):
         beginning = math.exp(before[i] - largest_before + excess)
         for j in range(n_labels):
             counts[i, j] += beginning * steps.factors[i, j] * ahead[j]
-
-
-@kernel
-def expect(chains, example, weights, beta, gamma, labels, counts):
-    """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
-
-    chains.scores is left with β times the tokens' scores, losses included. Returns the log-partition. Where it is
-    below FORBIDDEN / 2 the constraints rule out every sequence, and the marginals mean nothing.
-    """
-    length = chains.starts[example + 1] - chains.starts[example]
-    scores, before = chains.scores[:length], chains.best[:length]
-    constraints = chains.constraints
-    n_labels = scores.shape[1]
-    emission_scores(chains, example, weights, scores)
-    if gamma != 0.0:
-        add_loss(chains, example, gamma, scores)
-    transitions = transition_scores(chains, weights)
-    if beta != 1.0:
-        scores *= beta
-        transitions *= beta
-    steps = steps_forward(transitions)
-    log_partition = forward(scores, steps, constraints.start, constraints.end, before)
-    backward(scores, steps_backward(steps), constraints.end, labels)
-    ahead = np.empty(n_labels)
-    for t in range(1, length):
-        for j in range(n_labels):
-            ahead[j] = scores[t, j] + labels[t, j]
-        _count_steps(before[t - 1], steps, ahead, log_partition, counts)
-    for t in range(length):
-        for j in range(n_labels):
-            labels[t, j] = math.exp(before[t, j] + labels[t, j] - log_partition)
-    return log_partition
-
-
-def marginals(chains: Chains, example: int, weights: np.ndarray, beta: float = 1.0, gamma: float = 0.0) -> Marginals:
-    """Log-partition, label marginals and expected transitions of one example under w, float64 [d], contiguous.
-
-    beta: β > 0. gamma: γ.
-
-    Raises:
-        ValueError: the constraints rule out every sequence.
-    """
-    n_labels = chains.scores.shape[1]
-    labels = np.zeros((int(chains.starts[example + 1] - chains.starts[example]), n_labels))
-    transitions = np.zeros((n_labels, n_labels))
-    log_partition = expect(chains, example, weights, float(beta), float(gamma), labels, transitions)
-    if log_partition < FORBIDDEN / 2:
-        raise ValueError(f"the constraints rule out every label sequence of example {example}")
-    return Marginals(log_partition, labels, transitions)

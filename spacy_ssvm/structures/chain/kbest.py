@@ -3,8 +3,7 @@
 import numpy as np
 
 from ...kernels import kernel
-from .data import FORBIDDEN, Chains
-from .viterbi import add_loss, emission_scores, transition_scores
+from .constraints import FORBIDDEN
 
 
 @kernel
@@ -54,44 +53,3 @@ def k_viterbi(scores, transitions, start, end, best, before, paths, path_scores)
             paths[found, t] = label
             label, rank = before[t, label, rank] // k, before[t, label, rank] % k
     return k
-
-
-@kernel
-def decode_k_best(chains, example, weights, loss_scale, best, before, paths, path_scores):
-    """The k sequences of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), as `k_viterbi` returns them.
-
-    best, before: scratch of `k_viterbi`, [≥ T, L, k]. paths: int32 [k, ≥ T]. path_scores: [k].
-    """
-    length = chains.starts[example + 1] - chains.starts[example]
-    scores = chains.scores[:length]
-    emission_scores(chains, example, weights, scores)
-    if loss_scale != 0.0:
-        add_loss(chains, example, loss_scale, scores)
-    constraints = chains.constraints
-    transitions = transition_scores(chains, weights)
-    return k_viterbi(
-        scores, transitions, constraints.start, constraints.end, best[:length], before[:length], paths, path_scores
-    )
-
-
-def k_best(
-    chains: Chains, example: int, weights: np.ndarray, k: int, loss_scale: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """The k sequences of one example with the largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
-
-    weights: float64 [d], contiguous.
-    Returns labels int32 [m, T] and scores float64 [m]; m < k where the constraints allow fewer sequences.
-
-    Raises:
-        ValueError: k is less than 1.
-    """
-    if k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
-    length = int(chains.starts[example + 1] - chains.starts[example])
-    n_labels = chains.scores.shape[1]
-    lattice = (length, n_labels, k)
-    paths, scores = np.zeros((k, length), np.int32), np.zeros(k)
-    found = decode_k_best(
-        chains, example, weights, float(loss_scale), np.zeros(lattice), np.zeros(lattice, np.int64), paths, scores
-    )
-    return paths[:found], scores[:found]

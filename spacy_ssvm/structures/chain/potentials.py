@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import kernel
-from .data import FORBIDDEN
+from .constraints import FORBIDDEN
 from .forward_backward import backward, forward, steps_backward, steps_forward
 from .kbest import k_viterbi
 

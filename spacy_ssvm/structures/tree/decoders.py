@@ -1,13 +1,11 @@
 """The decoder of each structure: from the scored parts of a sentence to the best tree."""
 
 from ...kernels import FirstClassFunction, kernel
-from .data import LOOPY, PROJECTIVE, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, SPANNING
 from .loopy import loopy_decode
-from .parts import DECODER
+from .parts import DECODER, LOOPY, PROJECTIVE, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, SPANNING, dense_scores
 from .projective import eisner
 from .projective_grandparents import eisner_grandparents
 from .projective_siblings import eisner_siblings
-from .scores import dense_scores
 from .spanning import maximum_spanning_tree
 
 LOOPY_ITERATIONS, LOOPY_TOLERANCE = 10, 1e-3

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .data import LOOPY, NOT_GIVEN, ROOT_LABEL, SPANNING, Shape
-from .parts import FORBIDDEN
+from .parts import FORBIDDEN, LOOPY, NOT_GIVEN, ROOT_LABEL, SPANNING
 from .potentials import Potentials
 from .projective import eisner
 from .spanning import maximum_spanning_tree
@@ -38,7 +37,12 @@ class ContradictionError(ValueError):
 
 
 def limited_candidates(
-    starts: np.ndarray, candidate_starts: np.ndarray, candidates: np.ndarray, limits: Limits, shape: Shape
+    starts: np.ndarray,
+    candidate_starts: np.ndarray,
+    candidates: np.ndarray,
+    limits: Limits,
+    structure: int,
+    multi_root: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of these candidates those within the limits, and where they hold no tree, the arcs of one that needs few others.
 
@@ -56,9 +60,9 @@ def limited_candidates(
             arcs = np.zeros((end - first + 1,) * 2, np.bool_)
             arcs[kept, np.repeat(np.arange(1, end - first + 1), sizes)] = True
             arcs &= _possible(given)
-            heads = _nearest_tree(arcs, given, shape)
+            heads = _nearest_tree(arcs, given, structure, multi_root)
             if heads is None:
-                raise ContradictionError(sentence, _first_contradiction(given, shape))
+                raise ContradictionError(sentence, _first_contradiction(given, structure, multi_root))
             arcs[heads[1:], np.arange(1, len(heads))] = True
             modifiers, kept = np.nonzero(arcs.T)
             sizes = np.bincount(modifiers, minlength=len(heads))[1:]
@@ -90,15 +94,15 @@ def _possible(given: Limits) -> np.ndarray:
     return arcs
 
 
-def _nearest_tree(arcs: np.ndarray, given: Limits, shape: Shape) -> np.ndarray | None:
+def _nearest_tree(arcs: np.ndarray, given: Limits, structure: int, multi_root: bool) -> np.ndarray | None:
     """A tree within the limits with as many of these arcs, bool [n + 1, n + 1], as any: heads int32 [n + 1]."""
     scores = np.where(_possible(given), arcs - 1.0, FORBIDDEN)
     heads = np.zeros(len(arcs), np.int32)
-    decode = maximum_spanning_tree if shape.structure in (SPANNING, LOOPY) else eisner
-    return heads if decode(scores, shape.multi_root, heads) > FORBIDDEN / 2 else None
+    decode = maximum_spanning_tree if structure in (SPANNING, LOOPY) else eisner
+    return heads if decode(scores, multi_root, heads) > FORBIDDEN / 2 else None
 
 
-def _first_contradiction(given: Limits, shape: Shape) -> int:
+def _first_contradiction(given: Limits, structure: int, multi_root: bool) -> int:
     """The first token whose limits cannot be kept together with those of the tokens before."""
     n = len(given.heads)
     nothing = np.zeros((n + 1, n + 1), np.bool_)
@@ -107,7 +111,7 @@ def _first_contradiction(given: Limits, shape: Shape) -> int:
         middle = (kept + end) // 2
         heads, labels = given.heads.copy(), given.labels.copy()
         heads[middle:], labels[middle:] = NOT_GIVEN, True
-        if _nearest_tree(nothing, Limits(heads, labels), shape) is None:
+        if _nearest_tree(nothing, Limits(heads, labels), structure, multi_root) is None:
             end = middle
         else:
             kept = middle

@@ -21,9 +21,7 @@ import numpy as np
 from ...kernels import kernel
 from .loopy_automata import TINY, build_automata, run_automaton
 from .matrix_tree import tree_marginals
-from .parts import Parts
-from .scores import dense_scores
-from .scoring import score_tree
+from .parts import Parts, dense_scores, score_tree
 from .spanning import maximum_spanning_tree
 
 DAMPING = 0.3

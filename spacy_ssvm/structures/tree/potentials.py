@@ -5,17 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.arc_hashing import read_sentence
-from ...kernels import FirstClassFunction, kernel
-from .data import PROJECTIVE, SPANNING, Trees
+from ...kernels import FirstClassFunction
 from .inside_outside import projective_marginals
-from .kbest_oracle import labelled_kbest
-from .marginal_oracle import sum_out_labels
+from .labelled import labelled_kbest, sum_out_labels
 from .matrix_tree import tree_marginals
-from .oracle import has_grandparents, has_siblings
-from .parts import FORBIDDEN, Parts
-from .scores import add_grandparents, add_siblings, dense_scores, score_labelled_arcs
-from .weights import of_either
+from .parts import FORBIDDEN, PROJECTIVE, SPANNING, Parts, dense_scores
 
 
 class Potentials(NamedTuple):
@@ -56,27 +50,6 @@ class Marginals(NamedTuple):
 
     arcs: np.ndarray
     labels: np.ndarray
-
-
-@kernel
-def _score(trees, sentence, weights):
-    read = read_sentence(trees.columns, trees.program, sentence)
-    parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, 0.0)
-    if has_siblings(trees.shape.structure):
-        parts = add_siblings(trees, read, parts, weights)
-    if has_grandparents(trees.shape.structure):
-        parts = add_grandparents(trees, sentence, read, parts, weights)
-    return parts, label_scores
-
-
-def potentials(trees: Trees, weights: np.ndarray) -> list[Potentials]:
-    """Those of every sentence under w, float32 or float64 [d]."""
-    shape, either = trees.shape, of_either(weights)
-    found = []
-    for sentence in range(len(trees.columns.starts) - 1):
-        parts, label_scores = _score(trees, sentence, either)
-        found.append(Potentials(parts, label_scores, shape.structure, shape.multi_root, trees.decoder))
-    return found
 
 
 def k_best(given: Potentials, k: int) -> list[LabelledTree]:

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import kernel
-from .parts import NONE
+from .parts import NONE, dense_scores
 from .projective import eisner, raise_row
-from .scores import dense_scores
 
 
 class SiblingCharts(NamedTuple):

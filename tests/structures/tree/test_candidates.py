@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_hashing import ArcProgram
-from spacy_ssvm.structures.tree.candidates import REACH, near_candidates, prune
-from spacy_ssvm.structures.tree.data import NOT_GIVEN, PROJECTIVE, Shape
-from spacy_ssvm.structures.tree.first_pass import BITS, FirstPass
-from spacy_ssvm.structures.tree.ranking import NEGLIGIBLE, marginal_oracle, max_gradient_entries, ranking
+from spacy_ssvm.models.tree.candidates import BITS, REACH, FirstPass, near_candidates, prune
+from spacy_ssvm.models.tree.data import Shape
+from spacy_ssvm.models.tree.ranking import NEGLIGIBLE, marginal_oracle, max_gradient_entries, ranking
+from spacy_ssvm.structures.tree.parts import NOT_GIVEN, PROJECTIVE
 
 from ...features.arc_reference import Kernels
 from .tree_problems import random_sentences

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.tree.completion import complete, project
-from spacy_ssvm.structures.tree.data import LOOPY, NOT_GIVEN, ROOT_LABEL, Shape
+from spacy_ssvm.models.tree.completion import complete, project
+from spacy_ssvm.models.tree.data import Shape
+from spacy_ssvm.structures.tree.parts import LOOPY, NOT_GIVEN, ROOT_LABEL
 
 from .enumeration import is_tree
 from .tree_problems import EXACT, Example, Labelled, random_sentences, shapes, tiny_trees

@@ -5,18 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.tree.data import (
+from spacy_ssvm.models.tree.data import Shape, dimension
+from spacy_ssvm.models.tree.decoding import decode_all
+from spacy_ssvm.structures.tree.decoders import decoder
+from spacy_ssvm.structures.tree.parts import (
     LOOPY,
     PROJECTIVE,
     PROJECTIVE_GRANDPARENTS,
     PROJECTIVE_SIBLINGS,
     ROOT_LABEL,
     SPANNING,
-    Shape,
-    dimension,
 )
-from spacy_ssvm.structures.tree.decoders import decoder
-from spacy_ssvm.structures.tree.decoding import decode_all
 
 from .enumeration import is_projective, is_tree
 from .tree_problems import EXACT, Labelled, examples_of, random_sentences, tiny_trees

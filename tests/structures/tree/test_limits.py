@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.tree.data import LOOPY, NOT_GIVEN, PROJECTIVE, SPANNING, Shape, dimension
-from spacy_ssvm.structures.tree.decoding import decode_all
+from spacy_ssvm.models.tree.data import Shape, dimension
+from spacy_ssvm.models.tree.decoding import decode_all, potentials
 from spacy_ssvm.structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
-from spacy_ssvm.structures.tree.potentials import k_best, marginals, margins, potentials
+from spacy_ssvm.structures.tree.parts import LOOPY, NOT_GIVEN, PROJECTIVE, SPANNING
+from spacy_ssvm.structures.tree.potentials import k_best, marginals, margins
 
 from .tree_problems import EXACT, examples_of, random_sentences, tiny_trees
 
@@ -53,7 +54,9 @@ def with_all_arcs(data):
 
 def within(tiny, given):
     data = tiny.data
-    candidates = limited_candidates(data.columns.starts, data.candidate_starts, data.candidates, given, data.shape)
+    candidates = limited_candidates(
+        data.columns.starts, data.candidate_starts, data.candidates, given, data.shape.structure, data.shape.multi_root
+    )
     return data._replace(candidate_starts=candidates[0], candidates=candidates[1])
 
 
@@ -126,7 +129,9 @@ def test_long_sentences_keep_given_heads(structure):
     heads = np.where(rng.random(len(wanted)) < 0.5, wanted, NOT_GIVEN).astype(np.int32)
     data = random_sentences(rng, shape, lengths, density=0.1)
     given = Limits(heads, np.ones((len(heads), 3), np.bool_))
-    found = limited_candidates(data.columns.starts, data.candidate_starts, data.candidates, given, shape)
+    found = limited_candidates(
+        data.columns.starts, data.candidate_starts, data.candidates, given, shape.structure, shape.multi_root
+    )
     trees = data._replace(candidate_starts=found[0], candidates=found[1])
     decoded, _ = decode_all(trees, rng.normal(size=dimension(shape)))
     known = heads != NOT_GIVEN
@@ -137,6 +142,8 @@ def test_long_sentences_keep_given_heads(structure):
 def test_limits_of_nothing_leave_the_candidates():
     data = random_sentences(np.random.default_rng(0), Shape(3, 8, 8, PROJECTIVE, False), [4, 0, 3], 0.5)
     free = Limits(np.full(7, NOT_GIVEN, np.int32), np.ones((7, 3), np.bool_))
-    found = limited_candidates(data.columns.starts, data.candidate_starts, data.candidates, free, data.shape)
+    found = limited_candidates(
+        data.columns.starts, data.candidate_starts, data.candidates, free, data.shape.structure, data.shape.multi_root
+    )
     assert found[0].tolist() == data.candidate_starts.tolist()
     assert found[1].tolist() == data.candidates.tolist()

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from spacy_ssvm.structures.tree.loopy import loopy_decode, loopy_marginals
 from spacy_ssvm.structures.tree.loopy_automata import build_automata, run_automaton
 from spacy_ssvm.structures.tree.matrix_tree import tree_marginals
-from spacy_ssvm.structures.tree.parts import FORBIDDEN, NONE, Parts
-from spacy_ssvm.structures.tree.scores import dense_scores
-from spacy_ssvm.structures.tree.scoring import score_tree
+from spacy_ssvm.structures.tree.parts import FORBIDDEN, NONE, Parts, dense_scores, score_tree
 
 from .enumeration import is_tree, parts_score, scored_parts, trees
 

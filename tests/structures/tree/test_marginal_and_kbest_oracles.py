@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.problems import tree_problem
+from spacy_ssvm.models.tree.problem import tree_problem
 from spacy_ssvm.solvers.problem import Problem
-from spacy_ssvm.structures.tree.data import PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING
+from spacy_ssvm.structures.tree.parts import PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING
 
 from ..oracles import check_gradient, check_kbest
 from .tree_problems import tiny_trees

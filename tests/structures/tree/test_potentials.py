@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.tree.data import PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING
-from spacy_ssvm.structures.tree.parts import FORBIDDEN
-from spacy_ssvm.structures.tree.potentials import k_best, marginals, margins, potentials
+from spacy_ssvm.models.tree.decoding import potentials
+from spacy_ssvm.structures.tree.parts import FORBIDDEN, PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING
+from spacy_ssvm.structures.tree.potentials import k_best, marginals, margins
 
 from .tree_problems import EXACT, tiny_trees
 

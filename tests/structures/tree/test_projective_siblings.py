@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_ssvm.structures.tree.parts import FORBIDDEN, NONE, Parts
+from spacy_ssvm.structures.tree.parts import FORBIDDEN, NONE, Parts, dense_scores
 from spacy_ssvm.structures.tree.projective import eisner
 from spacy_ssvm.structures.tree.projective_siblings import eisner_siblings
-from spacy_ssvm.structures.tree.scores import dense_scores
 
 from .enumeration import arcs_score, inner_neighbour, is_projective, is_tree, parts_score, scored_parts, trees
 

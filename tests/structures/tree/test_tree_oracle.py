@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_hashing import read_sentence
+from spacy_ssvm.models.tree.data import either_precision, max_plane_entries
+from spacy_ssvm.models.tree.oracles import DecodedTrees, decode, feature_difference, max_oracle
 from spacy_ssvm.solvers.planes import merge, plane_buffer
-from spacy_ssvm.structures.tree.data import LOOPY, max_plane_entries
-from spacy_ssvm.structures.tree.oracle import DecodedTrees, decode, feature_difference, max_oracle
-from spacy_ssvm.structures.tree.weights import of_either
+from spacy_ssvm.structures.tree.parts import LOOPY
 
 from .tree_problems import EXACT, Labelled, tiny_trees
 
@@ -21,7 +21,7 @@ def decoded(tiny, example, loss_scale) -> Labelled:
     data = tiny.data
     heads, labels = np.zeros((2, example.n + 1), np.int32)
     words = read_sentence(data.columns, data.program, example.example)
-    decode(data, example.example, words, of_either(tiny.weights), loss_scale, heads, labels)
+    decode(data, example.example, words, either_precision(tiny.weights), loss_scale, heads, labels)
     return Labelled(tuple(heads.tolist()), tuple(labels.tolist()))
 
 

@@ -7,20 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from spacy_ssvm import problems
+from spacy_ssvm.models.tree.data import Shape, Trees, dimension
+from spacy_ssvm.models.tree.problem import tree_problem as problem_of_trees
 from spacy_ssvm.solvers.problem import Problem
-from spacy_ssvm.structures.tree.data import (
+from spacy_ssvm.structures.tree.decoders import decoder
+from spacy_ssvm.structures.tree.parts import (
     LOOPY,
     PROJECTIVE,
     PROJECTIVE_GRANDPARENTS,
     PROJECTIVE_SIBLINGS,
     ROOT_LABEL,
     SPANNING,
-    Shape,
-    Trees,
-    dimension,
 )
-from spacy_ssvm.structures.tree.decoders import decoder
 
 from ...features.arc_reference import REAL, Kernels, Sentence, read
 from .enumeration import Tree, inner_neighbour, trees
@@ -238,4 +236,4 @@ def tree_problem(
     """Sentences with trees by a random linear rule with noise, so that no w separates them all."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(2, max_length + 1, n_examples).tolist()
-    return problems.tree_problem(random_trees(rng, Shape(n_labels, 8, 4, structure, False), lengths, noise=0.3))
+    return problem_of_trees(random_trees(rng, Shape(n_labels, 8, 4, structure, False), lengths, noise=0.3))

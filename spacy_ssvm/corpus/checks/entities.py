@@ -1,0 +1,163 @@
+"""Checks of the annotation that `ssvm_ner` learns from."""
+
+from collections import Counter
+from collections.abc import Collection
+
+import numpy as np
+from spacy.attrs import ENT_TYPE, SENT_START
+from spacy.tokens import Span
+
+from ...pipeline.ner import SsvmNer
+from .corpora import CorpusData, Document, example_name, has_own_tokens
+from .finding import Finding, found, place
+from .labels import Report, check_labels, check_missing
+
+_INSIDE, _BEGIN = 1, 3
+"""spaCy's ENT_IOB."""
+
+
+def check(pipe: SsvmNer, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
+    """Check both corpora. listed: the labels that `initialize` is given, if it is.
+
+    spaCy raises an error wherever it reads entities without a beginning: with such, nothing else is checked.
+    """
+    findings = _without_beginning(train) + _without_beginning(dev)
+    if findings:
+        return Report(Counter(), findings)
+    counts: list[Counter[str]] = []
+    for corpus in (train, dev):
+        gold = [pipe._gold(example) for example in corpus.examples]
+        counts.append(Counter(tag[2:] for tags in gold for tag in tags if tag is not None and tag[0] in "BU"))
+        missing = [sum(tag is None for tag in tags) for tags in gold]
+        findings += _whitespace(corpus) + _across_sentences(corpus) + _inconsistent(corpus) + _overlapping(corpus)
+        findings += _misaligned(corpus) + check_missing(corpus, missing, "entity annotation")
+    return Report(counts[0], findings + check_labels(pipe, counts[0], counts[1], listed))
+
+
+def _token(document: Document, token: int) -> str:
+    return place(document.name, document.doc, token, token + 1)
+
+
+def _span(document: Document, span: Span) -> str:
+    return f"{place(document.name, document.doc, span.start, span.end)} ({span.label_})"
+
+
+def _without_beginning(corpus: CorpusData) -> list[Finding]:
+    where = []
+    for document in corpus.documents:
+        is_open = False
+        for number, token in enumerate(document.doc):
+            if token.ent_iob == _INSIDE and not is_open:
+                where.append(_token(document, number))
+            is_open = token.ent_iob == _INSIDE or (token.ent_iob == _BEGIN and token.ent_type != 0)
+    return found(
+        "error",
+        corpus.name,
+        "tokens inside an entity that has no beginning",
+        where,
+        "spaCy refuses such a document: set entities by doc.ents, or write B before I",
+    )
+
+
+def _whitespace(corpus: CorpusData) -> list[Finding]:
+    entities = [(document, entity) for document in corpus.documents for entity in document.doc.ents]
+    return [
+        *found(
+            "error",
+            corpus.name,
+            "entities that begin with whitespace",
+            [_span(document, entity) for document, entity in entities if entity[0].is_space],
+            "no entity begins so, the nearest possible annotation is learnt instead: begin it at its first word",
+        ),
+        *found(
+            "warning",
+            corpus.name,
+            "entities that end with whitespace",
+            [
+                _span(document, entity)
+                for document, entity in entities
+                if entity[-1].is_space and not entity[0].is_space
+            ],
+            "end them at their last word",
+        ),
+    ]
+
+
+def _across_sentences(corpus: CorpusData) -> list[Finding]:
+    where = []
+    for document in corpus.documents:
+        starts = np.asarray(document.doc.to_array(SENT_START)) == 1
+        where += [
+            _span(document, entity) for entity in document.doc.ents if starts[entity.start + 1 : entity.end].any()
+        ]
+    return found(
+        "error" if corpus.gold_preproc else "warning",
+        corpus.name,
+        "entities across a sentence boundary",
+        where,
+        "gold_preproc = true cuts them and drops the parts: correct the boundary or the entity"
+        if corpus.gold_preproc
+        else "they are never found where sentences are known beforehand: correct the boundary or the entity",
+    )
+
+
+def _inconsistent(corpus: CorpusData) -> list[Finding]:
+    """Tokens whose label is not that of their entity, which spaCy takes from the first token."""
+    where = []
+    for document in corpus.documents:
+        of_entity = np.zeros(len(document.doc), np.uint64)
+        for entity in document.doc.ents:
+            of_entity[entity.start : entity.end] = entity.label
+        label = np.asarray(document.doc.to_array(ENT_TYPE), np.uint64)
+        where += [
+            f"{_token(document, token)} ({document.doc[token].ent_type_})"
+            for token in np.flatnonzero((label != 0) & (label != of_entity)).tolist()
+        ]
+    return found(
+        "error",
+        corpus.name,
+        "tokens with an entity label other than that of the entity they are in",
+        where,
+        "such a label is lost, as spaCy takes an entity's from its first token: set entities by doc.ents",
+    )
+
+
+def _overlapping(corpus: CorpusData) -> list[Finding]:
+    where = []
+    for document in corpus.documents:
+        entities = {(entity.start, entity.end, entity.label): entity for entity in document.doc.ents}
+        for key, group in document.doc.spans.items():
+            spans = {(span.start, span.end, span.label): span for span in group}
+            taken = np.zeros(len(document.doc), np.bool_)
+            for entity in entities.values():
+                taken[entity.start : entity.end] = True
+            for bounds in sorted(spans.keys() - entities.keys()):
+                span = spans[bounds]
+                if taken[span.start : span.end].any():
+                    where.append(f"{_span(document, span)} in doc.spans[{key!r}]")
+                taken[span.start : span.end] = True
+    return found(
+        "warning",
+        corpus.name,
+        "spans in doc.spans that overlap others or entities",
+        where,
+        "only doc.ents is learnt, where nothing overlaps: if they are meant as entities, choose among them, for "
+        "instance by spacy.util.filter_spans",
+    )
+
+
+def _misaligned(corpus: CorpusData) -> list[Finding]:
+    where = [
+        f"{place(example_name(number), example.reference, entity.start, entity.end)} ({entity.label_})"
+        for number, example in enumerate(corpus.examples)
+        if has_own_tokens(example)
+        for entity in example.reference.ents
+        if not example.get_aligned_spans_y2x([entity])
+    ]
+    return found(
+        "warning",
+        corpus.name,
+        "entities whose ends lie inside of a token of the tokenizer",
+        where,
+        "they count as missing annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
+    )

@@ -1,0 +1,169 @@
+"""Checks of the annotation that `ssvm_parser` learns from."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+import numpy as np
+from spacy.attrs import DEP, HEAD, SENT_START
+from spacy.tokens import Doc
+
+from ...pipeline.gold_trees import MAX_SENTENCE, NOT_GIVEN, GoldTrees
+from ...pipeline.parser import SsvmParser
+from .corpora import CorpusData, example_name
+from .finding import Finding, found, place, whole
+from .labels import Report, check_labels, check_missing
+
+_MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and gold_preproc = false"
+
+
+def check(pipe: SsvmParser, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
+    """Check both corpora. listed: the labels that `initialize` is given, if it is."""
+    counts: list[Counter[str]] = []
+    findings: list[Finding] = []
+    for corpus in (train, dev):
+        gold = [pipe._gold(example) for example in corpus.examples]
+        counts.append(Counter(label for trees in gold for label in trees.labels if label is not None))
+        findings += _circular(corpus)
+        if not pipe.cfg["multi_root"] or corpus.gold_preproc:
+            findings += _across_sentences(corpus) + _several_roots(corpus)
+        findings += _too_long(corpus, gold)
+        findings += _nonprojective(corpus, gold, pipe.model.attrs["structure"] == "projective")
+        missing = [int((trees.heads == NOT_GIVEN).sum()) for trees in gold]
+        findings += check_missing(corpus, missing, "a gold head that can be used")
+    return Report(counts[0], findings + check_labels(pipe, counts[0], counts[1], listed))
+
+
+def arcs(doc: Doc) -> np.ndarray:
+    """The head of each token as a token, itself for a root, int64 [T]; NOT_GIVEN where it is not annotated."""
+    if not len(doc):
+        return np.zeros(0, np.int64)
+    offsets = np.asarray(doc.to_array(HEAD)).astype(np.int64)
+    return np.where(np.asarray(doc.to_array(DEP)) == 0, NOT_GIVEN, np.arange(len(doc)) + offsets)
+
+
+def circles(heads: np.ndarray) -> np.ndarray:
+    """The tokens, int64, whose heads, int64 [T] as in `arcs`, lead round to themselves; ascending."""
+    outside = len(heads)
+    ends = (heads == NOT_GIVEN) | (heads == np.arange(len(heads)))
+    ancestor = np.append(np.where(ends, outside, heads), outside)
+    # Each step doubles the distance: at last it is that of T heads or more, and only circles are so long.
+    for _ in range(outside.bit_length()):
+        ancestor = ancestor[ancestor]
+    return np.unique(ancestor[ancestor != outside])
+
+
+def nonprojective(heads: np.ndarray) -> np.ndarray:
+    """Whether each arc of a tree is not projective: a token between head and modifier does not descend from the head.
+
+    heads: int32 [n], places from 1, 0 for a root. Returns bool [n].
+    """
+    n = len(heads)
+    tokens = np.arange(1, n + 1)
+    parent = np.append(0, heads)
+    descends = np.zeros((n + 1, n + 1), np.int32)
+    ancestor = tokens
+    while ancestor.any():
+        descends[ancestor, tokens] = 1
+        ancestor = parent[ancestor]
+    descends[0, 1:] = 1
+    before = np.cumsum(descends, axis=1)
+    first, last = np.minimum(heads, tokens), np.maximum(heads, tokens)
+    inside = before[heads, last - 1] - before[heads, first]
+    return np.asarray(inside < last - first - 1)
+
+
+def _circular(corpus: CorpusData) -> list[Finding]:
+    where = [
+        place(name, doc, int(tokens[0]), int(tokens[-1]) + 1)
+        for name, doc in corpus.documents
+        if len(tokens := circles(arcs(doc)))
+    ]
+    return found(
+        "error",
+        corpus.name,
+        "documents whose heads go round in a circle",
+        where,
+        "the sentence is left out: correct its heads",
+    )
+
+
+def _across_sentences(corpus: CorpusData) -> list[Finding]:
+    where = []
+    for name, doc in corpus.documents:
+        heads = arcs(doc)
+        if not len(circles(heads)):
+            sentence = np.cumsum(np.asarray(doc.to_array(SENT_START)) == 1)
+            outside = (heads != NOT_GIVEN) & (sentence[heads] != sentence)
+            where += [place(name, doc, token, token + 1) for token in np.flatnonzero(outside).tolist()]
+    return found(
+        "error",
+        corpus.name,
+        "tokens with a head in another sentence, as spaCy starts one at the left edge of each root",
+        where,
+        f"the head is dropped or replaced: give each sentence a single root; {_MULTI_ROOT}",
+    )
+
+
+def _several_roots(corpus: CorpusData) -> list[Finding]:
+    """Where documents have one root as a rule."""
+    n_roots = [int((arcs(doc) == np.arange(len(doc))).sum()) for _, doc in corpus.documents]
+    where = [whole(*document) for document, n in zip(corpus.documents, n_roots) if n > 1]
+    if len(where) >= n_roots.count(1):
+        return []
+    return found(
+        "warning",
+        corpus.name,
+        "documents with several roots, where most have one",
+        where,
+        f"spaCy takes each root for a sentence of its own: correct the roots; {_MULTI_ROOT}",
+    )
+
+
+def _too_long(corpus: CorpusData, gold: Sequence[GoldTrees]) -> list[Finding]:
+    where = [
+        whole(example_name(number), example.predicted)
+        for number, (example, trees) in enumerate(zip(corpus.examples, gold))
+        if trees.cut
+    ]
+    return found(
+        "error",
+        corpus.name,
+        f"examples with a sentence of more than {MAX_SENTENCE:,} tokens",
+        where,
+        "it is cut, and heads in the other part are dropped: annotate sentence boundaries",
+    )
+
+
+def _nonprojective(corpus: CorpusData, gold: Sequence[GoldTrees], is_projective: bool) -> list[Finding]:
+    """is_projective: only projective trees are built."""
+    n_arcs = n_sentences = n_found = 0
+    where = []
+    for number, (example, trees) in enumerate(zip(corpus.examples, gold)):
+        for first, end in pairwise(trees.sentences.tolist()):
+            heads = trees.heads[first:end]
+            if (heads == NOT_GIVEN).any():
+                continue
+            wrong = np.flatnonzero(nonprojective(heads))
+            n_sentences += 1
+            n_arcs += len(heads)
+            n_found += len(wrong)
+            if len(wrong):
+                where.append(place(example_name(number), example.predicted, first + wrong[0], first + wrong[0] + 1))
+    if not n_found:
+        return []
+    share = 100 * len(where) / n_sentences
+    return [
+        Finding(
+            "warning" if is_projective else "info",
+            corpus.name,
+            f"arcs that are not projective, in {len(where):,} of {n_sentences:,} sentences ({share:.1f} %)",
+            n_found,
+            tuple(where),
+            "the nearest projective trees are learnt instead, and no others are built: where they are many, try "
+            'structure = "nonprojective"'
+            if is_projective
+            else "the structure can build them",
+            n_arcs,
+        )
+    ]

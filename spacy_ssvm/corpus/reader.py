@@ -1,0 +1,222 @@
+"""The reader "spacy-ssvm.Corpus.v1": spaCy's Corpus, with given annotation brought to the components."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from spacy.attrs import LEMMA, MORPH, NORM, POS, SENT_START, TAG
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.training.corpus import FILE_TYPE, walk_corpus
+from spacy.vocab import Vocab
+
+from .alignment import same_tokens
+from .sentence_corpus import SentenceCorpus, unannotated
+
+COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM}
+
+TAGS = ("tag", "pos")
+"""Columns that can be jackknifed."""
+
+MAX_KEPT = 2_000_000
+"""Tokens of a corpus that are kept in memory between two readings; a larger one is read from disk each time.
+
+Also the most that are jackknifed together.
+"""
+
+
+class Kept(NamedTuple):
+    """What was read from files of these paths, times and sizes.
+
+    docs: predicted and reference; None for a predicted Doc of which the reference says everything.
+    """
+
+    files: list[tuple[Path, int, int]]
+    docs: list[tuple[Doc | None, Doc]]
+
+
+_given_tokens: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
+"""Docs by the settings of their reader: `spacy train` makes two readers of the same corpus.
+
+Only those whose tokens are given, as the tokenizer of a pipeline can change.
+"""
+
+
+class ColumnCorpus:
+    """Examples whose predicted Docs carry columns: given ones from the reference, jackknifed ones as a tagger has them.
+
+    corpus: where the examples come from. columns: names among tag, pos, lemma, morph and norm. keep: hold what was
+    read in memory, so that the corpus is parsed once and not at each evaluation; the references are then the same
+    Docs in every pass. jackknife: names among tag and pos. folds: taggers that are trained for each of these, on
+    other documents than they predict. seed: of the order in which they learn.
+    """
+
+    def __init__(
+        self,
+        corpus: SentenceCorpus,
+        columns: Sequence[str],
+        keep: bool = True,
+        jackknife: Sequence[str] = (),
+        folds: int = 5,
+        seed: int = 0,
+    ) -> None:
+        for argument, names, known in (("columns", columns, sorted(COLUMNS)), ("jackknife", jackknife, list(TAGS))):
+            unknown = sorted(set(names) - set(known))
+            if unknown:
+                raise ValueError(f"spacy-ssvm.Corpus.v1: {argument} names {unknown}; it can name {known}")
+        both = sorted(set(columns) & set(jackknife))
+        if both:
+            raise ValueError(
+                f"spacy-ssvm.Corpus.v1: both columns and jackknife name {both}; tags are either given or predicted"
+            )
+        if folds < 2:
+            raise ValueError(f"spacy-ssvm.Corpus.v1: folds must be at least 2, not {folds}")
+        if seed < 0:
+            raise ValueError(f"spacy-ssvm.Corpus.v1: seed must not be negative, not {seed}")
+        self.corpus = corpus
+        self.columns = tuple(columns)
+        self.keep = keep
+        self.jackknife = tuple(dict.fromkeys(jackknife))
+        self.folds = folds
+        self.seed = seed
+        self._tokenised: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
+
+    def __call__(self, nlp: Language) -> Iterator[Example]:
+        """Yield the examples; a token that is not aligned with a single reference token gets no given value.
+
+        Raises:
+            ValueError: a column cannot be jackknifed, as fewer than two documents have it.
+        """
+        kept = (_given_tokens if self.corpus.gold_preproc else self._tokenised).setdefault(nlp, {})
+        settings, files = self._settings(), self._files()
+        if self.keep and settings in kept and kept[settings].files == files:
+            for predicted, reference in kept[settings].docs:
+                if predicted is None:
+                    yield self._with_columns(Example(unannotated(reference), reference))
+                else:
+                    yield Example(predicted.copy(), reference)
+            return
+        in_zone = cast(Any, nlp.vocab).in_memory_zone  # Docs that are made there end with it.
+        docs: list[tuple[Doc | None, Doc]] | None = [] if self.keep and not in_zone else None
+        n_tokens = 0
+        for example in self._read(nlp):
+            n_tokens += len(example.reference)
+            if n_tokens > MAX_KEPT:
+                docs = None
+            if docs is not None:
+                all_is_given = self.corpus.gold_preproc and not self.jackknife
+                docs.append((None if all_is_given else example.predicted.copy(), example.reference))
+            yield example
+        if docs is not None:
+            kept[settings] = Kept(files, docs)
+
+    def _settings(self) -> tuple[Any, ...]:
+        corpus = self.corpus
+        read = corpus.path, corpus.gold_preproc, corpus.max_length, corpus.limit
+        return *read, self.columns, self.jackknife, self.folds, self.seed
+
+    def _files(self) -> list[tuple[Path, int, int]]:
+        paths = walk_corpus(self.corpus.path, FILE_TYPE)
+        return [(path, (found := path.stat()).st_mtime_ns, found.st_size) for path in paths]
+
+    def _read(self, nlp: Language) -> Iterator[Example]:
+        examples = map(self._with_columns, self.corpus(nlp))
+        return chain.from_iterable(map(self._jackknifed, _parts(examples))) if self.jackknife else examples
+
+    def _with_columns(self, example: Example) -> Example:
+        if self.corpus.gold_preproc and len(example.predicted):
+            starts = np.full(len(example.predicted), -1, np.int64)
+            starts[0] = 1
+            example.predicted.from_array([SENT_START], cast(Any, starts.view(np.uint64)))
+        for name in self.columns:
+            _write(example, name, _aligned(example, name))
+        return example
+
+    def _jackknifed(self, examples: list[Example]) -> list[Example]:
+        """These examples with predicted tags."""
+        from .jackknife import Jackknife
+
+        filled = [example for example in examples if len(example.predicted)]
+        if not filled:
+            return examples
+        jackknife = Jackknife([example.predicted for example in filled], self.folds, self.seed)
+        ends = np.cumsum([len(example.predicted) for example in filled])
+        for name in self.jackknife:
+            gold = np.concatenate([_aligned(example, name) for example in filled])
+            if name == "tag":
+                gold = _without_negative(gold, filled[0].reference.vocab)
+            values = jackknife.predict(gold, f'column "{name}" of {self.corpus.path}')
+            for example, part in zip(filled, np.split(values, ends[:-1])):
+                _write(example, name, part)
+        return examples
+
+
+def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:
+    """The examples in lists of at most MAX_KEPT tokens and an example, and, where there are several, at least half."""
+    part: list[Example] = []
+    n_tokens = 0
+    for example in examples:
+        part.append(example)
+        n_tokens += len(example.predicted)
+        if n_tokens > MAX_KEPT and len(part) > 1:
+            half = len(part) // 2
+            yield part[:half]
+            part = part[half:]
+            n_tokens = sum(len(example.predicted) for example in part)
+    if part:
+        yield part
+
+
+def _aligned(example: Example, name: str) -> np.ndarray:
+    """The reference's values for the predicted tokens, uint64 [T]; 0 without a single aligned token, or a value."""
+    if same_tokens(example):
+        return np.asarray(example.reference.to_array(COLUMNS[name]), np.uint64)
+    return np.array([value or 0 for value in example.get_aligned(COLUMNS[name])], np.uint64)
+
+
+def _write(example: Example, name: str, values: np.ndarray) -> None:
+    example.predicted.from_array([COLUMNS[name]], cast(Any, values))
+
+
+def _without_negative(gold: np.ndarray, vocab: Vocab) -> np.ndarray:
+    """Tags, uint64 [T], with 0 for those that say only what a tag is not."""
+    tags = np.unique(gold)
+    negative = [tag for tag in tags if len(text := vocab.strings[int(tag)]) > 1 and text.startswith("!")]
+    return np.where(np.isin(gold, np.array(negative, np.uint64)), np.uint64(0), gold)
+
+
+def create_corpus(
+    path: Path | None,
+    columns: list[str] | None = None,
+    gold_preproc: bool = False,
+    max_length: int = 0,
+    limit: int = 0,
+    augmenter: Callable[[Language, Example], Iterable[Example]] | None = None,
+    jackknife: list[str] | None = None,
+    folds: int = 5,
+    seed: int = 0,
+) -> ColumnCorpus:
+    """The registered reader. All arguments but `columns`, `jackknife`, `folds` and `seed` are spacy.Corpus.v1's.
+
+    With gold_preproc, the predicted Docs say that they are one sentence each.
+
+    columns: what components get as the reference has it. jackknife: what they get as a tagger predicts it, trained on
+    other documents: a parser learns from tags with the errors that it will meet.
+
+    Raises:
+        ValueError: no path is given, a column has an unknown name or is in both lists, or folds are fewer than two.
+    """
+    if path is None:
+        raise ValueError(
+            "spacy-ssvm.Corpus.v1 has no path: set [paths] in the config, or --paths.train and --paths.dev"
+        )
+    corpus: Any = SentenceCorpus(
+        path, gold_preproc=gold_preproc, max_length=max_length, limit=limit, augmenter=augmenter
+    )
+    return ColumnCorpus(
+        corpus, columns or [], augmenter is None, jackknife=jackknife or [], folds=int(folds), seed=int(seed)
+    )

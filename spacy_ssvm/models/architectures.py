@@ -1,0 +1,137 @@
+"""What is scored: registered model architectures. Importing this module does not import numba."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from thinc.api import Model
+
+from ..features.arc_sets import ArcFeatureSet, arc_templates
+from ..features.sets import FeatureSet, templates
+from ..features.stored import check_clusters, check_gazetteers
+from .chain import weights as chain_weights
+from .store import make_model
+from .tree import weights as tree_weights
+
+RESOURCES = ("features", "gazetteers", "clusters")
+"""Attributes that depend on files."""
+
+
+def chain(features: FeatureSet) -> Model:
+    """A linear chain: a weight for each feature and label, and one for each transition between labels."""
+    return make_model(
+        "ssvm_chain",
+        list(chain_weights.TYPES),
+        {
+            "features": features,
+            "templates": [str(template) for template in features.templates],
+            "hash_bits": features.hash_bits,
+            "gazetteers": {},
+            "clusters": {},
+        },
+    )
+
+
+def tree(
+    features: ArcFeatureSet,
+    structure: Literal["projective", "nonprojective"] = "projective",
+    order: int = 3,
+    max_heads: int = 16,
+    margin: float = 5.5,
+) -> Model:
+    """Dependency trees: a weight for each hashed feature of an arc or of a pair of arcs, and a block for its label.
+
+    structure, order: "projective" 1 is Eisner's algorithm, 2 adds siblings, 3 adds siblings and grandparents, all
+    exact; "nonprojective" 1 is the maximum spanning tree, exact, 2 adds siblings and grandparents by loopy belief
+    propagation, which is approximate.
+    max_heads, margin: the first pass keeps for each token at most so many heads, and of them only those whose
+    log-probability is at most `margin` below that of the best; max_heads = 0 keeps all.
+
+    Raises:
+        ValueError: an unknown structure or order, or a negative number.
+    """
+    if order not in {"projective": (1, 2, 3), "nonprojective": (1, 2)}.get(structure, ()):
+        raise ValueError(
+            'model.structure must be "projective", with model.order 1, 2 or 3, or "nonprojective", with 1 or 2, not '
+            f"{structure!r} with {order!r}"
+        )
+    if int(max_heads) < 0 or not float(margin) >= 0:
+        raise ValueError(f"model.max_heads and model.margin must not be negative, but are {max_heads} and {margin}")
+    return make_model(
+        "ssvm_tree",
+        list(tree_weights.TYPES),
+        {
+            "features": features,
+            "arcs": [str(template) for template in features.arcs],
+            "label_arcs": [str(template) for template in features.labels],
+            "first_pass": [str(template) for template in features.first_pass],
+            "hash_bits": features.hash_bits,
+            "label_hash_bits": features.label_hash_bits,
+            "structure": structure,
+            "order": order,
+            "max_heads": int(max_heads),
+            "margin": float(margin),
+            "clusters": {},
+        },
+    )
+
+
+def check_chain(model: Model) -> None:
+    """Check the name and the attributes of a model that was loaded.
+
+    Raises:
+        ValueError: they are none that `chain` gives a model.
+    """
+    attributes = model.attrs
+
+    def again() -> Model:
+        check_gazetteers(attributes["gazetteers"])
+        check_clusters(attributes["clusters"])
+        files: dict[str, str | Path] = dict.fromkeys(attributes["gazetteers"], "")
+        clusters = "" if attributes["clusters"] else None
+        return chain(templates(attributes["templates"], files, clusters, attributes["hash_bits"]))
+
+    _check_same(model, again)
+
+
+def check_tree(model: Model) -> None:
+    """Check the name and the attributes of a model that was loaded.
+
+    Raises:
+        ValueError: they are none that `tree` gives a model.
+    """
+    attributes = model.attrs
+
+    def again() -> Model:
+        check_clusters(attributes["clusters"])
+        features = arc_templates(
+            attributes["arcs"],
+            attributes["label_arcs"],
+            attributes["first_pass"],
+            "" if attributes["clusters"] else None,
+            attributes["hash_bits"],
+            attributes["label_hash_bits"],
+        )
+        return tree(
+            features,
+            attributes["structure"],
+            attributes["order"],
+            attributes["max_heads"],
+            attributes["margin"],
+        )
+
+    _check_same(model, again)
+
+
+def _check_same(model: Model, again: Callable[[], Model]) -> None:
+    """Raise a ValueError unless making the model again gives it this name and these attributes."""
+    try:
+        made = again()
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"its features or settings are damaged: {error}") from error
+    if model.name != made.name:
+        raise ValueError(f"it is the model {model.name!r}, not {made.name!r}")
+    for name, value in made.attrs.items():
+        found = model.attrs[name]
+        if name not in RESOURCES and (type(found) is not type(value) or found != value):
+            raise ValueError(f"its setting {name} is damaged: {found!r}")

@@ -1,0 +1,132 @@
+"""Complete what the gold annotation leaves open, and project gold that no legal sequence agrees with."""
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
+import numpy as np
+
+from ...kernels import kernel
+from ...structures.chain.constraints import FORBIDDEN, broken
+from ...structures.chain.viterbi import viterbi
+from .data import Chains
+from .scores import emission_scores, transition_scores
+
+
+@kernel
+def _agreeing_scores(chains, example, annotated, weights, penalty, scores):
+    """Emission scores [T, L] of one sequence, with a penalty on each label that differs from `annotated`."""
+    first = chains.starts[example]
+    emission_scores(chains, example, weights, scores)
+    for t in range(len(scores)):
+        for label in range(scores.shape[1]):
+            if annotated[first + t] >= 0 and label != annotated[first + t]:
+                scores[t, label] += penalty
+
+
+@kernel
+def _complete(chains, examples, annotated, weights, penalty, changed):
+    """Set chains.gold to argmax_y wᵀΦ(x_i, y) + penalty · (tokens where y differs from `annotated`)."""
+    transitions = transition_scores(chains, weights)
+    constraints = chains.constraints
+    for k in range(len(examples)):
+        first, end = chains.starts[examples[k]], chains.starts[examples[k] + 1]
+        scores = chains.scores[: end - first]
+        _agreeing_scores(chains, examples[k], annotated, weights, penalty, scores)
+        path = chains.path[: end - first]
+        viterbi(scores, transitions, constraints.start, constraints.end, chains.best, path)
+        for t in range(end - first):
+            if chains.gold[first + t] != path[t]:
+                changed[k] = True
+                chains.gold[first + t] = path[t]
+
+
+def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Complete these examples, int64, by constrained decoding with w, float64 [d].
+
+    annotated: int32 [T], gold labels where known, else -1; some legal sequence agrees with it.
+    Returns the examples whose gold sequence has changed: what was learnt from their old one is void.
+    """
+    changed = np.zeros(len(examples), np.bool_)
+    _complete(chains, examples, annotated, weights, FORBIDDEN, changed)
+    return np.asarray(examples[changed])
+
+
+@kernel
+def _best_without(chains, example, annotated, weights, penalty, tokens, labels, path):
+    """The best sequence that agrees with `annotated` and has at none of these tokens its label; returns its score."""
+    scores = chains.scores[: len(path)]
+    _agreeing_scores(chains, example, annotated, weights, penalty, scores)
+    for k in range(len(tokens)):
+        scores[tokens[k], labels[k]] += penalty
+    constraints = chains.constraints
+    transitions = transition_scores(chains, weights)
+    return viterbi(scores, transitions, constraints.start, constraints.end, chains.best, path)
+
+
+def complete_without(
+    chains: Chains, example: int, annotated: np.ndarray, weights: np.ndarray, runs: Sequence[tuple[int, np.ndarray]]
+) -> np.ndarray:
+    """The best completion of one example, int32 [T], among those that contain none of these runs of labels.
+
+    annotated, weights: as in `complete`. runs: the token of the sequence where each starts, and its labels. One whose
+    tokens are all annotated with it is passed over, and so is one that the constraints leave no way around.
+
+    Exact: a sequence without a run differs from it at one of its tokens, so that the best sequence, where it contains
+    one, is replaced by the best of each of these kinds, until the best of all contains none.
+    """
+    first, end = int(chains.starts[example]), int(chains.starts[example + 1])
+    given = annotated[first:end]
+
+    def best(banned: frozenset[tuple[int, int]]) -> tuple[float, list[tuple[int, int]], np.ndarray]:
+        pairs = sorted(banned)
+        tokens, labels = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
+        path = np.zeros(end - first, np.int32)
+        score = _best_without(chains, example, annotated, weights, FORBIDDEN, tokens, labels, path)
+        return -score, pairs, path
+
+    found = [best(frozenset())]
+    met = {frozenset[tuple[int, int]]()}
+    while True:
+        _, pairs, path = heappop(found)
+        met_run = next((run for run in runs if _contains(path, given, *run)), None)
+        if met_run is None:
+            return path
+        start, labels = met_run
+        for place, label in enumerate(labels.tolist(), start):
+            banned = frozenset([*pairs, (place, label)])
+            if given[place] < 0 and banned not in met:
+                met.add(banned)
+                heappush(found, best(banned))
+        if not found:
+            return path
+
+
+def _contains(path: np.ndarray, given: np.ndarray, start: int, labels: np.ndarray) -> bool:
+    """Whether the path has these labels from `start` on, and not because all of them are given."""
+    place = slice(start, start + len(labels))
+    return np.array_equal(path[place], labels) and bool((given[place] < 0).any())
+
+
+def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:
+    """Replace annotation that no legal sequence agrees with by the nearest (fewest tokens changed) that one has.
+
+    annotated: int32 [T], changed in place; chains.gold becomes a legal completion.
+    Returns the number of examples whose annotation has changed.
+    """
+    chains.gold[:] = annotated
+    examples = np.flatnonzero(~_are_legal(chains, annotated))
+    if len(examples):
+        _complete(chains, examples, annotated, np.zeros(n_weights), -1.0, np.zeros(len(examples), np.bool_))
+    wrong = (annotated >= 0) & (annotated != chains.gold)
+    annotated[wrong] = chains.gold[wrong]
+    return len(np.unique(np.searchsorted(chains.starts, np.flatnonzero(wrong), "right")))
+
+
+def _are_legal(chains: Chains, annotated: np.ndarray) -> np.ndarray:
+    """Whether each example is annotated completely, and as the constraints allow, bool [n]."""
+    legal = (annotated >= 0) & ~broken(chains.constraints, chains.kinds, chains.starts, annotated)
+    filled = chains.starts[:-1] < chains.starts[1:]
+    first = chains.starts[:-1][filled]
+    all_legal = np.ones(len(filled), np.bool_)
+    all_legal[filled] = np.logical_and.reduceat(legal, first) if len(first) else True
+    return all_legal

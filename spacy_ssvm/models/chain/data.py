@@ -1,0 +1,156 @@
+"""A set of labelled sequences as flat arrays, and the layout of a chain's weight vector."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.core import types
+
+from ...structures.chain.constraints import CONSTRAINTS, Constraints, _array
+
+
+class Chains(NamedTuple):
+    """n sequences of T tokens in all, and scratch space for the longest of them.
+
+    The weight vector of a chain with L labels and R feature rows has L * L + R * L entries: transition
+    weights (from, to) first, so that it grows at its end when rows are added, then a block of L
+    weights for each feature row.
+
+    starts: int64 [n + 1], first token of each sequence.
+    feature_starts: int64 [T + 1], first feature of each token.
+    rows: int32 [F], the features' rows.
+    values: float32 [F], their values.
+    gold: int32 [T], gold labels, complete and within the constraints.
+    costs: float64 [T], what a wrong label at this token adds to the loss; 0 where gold is unknown.
+    kinds: int32 [T], rows of `constraints.token`.
+    scores: float64 [longest, L], scratch: emission scores.
+    best: float64 [longest, L], scratch: the Viterbi lattice.
+    path: int32 [longest], scratch: a decoded sequence.
+    """
+
+    starts: np.ndarray
+    feature_starts: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+    gold: np.ndarray
+    costs: np.ndarray
+    kinds: np.ndarray
+    constraints: Constraints
+    scores: np.ndarray
+    best: np.ndarray
+    path: np.ndarray
+
+
+class SharedScores(NamedTuple):
+    """Scores that a token takes from entries instead of features: those of its word type, and of its neighbours'.
+
+    Token t takes vectors[entries[t + offsets[g]], g] for each of G offsets; entry 0 stands outside of all sequences.
+
+    entries: int64 [T], from 1. offsets: int64 [G]. vectors: float64 [V, G, L].
+    """
+
+    entries: np.ndarray
+    offsets: np.ndarray
+    vectors: np.ndarray
+
+
+CHAINS = types.NamedTuple(
+    [
+        _array(types.int64),
+        _array(types.int64),
+        _array(types.int32),
+        _array(types.float32),
+        _array(types.int32),
+        _array(types.float64),
+        _array(types.int32),
+        CONSTRAINTS,
+        _array(types.float64, 2),
+        _array(types.float64, 2),
+        _array(types.int32),
+    ],
+    Chains,
+)
+"""The numba type of `Chains`."""
+
+
+def make_chains(
+    starts: np.ndarray,
+    feature_starts: np.ndarray,
+    rows: np.ndarray,
+    gold: np.ndarray,
+    constraints: Constraints,
+    values: np.ndarray | None = None,
+    costs: np.ndarray | None = None,
+    kinds: np.ndarray | None = None,
+) -> Chains:
+    """Bring the arrays of `Chains` to their types, with default values, and add the scratch space.
+
+    values, costs: 1 everywhere by default. kinds: 0 everywhere by default.
+
+    Raises:
+        ValueError: a feature value or a cost is not finite, a cost is negative, or lengths disagree.
+    """
+    n_tokens, n_labels = len(gold), len(constraints.start)
+    values = np.ones(len(rows), np.float32) if values is None else np.ascontiguousarray(values, np.float32)
+    costs = np.ones(n_tokens) if costs is None else np.ascontiguousarray(costs, np.float64)
+    kinds = np.zeros(n_tokens, np.int32) if kinds is None else np.ascontiguousarray(kinds, np.int32)
+    starts = np.ascontiguousarray(starts, np.int64)
+    feature_starts = np.ascontiguousarray(feature_starts, np.int64)
+    if not len(values) == len(rows) or not len(costs) == len(kinds) == n_tokens:
+        raise ValueError(
+            f"{len(values)} values of {len(rows)} features, {len(costs)} costs and {len(kinds)} kinds of {n_tokens} "
+            "tokens do not fit together"
+        )
+    if len(kinds) and not 0 <= kinds.min() <= kinds.max() < len(constraints.token):
+        raise ValueError(f"a token is of a kind that the {len(constraints.token)} token constraints do not have")
+    if starts[-1] != n_tokens or len(feature_starts) != n_tokens + 1 or feature_starts[-1] != len(rows):
+        raise ValueError(
+            f"{n_tokens} labels, {starts[-1]} tokens, {len(feature_starts) - 1} feature counts and "
+            f"{len(rows)} of {feature_starts[-1]} features do not fit together"
+        )
+    require_finite(starts, feature_starts, values)
+    if not (np.isfinite(costs).all() and (costs >= 0).all()):
+        raise ValueError("label costs must be finite and not negative")
+    longest = int(np.diff(starts).max(initial=1))
+    return Chains(
+        starts,
+        feature_starts,
+        np.ascontiguousarray(rows, np.int32),
+        values,
+        np.ascontiguousarray(gold, np.int32),
+        costs,
+        kinds,
+        Constraints(*(np.ascontiguousarray(part, np.float64) for part in constraints)),
+        np.zeros((longest, n_labels)),
+        np.zeros((longest, n_labels)),
+        np.zeros(longest, np.int32),
+    )
+
+
+def require_finite(starts: np.ndarray, feature_starts: np.ndarray, values: np.ndarray) -> None:
+    """Check the features' values, float32 [F].
+
+    Raises:
+        ValueError: a value is not finite.
+    """
+    if not np.isfinite(values).all():
+        token = int(np.searchsorted(feature_starts, np.flatnonzero(~np.isfinite(values))[0], "right")) - 1
+        sequence = int(np.searchsorted(starts, token, "right")) - 1
+        raise ValueError(
+            f"a feature of token {token - int(starts[sequence])} in sequence {sequence} has a value that is not finite"
+        )
+
+
+def nothing_shared(n_labels: int) -> SharedScores:
+    """Where all scores come from features."""
+    return SharedScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0, n_labels)))
+
+
+def dimension(n_labels: int, n_rows: int) -> int:
+    """Length of the weight vector for L labels and R feature rows."""
+    return n_labels * n_labels + n_rows * n_labels
+
+
+def max_plane_entries(chains: Chains) -> int:
+    """An upper bound of the entries of ΔΦ of any example, before equal indices are merged."""
+    features = np.diff(chains.feature_starts[chains.starts])
+    return int(2 * (features + np.diff(chains.starts)).max(initial=0))

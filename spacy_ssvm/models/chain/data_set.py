@@ -1,0 +1,209 @@
+"""The examples of a sequence component: one chain for each Doc."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+
+from ...features.hashing import Columns, Program, Table
+from ...features.index import add_features, n_rows, row_keys
+from ...solvers.problem import Problem
+from ...structures.chain.constraints import Constraints
+from ..protocol import DataSet
+from ..ragged import elements, joined_starts, ranges_of, take_columns, taken_starts
+from .completion import complete, complete_without, project
+from .data import Chains, dimension, make_chains
+from .problem import chain_problem
+
+Runs = Sequence[tuple[int, np.ndarray]]
+"""Labels, int32, from some token of a Doc on."""
+
+
+class EncodedChains:
+    """A batch of n Docs with T tokens as the component reads them.
+
+    columns: attribute keys. annotated: int32 [T], gold labels, -1 where unknown. kinds: int32 [T], rows of the
+    token constraints. costs: float64 [T], losses of wrong labels. wrong: for each Doc the runs of labels that it is
+    known not to have, as token and labels, int32; none by default. Their tokens cost 1 where gold is unknown.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        annotated: np.ndarray,
+        kinds: np.ndarray,
+        costs: np.ndarray,
+        wrong: "Sequence[Runs] | None" = None,
+    ) -> None:
+        self.columns = columns
+        self.annotated = annotated
+        self.kinds = kinds
+        self.costs = np.where(annotated >= 0, costs, 0.0)
+        self.wrong = [()] * (len(columns.starts) - 1) if wrong is None else wrong
+        for first, runs in zip(columns.starts, self.wrong):
+            for start, labels in runs:
+                tokens = slice(first + start, first + start + len(labels))
+                self.costs[tokens] = np.where(annotated[tokens] < 0, 1.0, self.costs[tokens])
+
+    def take(self, docs: list[int]) -> "EncodedChains":
+        """Only these Docs."""
+        chosen = np.array(docs, np.int64)
+        tokens = elements(self.columns.starts, chosen)
+        columns = take_columns(self.columns, chosen)
+        wrong = [self.wrong[doc] for doc in docs]
+        return EncodedChains(columns, self.annotated[tokens], self.kinds[tokens], self.costs[tokens], wrong)
+
+    def reserved(self, sizes: np.ndarray) -> "EncodedChains":
+        """See `DataSet`."""
+        columns = self.columns._replace(starts=np.zeros(len(sizes) + 1, np.int64))
+        return EncodedChains(columns, self.annotated, self.kinds, self.costs)
+
+    def digests(self) -> list[bytes]:
+        """What each Doc consists of, in 16 bytes: equal for equal input and annotation."""
+        digests = []
+        for (first, end), wrong in zip(pairwise(self.columns.starts), self.wrong):
+            digest = blake2b(self.columns.keys[:, first:end].tobytes(), digest_size=16)
+            digest.update(self.columns.reals[:, first:end].tobytes())
+            digest.update(self.annotated[first:end].tobytes())
+            digest.update(self.kinds[first:end].tobytes())
+            for start, labels in wrong:
+                digest.update(np.append(labels, start).tobytes())
+            digests.append(digest.digest())
+        return digests
+
+
+class ChainSet(DataSet):
+    """Chains with their feature rows.
+
+    program: compiled templates. table: the feature index so far; it grows as chains are added.
+    constraints: of all of them. annotated: int32 [T], gold labels within the constraints, -1 where unknown.
+    n_threads: as in `Problem`.
+    """
+
+    impossible = "such as an entity that begins with whitespace"
+
+    def __init__(self, program: Program, table: Table, constraints: Constraints, n_threads: int = 1) -> None:
+        self.table = table
+        self.annotated = np.zeros(0, np.int32)
+        self._program = program
+        self._constraints = constraints
+        self._n_threads = n_threads
+        self._chunks: list[Chains] = []
+        self._problem: Problem | None = None
+        self._wrong: list[Runs] = []
+
+    def add(self, encoded: EncodedChains) -> np.ndarray:
+        self.table, feature_starts, rows, values = add_features(encoded.columns, self._program, self.table)
+        annotated = encoded.annotated.copy()
+        chunk = make_chains(
+            encoded.columns.starts,
+            feature_starts,
+            rows,
+            np.full(len(annotated), -1, np.int32),
+            self._constraints,
+            values,
+            encoded.costs,
+            encoded.kinds,
+        )
+        project(chunk, annotated, self.dimension())
+        self._chunks.append(chunk)
+        self._problem = None
+        self._wrong += encoded.wrong
+        self.annotated = np.concatenate([self.annotated, annotated])
+        return ranges_of(chunk.starts, np.flatnonzero(annotated != encoded.annotated))
+
+    def replace_by_last(self, docs: list[int]) -> None:
+        chains = self._chains()
+        order = np.arange(len(chains.starts) - 1 - len(docs))
+        order[docs] = np.arange(len(order), len(order) + len(docs))
+        tokens = elements(chains.starts, order)
+        features = elements(chains.feature_starts, tokens)
+        self.annotated = self.annotated[tokens]
+        self._wrong = [self._wrong[doc] for doc in order]
+        self._problem = None
+        self._chunks = [
+            make_chains(
+                taken_starts(chains.starts, order),
+                taken_starts(chains.feature_starts, tokens),
+                chains.rows[features],
+                chains.gold[tokens],
+                self._constraints,
+                chains.values[features],
+                chains.costs[tokens],
+                chains.kinds[tokens],
+            )
+        ]
+
+    def problem(self) -> Problem:
+        if self._problem is None:
+            chains = self._chains()
+            self._problem = chain_problem(chains, n_rows(self.table), self._n_threads)
+        return self._problem
+
+    def dimension(self) -> int:
+        return dimension(len(self._constraints.start), n_rows(self.table))
+
+    def examples_of(self, docs: np.ndarray) -> np.ndarray:
+        return docs
+
+    def is_incomplete(self) -> bool:
+        return bool((self.annotated < 0).any())
+
+    def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        chains = self._chains()
+        incomplete = ranges_of(chains.starts, np.flatnonzero(self.annotated < 0))
+        examples = incomplete if docs is None else np.intersect1d(docs, incomplete)
+        constrained = np.array([bool(self._wrong[example]) for example in examples], np.bool_)
+        changed = complete(chains, np.ascontiguousarray(examples[~constrained], np.int64), self.annotated, weights)
+        also = [example for example in examples[constrained] if self._complete_without(int(example), weights)]
+        return np.sort(np.append(changed, also).astype(np.int64))
+
+    def _complete_without(self, example: int, weights: np.ndarray) -> bool:
+        """Complete an example by what has none of the runs of labels that are wrong; whether it has changed."""
+        chains = self._chains()
+        gold = chains.gold[chains.starts[example] : chains.starts[example + 1]]
+        found = complete_without(chains, example, self.annotated, weights, self._wrong[example])
+        changed = not np.array_equal(gold, found)
+        gold[:] = found
+        return changed
+
+    def index(self) -> np.ndarray:
+        is_hashed = len(self.table.keys) == 1
+        return np.zeros(0, np.uint64) if is_hashed else row_keys(self.table)
+
+    def sizes(self) -> np.ndarray:
+        return np.ones(len(self._chains().starts) - 1, np.int64)
+
+    def gold(self, doc: int) -> np.ndarray:
+        chains = self._chains()
+        return np.array(chains.gold[chains.starts[doc] : chains.starts[doc + 1]])
+
+    def set_gold(self, doc: int, gold: np.ndarray) -> None:
+        chains = self._chains()
+        place = slice(chains.starts[doc], chains.starts[doc + 1])
+        given = self.annotated[place]
+        if gold.shape != given.shape or not ((gold >= 0) & (gold < len(self._constraints.start))).all():
+            raise ValueError("its solver state has gold labels that the component does not have")
+        chains.gold[place] = np.where(given < 0, gold, given)
+
+    def emptied(self) -> "ChainSet":
+        return ChainSet(self._program, self.table, self._constraints, self._n_threads)
+
+    def _chains(self) -> Chains:
+        """All examples as one set of arrays. What `gold` holds by now is kept."""
+        if len(self._chunks) != 1:
+            chunks = self._chunks
+            self._chunks = [
+                make_chains(
+                    joined_starts([chunk.starts for chunk in chunks]),
+                    joined_starts([chunk.feature_starts for chunk in chunks]),
+                    np.concatenate([chunk.rows for chunk in chunks]),
+                    np.concatenate([chunk.gold for chunk in chunks]),
+                    self._constraints,
+                    np.concatenate([chunk.values for chunk in chunks]),
+                    np.concatenate([chunk.costs for chunk in chunks]),
+                    np.concatenate([chunk.kinds for chunk in chunks]),
+                )
+            ]
+        return self._chunks[0]

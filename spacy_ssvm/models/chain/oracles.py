@@ -1,0 +1,223 @@
+"""The oracles of a chain: planes of the most violated and of the k best sequences, losses L_{β,γ} and gradients."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...kernels import kernel
+from ...structures.chain.constraints import FORBIDDEN
+from ...structures.chain.forward_backward import backward, count_steps, forward, steps_backward, steps_forward
+from ...structures.chain.kbest import k_viterbi
+from .data import Chains
+from .scores import add_loss, decode, emission_scores, transition_scores
+
+
+@kernel
+def feature_difference(chains, example, labels, indices, values):
+    """ΔΦ = Φ(x_i, y_i) − Φ(x_i, y) for labels [T], as (index, value) pairs that may repeat an index.
+
+    Returns the number of entries written and the loss Δ(y_i, y).
+    """
+    n_labels = chains.scores.shape[1]
+    first = chains.starts[example]
+    entries, loss = 0, 0.0
+    for t in range(chains.starts[example + 1] - first):
+        token = first + t
+        gold, label = chains.gold[token], labels[t]
+        if label != gold:
+            loss += chains.costs[token]
+            for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
+                block = n_labels * (n_labels + int(chains.rows[f]))
+                indices[entries] = block + gold
+                values[entries] = chains.values[f]
+                indices[entries + 1] = block + label
+                values[entries + 1] = -chains.values[f]
+                entries += 2
+        if t > 0 and (label != gold or labels[t - 1] != chains.gold[token - 1]):
+            indices[entries] = int(chains.gold[token - 1]) * n_labels + gold
+            values[entries] = 1.0
+            indices[entries + 1] = int(labels[t - 1]) * n_labels + label
+            values[entries + 1] = -1.0
+            entries += 2
+    return entries, loss
+
+
+@kernel
+def max_oracle(chains, example, weights, loss_scale, indices, values):
+    """The plane of argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), in pairs that may repeat.
+
+    Chang & Yih 2013, equation 3; with loss_scale 0 this is plain decoding.
+    Returns the number of entries and the (unscaled) loss.
+    """
+    length = chains.starts[example + 1] - chains.starts[example]
+    path = chains.path[:length]
+    decode(chains, example, weights, loss_scale, path)
+    return feature_difference(chains, example, path, indices, values)
+
+
+@kernel
+def decode_k_best(chains, example, weights, loss_scale, best, before, paths, path_scores):
+    """The k sequences of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), as `k_viterbi` returns them.
+
+    best, before: scratch of `k_viterbi`, [≥ T, L, k]. paths: int32 [k, ≥ T]. path_scores: [k].
+    """
+    length = chains.starts[example + 1] - chains.starts[example]
+    scores = chains.scores[:length]
+    emission_scores(chains, example, weights, scores)
+    if loss_scale != 0.0:
+        add_loss(chains, example, loss_scale, scores)
+    constraints = chains.constraints
+    transitions = transition_scores(chains, weights)
+    return k_viterbi(
+        scores, transitions, constraints.start, constraints.end, best[:length], before[:length], paths, path_scores
+    )
+
+
+def k_best(
+    chains: Chains, example: int, weights: np.ndarray, k: int, loss_scale: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k sequences of one example with the largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
+
+    weights: float64 [d], contiguous.
+    Returns labels int32 [m, T] and scores float64 [m]; m < k where the constraints allow fewer sequences.
+
+    Raises:
+        ValueError: k is less than 1.
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
+    length = int(chains.starts[example + 1] - chains.starts[example])
+    n_labels = chains.scores.shape[1]
+    lattice = (length, n_labels, k)
+    paths, scores = np.zeros((k, length), np.int32), np.zeros(k)
+    found = decode_k_best(
+        chains, example, weights, float(loss_scale), np.zeros(lattice), np.zeros(lattice, np.int64), paths, scores
+    )
+    return paths[:found], scores[:found]
+
+
+@kernel
+def kbest_oracle(chains, example, weights, loss_scale, k, starts, losses, indices, values):
+    """The planes of the k sequences of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
+
+    Plane j, in pairs that may repeat, goes to starts[j] … starts[j + 1] − 1 of indices and values, its unscaled loss
+    to losses[j]. Returns how many sequences there are, at most k.
+    """
+    length, n_labels = chains.starts[example + 1] - chains.starts[example], chains.scores.shape[1]
+    best, before = np.empty((length, n_labels, k)), np.empty((length, n_labels, k), np.int64)
+    paths, scores = np.empty((k, length), np.int32), np.empty(k)
+    found = decode_k_best(chains, example, weights, loss_scale, best, before, paths, scores)
+    starts[0] = 0
+    for j in range(found):
+        begin = starts[j]
+        entries, losses[j] = feature_difference(chains, example, paths[j], indices[begin:], values[begin:])
+        starts[j + 1] = begin + entries
+    return found
+
+
+class Marginals(NamedTuple):
+    """What the distribution over one example's sequences expects.
+
+    log_partition: log Σ_y exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))).
+    labels: float64 [T, L], probability of each label at each token.
+    transitions: float64 [L, L], expected number of each transition.
+    """
+
+    log_partition: float
+    labels: np.ndarray
+    transitions: np.ndarray
+
+
+@kernel
+def expect(chains, example, weights, beta, gamma, labels, counts):
+    """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
+
+    chains.scores is left with β times the tokens' scores, losses included. Returns the log-partition. Where it is
+    below FORBIDDEN / 2 the constraints rule out every sequence, and the marginals mean nothing.
+    """
+    length = chains.starts[example + 1] - chains.starts[example]
+    scores, before = chains.scores[:length], chains.best[:length]
+    constraints = chains.constraints
+    n_labels = scores.shape[1]
+    emission_scores(chains, example, weights, scores)
+    if gamma != 0.0:
+        add_loss(chains, example, gamma, scores)
+    transitions = transition_scores(chains, weights)
+    if beta != 1.0:
+        scores *= beta
+        transitions *= beta
+    steps = steps_forward(transitions)
+    log_partition = forward(scores, steps, constraints.start, constraints.end, before)
+    backward(scores, steps_backward(steps), constraints.end, labels)
+    ahead = np.empty(n_labels)
+    for t in range(1, length):
+        for j in range(n_labels):
+            ahead[j] = scores[t, j] + labels[t, j]
+        count_steps(before[t - 1], steps, ahead, log_partition, counts)
+    for t in range(length):
+        for j in range(n_labels):
+            labels[t, j] = math.exp(before[t, j] + labels[t, j] - log_partition)
+    return log_partition
+
+
+def marginals(chains: Chains, example: int, weights: np.ndarray, beta: float = 1.0, gamma: float = 0.0) -> Marginals:
+    """Log-partition, label marginals and expected transitions of one example under w, float64 [d], contiguous.
+
+    beta: β > 0. gamma: γ.
+
+    Raises:
+        ValueError: the constraints rule out every sequence.
+    """
+    n_labels = chains.scores.shape[1]
+    labels = np.zeros((int(chains.starts[example + 1] - chains.starts[example]), n_labels))
+    transitions = np.zeros((n_labels, n_labels))
+    log_partition = expect(chains, example, weights, float(beta), float(gamma), labels, transitions)
+    if log_partition < FORBIDDEN / 2:
+        raise ValueError(f"the constraints rule out every label sequence of example {example}")
+    return Marginals(log_partition, labels, transitions)
+
+
+NEGLIGIBLE = 1e-14
+"""Probabilities below this are left out of gradients, where rounding is as large."""
+
+
+@kernel
+def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
+    """−∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], in pairs that may repeat, y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))).
+
+    Returns the number of entries and L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
+    """
+    first, end = chains.starts[example], chains.starts[example + 1]
+    n_labels = chains.scores.shape[1]
+    labels, counts = np.empty((end - first, n_labels)), np.zeros((n_labels, n_labels))
+    log_partition = expect(chains, example, weights, beta, gamma, labels, counts)
+    transitions = transition_scores(chains, weights)
+    entries, gold_score = 0, 0.0
+    for token in range(first, end):
+        t, gold = token - first, chains.gold[token]
+        gold_score += chains.scores[t, gold] / beta
+        labels[t, gold] -= 1.0
+        if t > 0:
+            gold_score += transitions[chains.gold[token - 1], gold]
+            counts[chains.gold[token - 1], gold] -= 1.0
+        for label in range(n_labels):
+            if abs(labels[t, label]) > NEGLIGIBLE:
+                for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
+                    indices[entries] = n_labels * (n_labels + np.int64(chains.rows[f])) + label
+                    values[entries] = -labels[t, label] * chains.values[f]
+                    entries += 1
+    for i in range(n_labels):
+        for j in range(n_labels):
+            if abs(counts[i, j]) > NEGLIGIBLE:
+                indices[entries] = i * n_labels + j
+                values[entries] = -counts[i, j]
+                entries += 1
+    return entries, max(0.0, log_partition / beta - gold_score)
+
+
+def max_gradient_entries(chains: Chains) -> int:
+    """An upper bound of the entries that the marginal oracle writes for any example."""
+    n_labels = len(chains.constraints.start)
+    features = np.diff(chains.feature_starts[chains.starts])
+    return int(n_labels * (features.max(initial=0) + n_labels))

@@ -1,0 +1,140 @@
+"""Labels for Docs, by weights that stay: what a word type scores by itself is summed once."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from threading import Lock
+
+import numpy as np
+
+from ...features.extractor import Extractor
+from ...features.hashing import Columns, Program, Table
+from ...features.index import look_up_features, table_of
+from ...features.type_templates import rows_outside, select
+from ...features.word_types import Types
+from ...structures.chain.constraints import Constraints
+from ...structures.chain.potentials import Potentials
+from .data import Chains, SharedScores
+from .scores import add_all_rows, label, token_scores, unlabelled
+from .weights import ChainWeights, split
+
+MAX_SCORES = 1 << 23
+"""Scores of word types that are kept, 8 bytes each; beyond that they are forgotten."""
+
+
+class ChainDecoder:
+    """Decodes with these weights."""
+
+    def __init__(self, extractor: Extractor, weights: ChainWeights, constraints: Constraints) -> None:
+        self.extractor = extractor
+        self.weights = weights
+        self._table = table_of(weights.keys, weights.hash_bits)
+        self.constraints = constraints
+        self._groups = extractor.split.groups
+        self._offsets = np.array([group.offset for group in self._groups], np.int64)
+        self._lock = Lock()
+        self._clear(-1)
+
+    def prepared(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints | None = None
+    ) -> Callable[[], list[np.ndarray]]:
+        """What gives the best labels of each sequence, int32 [tokens], once, in any thread.
+
+        columns, types: as `extractor.reader` has read them. kinds: int32 [T], rows of the token constraints.
+        constraints: in place of those that are there for all sequences.
+        """
+        arguments = self._arguments(columns, types, kinds, constraints or self.constraints)
+        bounds = list(pairwise(columns.starts.tolist()))
+
+        def labels() -> list[np.ndarray]:
+            found = label(*arguments)
+            return [found[first:end] for first, end in bounds]
+
+        return labels
+
+    def potentials(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints | None = None
+    ) -> list[Potentials]:
+        """All scores of each sequence; arguments as in `prepared`."""
+        allowed = constraints or self.constraints
+        transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
+        scores = token_scores(*self._arguments(columns, types, kinds, allowed))
+        return [
+            Potentials(scores[first:end], transitions, allowed.start, allowed.end)
+            for first, end in pairwise(columns.starts.tolist())
+        ]
+
+    def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
+        """For each token the templates that fire, by number, and what their feature adds to the labels, float64 [L]."""
+        rows_of_labels = split(self.weights.vector, len(self.constraints.start))[1]
+        found: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(int(columns.starts[-1]))]
+        for number in range(len(self.extractor.templates)):
+            starts, rows, values = look_up_features(columns, select(self.extractor.program, [number]), self._table)
+            for token in np.flatnonzero(np.diff(starts)).tolist():
+                place = starts[token]
+                found[token].append((number, values[place] * rows_of_labels[rows[place]].astype(np.float64)))
+        return found
+
+    def _arguments(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
+    ) -> tuple[Columns, Program, Table, Chains, SharedScores, np.ndarray]:
+        """Those of `label` and `token_scores`."""
+        rest, shared = self.extractor.split.rest, self._shared(types)
+        chains = unlabelled(columns, rest, kinds, constraints)
+        return columns, rest, self._table, chains, shared, self.weights.vector
+
+    def forget_types(self) -> None:
+        """Forget what word types score."""
+        with self._lock:
+            self._clear(-1)
+
+    def _clear(self, generation: int) -> None:
+        """Keep scores of the types of this generation from here on."""
+        self._generation = generation
+        self._entries = np.zeros(0, np.int64)
+        self._known = 0
+        self._vectors = self._outside()
+
+    def _shared(self, types: Types) -> SharedScores:
+        """The scores of these tokens' types; those of types that are new are summed and kept."""
+        with self._lock:
+            if types.generation != self._generation:
+                self._clear(types.generation)
+            missing = types.keys.shape[1] - len(self._entries)
+            if missing > 0:
+                self._entries = np.append(self._entries, np.zeros(missing, np.int64))
+            entries = self._entries[types.ids]
+            if not entries.all():
+                self._add(types, np.unique(types.ids[entries == 0]))
+                entries = self._entries[types.ids]
+            vectors = self._vectors
+        if vectors.size > MAX_SCORES:
+            self.extractor.reader.forget_types()
+        return SharedScores(entries, self._offsets, vectors)
+
+    def _add(self, types: Types, new: np.ndarray) -> None:
+        """Sum the scores of these types, int64, behind those that are known."""
+        known, needed = self._known + 1, self._known + 1 + len(new)
+        if needed > len(self._vectors):
+            larger = np.zeros((2 * needed, *self._vectors.shape[1:]))
+            larger[:known] = self._vectors[:known]
+            self._vectors = larger
+        columns = self.extractor.reader.columns_of_types(types, new)
+        features = [look_up_features(columns, group.program, self._table) for group in self._groups]
+        self._vectors[known:needed] = self._sums(features, len(new))
+        self._entries[new] = np.arange(known, needed)
+        self._known = needed - 1
+
+    def _outside(self) -> np.ndarray:
+        """The one entry that is there before all types, float64 [1, G, L]."""
+        n_columns = len(self.extractor.reader.attributes)
+        return self._sums([rows_outside(group, n_columns, self._table) for group in self._groups], 1)
+
+    def _sums(self, features: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], n_types: int) -> np.ndarray:
+        """Scores float64 [n_types, G, L] of what each group's features of these types are."""
+        n_labels = len(self.constraints.start)
+        sums = np.zeros((n_types, len(features), n_labels))
+        for g, (starts, rows, values) in enumerate(features):
+            scores = np.zeros((n_types, n_labels))
+            add_all_rows(starts, rows, values, self.weights.vector, scores)
+            sums[:, g] = scores
+        return sums

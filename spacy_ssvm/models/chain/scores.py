@@ -1,0 +1,183 @@
+"""Scores of tokens and labels, from feature rows and from what word types share; decoding of sequences."""
+
+import numpy as np
+
+from ...features.hashing import Columns, Program, Table, extract
+from ...kernels import kernel
+from ...structures.chain.constraints import Constraints
+from ...structures.chain.viterbi import viterbi
+from .data import Chains, SharedScores, nothing_shared, require_finite
+
+
+@kernel
+def add_rows(feature_starts, rows, values, token, weights, score):
+    """Add wᵀΦ of a token's features to score [L]."""
+    # Unsigned, as the compiler could not vectorise an index that may count from the end.
+    n_labels = np.uint64(len(score))
+    for f in range(feature_starts[token], feature_starts[token + 1]):
+        block = n_labels * (n_labels + np.uint64(rows[f]))
+        value = values[f]
+        for label in range(n_labels):
+            score[label] += value * weights[block + label]
+
+
+@kernel
+def add_all_rows(feature_starts, rows, values, weights, scores):
+    """The same for all of n tokens, scores [n, L]."""
+    for token in range(len(scores)):
+        add_rows(feature_starts, rows, values, token, weights, scores[token])
+
+
+@kernel
+def add_shared(shared, first, end, scores):
+    """Add to scores [T, L] of the sequence first … end what its tokens share with others."""
+    for t in range(end - first):
+        score = scores[t]
+        for g in range(len(shared.offsets)):
+            at = first + t + shared.offsets[g]
+            entry = shared.entries[at] if first <= at < end else 0
+            vector = shared.vectors[entry, g]
+            for label in range(len(score)):
+                score[label] += vector[label]
+
+
+@kernel
+def emission_scores(chains, example, weights, scores):
+    """Fill scores [T, L] of one sequence with wᵀΦ of each token and label, constraints of tokens included."""
+    first = chains.starts[example]
+    for t in range(chains.starts[example + 1] - first):
+        token = first + t
+        score = scores[t]
+        allowed = chains.constraints.token[chains.kinds[token]]
+        for label in range(len(score)):
+            score[label] = allowed[label]
+        add_rows(chains.feature_starts, chains.rows, chains.values, token, weights, score)
+
+
+@kernel
+def transition_scores(chains, weights):
+    """wᵀΦ of each transition [L, L], constraints included."""
+    allowed = chains.constraints.transition
+    n_labels = allowed.shape[0]
+    scores = np.empty((n_labels, n_labels))
+    for i in range(n_labels):
+        for j in range(n_labels):
+            scores[i, j] = allowed[i, j] + weights[i * n_labels + j]
+    return scores
+
+
+@kernel
+def add_loss(chains, example, loss_scale, scores):
+    """Add loss_scale · Δ(y_i, y) to emission scores [T, L]: a token's cost at each label but the gold one."""
+    first = chains.starts[example]
+    for t in range(chains.starts[example + 1] - first):
+        cost = loss_scale * chains.costs[first + t]
+        gold = chains.gold[first + t]
+        for label in range(scores.shape[1]):
+            if label != gold:
+                scores[t, label] += cost
+
+
+@kernel
+def decode(chains, example, weights, loss_scale, path):
+    """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) into path [T]; returns that maximum."""
+    length = chains.starts[example + 1] - chains.starts[example]
+    scores = chains.scores[:length]
+    emission_scores(chains, example, weights, scores)
+    if loss_scale != 0.0:
+        add_loss(chains, example, loss_scale, scores)
+    constraints = chains.constraints
+    transitions = transition_scores(chains, weights)
+    return viterbi(scores, transitions, constraints.start, constraints.end, chains.best, path)
+
+
+@kernel
+def decode_all(chains, shared, weights, labels):
+    """argmax_y wᵀΦ(x_i, y) of every sequence into labels int32 [T]; weights: length `dimension(L, R)`."""
+    transitions = transition_scores(chains, weights)
+    constraints = chains.constraints
+    for example in range(len(chains.starts) - 1):
+        first, end = chains.starts[example], chains.starts[example + 1]
+        scores = chains.scores[: end - first]
+        emission_scores(chains, example, weights, scores)
+        add_shared(shared, first, end, scores)
+        viterbi(scores, transitions, constraints.start, constraints.end, chains.best, labels[first:end])
+
+
+def decode_sequences(chains: Chains, weights: np.ndarray, shared: SharedScores | None = None) -> np.ndarray:
+    """The best label of every token, int32 [T], sequences in order.
+
+    weights: float32 or float64, contiguous, length `dimension(L, R)`. shared: scores besides those of the features.
+    """
+    labels = np.zeros(len(chains.gold), np.int32)
+    decode_all(chains, shared or nothing_shared(len(chains.constraints.start)), weights, labels)
+    return labels
+
+
+@kernel
+def _label(columns, program, table, chains, shared, weights, labels):
+    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
+    decode_all(chains, shared, weights, labels)
+
+
+@kernel
+def _score(columns, program, table, chains, shared, weights, scores):
+    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
+    for example in range(len(chains.starts) - 1):
+        first, end = chains.starts[example], chains.starts[example + 1]
+        emission_scores(chains, example, weights, scores[first:end])
+        add_shared(shared, first, end, scores[first:end])
+
+
+def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints) -> Chains:
+    """The sequences of these columns, without gold labels, with room for their features.
+
+    program: templates over the columns. kinds: int32 [T], rows of `constraints.token`.
+    """
+    n_tokens, n_labels = int(columns.starts[-1]), len(constraints.start)
+    max_features, longest = n_tokens * len(program.seeds), int(np.diff(columns.starts).max(initial=1))
+    return Chains(
+        columns.starts,
+        np.zeros(n_tokens + 1, np.int64),
+        np.empty(max_features, np.int32),
+        np.empty(max_features, np.float32),
+        np.empty(0, np.int32),
+        np.empty(0),
+        kinds,
+        constraints,
+        np.empty((longest, n_labels)),
+        np.empty((longest, n_labels)),
+        np.empty(longest, np.int32),
+    )
+
+
+def label(
+    columns: Columns, program: Program, table: Table, chains: Chains, shared: SharedScores, weights: np.ndarray
+) -> np.ndarray:
+    """argmax_y wᵀΦ(x_i, y) of every sequence, int32 [T], with the features that are in the index.
+
+    chains: as `unlabelled` makes them, for this call only. weights: float32 or float64, contiguous. Holds Python's lock
+    for next to nothing.
+
+    Raises:
+        ValueError: a feature value is not finite.
+    """
+    labels = np.zeros(len(chains.kinds), np.int32)
+    _label(columns, program, table, chains, shared, weights, labels)
+    _require_finite_values(program, chains)
+    return labels
+
+
+def token_scores(
+    columns: Columns, program: Program, table: Table, chains: Chains, shared: SharedScores, weights: np.ndarray
+) -> np.ndarray:
+    """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included; as `label` in all else."""
+    scores = np.zeros((len(chains.kinds), len(chains.constraints.start)))
+    _score(columns, program, table, chains, shared, weights, scores)
+    _require_finite_values(program, chains)
+    return scores
+
+
+def _require_finite_values(program: Program, chains: Chains) -> None:
+    if program.reals.max(initial=-1) >= 0:
+        require_finite(chains.starts, chains.feature_starts, chains.values[: chains.feature_starts[-1]])

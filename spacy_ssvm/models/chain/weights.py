@@ -1,0 +1,125 @@
+"""The weights of a linear chain in a model file: sparse rows of label weights, and transitions."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from thinc.api import Model
+
+from ...features.sets import KEY_BITS, MAX_HASH_BITS
+from ..packing import EXACT, PART_TYPES, Packing, compress, pack, pack_indices, unpack, unpack_indices
+from ..store import NAMES, load_arrays, require, require_weights, store_arrays
+from .names import pack_names, unpack_names
+
+TYPES = {"keys": np.uint8, **PART_TYPES, "transitions": np.float32}
+
+
+class ChainWeights(NamedTuple):
+    """The weights to predict with, of R feature rows and L labels.
+
+    keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from 1.
+    vector: float32 [L·L + R·L], the transitions from label i to label j, then the block of label weights of each row.
+    hash_bits: 0 for an exact index.
+    names: of the feature of each row, empty where it is not known; None where they are not to be saved.
+    """
+
+    keys: np.ndarray
+    vector: np.ndarray
+    hash_bits: int
+    names: tuple[str, ...] | None = None
+
+
+AT_ONCE = 1 << 14
+"""Rows that are copied at a time, so that there is never a second copy of all weights in double precision."""
+
+
+def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int) -> ChainWeights:
+    """Those of all R feature rows that are not zero.
+
+    vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R], in any order.
+    """
+    transitions, rows = split(vector, n_labels)
+    used = np.flatnonzero(rows.any(axis=1))
+    used = used[np.argsort(keys[used])]
+    present = np.empty((n_labels + len(used)) * n_labels, np.float32)
+    present_transitions, present_rows = split(present, n_labels)
+    present_transitions[:] = transitions
+    for first in range(0, len(used), AT_ONCE):
+        present_rows[first : first + AT_ONCE] = rows[used[first : first + AT_ONCE]]
+    return ChainWeights(keys[used], present, hash_bits)
+
+
+def store(
+    model: Model, weights: ChainWeights, labels: Sequence[str], packing: Packing = EXACT, exact: bool = True
+) -> None:
+    """Put the weights into the model as sparse rows; rows without a non-zero weight are left out.
+
+    labels: L names; the digest covers them too, and what the features are made of. packing: of the rows; transitions
+    are always exact. exact: whether the weights are as they were learnt, neither pruned nor rounded before.
+    """
+    n_labels = len(labels)
+    transitions, rows = split(weights.vector, n_labels)
+    sparse = compress(rows.ravel(), packing)
+    row = sparse.indices // n_labels
+    first = np.diff(row, prepend=-1) != 0
+    used, place = row[first], np.cumsum(first) - 1
+    model.attrs.pop(NAMES, None)
+    if weights.names is not None:
+        model.attrs[NAMES] = pack_names([weights.names[number] for number in used.tolist()])
+    arrays = {
+        "keys": pack_indices(weights.keys[used]),
+        **pack("", sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
+        # A view would keep all weights alive for as long as the model remembers it.
+        "transitions": transitions.copy(),
+    }
+    store_arrays(model, arrays, [n_labels, weights.hash_bits], labels, exact and packing == EXACT)
+
+
+def load(model: Model, labels: Sequence[str]) -> ChainWeights:
+    """Take the weights out of the model, every shape and index checked.
+
+    Raises:
+        DamagedModel: the digest does not fit, or an array is of a wrong type, shape or range.
+    """
+    n_labels = len(labels)
+    arrays, (width, bits) = load_arrays(model, TYPES, 2, labels)
+    require(width == n_labels, f"it has weights for {width} labels, but the component has {n_labels}")
+    require(arrays["transitions"].shape == (n_labels, n_labels), "its transitions do not fit its labels")
+    require_weights(arrays["transitions"])
+    require(0 <= bits <= MAX_HASH_BITS, "its hash size is out of range")
+    keys = unpack_indices(arrays["keys"], (1 << (bits or KEY_BITS)) + 1)
+    require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
+    indices, values = unpack("", arrays, len(keys) * n_labels)
+    vector = np.zeros((n_labels + len(keys)) * n_labels, np.float32)
+    transitions, rows = split(vector, n_labels)
+    transitions[:] = arrays["transitions"]
+    rows.reshape(-1)[indices] = values
+    names = unpack_names(model.attrs[NAMES], len(keys)) if NAMES in model.attrs else None
+    return ChainWeights(keys.astype(np.uint64), vector, bits, names)
+
+
+def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Views of such a vector: transitions [L, L] and rows [R, L]."""
+    end = n_labels * n_labels
+    return vector[:end].reshape(n_labels, n_labels), vector[end:].reshape(-1, n_labels)
+
+
+def widen(weights: ChainWeights, before: int, after: int) -> ChainWeights:
+    """The same weights with zeros for labels that have been appended: `before` of them become `after`."""
+    transitions, rows = split(weights.vector, before)
+    more = after - before
+    return weights._replace(
+        vector=np.concatenate(
+            [np.pad(transitions, ((0, more), (0, more))).ravel(), np.pad(rows, ((0, 0), (0, more))).ravel()]
+        )
+    )
+
+
+def spread(weights: ChainWeights, n_labels: int) -> ChainWeights:
+    """Hashed rows at their place among all 2ᵇ, the others zero; without names."""
+    n_rows = 1 << weights.hash_bits
+    transitions, rows = split(weights.vector, n_labels)
+    everywhere = np.zeros((n_rows, n_labels), np.float32)
+    everywhere[weights.keys - 1] = rows
+    vector = np.concatenate([transitions.ravel(), everywhere.ravel()])
+    return weights._replace(keys=np.arange(1, n_rows + 1, dtype=np.uint64), vector=vector, names=None)

@@ -1,0 +1,168 @@
+"""Sparse vectors in few bytes: pruned, quantised, and deflated by planes of bytes.
+
+Numbers of several bytes are stored plane by plane, all their first bytes, then all their second ones, as by HDF5's
+shuffle filter, and then deflated: what varies little, such as high bytes and exponents, becomes small. Of ascending
+indices, the gaps between them are stored.
+"""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from .store import DamagedModel, require, require_weights
+
+Values = Literal["float32", "float16", "int8"]
+
+BLOCK = 64
+"""So many weights in a row share a scale: an outlier makes few others coarse."""
+
+WORTHWHILE = 0.875
+"""What is not made smaller than this share by deflating is stored: inflating it would be a third of loading."""
+
+_MAX_MAGNITUDE = {"float16": 1.0, "int8": 127.0}
+"""What the largest magnitude of a block becomes, in units of its scale."""
+
+PART_TYPES = {"indices": np.uint8, "values": np.uint8, "scales": np.float32}
+"""The arrays of one sparse vector in a model file."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How weights are written to a model file.
+
+    values: the type of a weight: "float32" is exact, "float16" has 11 significant bits, and "int8" 127 steps up to the
+    largest magnitude of a block. keep: which share of the non-zero weights is kept, above 0 and at most 1; the smallest
+    magnitudes go first.
+
+    Raises:
+        ValueError: an unknown type, or a share out of range.
+    """
+
+    values: Values = "float32"
+    keep: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.values not in get_args(Values):
+            raise ValueError(f"values must be one of {', '.join(get_args(Values))}, not {self.values!r}")
+        try:
+            keep = float(self.keep)
+        except (TypeError, ValueError):
+            keep = 0.0
+        if not 0 < keep <= 1:
+            raise ValueError(f"keep must be above 0 and at most 1, not {self.keep!r}")
+        object.__setattr__(self, "keep", keep)
+
+
+EXACT = Packing()
+
+
+class Sparse(NamedTuple):
+    """The entries of a vector that are kept.
+
+    indices: int64 [n], ascending. values: [n], of the type of the packing. scales: float32 [⌈n / BLOCK⌉], what the
+    values of each block are multiplied by, or none for float32.
+    """
+
+    indices: np.ndarray
+    values: np.ndarray
+    scales: np.ndarray
+
+
+def compress(dense: np.ndarray, packing: Packing) -> Sparse:
+    """What a packing keeps of a vector float32 [d]."""
+    indices = np.flatnonzero(dense)
+    weights = dense[indices]
+    if packing.keep < 1 and len(weights):
+        magnitudes = np.abs(weights)
+        dropped = len(weights) - int(np.ceil(packing.keep * len(weights)))
+        # Equal magnitudes go or stay together, so that the outcome does not depend on their order.
+        chosen = magnitudes >= np.partition(magnitudes, dropped)[dropped]
+        indices, weights = indices[chosen], weights[chosen]
+    if packing.values == "float32":
+        return Sparse(indices, weights, np.zeros(0, np.float32))
+    blocks = np.pad(weights, (0, -len(weights) % BLOCK)).reshape(-1, BLOCK)
+    scales = np.maximum(np.abs(blocks).max(axis=1) / _MAX_MAGNITUDE[packing.values], np.finfo(np.float32).tiny)
+    steps = (blocks / scales[:, None]).reshape(-1)[: len(weights)]
+    return Sparse(indices, (np.rint(steps) if packing.values == "int8" else steps).astype(packing.values), scales)
+
+
+def pack(prefix: str, sparse: Sparse) -> dict[str, np.ndarray]:
+    """A sparse vector as arrays for a model file, named as in PART_TYPES behind the prefix."""
+    return {
+        f"{prefix}indices": pack_indices(sparse.indices),
+        f"{prefix}values": _deflated(sparse.values),
+        f"{prefix}scales": sparse.scales.astype(np.float32),
+    }
+
+
+def unpack(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Indices int64 [n], ascending and below `length`, and weights float32 [n] of what `pack` has made.
+
+    Raises:
+        DamagedModel: an array is damaged, an index out of range, or a weight not finite.
+    """
+    indices = unpack_indices(arrays[f"{prefix}indices"], length)
+    weights = _inflated(arrays[f"{prefix}values"], {1: "<i1", 2: "<f2", 4: "<f4"}, length)
+    scales = arrays[f"{prefix}scales"]
+    require(len(weights) == len(indices), "its weights are not as many as their indices")
+    n_blocks = -(-len(weights) // BLOCK) if weights.itemsize < 4 else 0
+    require(scales.shape == (n_blocks,), "its scales are not as many as its blocks of weights")
+    if n_blocks:
+        blocks = np.pad(weights, (0, -len(weights) % BLOCK)).reshape(-1, BLOCK)
+        weights = (blocks * scales[:, None]).reshape(-1)[: len(weights)]
+    require_weights(weights)
+    return indices, weights
+
+
+def pack_indices(indices: np.ndarray) -> np.ndarray:
+    """Ascending numbers, int64 or uint64 [n], as bytes, uint8."""
+    gaps = np.diff(indices.astype(np.int64), prepend=-1) - 1
+    return _deflated(gaps.astype(np.min_scalar_type(int(gaps.max(initial=0)))))
+
+
+def unpack_indices(packed: np.ndarray, below: int) -> np.ndarray:
+    """The numbers that `pack_indices` has packed, int64 [n], ascending, none negative.
+
+    Raises:
+        DamagedModel: the bytes are damaged, or a number is not below `below`.
+    """
+    gaps = _inflated(packed, {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}, below)
+    # Approximate, but far from where int64 overflows.
+    require(float(gaps.sum(dtype=np.float64)) + len(gaps) < 2.0**62, "an index is out of range")
+    indices = gaps.astype(np.int64)
+    indices[1:] += 1
+    np.cumsum(indices, out=indices)
+    require(not len(indices) or int(indices[-1]) < below, "an index is out of range")
+    return indices
+
+
+def _deflated(numbers: np.ndarray) -> np.ndarray:
+    """Numbers [n] as uint8: how many bytes each has, and their planes of bytes, deflated."""
+    numbers = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<"))
+    width = numbers.itemsize
+    planes = numbers.view(np.uint8).reshape(-1, width).T
+    data = planes.tobytes()
+    # Runs of equal bytes are all that there is to find.
+    deflate = zlib.compressobj(strategy=zlib.Z_RLE)
+    packed = deflate.compress(data) + deflate.flush()
+    if len(packed) > WORTHWHILE * len(data):
+        packed = zlib.compress(data, zlib.Z_NO_COMPRESSION)
+    return np.frombuffer(bytes([width]) + packed, np.uint8)
+
+
+def _inflated(packed: np.ndarray, types: Mapping[int, str], max_count: int) -> np.ndarray:
+    """The numbers that `_deflated` has written, at most so many; types: number of bytes → dtype."""
+    require(packed.ndim == 1 and len(packed) > 0 and int(packed[0]) in types, "packed numbers are of an unknown type")
+    width = int(packed[0])
+    inflate: Any = zlib.decompressobj()
+    try:
+        data = inflate.decompress(packed[1:].tobytes(), max_count * width + 1)
+    except zlib.error as error:
+        raise DamagedModel(f"packed numbers cannot be inflated: {error}") from None
+    whole = inflate.eof and not inflate.unused_data and len(data) <= max_count * width and len(data) % width == 0
+    require(whole, "packed numbers are of a wrong length")
+    planes = np.frombuffer(data, np.uint8).reshape(width, -1)
+    return np.ascontiguousarray(planes.T).view(types[width]).reshape(-1)

@@ -1,0 +1,150 @@
+"""Weights as plain arrays in a thinc Model: what every structure's model file has in common."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import srsly
+from thinc.api import Model, NumpyOps
+
+FORMAT = 2
+
+MAX_WEIGHT = 1e30
+
+SHAPE, DIGEST = "shape", "digest"
+
+NAMES = "names"
+"""The attribute with the names of features, which a model has only where they are asked for."""
+
+
+class DamagedModel(ValueError):
+    """A model file that cannot be trusted."""
+
+
+def make_model(name: str, parameters: Sequence[str], attributes: dict[str, object]) -> Model:
+    """A thinc Model without weights.
+
+    parameters: names of its arrays; a shape and a digest are added. attributes: kept in the model file; "features",
+    what the config says, is for initialisation only and may be anything.
+    """
+    return Model(
+        name,
+        _forward,
+        attrs=dict(attributes),
+        params=dict.fromkeys([*parameters, SHAPE, DIGEST]),
+        ops=NumpyOps(),
+    )
+
+
+def _forward(model: Model, docs: object, is_train: bool) -> object:
+    raise NotImplementedError(f"{model.name} holds weights only; call the component's predict")
+
+
+def store_arrays(
+    model: Model, arrays: Mapping[str, np.ndarray], shape: Sequence[int], labels: Sequence[str], exact: bool = True
+) -> None:
+    """Put all arrays into the model, with their shape as the structure counts it and a digest.
+
+    labels: the component's; the digest covers them too, and what the features are made of. exact: whether they hold
+    what has been learnt, neither pruned nor rounded.
+    """
+    complete = {**arrays, SHAPE: np.array([FORMAT, exact, *shape], np.int64)}
+    complete[DIGEST] = _digest(model, complete, labels)
+    for key, array in complete.items():
+        model.set_param(key, cast(Any, np.ascontiguousarray(array)))
+
+
+def load_arrays(
+    model: Model, types: Mapping[str, Any], n_shape: int, labels: Sequence[str]
+) -> tuple[dict[str, np.ndarray], list[int]]:
+    """Take arrays out of the model, with the n_shape numbers that describe them.
+
+    types: name → dtype.
+
+    Raises:
+        DamagedModel: the digest does not fit, or an array is missing or of a wrong type.
+    """
+    shape = _array(model, SHAPE, np.int64)
+    unknown = sorted(set(model.param_names) - {*types, SHAPE, DIGEST})
+    require(not unknown, f"it has unknown arrays: {', '.join(unknown)}")
+    require(shape.ndim == 1 and len(shape) > 0, "its shape is incomplete")
+    version = int(shape[0])
+    require(version <= FORMAT, f"it was written by a newer version (format {version}): upgrade spacy-ssvm")
+    require(version == FORMAT, f"it was written by an older version (format {version}), train it again")
+    require(len(shape) == n_shape + 2, "its shape is incomplete")
+    arrays = {key: _array(model, key, dtype) for key, dtype in {**types, SHAPE: np.int64, DIGEST: np.uint64}.items()}
+    if not np.array_equal(arrays.pop(DIGEST), _digest(model, arrays, labels)):
+        raise DamagedModel("its digest does not fit its contents: the file was changed or damaged")
+    del arrays[SHAPE]
+    return arrays, [int(number) for number in shape[2:]]
+
+
+def clear(model: Model) -> None:
+    """Take all weights out of the model, and the names of their features."""
+    for parameter in model.param_names:
+        model.set_param(parameter, None)
+    model.attrs.pop(NAMES, None)
+
+
+def snapshot(model: Model) -> dict[str, Any]:
+    """What `restore` needs to bring the model back to its present state."""
+    parameters = {key: model.get_param(key) if model.has_param(key) else None for key in model.param_names}
+    return {"name": model.name, "attrs": dict(model.attrs), "parameters": parameters}
+
+
+def restore(model: Model, state: dict[str, Any]) -> None:
+    """Bring the model back to what it was when `snapshot` was taken."""
+    model.name = state["name"]
+    model.attrs.clear()
+    model.attrs.update(state["attrs"])
+    for key in model.param_names:
+        if key in state["parameters"]:
+            model.set_param(key, state["parameters"][key])
+        else:
+            # A file has brought a name that nobody knows; thinc offers no way to take one away.
+            del model._has_params[key]
+
+
+def has_weights(model: Model) -> bool:
+    """Whether arrays were stored or loaded, if only in part."""
+    return any(model.has_param(parameter) for parameter in model.param_names)
+
+
+def is_exact(model: Model) -> bool:
+    """Whether the arrays hold what has been learnt, neither pruned nor rounded."""
+    shape = model.get_param(SHAPE) if model.has_param(SHAPE) else None
+    return shape is not None and len(shape) > 1 and bool(shape[1])
+
+
+def digest(model: Model) -> bytes:
+    """The digest of the arrays that are in the model; empty where there are none."""
+    return bytes(cast(Any, model.get_param(DIGEST)).tobytes()) if model.has_param(DIGEST) else b""
+
+
+def require(holds: bool, complaint: str) -> None:
+    """Raise DamagedModel unless a condition holds."""
+    if not holds:
+        raise DamagedModel(complaint)
+
+
+def require_weights(weights: np.ndarray) -> None:
+    """Raise DamagedModel unless all weights are numbers that scores can be sums of, without an overflow."""
+    largest = max(weights.max(initial=0), -weights.min(initial=0))
+    require(bool(largest < MAX_WEIGHT), "a weight is not finite, or too large to be added up")
+
+
+def _array(model: Model, key: str, dtype: Any) -> np.ndarray:
+    array = model.get_param(key) if model.has_param(key) else None
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        raise DamagedModel(f'its array "{key}" is missing or of a wrong type')
+    return array
+
+
+def _digest(model: Model, arrays: Mapping[str, np.ndarray], labels: Sequence[str]) -> np.ndarray:
+    read = [model.attrs[name] for name in sorted(model.attrs) if name != "features"]
+    digest = hashlib.sha256(srsly.msgpack_dumps([list(labels), *read]))
+    for key in sorted(arrays):
+        digest.update(f"{key} {arrays[key].dtype} {arrays[key].shape}".encode())
+        digest.update(np.ascontiguousarray(arrays[key]).tobytes())
+    return np.array(np.frombuffer(digest.digest(), np.uint64))

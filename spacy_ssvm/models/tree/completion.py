@@ -1,0 +1,87 @@
+"""Complete what the gold annotation leaves open, and project gold that is no tree of the structure onto it."""
+
+import numpy as np
+
+from ...features.arc_hashing import read_sentence
+from ...kernels import kernel
+from ...structures.tree.decoders import decoder
+from ...structures.tree.parts import FORBIDDEN, LOOPY, NOT_GIVEN, PROJECTIVE, ROOT_LABEL, SPANNING
+from .data import Trees, either_precision
+from .oracles import DecodedTrees, decode
+from .scores import candidate_arcs
+
+
+@kernel
+def _complete(data, examples, weights, changed):
+    trees = data.trees
+    for k in range(len(examples)):
+        example = examples[k]
+        first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
+        read = read_sentence(trees.columns, trees.program, example)
+        heads, labels = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
+        # Only what is annotated has a cost, so that this scale rules out every tree that differs from it.
+        data.decode(trees, example, read, weights, FORBIDDEN, heads, labels)
+        for m in range(1, n + 1):
+            token = first + m - 1
+            if trees.gold[token] != heads[m] or trees.gold_labels[token] != labels[m]:
+                changed[k] = True
+                trees.gold[token], trees.gold_labels[token] = heads[m], labels[m]
+
+
+def complete(trees: Trees, examples: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Complete the gold trees of these examples, int64, by constrained decoding with w, float64 [d].
+
+    What is annotated has a cost of its own and stays. Returns the examples whose gold tree has changed, int64: what
+    was learnt from their old one is void.
+    """
+    changed = np.zeros(len(examples), np.bool_)
+    _complete(DecodedTrees(trees, decode), examples, either_precision(weights), changed)
+    return np.asarray(examples[changed])
+
+
+@kernel
+def _project(trees, heads, labels, changed):
+    starts = trees.columns.starts
+    for example in range(len(starts) - 1):
+        first, n = starts[example], starts[example + 1] - starts[example]
+        parts = candidate_arcs(trees, example)
+        for arc in range(len(parts.heads)):
+            h, token = parts.heads[arc], first + parts.modifiers[arc] - 1
+            if heads[token] == NOT_GIVEN and h == 0 and labels[token] > ROOT_LABEL:
+                # All of these together weigh less than one head.
+                parts.scores[arc] = -1.0 / (n + 1)
+            elif heads[token] != NOT_GIVEN and heads[token] != h:
+                parts.scores[arc] = -1.0
+        found = np.zeros(n + 1, np.int32)
+        trees.decoder(parts, trees.shape.multi_root, found)
+        for m in range(1, n + 1):
+            token = first + m - 1
+            trees.gold[token] = found[m]
+            if heads[token] != NOT_GIVEN and heads[token] != found[m]:
+                changed[example] = True
+                heads[token] = found[m]
+            if heads[token] == 0:
+                labels[token] = ROOT_LABEL
+            elif labels[token] == ROOT_LABEL or found[m] == 0:
+                labels[token] = NOT_GIVEN
+            trees.gold_labels[token] = labels[token]
+            if labels[token] == NOT_GIVEN:
+                trees.gold_labels[token] = ROOT_LABEL if found[m] == 0 or trees.shape.n_labels == 1 else ROOT_LABEL + 1
+
+
+def project(trees: Trees, heads: np.ndarray, labels: np.ndarray) -> int:
+    """Replace annotation that no tree of the structure agrees with by the nearest that one has.
+
+    That is the one with the fewest heads changed, then with the fewest labels of words without a head lost.
+
+    trees: the candidates are read, annotated heads among them; the gold trees become legal ones.
+    heads, labels: int32 [T], NOT_GIVEN where unknown, without cycles; changed in place, labels where they do not go
+    with their head: that of the root is ROOT_LABEL, and of no other.
+    Returns the number of examples that have lost a head.
+    """
+    changed = np.zeros(len(trees.columns.starts) - 1, np.bool_)
+    # No pair of arcs counts, so that the decoder of single arcs does.
+    single = SPANNING if trees.shape.structure in (SPANNING, LOOPY) else PROJECTIVE
+    trees = trees._replace(decoder=decoder(single))
+    _project(trees, heads, labels, changed)
+    return int(changed.sum())

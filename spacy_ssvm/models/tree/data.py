@@ -1,0 +1,147 @@
+"""A set of sentences with candidate arcs and gold trees as flat arrays, and the layout of a tree's weight vector."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import types
+
+from ...features.arc_hashing import ArcProgram, Sentence, max_features
+from ...features.hashing import Columns, Program
+from ...kernels import FirstClassFunction, kernel
+from ...structures.tree.parts import DECODER
+
+
+class Shape(NamedTuple):
+    """n_labels: L. arc_bits, label_bits: sizes of the hashed indices. structure: one of the five. multi_root: or one
+    root a sentence."""
+
+    n_labels: int
+    arc_bits: int
+    label_bits: int
+    structure: int
+    multi_root: bool
+
+
+class Trees(NamedTuple):
+    """n sentences of T tokens in all.
+
+    The weight vector has 2^arc_bits weights of arcs and pairs of arcs, then for each of 2^label_bits hashed label
+    features a block of L.
+
+    columns: attribute keys of the tokens. program: compiled templates.
+    candidate_starts: int64 [T + 1]; candidates: int32 [A], the heads that a token may have, ascending, 0 for the root.
+    gold: int32 [T], gold heads, a tree of the structure; gold_labels: int32 [T].
+    head_costs, label_costs: float64 [T], what a wrong head and a wrong label at this token add to the loss; 0 where
+    gold is unknown.
+    decoder: that of the structure. Kernels call it by its address, so that only the one in use is ever compiled.
+    """
+
+    columns: Columns
+    program: ArcProgram
+    candidate_starts: np.ndarray
+    candidates: np.ndarray
+    gold: np.ndarray
+    gold_labels: np.ndarray
+    head_costs: np.ndarray
+    label_costs: np.ndarray
+    shape: Shape
+    decoder: FirstClassFunction
+
+
+def _array(dtype: Any, ndim: int = 1) -> Any:
+    return types.Array(dtype, ndim, "C")
+
+
+_PROGRAM = types.NamedTuple([_array(types.int64)] * 3 + [_array(types.uint64), _array(types.int64)], Program)
+
+ARC_PROGRAM = types.NamedTuple(
+    [
+        _PROGRAM,
+        _array(types.int64),
+        _array(types.int64, 2),
+        _array(types.int64),
+        _array(types.uint64),
+        _array(types.int64, 2),
+    ],
+    ArcProgram,
+)
+
+SENTENCE = types.NamedTuple(
+    [
+        _array(types.uint64, 3),
+        _array(types.float64, 3),
+        _array(types.uint64, 2),
+        _array(types.int64, 2),
+        _array(types.int64),
+        _array(types.int64, 2),
+    ],
+    Sentence,
+)
+
+COLUMNS = types.NamedTuple([_array(types.int64), _array(types.uint64, 2), _array(types.float32, 2)], Columns)
+
+TREES = types.NamedTuple(
+    [
+        COLUMNS,
+        ARC_PROGRAM,
+        _array(types.int64),
+        _array(types.int32),
+        _array(types.int32),
+        _array(types.int32),
+        _array(types.float64),
+        _array(types.float64),
+        types.NamedTuple([types.int64, types.int64, types.int64, types.int64, types.boolean], Shape),
+        types.FunctionType(DECODER),
+    ],
+    Trees,
+)
+"""The numba type of `Trees`."""
+
+
+def dimension(shape: Shape) -> int:
+    """Length of the weight vector."""
+    return int((1 << shape.arc_bits) + (shape.n_labels << shape.label_bits))
+
+
+def max_plane_entries(trees: Trees) -> int:
+    """An upper bound of the entries of ΔΦ of any example, before equal indices are merged."""
+    lengths = np.diff(trees.columns.starts)
+    sentences = np.repeat(np.arange(len(lengths)), lengths)
+    distinct = np.zeros(len(lengths), np.int64)
+    for column in trees.program.between:
+        keys = trees.columns.keys[column]
+        order = np.lexsort((keys, sentences))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (np.diff(keys[order]) != 0) | (np.diff(sentences) != 0)
+        distinct = np.maximum(distinct, np.bincount(sentences[first], minlength=len(lengths)))
+    return int(np.max(2 * lengths * max_features(trees.program, distinct), initial=0))
+
+
+class WeightVector(NamedTuple):
+    """w, in one of two precisions; the array of the other one is empty.
+
+    As one type they let a kernel be compiled once for learning and prediction; only what adds weights up has to ask.
+
+    double: float64 [d], to learn. single: float32 [d], to predict.
+    """
+
+    double: np.ndarray
+    single: np.ndarray
+
+
+WEIGHT_VECTOR = types.NamedTuple([types.Array(types.float64, 1, "C"), types.Array(types.float32, 1, "C")], WeightVector)
+"""The numba type of `Weights`."""
+
+
+@kernel
+def double_precision(weights):
+    """`Weights` of a vector float64 [d]."""
+    return WeightVector(weights, np.empty(0, np.float32))
+
+
+def either_precision(weights: np.ndarray) -> WeightVector:
+    """`Weights` of a vector float32 or float64 [d]."""
+    nothing = weights[:0]
+    if weights.dtype == np.float32:
+        return WeightVector(nothing.astype(np.float64), weights)
+    return WeightVector(weights, nothing.astype(np.float32))

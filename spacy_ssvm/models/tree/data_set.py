@@ -1,0 +1,242 @@
+"""The examples of a parser: one tree for each sentence of a Doc."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+
+from ...features.arc_hashing import ArcProgram
+from ...features.hashing import Columns
+from ...solvers.problem import Problem
+from ...structures.tree.decoders import decoder
+from ...structures.tree.parts import NOT_GIVEN
+from ..protocol import DataSet
+from ..ragged import elements, join_columns, joined_starts, ranges_of, take_columns, taken_starts
+from .candidates import FirstPass
+from .completion import complete, project
+from .data import Shape, Trees, dimension
+from .problem import tree_problem
+
+
+class EncodedTrees:
+    """A batch of n Docs with T tokens in S sentences as the component reads them.
+
+    docs: int64 [n + 1], first sentence of each Doc. columns: attribute keys of the sentences.
+    heads, labels: int32 [T], gold, NOT_GIVEN where unknown; a head is a place in the sentence from 1, 0 for the root.
+    """
+
+    def __init__(self, docs: np.ndarray, columns: Columns, heads: np.ndarray, labels: np.ndarray) -> None:
+        self.docs = docs
+        self.columns = columns
+        self.heads = heads
+        self.labels = labels
+
+    def take(self, docs: list[int]) -> "EncodedTrees":
+        """Only these Docs."""
+        chosen = np.array(docs, np.int64)
+        return EncodedTrees(taken_starts(self.docs, chosen), *self._sentences(elements(self.docs, chosen)))
+
+    def with_sentences(self, chosen: np.ndarray) -> "EncodedTrees":
+        """All Docs, but only these of their sentences, int64, ascending."""
+        return EncodedTrees(np.searchsorted(chosen, self.docs), *self._sentences(chosen))
+
+    def reserved(self, sizes: np.ndarray) -> "EncodedTrees":
+        """See `DataSet`."""
+        columns = self.columns._replace(starts=np.zeros(int(sizes.sum()) + 1, np.int64))
+        return EncodedTrees(np.append(0, np.cumsum(sizes)).astype(np.int64), columns, self.heads, self.labels)
+
+    @staticmethod
+    def joined_starts(batches: Sequence["EncodedTrees"]) -> "EncodedTrees":
+        """These batches as one."""
+        columns = [batch.columns for batch in batches]
+        return EncodedTrees(
+            joined_starts([batch.docs for batch in batches]),
+            join_columns(columns),
+            np.concatenate([batch.heads for batch in batches]),
+            np.concatenate([batch.labels for batch in batches]),
+        )
+
+    def _sentences(self, chosen: np.ndarray) -> tuple[Columns, np.ndarray, np.ndarray]:
+        tokens = elements(self.columns.starts, chosen)
+        return take_columns(self.columns, chosen), self.heads[tokens], self.labels[tokens]
+
+    def digests(self) -> list[bytes]:
+        """What each Doc consists of, in 16 bytes: equal for equal input and annotation."""
+        digests = []
+        for first_sentence, last_sentence in pairwise(self.docs):
+            starts = self.columns.starts[first_sentence : last_sentence + 1]
+            first, end = starts[0], starts[-1]
+            digest = blake2b((starts - first).tobytes(), digest_size=16)
+            digest.update(self.columns.keys[:, first:end].tobytes())
+            digest.update(self.columns.reals[:, first:end].tobytes())
+            digest.update(self.heads[first:end].tobytes())
+            digest.update(self.labels[first:end].tobytes())
+            digests.append(digest.digest())
+        return digests
+
+
+class TreeSet(DataSet):
+    """Sentences with their candidate arcs and gold trees.
+
+    program: compiled templates. first_pass: what leaves the candidates. shape: of the trees. n_threads: as in
+    `Problem`.
+    """
+
+    impossible = "such as crossing arcs where only projective trees are built, or a second root"
+
+    def __init__(self, program: ArcProgram, first_pass: FirstPass, shape: Shape, n_threads: int = 1) -> None:
+        self._program = program
+        self._first_pass = first_pass
+        self._shape = shape
+        self._n_threads = n_threads
+        self._chunks: list[Trees] = []
+        self._docs = np.zeros((0, 2), np.int64)
+        self._problem: Problem | None = None
+
+    def add(self, encoded: EncodedTrees) -> np.ndarray:
+        heads, labels = encoded.heads.copy(), encoded.labels.copy()
+        candidates = self._first_pass.candidates(encoded.columns, heads)
+        n_sentences = sum(len(chunk.columns.starts) - 1 for chunk in self._chunks)
+        trees = self._trees(encoded.columns, *candidates, heads.copy(), labels.copy())
+        project(trees, heads, labels)
+        chunk = trees._replace(
+            head_costs=np.where(heads != NOT_GIVEN, 1.0, 0.0), label_costs=np.where(labels != NOT_GIVEN, 1.0, 0.0)
+        )
+        first = encoded.docs[:-1] + n_sentences
+        self._docs = np.concatenate([self._docs, np.stack([first, np.diff(encoded.docs)], axis=1)])
+        self._chunks.append(chunk)
+        self._problem = None
+        sentences = ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
+        return ranges_of(encoded.docs, sentences)
+
+    def replace_by_last(self, docs: list[int]) -> None:
+        """As in `DataSet`; where a Doc has as many sentences as before, they take the places of the old ones."""
+        trees = self._all()
+        old, new = self._docs[docs], self._docs[len(self._docs) - len(docs) :]
+        order = np.arange(len(trees.columns.starts) - 1)
+        used = np.ones(len(order), np.bool_)
+        for (before, n_before), (after, n_after) in zip(old, new):
+            if n_before == n_after:
+                order[before : before + n_before] = np.arange(after, after + n_after)
+                used[after : after + n_after] = False
+            else:
+                # They stay where they are, and what they replace becomes empty: other examples keep their numbers.
+                order[before : before + n_before] = len(order)
+        moved = np.cumsum(used) - 1
+        self._docs[docs] = [
+            (before if n_before == n_after else moved[after], n_after)
+            for (before, n_before), (after, n_after) in zip(old, new)
+        ]
+        self._docs = self._docs[: len(self._docs) - len(docs)].copy()
+        self._chunks = [self._taken(trees, order[used])]
+        self._problem = None
+
+    def problem(self) -> Problem:
+        if self._problem is None:
+            self._problem = tree_problem(self._all(), self._n_threads)
+        return self._problem
+
+    def dimension(self) -> int:
+        return dimension(self._shape)
+
+    def examples_of(self, docs: np.ndarray) -> np.ndarray:
+        first, count = self._docs[docs].T
+        examples: np.ndarray = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+        return examples
+
+    def is_incomplete(self) -> bool:
+        return any((chunk.label_costs == 0).any() or (chunk.head_costs == 0).any() for chunk in self._chunks)
+
+    def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        trees = self._all()
+        unknown = np.flatnonzero((trees.head_costs == 0) | (trees.label_costs == 0))
+        examples = ranges_of(trees.columns.starts, unknown)
+        if docs is not None:
+            examples = np.intersect1d(self.examples_of(docs), examples)
+        return complete(trees, np.ascontiguousarray(examples, np.int64), weights)
+
+    def index(self) -> np.ndarray:
+        return np.asarray(self._first_pass.weights)
+
+    def sizes(self) -> np.ndarray:
+        return np.array(self._docs[:, 1])
+
+    def gold(self, doc: int) -> np.ndarray:
+        trees, place = self._all(), self._tokens(doc)
+        return np.concatenate([trees.gold[place], trees.gold_labels[place]])
+
+    def set_gold(self, doc: int, gold: np.ndarray) -> None:
+        trees, place = self._all(), self._tokens(doc)
+        n = place.stop - place.start
+        heads, labels = gold[:n], gold[n:]
+        starts = trees.candidate_starts[place.start : place.stop + 1]
+        possible = trees.candidates[starts[0] : starts[-1]] == np.repeat(heads, np.diff(starts))
+        token = np.repeat(np.arange(n), np.diff(starts))
+        if len(labels) != n or np.bincount(token[possible], minlength=n).min(initial=1) < 1:
+            raise ValueError("its solver state has gold heads that cannot be heads there")
+        if not ((labels >= 0) & (labels < self._shape.n_labels)).all():
+            raise ValueError("its solver state has gold labels that the component does not have")
+        trees.gold[place], trees.gold_labels[place] = heads, labels
+
+    def emptied(self) -> "TreeSet":
+        return TreeSet(self._program, self._first_pass, self._shape, self._n_threads)
+
+    def _tokens(self, doc: int) -> slice:
+        first, count = self._docs[doc]
+        starts = self._all().columns.starts
+        return slice(int(starts[first]), int(starts[first + count]))
+
+    def _trees(
+        self,
+        columns: Columns,
+        candidate_starts: np.ndarray,
+        candidates: np.ndarray,
+        heads: np.ndarray,
+        labels: np.ndarray,
+    ) -> Trees:
+        nothing = np.zeros(len(heads))
+        return Trees(
+            columns,
+            self._program,
+            candidate_starts,
+            candidates,
+            heads,
+            labels,
+            nothing,
+            nothing.copy(),
+            self._shape,
+            decoder(self._shape.structure),
+        )
+
+    def _all(self) -> Trees:
+        """All examples as one set of arrays. What `gold` holds by now is kept."""
+        if len(self._chunks) != 1:
+            chunks = self._chunks
+
+            self._chunks = [
+                chunks[0]._replace(
+                    columns=join_columns([chunk.columns for chunk in chunks]),
+                    candidate_starts=joined_starts([chunk.candidate_starts for chunk in chunks]),
+                    candidates=np.concatenate([chunk.candidates for chunk in chunks]),
+                    gold=np.concatenate([chunk.gold for chunk in chunks]),
+                    gold_labels=np.concatenate([chunk.gold_labels for chunk in chunks]),
+                    head_costs=np.concatenate([chunk.head_costs for chunk in chunks]),
+                    label_costs=np.concatenate([chunk.label_costs for chunk in chunks]),
+                )
+            ]
+        return self._chunks[0]
+
+    def _taken(self, trees: Trees, sentences: np.ndarray) -> Trees:
+        """Only these sentences, int64, in this order; number S of S stands for an empty one."""
+        starts = np.append(trees.columns.starts, trees.columns.starts[-1])
+        tokens = elements(starts, sentences)
+        return trees._replace(
+            columns=take_columns(trees.columns._replace(starts=starts), sentences),
+            candidate_starts=taken_starts(trees.candidate_starts, tokens),
+            candidates=trees.candidates[elements(trees.candidate_starts, tokens)],
+            gold=trees.gold[tokens],
+            gold_labels=trees.gold_labels[tokens],
+            head_costs=trees.head_costs[tokens],
+            label_costs=trees.label_costs[tokens],
+        )

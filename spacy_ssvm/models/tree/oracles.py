@@ -1,0 +1,282 @@
+"""The oracles of trees: planes of the most violated and of the k best, losses L_{β,γ} and gradients."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.core import types
+
+from ...features.arc_hashing import (
+    ARCS,
+    ARCS_BETWEEN,
+    FIRST,
+    GRANDPARENTS,
+    HEAD_LABELS,
+    LABELS,
+    LABELS_BETWEEN,
+    MODIFIER_LABELS,
+    SIBLINGS,
+    max_features,
+    read_sentence,
+    write_between,
+    write_features,
+)
+from ...kernels import FirstClassFunction, kernel
+from ...structures.tree.inside_outside import projective_marginals
+from ...structures.tree.labelled import labelled_kbest, sum_out_labels
+from ...structures.tree.matrix_tree import tree_marginals
+from ...structures.tree.parts import NONE, PROJECTIVE, ROOT_LABEL, dense_scores, has_grandparents, has_siblings
+from ...structures.tree.projective_kbest import eisner_kbest
+from ...structures.tree.spanning_kbest import spanning_kbest
+from .data import SENTENCE, TREES, WEIGHT_VECTOR, Trees, double_precision
+from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
+
+
+@kernel
+def _decode(trees, sentence, read, weights, loss_scale, heads, labels):
+    structure = trees.shape.structure
+    parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, loss_scale)
+    best_labels = np.zeros(len(parts.heads), np.int32)
+    for arc in range(len(label_scores)):
+        best = 0
+        for label in range(1, trees.shape.n_labels):
+            if label_scores[arc, label] > label_scores[arc, best]:
+                best = label
+        best_labels[arc] = best
+        parts.scores[arc] += label_scores[arc, best]
+    if has_siblings(structure):
+        parts = add_siblings(trees, read, parts, weights)
+    if has_grandparents(structure):
+        parts = add_grandparents(trees, sentence, read, parts, weights)
+    trees.decoder(parts, trees.shape.multi_root, heads)
+    labels[0] = ROOT_LABEL
+    for m in range(1, len(heads)):
+        arc = parts.number[heads[m], m]
+        labels[m] = best_labels[arc] if arc != NONE else ROOT_LABEL
+
+
+_TREE = types.Array(types.int32, 1, "C")
+
+DECODE = types.void(TREES, types.int64, SENTENCE, WEIGHT_VECTOR, types.float64, _TREE, _TREE)
+
+decode = FirstClassFunction(_decode, DECODE)
+"""argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), exact but for LOOPY: (trees, sentence i, what is read of it, weights,
+loss_scale, heads int32 [n + 1], labels int32 [n + 1]) → None. Heads and labels, 0 before, are filled; heads[0] = −1."""
+
+
+class DecodedTrees(NamedTuple):
+    """Trees with what decodes them, which is the most of a parser and so is compiled once for all that call it."""
+
+    trees: Trees
+    decode: FirstClassFunction
+
+
+DECODED_TREES = types.NamedTuple([TREES, types.FunctionType(DECODE)], DecodedTrees)
+"""The numba type of `DecodedTrees`."""
+
+
+@kernel
+def _inner_neighbour(heads, modifier):
+    """The sibling next to a modifier on the way to its head, on the same side; n + 1 where there is none."""
+    head = heads[modifier]
+    step = 1 if head > modifier else -1
+    node = modifier + step
+    while node != head:
+        if heads[node] == head:
+            return node
+        node += step
+    return len(heads)
+
+
+@kernel
+def _tree_features(trees, read, heads, others, sign, indices, values, at):
+    """Features of the parts of one tree that the other one has not, with this sign."""
+    structure, bits, begin = trees.shape.structure, trees.shape.arc_bits, at
+    nobody = len(heads)
+    arcs, ends = np.empty((5, len(heads)), np.int64), np.empty(len(heads), np.int64)
+    found = 0
+    for m in range(1, len(heads)):
+        if heads[m] != others[m]:
+            describe_arc(arcs, found, heads[m], m, nobody)
+            found += 1
+    at = write_features(read, ARCS, arcs, FIRST, found, bits, indices, values, at)
+    at = write_between(read, ARCS_BETWEEN, arcs, FIRST, found, bits, indices, values, ends, at)
+    if has_siblings(structure):
+        found = 0
+        for m in range(1, len(heads)):
+            s = _inner_neighbour(heads, m)
+            if heads[m] != others[m] or s != _inner_neighbour(others, m):
+                describe_arc(arcs, found, heads[m], m, s)
+                found += 1
+        at = write_features(read, SIBLINGS, arcs, FIRST, found, bits, indices, values, at)
+    if has_grandparents(structure):
+        found = 0
+        for m in range(1, len(heads)):
+            h = heads[m]
+            if h != 0 and (h != others[m] or heads[h] != others[h]):
+                describe_grand(arcs, found, heads[h], h, m)
+                found += 1
+        at = write_features(read, GRANDPARENTS, arcs, FIRST, found, bits, indices, values, at)
+    for k in range(begin, at):
+        values[k] *= sign
+    return at
+
+
+@kernel
+def _label_features(trees, read, heads, labels, others, other_labels, sign, indices, values, at):
+    """Features of the labels of one tree where the other one's arc or label differs, with this sign."""
+    n_labels, first_row = trees.shape.n_labels, 1 << trees.shape.arc_bits
+    bits, nobody = trees.shape.label_bits, len(heads)
+    arcs, ends = np.empty((5, len(heads)), np.int64), np.empty(1, np.int64)
+    for m in range(1, len(heads)):
+        head, label = heads[m], labels[m]
+        if head == 0 or (head == others[m] and label == other_labels[m]):
+            continue
+        begin = at
+        describe_arc(arcs, m, head, m, nobody)
+        at = write_features(read, LABELS, arcs, m, m + 1, bits, indices, values, at)
+        at = write_features(read, HEAD_LABELS, arcs, m, m + 1, bits, indices, values, at)
+        at = write_features(read, MODIFIER_LABELS, arcs, m, m + 1, bits, indices, values, at)
+        at = write_between(read, LABELS_BETWEEN, arcs, m, m + 1, bits, indices, values, ends, at)
+        for k in range(begin, at):
+            indices[k] = first_row + indices[k] * n_labels + label
+            values[k] *= sign
+    return at
+
+
+@kernel
+def feature_difference(trees, sentence, read, heads, labels, indices, values):
+    """ΔΦ = Φ(x_i, y_i) − Φ(x_i, y) for heads and labels int32 [n + 1], as (index, value) pairs that may repeat.
+
+    Returns the number of entries written and the loss Δ(y_i, y).
+    """
+    first = trees.columns.starts[sentence]
+    gold_heads, gold_labels = np.empty_like(heads), np.empty_like(labels)
+    gold_heads[0], gold_labels[0] = NONE, ROOT_LABEL
+    loss = 0.0
+    with_labels = trees.shape.n_labels > 1
+    for m in range(1, len(heads)):
+        token = first + m - 1
+        gold_heads[m], gold_labels[m] = trees.gold[token], trees.gold_labels[token]
+        if heads[m] != gold_heads[m]:
+            loss += trees.head_costs[token]
+        if with_labels and labels[m] != gold_labels[m]:
+            loss += trees.label_costs[token]
+    at = _tree_features(trees, read, gold_heads, heads, 1.0, indices, values, FIRST)
+    at = _tree_features(trees, read, heads, gold_heads, -1.0, indices, values, at)
+    if with_labels:
+        at = _label_features(trees, read, gold_heads, gold_labels, heads, labels, 1.0, indices, values, at)
+        at = _label_features(trees, read, heads, labels, gold_heads, gold_labels, -1.0, indices, values, at)
+    return at, loss
+
+
+@kernel
+def max_oracle(data, example, weights, loss_scale, indices, values):
+    """The plane of argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), in pairs that may repeat; data: `DecodedTrees`.
+
+    Chang & Yih 2013, equation 3; with loss_scale 0 this is plain decoding.
+    Returns the number of entries and the (unscaled) loss.
+    """
+    trees = data.trees
+    n = trees.columns.starts[example + 1] - trees.columns.starts[example]
+    read = read_sentence(trees.columns, trees.program, example)
+    heads, labels = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
+    data.decode(trees, example, read, double_precision(weights), loss_scale, heads, labels)
+    return feature_difference(trees, example, read, heads, labels, indices, values)
+
+
+@kernel
+def kbest_oracle(data, example, weights, loss_scale, k, starts, losses, indices, values):
+    """The planes of the k labelled trees of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
+
+    data: `DecodedTrees`. Plane j, in pairs that may repeat, goes to starts[j] … starts[j + 1] − 1 of indices and
+    values, its unscaled loss to losses[j]. Returns how many trees there are, at most k.
+    """
+    trees = data.trees
+    read = read_sentence(trees.columns, trees.program, example)
+    parts, label_scores = score_labelled_arcs(trees, example, read, double_precision(weights), loss_scale)
+    for arc in range(len(label_scores)):
+        parts.scores[arc] += np.max(label_scores[arc])
+    if trees.shape.structure == PROJECTIVE:
+        tree_scores, heads = eisner_kbest(dense_scores(parts), k, trees.shape.multi_root)
+    else:
+        tree_scores, heads = spanning_kbest(dense_scores(parts), k, trees.shape.multi_root)
+    found = labelled_kbest(parts, label_scores, heads, tree_scores, k)
+    starts[0] = 0
+    for j in range(len(found)):
+        begin, tree = starts[j], heads[found[j, 0]]
+        entries, losses[j] = feature_difference(
+            trees, example, read, tree, found[j, 1:], indices[begin:], values[begin:]
+        )
+        starts[j + 1] = begin + entries
+    return len(found)
+
+
+NEGLIGIBLE = 1e-12
+"""Probabilities below this are left out of gradients: a hundredth of what sums of them are rounded by."""
+
+
+@kernel
+def _write_label(trees, read, arcs, arc, label, gradient, indices, values, at):
+    """Features of one label of an arc, times `gradient`, as `feature_difference` writes them."""
+    begin, bits = at, trees.shape.label_bits
+    ends = np.empty(1, np.int64)
+    at = write_features(read, LABELS, arcs, arc, arc + 1, bits, indices, values, at)
+    at = write_features(read, HEAD_LABELS, arcs, arc, arc + 1, bits, indices, values, at)
+    at = write_features(read, MODIFIER_LABELS, arcs, arc, arc + 1, bits, indices, values, at)
+    at = write_between(read, LABELS_BETWEEN, arcs, arc, arc + 1, bits, indices, values, ends, at)
+    for k in range(begin, at):
+        indices[k] = (1 << trees.shape.arc_bits) + indices[k] * trees.shape.n_labels + label
+        values[k] *= gradient
+    return at
+
+
+@kernel
+def marginal_oracle(data, example, weights, beta, gamma, indices, values):
+    """−∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], in pairs that may repeat, y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))).
+
+    data: `DecodedTrees`. Returns the number of entries and L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
+    """
+    trees = data.trees
+    first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
+    read = read_sentence(trees.columns, trees.program, example)
+    with_labels = trees.shape.n_labels > 1
+    parts, label_scores = score_labelled_arcs(trees, example, read, double_precision(weights), gamma)
+    gold_score = 0.0
+    for m in range(1, n + 1):
+        arc = parts.number[trees.gold[first + m - 1], m]
+        gold_score += parts.scores[arc]
+        if with_labels:
+            gold_score += label_scores[arc, trees.gold_labels[first + m - 1]]
+    sum_out_labels(parts, label_scores, beta)
+    marginals = np.empty((n + 1, n + 1))
+    if trees.shape.structure == PROJECTIVE:
+        log_partition = projective_marginals(dense_scores(parts), trees.shape.multi_root, marginals)
+    else:
+        log_partition = tree_marginals(dense_scores(parts), trees.shape.multi_root, marginals)
+    arcs, ends = np.empty((5, len(parts.heads)), np.int64), np.empty(1, np.int64)
+    bits, at = trees.shape.arc_bits, 0
+    for arc in range(len(parts.heads)):
+        h, m = parts.heads[arc], parts.modifiers[arc]
+        describe_arc(arcs, arc, h, m, n + 1)
+        is_gold = h == trees.gold[first + m - 1]
+        gradient = (1.0 if is_gold else 0.0) - marginals[h, m]
+        if abs(gradient) > NEGLIGIBLE:
+            begin = at
+            at = write_features(read, ARCS, arcs, arc, arc + 1, bits, indices, values, at)
+            at = write_between(read, ARCS_BETWEEN, arcs, arc, arc + 1, bits, indices, values, ends, at)
+            for k in range(begin, at):
+                values[k] *= gradient
+        for label in range(trees.shape.n_labels if with_labels and h != 0 else 0):
+            gold_label = is_gold and label == trees.gold_labels[first + m - 1]
+            gradient = (1.0 if gold_label else 0.0) - marginals[h, m] * label_scores[arc, label]
+            if abs(gradient) > NEGLIGIBLE:
+                at = _write_label(trees, read, arcs, arc, label, gradient, indices, values, at)
+    return at, max(0.0, log_partition / beta - gold_score)
+
+
+def max_gradient_entries(trees: Trees) -> int:
+    """An upper bound of the entries that the marginal oracle writes for any sentence."""
+    starts = trees.columns.starts
+    n_arcs = np.diff(trees.candidate_starts[starts])
+    bound = max_features(trees.program, np.diff(starts))
+    return int(np.max(n_arcs * trees.shape.n_labels * bound, initial=0))

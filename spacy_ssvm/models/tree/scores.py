@@ -1,0 +1,375 @@
+"""Scores of a sentence's candidate arcs, their best labels, and pairs of arcs."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...features.arc_hashing import (
+    ARCS,
+    ARCS_BETWEEN,
+    FIRST,
+    GRANDPARENTS,
+    HEAD_LABELS,
+    LABELS,
+    LABELS_BETWEEN,
+    MODIFIER_LABELS,
+    SIBLINGS,
+    arc_direction,
+    count_templates,
+    distance_bin,
+    max_features,
+    write_between,
+    write_features,
+)
+from ...kernels import kernel
+from ...structures.tree.parts import FORBIDDEN, NONE, PROJECTIVE_GRANDPARENTS, ROOT_LABEL, Parts
+from .prefetch import prefetch
+
+CHUNK = 64
+"""Arcs whose features are hashed before their weights are fetched: enough to keep memory busy, not to fill caches."""
+
+CACHE_LINE = 64
+"""Bytes."""
+
+
+class Room(NamedTuple):
+    """Scratch for the features of CHUNK arcs: indices int64, values float64, and ends int64 [CHUNK]."""
+
+    indices: np.ndarray
+    values: np.ndarray
+    ends: np.ndarray
+
+
+@kernel
+def feature_room(program, n):
+    """`Room` for a sentence of n tokens."""
+    size = CHUNK * max_features(program, n)
+    return Room(np.empty(size, np.int64), np.empty(size), np.empty(CHUNK, np.int64))
+
+
+@kernel
+def _sum(weights, indices, values, begin, end):
+    """Σ of weights at hashed features: four sums, so that an addition need not wait for the one before."""
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    fours = begin + (end - begin) // 4 * 4
+    for k in range(begin, fours, 4):
+        first += weights[indices[k]] * values[k]
+        second += weights[indices[k + 1]] * values[k + 1]
+        third += weights[indices[k + 2]] * values[k + 2]
+        fourth += weights[indices[k + 3]] * values[k + 3]
+    for k in range(fours, end):
+        first += weights[indices[k]] * values[k]
+    return (first + second) + (third + fourth)
+
+
+@kernel
+def _add_sums(weights, room, begin, end, scores):
+    indices, values, ends = room.indices, room.values, room.ends
+    # More at a time than while they are added up.
+    for k in range(ends[end - begin - 1]):
+        prefetch(weights, indices[k])
+    at = 0
+    for arc in range(begin, end):
+        stop = ends[arc - begin]
+        scores[arc] += _sum(weights, indices, values, at, stop)
+        at = stop
+
+
+@kernel
+def _add_weights(weights, room, begin, end, scores):
+    """Add the weights, of `Weights`, of the features in `room`, those of arcs begin … end − 1, to scores."""
+    if len(weights.single):
+        _add_sums(weights.single, room, begin, end, scores)
+    else:
+        _add_sums(weights.double, room, begin, end, scores)
+
+
+@kernel
+def describe_arc(arcs, arc, head, modifier, third):
+    """Fill in a column of what `write_features` takes; third: the inner neighbour, or n + 1 for none."""
+    arcs[0, arc], arcs[1, arc], arcs[2, arc] = head, modifier, third
+    arcs[3, arc], arcs[4, arc] = arc_direction(head, modifier), distance_bin(head, modifier)
+
+
+@kernel
+def describe_grand(arcs, arc, grand, head, modifier):
+    """The same for an arc and the arc above it: the direction is that of both.
+
+    Whether the arc above comes from the root is known from the third word.
+    """
+    describe_arc(arcs, arc, head, modifier, grand)
+    arcs[3, arc] = 2 * arc_direction(head, modifier) + (1 if grand < head else 0)
+
+
+@kernel
+def _write(read, kind, arcs, begin, end, bits, room):
+    """Fill `room` with the features of arcs begin … end − 1."""
+    size = count_templates(read.starts, kind)
+    write_features(read, kind, arcs, begin, end, bits, room.indices, room.values, FIRST)
+    for arc in range(end - begin):
+        room.ends[arc] = (arc + 1) * size
+
+
+@kernel
+def score_features(read, kind, arcs, bits, weights, room, scores):
+    """wᵀf of all these arcs or pairs, added to scores float64 [A]."""
+    for begin in range(0, len(scores), CHUNK):
+        end = min(begin + CHUNK, len(scores))
+        _write(read, kind, arcs, begin, end, bits, room)
+        _add_weights(weights, room, begin, end, scores)
+
+
+@kernel
+def score_between(read, kind, arcs, bits, weights, room, scores):
+    """The same for templates that read what lies between."""
+    for begin in range(0, len(scores), CHUNK):
+        end = min(begin + CHUNK, len(scores))
+        write_between(read, kind, arcs, begin, end, bits, room.indices, room.values, room.ends, FIRST)
+        _add_weights(weights, room, begin, end, scores)
+
+
+@kernel
+def _block(weights, first_row, n_labels, index):
+    """The label weights of a feature.
+
+    As a slice they are known to start at 0 and to be contiguous, so that a loop over them becomes vector instructions.
+    """
+    begin = first_row + index * n_labels
+    return weights[begin : begin + n_labels]
+
+
+@kernel
+def _add_blocks(weights, first_row, indices, values, begin, end, total):
+    """Four blocks at a time, so that the sums are loaded and stored once for four."""
+    n_labels = len(total)
+    fours = begin + (end - begin) // 4 * 4
+    for k in range(begin, fours, 4):
+        first = _block(weights, first_row, n_labels, indices[k])
+        second = _block(weights, first_row, n_labels, indices[k + 1])
+        third = _block(weights, first_row, n_labels, indices[k + 2])
+        fourth = _block(weights, first_row, n_labels, indices[k + 3])
+        for label in range(n_labels):
+            # From left to right, as one after the other.
+            total[label] = (
+                total[label]
+                + first[label] * values[k]
+                + second[label] * values[k + 1]
+                + third[label] * values[k + 2]
+                + fourth[label] * values[k + 3]
+            )
+    for k in range(fours, end):
+        added = _block(weights, first_row, n_labels, indices[k])
+        for label in range(n_labels):
+            total[label] += added[label] * values[k]
+
+
+@kernel
+def _add_rows(weights, first_row, room, begin, end, scores):
+    indices, values, ends, n_labels = room.indices, room.values, room.ends, scores.shape[1]
+    step = CACHE_LINE // weights.itemsize
+    for k in range(ends[end - begin - 1]):
+        block = first_row + indices[k] * n_labels
+        for place in range(block, block + n_labels - 1, step):
+            prefetch(weights, place)
+        prefetch(weights, block + n_labels - 1)
+    at = 0
+    for arc in range(begin, end):
+        stop = ends[arc - begin]
+        _add_blocks(weights, first_row, indices, values, at, stop, scores[arc])
+        at = stop
+
+
+@kernel
+def _add_label_weights(weights, first_row, room, begin, end, scores):
+    """`_add_weights` for all labels: scores are [·, L]; first_row: where the weights of labels start."""
+    if len(weights.single):
+        _add_rows(weights.single, first_row, room, begin, end, scores)
+    else:
+        _add_rows(weights.double, first_row, room, begin, end, scores)
+
+
+@kernel
+def score_label_features(read, kind, arcs, bits, first_row, weights, room, scores):
+    """The weights of all labels of these arcs, added to scores [A, L]; first_row: where their weights start."""
+    for begin in range(0, len(scores), CHUNK):
+        end = min(begin + CHUNK, len(scores))
+        _write(read, kind, arcs, begin, end, bits, room)
+        _add_label_weights(weights, first_row, room, begin, end, scores)
+
+
+@kernel
+def score_label_between(read, kind, arcs, bits, first_row, weights, room, scores):
+    """The same for templates that read what lies between."""
+    for begin in range(0, len(scores), CHUNK):
+        end = min(begin + CHUNK, len(scores))
+        write_between(read, kind, arcs, begin, end, bits, room.indices, room.values, room.ends, FIRST)
+        _add_label_weights(weights, first_row, room, begin, end, scores)
+
+
+@kernel
+def _score_labels(trees, read, arcs, weights, room, scores):
+    """The scores of all labels of all arcs, added to [A, L]."""
+    n, bits, first_row = read.keys.shape[1] - 2, trees.shape.label_bits, 1 << trees.shape.arc_bits
+    # Features of one word are the same for all its arcs in one direction, that of 2 · node or of 2 · node + 1.
+    ways = np.empty((5, 2 * n + 2), np.int64)
+    for node in range(n + 1):
+        describe_arc(ways, 2 * node, node, node, n + 1)
+        describe_arc(ways, 2 * node + 1, node, node, n + 1)
+        ways[3, 2 * node], ways[3, 2 * node + 1] = 2, 3
+    of_heads, of_modifiers = np.zeros((2 * n + 2, scores.shape[1])), np.zeros((2 * n + 2, scores.shape[1]))
+    score_label_features(read, HEAD_LABELS, ways, bits, first_row, weights, room, of_heads)
+    score_label_features(read, MODIFIER_LABELS, ways, bits, first_row, weights, room, of_modifiers)
+    for arc in range(len(scores)):
+        way = 0 if arcs[0, arc] < arcs[1, arc] else 1
+        for label in range(scores.shape[1]):
+            scores[arc, label] += of_heads[2 * arcs[0, arc] + way, label] + of_modifiers[2 * arcs[1, arc] + way, label]
+    score_label_features(read, LABELS, arcs, bits, first_row, weights, room, scores)
+    score_label_between(read, LABELS_BETWEEN, arcs, bits, first_row, weights, room, scores)
+
+
+@kernel
+def candidate_arcs(trees, sentence):
+    """All candidate arcs of a sentence, with scores of 0 and without pairs, as `Parts`."""
+    first, end = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
+    n, begin = end - first, trees.candidate_starts[first]
+    size = trees.candidate_starts[end] - begin
+    number = np.full((n + 1, n + 1), NONE, np.int32)
+    heads, modifiers = np.empty(size, np.int32), np.empty(size, np.int32)
+    for m in range(1, n + 1):
+        for c in range(trees.candidate_starts[first + m - 1], trees.candidate_starts[first + m]):
+            number[trees.candidates[c], m] = c - begin
+            heads[c - begin], modifiers[c - begin] = trees.candidates[c], m
+    starts, nothing, zeros = np.zeros(size + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float64)
+    return Parts(number, heads, modifiers, np.zeros(size), starts, nothing, zeros, starts, nothing, zeros)
+
+
+@kernel
+def score_labelled_arcs(trees, sentence, read, weights, loss_scale):
+    """All candidate arcs of a sentence, wᵀΦ + loss_scale · Δ of each without its label, and of each of its labels.
+
+    Returns the arcs as `Parts`, and [A, L], FORBIDDEN where an arc cannot have a label; where there is one label only,
+    [0, 1].
+    """
+    with_labels = trees.shape.n_labels > 1
+    first, n = trees.columns.starts[sentence], trees.columns.starts[sentence + 1] - trees.columns.starts[sentence]
+    parts = candidate_arcs(trees, sentence)
+    heads, modifiers, scores, size = parts.heads, parts.modifiers, parts.scores, len(parts.heads)
+    arcs = np.empty((5, size), np.int64)
+    for arc in range(size):
+        describe_arc(arcs, arc, heads[arc], modifiers[arc], n + 1)
+    bits, room = trees.shape.arc_bits, feature_room(trees.program, n)
+    score_features(read, ARCS, arcs, bits, weights, room, scores)
+    score_between(read, ARCS_BETWEEN, arcs, bits, weights, room, scores)
+    label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels))
+    if with_labels:
+        _score_labels(trees, read, arcs, weights, room, label_scores)
+    for arc in range(size):
+        token = first + modifiers[arc] - 1
+        if heads[arc] != trees.gold[token]:
+            scores[arc] += loss_scale * trees.head_costs[token]
+        if not with_labels:
+            continue
+        cost, gold = loss_scale * trees.label_costs[token], trees.gold_labels[token]
+        from_root = heads[arc] == 0
+        for label in range(trees.shape.n_labels):
+            if from_root != (label == ROOT_LABEL):
+                label_scores[arc, label] = FORBIDDEN
+            else:
+                # Labels of arcs from the root have no features of their own.
+                before = 0.0 if from_root else label_scores[arc, label]
+                label_scores[arc, label] = before + (cost if label != gold else 0.0)
+    return parts, label_scores
+
+
+@kernel
+def add_siblings(trees, read, parts, weights):
+    """The same parts with all pairs of neighbouring siblings."""
+    n, size = len(parts.number) - 1, len(parts.heads)
+    starts = np.zeros(size + 1, np.int64)
+    for arc in range(size):
+        h, m = parts.heads[arc], parts.modifiers[arc]
+        count = 1
+        for s in range(min(h, m) + 1, max(h, m)):
+            if parts.number[h, s] != NONE:
+                count += 1
+        starts[arc + 1] = starts[arc] + count
+    siblings, scores = np.empty(starts[-1], np.int32), np.zeros(starts[-1])
+    pairs = np.empty((5, starts[-1]), np.int64)
+    k = 0
+    for arc in range(size):
+        h, m = parts.heads[arc], parts.modifiers[arc]
+        siblings[k] = NONE
+        describe_arc(pairs, k, h, m, n + 1)
+        k += 1
+        for s in range(min(h, m) + 1, max(h, m)):
+            if parts.number[h, s] != NONE:
+                siblings[k] = parts.number[h, s]
+                describe_arc(pairs, k, h, m, s)
+                k += 1
+    score_features(read, SIBLINGS, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
+    return Parts(
+        parts.number,
+        parts.heads,
+        parts.modifiers,
+        parts.scores,
+        starts,
+        siblings,
+        scores,
+        parts.grand_starts,
+        parts.grands,
+        parts.grand_scores,
+    )
+
+
+@kernel
+def _goes_above(projective, grand, head, modifier):
+    """Whether the arc (grand, head) can be above (head, modifier).
+
+    In a projective tree all that lies within the arc (head, modifier) is below it, and so not above its head.
+    """
+    return grand != modifier and not (projective and min(head, modifier) < grand < max(head, modifier))
+
+
+@kernel
+def add_grandparents(trees, sentence, read, parts, weights):
+    """The same parts with all pairs of an arc and an arc that can be above it."""
+    n, size = len(parts.number) - 1, len(parts.heads)
+    first = trees.columns.starts[sentence]
+    begin = trees.candidate_starts[first]
+    # Arcs are numbered as candidates are: those to h are above[h − 1] … above[h] − 1, less the first of all.
+    above = trees.candidate_starts[first : first + n + 1]
+    projective = trees.shape.structure == PROJECTIVE_GRANDPARENTS
+    starts = np.zeros(size + 1, np.int64)
+    for arc in range(size):
+        h, m = parts.heads[arc], parts.modifiers[arc]
+        count = 0
+        if h != 0:
+            for upper in range(above[h - 1] - begin, above[h] - begin):
+                if _goes_above(projective, parts.heads[upper], h, m):
+                    count += 1
+        starts[arc + 1] = starts[arc] + count
+    grands, scores = np.empty(starts[-1], np.int32), np.zeros(starts[-1])
+    pairs = np.empty((5, starts[-1]), np.int64)
+    k = 0
+    for arc in range(size):
+        h, m = parts.heads[arc], parts.modifiers[arc]
+        if h == 0:
+            continue
+        for upper in range(above[h - 1] - begin, above[h] - begin):
+            if _goes_above(projective, parts.heads[upper], h, m):
+                grands[k] = upper
+                describe_grand(pairs, k, parts.heads[upper], h, m)
+                k += 1
+    score_features(read, GRANDPARENTS, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
+    return Parts(
+        parts.number,
+        parts.heads,
+        parts.modifiers,
+        parts.scores,
+        parts.sibling_starts,
+        parts.siblings,
+        parts.sibling_scores,
+        starts,
+        grands,
+        scores,
+    )

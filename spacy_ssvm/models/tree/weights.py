@@ -1,0 +1,67 @@
+"""The weights of a parser in a model file: those that are not zero, of the trees and of the first pass."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from thinc.api import Model
+
+from ..packing import EXACT, PART_TYPES, Packing, compress, pack, unpack
+from ..store import load_arrays, require, store_arrays
+
+PREFIXES = ("", "first_pass_")
+
+TYPES = {f"{prefix}{name}": dtype for prefix in PREFIXES for name, dtype in PART_TYPES.items()}
+
+
+class TreeWeights(NamedTuple):
+    """The weights to predict with, as `Trees` lays them out.
+
+    trees: float32 [2^arc_bits + 2^label_bits · L]. first_pass: float32 [2^first_pass_bits], or empty: no pruning.
+    """
+
+    trees: np.ndarray
+    first_pass: np.ndarray
+
+
+def store(
+    model: Model, weights: TreeWeights, labels: Sequence[str], packing: Packing = EXACT, exact: bool = True
+) -> None:
+    """Put the weights into the model.
+
+    labels: L names, which the digest covers too. packing: of the trees; the first pass, which is small and decides what
+    the trees can be, is rounded but not pruned. exact: whether the weights are as they were learnt.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    for prefix, dense, keep in zip(PREFIXES, weights, (packing.keep, 1.0)):
+        arrays |= pack(prefix, compress(dense, Packing(packing.values, keep)))
+    store_arrays(model, arrays, [len(labels), *map(len, weights)], labels, exact and packing == EXACT)
+
+
+def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int) -> TreeWeights:
+    """Take the weights out of the model, every shape and index checked.
+
+    n_weights, n_first_pass: how long the two vectors must be; the second may be empty as well.
+
+    Raises:
+        DamagedModel: the digest does not fit, or an array is of a wrong type, shape or range.
+    """
+    arrays, (width, *lengths) = load_arrays(model, TYPES, 3, labels)
+    require(width == len(labels), f"it has weights for {width} labels, but the component has {len(labels)}")
+    require(lengths[0] == n_weights, f"it has {lengths[0]:,} weights where the features have {n_weights:,}")
+    require(lengths[1] in (0, n_first_pass), "its first pass is of a wrong size")
+    weights = TreeWeights(*(np.zeros(length, np.float32) for length in lengths))
+    for prefix, dense in zip(PREFIXES, weights):
+        indices, values = unpack(prefix, arrays, len(dense))
+        dense[indices] = values
+    return weights
+
+
+def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:
+    """The same weights with zeros for labels that have been appended: n_before of them become n_after.
+
+    n_arcs: how many weights come before the blocks of labels.
+    """
+    blocks = weights.trees[n_arcs:].reshape(-1, n_before)
+    wider = np.pad(blocks, ((0, 0), (0, n_after - n_before)))
+    return weights._replace(trees=np.concatenate([weights.trees[:n_arcs], wider.ravel()]))

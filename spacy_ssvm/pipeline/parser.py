@@ -361,7 +361,7 @@ class SsvmParser(LearningPipe):
 
         if not self.model.attrs["max_heads"] or not batches:
             return
-        together = EncodedTrees.joined(batches)
+        together = EncodedTrees.joined_starts(batches)
         lengths = np.diff(together.columns.starts)
         together = together.with_sentences(np.flatnonzero(lengths <= FIRST_PASS_LONGEST))
         if not len(together.heads):

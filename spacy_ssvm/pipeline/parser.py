@@ -446,7 +446,8 @@ class SsvmParser(LearningPipe):
         return FirstPass(self._extractor().first_pass, weights, attributes["max_heads"], attributes["margin"])
 
     def _shape(self) -> "Shape":
-        from ..structures.tree import data
+        from ..models.tree.data import Shape
+        from ..structures.tree import parts as data
 
         attributes = self.model.attrs
         structure = {
@@ -457,7 +458,7 @@ class SsvmParser(LearningPipe):
             ("nonprojective", 2): data.LOOPY,
         }[attributes["structure"], attributes["order"]]
         bits = attributes["hash_bits"], attributes["label_hash_bits"]
-        return data.Shape(len(self.weight_labels), *bits, structure, self.cfg["multi_root"])
+        return Shape(len(self.weight_labels), *bits, structure, self.cfg["multi_root"])
 
     def _extractor(self) -> "ArcExtractor":
         if self._features is None:

@@ -16,3 +16,5 @@ ssvm_solvers = _create("ssvm_solvers")
 """Functions that return solver parameters."""
 ssvm_features = _create("ssvm_features")
 """Functions that return feature sets."""
+ssvm_models = _create("ssvm_models")
+"""Classes of structured models, by the name of the thinc Models that they bind."""

@@ -13,7 +13,7 @@ from spacy.training import Example
 from wasabi import msg
 
 from ..corpus.reader import create_corpus
-from ..pipeline.learning import LearningPipe
+from ..pipeline.component import SsvmPipe
 from ..training.calibration import N_BINS, Bin, expected_error, reliability
 from .evaluate import dev_settings
 from .reliability_diagram import Diagram, save
@@ -44,7 +44,7 @@ def calibrate_command(
     """
     import_code(code_path)
     nlp = util.load_model(model)
-    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, LearningPipe)}
+    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)}
     unknown = sorted(set(components or ()) - set(pipes))
     if unknown or not pipes:
         msg.fail(f"{model} has no component {', '.join(unknown) or 'of spacy-ssvm'}", exits=1)
@@ -65,7 +65,7 @@ def calibrate_command(
         msg.fail(str(error), exits=1)
 
 
-def _calibrated(nlp: Language, pipe: LearningPipe, corpus: Reader, measured: Reader) -> Diagram:
+def _calibrated(nlp: Language, pipe: SsvmPipe, corpus: Reader, measured: Reader) -> Diagram:
     before = pipe.inverse_temperature
     fitted = pipe.calibrate(_examples(nlp, pipe.name, corpus))
     judged = pipe.judged(_examples(nlp, pipe.name, measured))

@@ -1,7 +1,7 @@
 """`spacy ssvm debug-data`: what is wrong with a corpus, before it is trained on."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -13,28 +13,17 @@ from spacy.schemas import ConfigSchemaTraining
 from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
-from ..corpus.checks import documents, entities, sentences, tags, trees
+from ..corpus.checks import documents
 from ..corpus.checks.corpora import CorpusData, Reader, read
-from ..corpus.checks.finding import Finding, Severity
-from ..corpus.checks.labels import Report
-from ..pipeline.learning import LearningPipe
-from ..pipeline.ner import SsvmNer
-from ..pipeline.parser import SsvmParser
-from ..pipeline.senter import SsvmSenter
-from ..pipeline.tagger import SsvmTagger
+from ..corpus.checks.issue import Issue, Severity
+from ..pipeline.component import SsvmPipe
 
-CHECKS: dict[type[LearningPipe], Callable[[Any, CorpusData, CorpusData, Collection[str] | None], Report]] = {
-    SsvmTagger: tags.check,
-    SsvmNer: entities.check,
-    SsvmSenter: sentences.check,
-    SsvmParser: trees.check,
-}
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 """What click has to let through for overrides of the config, such as --paths.train."""
 
 PRINT: dict[Severity, Callable[..., None]] = {"error": msg.fail, "warning": msg.warn, "info": msg.info}
 MAX_PLACES = 5
-"""Places that are shown of each finding."""
+"""Places that are shown of each issue."""
 
 
 def debug_data_command(
@@ -62,17 +51,16 @@ def debug_data_command(
         msg.fail(f"{config_path} cannot be used", str(error), exits=1)
     sizes = [(corpus.name, *map("{:,}".format, _sizes(corpus))) for corpus in (train, dev)]
     msg.table(sizes, header=("Corpus", "Documents", "Examples", "Tokens"), aligns=("l", "r", "r", "r"))
-    findings = documents.check(train, dev)
+    issues = documents.check(train, dev)
     msg.divider("Documents")
-    _print_findings(findings)
+    _print_issues(issues)
     for pipe in plan.pipes:
-        check = next(check for kind, check in CHECKS.items() if isinstance(pipe, kind))
-        report = check(pipe, train, dev, plan.labels.get(pipe.name))
+        report = pipe.codec.check_corpora(train, dev, plan.labels.get(pipe.name))
         msg.divider(f"Component {pipe.name}")
         msg.text(", ".join(f"{label} {count:,}" for label, count in report.labels.most_common()))
-        _print_findings(report.findings)
-        findings += report.findings
-    severities = Counter(finding.severity for finding in findings)
+        _print_issues(report.issues)
+        issues += report.issues
+    severities = Counter(issue.severity for issue in issues)
     msg.divider("Summary")
     summary = f"errors: {severities['error']}, warnings: {severities['warning']}"
     if severities["error"] or (strict and severities["warning"]):
@@ -88,7 +76,7 @@ class Plan(NamedTuple):
     """
 
     nlp: Language
-    pipes: list[LearningPipe]
+    pipes: list[SsvmPipe]
     readers: Sequence[Reader]
     labels: dict[str, Sequence[str] | None]
 
@@ -98,7 +86,7 @@ def _plan(config_path: Path, overrides: dict[str, Any]) -> Plan:
     config = nlp.config.interpolate()
     training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
     frozen = training["frozen_components"]
-    pipes = [pipe for name, pipe in nlp.components if isinstance(pipe, LearningPipe) and name not in frozen]
+    pipes = [pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe) and name not in frozen]
     readers = resolve_dot_names(config, [training["train_corpus"], training["dev_corpus"]])
     given = registry.resolve(config["initialize"]["components"])
     return Plan(nlp, pipes, readers, {name: settings.get("labels") for name, settings in given.items()})
@@ -108,14 +96,14 @@ def _sizes(corpus: CorpusData) -> tuple[int, int, int]:
     return len(corpus.documents), len(corpus.examples), corpus.n_tokens
 
 
-def _print_findings(findings: Sequence[Finding]) -> None:
-    if not findings:
+def _print_issues(issues: Sequence[Issue]) -> None:
+    if not issues:
         msg.good("Nothing found")
-    for finding in findings:
-        share = "" if finding.total is None else f" of {finding.total:,} ({100 * finding.count / finding.total:.2f} %)"
-        PRINT[finding.severity](f"{finding.corpus}: {finding.what}: {finding.count:,}{share}")
-        for place in finding.where[:MAX_PLACES]:
+    for issue in issues:
+        share = "" if issue.total is None else f" of {issue.total:,} ({100 * issue.count / issue.total:.2f} %)"
+        PRINT[issue.severity](f"{issue.corpus}: {issue.what}: {issue.count:,}{share}")
+        for place in issue.where[:MAX_PLACES]:
             msg.text(f"- {place}")
-        if len(finding.where) > MAX_PLACES:
-            msg.text(f"- and {len(finding.where) - MAX_PLACES:,} more")
-        msg.text(f"=> {finding.remedy}")
+        if len(issue.where) > MAX_PLACES:
+            msg.text(f"- and {len(issue.where) - MAX_PLACES:,} more")
+        msg.text(f"=> {issue.remedy}")

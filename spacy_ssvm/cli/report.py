@@ -17,8 +17,8 @@ from spacy.training import Example
 from wasabi import msg
 
 from ..corpus.reader import create_corpus
-from ..pipeline.learning import LearningPipe
-from ..pipeline.mistakes import Mistake, mistakes
+from ..inspect.mistakes import Mistake
+from ..pipeline.component import SsvmPipe
 from .evaluate import FRACTIONS, dev_settings
 from .page import Page
 
@@ -59,7 +59,7 @@ def report_command(
     """
     import_code(code_path)
     nlp = util.load_model(model)
-    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, LearningPipe)}
+    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)}
     if not pipes:
         msg.fail(f"{model} has no component of spacy-ssvm", exits=1)
     page = Page(f"{model} on {data_path.name}")
@@ -78,7 +78,7 @@ def report_command(
     docs = nlp.pipe(example.predicted.copy() for example in examples)
     judged = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
     for name, pipe in pipes.items():
-        found = [mistakes(pipe, example) for example in judged]
+        found = [pipe.codec.mistakes(example) for example in judged]
         page.heading(f"Mistakes of {name}")
         if not any(found):
             page.text("None.")
@@ -118,7 +118,7 @@ def _add_scores(page: Page, nlp: Language, examples: Sequence[Example]) -> None:
             page.table(("Label", "P", "R", "F"), rows)
 
 
-def _add_components(page: Page, model: Path, pipes: dict[str, LearningPipe]) -> None:
+def _add_components(page: Page, model: Path, pipes: dict[str, SsvmPipe]) -> None:
     page.heading("Size")
     rows = []
     for name, pipe in pipes.items():

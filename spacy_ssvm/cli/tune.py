@@ -15,7 +15,7 @@ from spacy.training.loop import create_evaluation_callback
 from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
-from ..pipeline.learning import LearningPipe
+from ..pipeline.component import SsvmPipe
 from ..training.tuning import GRID, Trial, Values, best_of, between, grid_points, train_others, try_values
 from .plots import new_figure, save_figure
 
@@ -78,7 +78,7 @@ class Plan(NamedTuple):
 def _plan(config: Any, component: str | None, grid: Sequence[str], bisect: int) -> Plan:
     nlp = util.load_model_from_config(config, auto_fill=True)
     training = nlp.config.interpolate()["training"]
-    ours = {name: pipe for name, pipe in nlp.components if isinstance(pipe, LearningPipe)}
+    ours = {name: pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe)}
     names = [name for name in ours if name not in training["frozen_components"]]
     if component is None and len(names) != 1:
         remedy = f"name one of {', '.join(names)} with --component" if names else "there is nothing to tune"

@@ -85,3 +85,12 @@ def listed(names: Sequence[str]) -> str:
     """The first of these, and how many more there are."""
     rest = [f"and {len(names) - MAX_NAMED:,} more"] if len(names) > MAX_NAMED else []
     return "; ".join([*names[:MAX_NAMED], *rest])
+
+
+def token_name(docs: Sequence[Doc], token: int) -> str:
+    """How messages call a token, counted through all these Docs."""
+    for doc in docs:
+        if token < len(doc):
+            return f"token {token} ({doc[token].text!r}) of {quoted(doc)}"
+        token -= len(doc)
+    raise IndexError(token)

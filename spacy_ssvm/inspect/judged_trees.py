@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from spacy.training import Example
 
-from ..pipeline.gold_trees import NOT_GIVEN, ROOT, arcs
+from ..pipeline.gold_trees import ROOT, UNKNOWN, arcs
 from ..structures.tree.potentials import Potentials, log_partition, marginals
 from ..training.calibration import NONE_OF_THESE, UNKNOWN, Judged
 from .confidence import MIN_PROBABILITY
@@ -58,6 +58,6 @@ def judged_trees(example: Example, sentences: Iterable[Sentence], weight_labels:
         is_root = own == np.arange(first, end)
         inside = (own >= first) & (own < end)
         heads = np.where(inside, own - first + 1, NONE_OF_THESE)
-        heads = np.where(is_root, 0, np.where(own == NOT_GIVEN, UNKNOWN, heads))
+        heads = np.where(is_root, 0, np.where(own == UNKNOWN, UNKNOWN, heads))
         labels = [numbers.get(name, NONE_OF_THESE) if name != ROOT else UNKNOWN for name in names[first:end]]
         yield JudgedTree(potentials, heads, np.where(is_root, UNKNOWN, labels))

@@ -14,7 +14,7 @@ import numpy as np
 
 from .store import DamagedModel, require, require_weights
 
-Values = Literal["float32", "float16", "int8"]
+WeightDtype = Literal["float32", "float16", "int8"]
 
 BLOCK = 64
 """So many weights in a row share a scale: an outlier makes few others coarse."""
@@ -33,27 +33,29 @@ PART_TYPES = {"indices": np.uint8, "values": np.uint8, "scales": np.float32}
 class Packing:
     """How weights are written to a model file.
 
-    values: the type of a weight: "float32" is exact, "float16" has 11 significant bits, and "int8" 127 steps up to the
-    largest magnitude of a block. keep: which share of the non-zero weights is kept, above 0 and at most 1; the smallest
-    magnitudes go first.
+    weight_dtype: "float32" is exact, "float16" has 11 significant bits, and "int8" 127 steps up to the largest
+    magnitude of a block. keep_fraction: the share of the non-zero weights that is kept, above 0 and at most 1; the
+    smallest magnitudes go first.
 
     Raises:
         ValueError: an unknown type, or a share out of range.
     """
 
-    values: Values = "float32"
-    keep: float = 1.0
+    weight_dtype: WeightDtype = "float32"
+    keep_fraction: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.values not in get_args(Values):
-            raise ValueError(f"values must be one of {', '.join(get_args(Values))}, not {self.values!r}")
+        if self.weight_dtype not in get_args(WeightDtype):
+            raise ValueError(
+                f"weight_dtype must be one of {', '.join(get_args(WeightDtype))}, not {self.weight_dtype!r}"
+            )
         try:
-            keep = float(self.keep)
+            keep = float(self.keep_fraction)
         except (TypeError, ValueError):
             keep = 0.0
         if not 0 < keep <= 1:
-            raise ValueError(f"keep must be above 0 and at most 1, not {self.keep!r}")
-        object.__setattr__(self, "keep", keep)
+            raise ValueError(f"keep_fraction must be above 0 and at most 1, not {self.keep_fraction!r}")
+        object.__setattr__(self, "keep_fraction", keep)
 
 
 EXACT = Packing()
@@ -75,18 +77,20 @@ def compress(dense: np.ndarray, packing: Packing) -> Sparse:
     """What a packing keeps of a vector float32 [d]."""
     indices = np.flatnonzero(dense)
     weights = dense[indices]
-    if packing.keep < 1 and len(weights):
+    if packing.keep_fraction < 1 and len(weights):
         magnitudes = np.abs(weights)
-        dropped = len(weights) - int(np.ceil(packing.keep * len(weights)))
+        dropped = len(weights) - int(np.ceil(packing.keep_fraction * len(weights)))
         # Equal magnitudes go or stay together, so that the outcome does not depend on their order.
         chosen = magnitudes >= np.partition(magnitudes, dropped)[dropped]
         indices, weights = indices[chosen], weights[chosen]
-    if packing.values == "float32":
+    if packing.weight_dtype == "float32":
         return Sparse(indices, weights, np.zeros(0, np.float32))
     blocks = np.pad(weights, (0, -len(weights) % BLOCK)).reshape(-1, BLOCK)
-    scales = np.maximum(np.abs(blocks).max(axis=1) / _MAX_MAGNITUDE[packing.values], np.finfo(np.float32).tiny)
+    scales = np.maximum(np.abs(blocks).max(axis=1) / _MAX_MAGNITUDE[packing.weight_dtype], np.finfo(np.float32).tiny)
     steps = (blocks / scales[:, None]).reshape(-1)[: len(weights)]
-    return Sparse(indices, (np.rint(steps) if packing.values == "int8" else steps).astype(packing.values), scales)
+    return Sparse(
+        indices, (np.rint(steps) if packing.weight_dtype == "int8" else steps).astype(packing.weight_dtype), scales
+    )
 
 
 def pack(prefix: str, sparse: Sparse) -> dict[str, np.ndarray]:

@@ -1,19 +1,142 @@
-"""What a model offers to training, prediction and inspection, whatever its structure."""
+"""What the rooms above ask of a model: the same few protocols for every structure.
+
+A *codec* belongs to a component: it reads gold annotation, writes predictions, and says what a Doc fixes. A *structured
+model* binds templates to an output space and to labels. It makes data sets for training, a predictor from weights, and
+keeps weights in a thinc Model. Nothing above asks which structure it is.
+"""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Model
 
-from ..solvers.problem import Problem
+from ..registry import ssvm_models
+from .packing import EXACT, Packing
+
+if TYPE_CHECKING:
+    from ..features.columns import ColumnReader
+    from ..solvers.problem import Problem
+
+Warn = Callable[[str], None]
+"""Issues a warning in the name of a component."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings that all components share.
+
+    n_threads: how many threads predict, and call oracles while w stays as it is. packing: how weights are saved; the
+    component itself learns and predicts with exact ones. save_solver_state: whether the state of the solver is saved
+    and loaded, too, so that learning goes on as if it had not been interrupted. save_feature_names: whether names of
+    features are collected in training and saved, where the structure has any.
+    """
+
+    n_threads: int = 1
+    packing: Packing = EXACT
+    save_solver_state: bool = False
+    save_feature_names: bool = False
+
+
+class Contradiction(ValueError):
+    """No structure agrees with what a token of some Docs is limited to.
+
+    token: its number, counted through all these Docs. reason: why nothing is left.
+    """
+
+    def __init__(self, token: int, reason: str) -> None:
+        super().__init__(f"token {token}: {reason}")
+        self.token, self.reason = token, reason
+
+
+@dataclass(frozen=True)
+class Codec(ABC):
+    """A component's annotation as structures, and back. Frozen: other labels make another codec.
+
+    `Gold` stands for what a codec reads of one example.
+
+    name: of the component, for messages. labels: of the component, in order.
+    """
+
+    structure: ClassVar[str]
+    """The name of the thinc Models that it goes with, in the registry `ssvm_models`."""
+    architecture: ClassVar[str]
+    """The registered architecture that makes such Models."""
+
+    name: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    @abstractmethod
+    def weight_labels(self) -> tuple[str, ...]:
+        """The L labels that a row of weights has, in order."""
+
+    @property
+    def saved(self) -> Mapping[str, Any]:
+        """Settings that what is learnt depends on, so that those of a file count, and not those of a config."""
+        return {}
+
+    @abstractmethod
+    def gold(self, example: Example) -> Any:
+        """The gold annotation, a Gold, of the predicted Doc."""
+
+    @abstractmethod
+    def is_annotated(self, gold: Any) -> bool:
+        """Whether there is anything to learn in it."""
+
+    @abstractmethod
+    def labels_in(self, gold: Iterable[Any]) -> set[str]:
+        """The component's labels that occur there."""
+
+    @abstractmethod
+    def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any], warn: Warn) -> None:
+        """Warn of annotation, that of the examples with these numbers, that is missing, contradictory or not learnt.
+
+        Raises:
+            ValueError: a setting names labels that are unknown.
+        """
+
+    @abstractmethod
+    def write(self, docs: Iterable[Doc], predictions: Sequence[Any]) -> None:
+        """Annotate the Docs with what a predictor has returned for them."""
+
+    def read_constraints(self, doc: Doc) -> bytes:
+        """What constrains the structures of a Doc and can change when other components annotate it differently."""
+        return b""
+
+    def complaint(self, docs: Sequence[Doc]) -> str | None:
+        """A warning about Docs to predict on, said once; None where nothing is wrong with them."""
+        return None
+
+    def check_label(self, label: Any) -> None:
+        """Raise a ValueError for what cannot be a label of this component."""
+        if not isinstance(label, str) or not label:
+            raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
+
+    @abstractmethod
+    def check_corpora(self, train: Any, dev: Any, listed: Collection[str] | None) -> Any:
+        """What is wrong with the corpora, as a `corpus.checks` report. listed: labels that `initialize` is given."""
+
+    @abstractmethod
+    def mistakes(self, example: Example) -> list[Any]:
+        """The differences of the predicted annotation from the gold one, as `inspect.mistakes.Mistake`."""
+
+    def without_patterns(self) -> "Codec":
+        """The same without the rules of the setting `patterns`, which are no prediction of the weights."""
+        return self
 
 
 class DataSet(ABC):
-    """The Docs that are learnt from, as examples of a solver; a Doc can hold several of them.
+    """The Docs that are learnt from, as examples of a solver; one Doc can hold several of them.
 
-    What a component encodes has three methods besides what its data set reads: `take(docs)`, only these Docs of it;
-    `digests()`, 16 bytes for each Doc that are equal for equal input and annotation; and, of a batch without Docs,
-    `reserved(sizes)`, Docs of so many examples without tokens, whose places others can take.
+    A batch, as the structured model encodes it, has three methods besides what its data set reads: `take(docs)`, the
+    same batch with these Docs only; `digests()`, 16 bytes for each Doc, equal for equal input and annotation; and, of a
+    batch without Docs, `reserved(sizes)`, Docs of so many examples without tokens, whose places others can take.
     """
 
     impossible: str
@@ -28,7 +151,7 @@ class DataSet(ABC):
         """Let the last Docs, those added last, take the places of these; both in the same order."""
 
     @abstractmethod
-    def problem(self) -> Problem:
+    def problem(self) -> "Problem":
         """All examples; the same object until something is added or replaced."""
 
     @abstractmethod
@@ -37,39 +160,132 @@ class DataSet(ABC):
 
     @abstractmethod
     def examples_of(self, docs: np.ndarray) -> np.ndarray:
-        """The examples, int64, that these Docs, int64, consist of."""
+        """The examples, int64, of these Docs, int64."""
 
     @abstractmethod
     def is_incomplete(self) -> bool:
-        """Whether anything is unknown of any gold structure."""
+        """Whether any gold structure is known in part only."""
 
     @abstractmethod
     def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
-        """Set what is unknown of the gold structures of these Docs, int64, or of all, to what these weights predict.
+        """Set the unknown part of the gold structures of these Docs, int64, or of all, as these weights predict it.
 
-        Returns the examples that have changed, int64: what was learnt from their old completion is void.
+        Returns the examples that have changed, int64: planes that belong to their old completion are void.
         """
 
     @abstractmethod
     def index(self) -> np.ndarray:
-        """What decides which weight a feature has, besides the features' own description; a component gives it back."""
+        """What the place of a feature's weight depends on, besides the feature: `StructuredModel.resumed` takes it."""
 
     @abstractmethod
     def sizes(self) -> np.ndarray:
-        """How many examples each Doc has, int64 [n]."""
+        """The number of examples of each Doc, int64 [n]."""
 
     @abstractmethod
     def gold(self, doc: int) -> np.ndarray:
-        """The gold structures of a Doc as they are completed by now, int32."""
+        """The present gold structures of a Doc, completed, int32."""
 
     @abstractmethod
     def set_gold(self, doc: int, gold: np.ndarray) -> None:
-        """Go back to what `gold` has returned for the same Doc.
+        """Go back to gold structures that `gold` has returned for the same Doc.
 
         Raises:
-            ValueError: that is no gold structure of this Doc.
+            ValueError: they are no gold structures of this Doc.
         """
 
     @abstractmethod
-    def emptied(self) -> "DataSet":
+    def without_docs(self) -> "DataSet":
         """A data set without Docs that goes on with the same features."""
+
+
+class Predictor(Protocol):
+    """Predicts by weights that stay as they are; other weights make another predictor."""
+
+    weights: Any
+    """As `StructuredModel.load` returns them."""
+
+    def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
+        """Read the Docs; the function returned predicts, in any thread: an item for each Doc, for `Codec.write`.
+
+        Raises:
+            Contradiction: (also by the function) no structure agrees with a Doc and the setting `patterns`.
+        """
+
+    def forget_types(self) -> None:
+        """Drop what is remembered of word types; it is computed again when they come back."""
+
+
+class StructuredModel(Protocol):
+    """Templates, an output space and the labels of a codec, bound together; with other labels another one is bound.
+
+    Nothing of numba is imported before features, structures or weights as numbers are needed.
+    """
+
+    def __init__(self, model: Model, codec: Any, vocab: Vocab, settings: Settings) -> None: ...
+
+    def check_settings(self) -> None:
+        """Raise a ValueError where the attributes of a loaded thinc Model are none that its architecture makes."""
+
+    def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
+        """Read the files that the templates name into the thinc Model's attributes.
+
+        words: the keys, uint64, of the lower-cased tokens of a phrase.
+
+        Raises:
+            ValueError: a file cannot be read or is malformed.
+        """
+
+    @property
+    def reader(self) -> "ColumnReader":
+        """Reads the columns that the templates name."""
+
+    def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
+        """A batch for the data set, from examples and what the codec has read of their gold annotation."""
+
+    def start(self, weights: Any, batches: Sequence[Any], seed: int) -> "tuple[DataSet, np.ndarray | None]":
+        """A data set without Docs, and where training starts: float64 or float32 [d], None for zero.
+
+        weights: to start from, None for none. batches: the encoded examples that are known, before any is added: from
+        them is learnt what the solver does not learn.
+        """
+
+    def resumed(self, index: np.ndarray) -> "DataSet":
+        """A data set without Docs whose `index` is this.
+
+        Raises:
+            ValueError: it is the index of another model.
+        """
+
+    def trained(self, data: "DataSet", vector: np.ndarray) -> Any:
+        """The weights to predict with and to save, from a solver's vector, float64 [d]."""
+
+    def zero(self) -> Any:
+        """The weights before anything is learnt."""
+
+    def predictor(self, weights: Any) -> Predictor:
+        """What predicts by these weights."""
+
+    def store(self, weights: Any, packing: Packing, exact: bool = True) -> None:
+        """Put the weights into the thinc Model. exact: whether they were neither pruned nor rounded before."""
+
+    def load(self, labels: Sequence[str] | None = None) -> Any:
+        """Take the weights out of the thinc Model; labels: theirs, by default those of the codec.
+
+        Raises:
+            DamagedModel: an array is damaged, or of a wrong type, shape or range.
+        """
+
+    def widened(self, weights: Any, before: Sequence[str]) -> Any:
+        """Weights that have the labels `before`, with zeros for the labels that the codec has besides."""
+
+
+def bind(model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> StructuredModel:
+    """The structured model of a thinc Model, found by its name in the registry `ssvm_models`.
+
+    Raises:
+        ValueError: the codec is for models of another architecture.
+    """
+    if model.name != codec.structure:
+        raise ValueError(f'[{codec.name}] model must be of the architecture "{codec.architecture}", not {model.name!r}')
+    made: StructuredModel = ssvm_models.get(model.name)(model, codec, vocab, settings)
+    return made

@@ -1,44 +1,56 @@
-"""What every component of this package owes spaCy: streams, labels, and files that are checked when loaded."""
+"""A component as spaCy sees it: labels, learning, predicting, files. What is special to one of them is in its codec."""
 
 import logging
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import srsly
 from spacy import util
+from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..corpus.unreadable import quoted
+from ..corpus.unreadable import Unreadable, names_of, quoted, token_name
+from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..files import replace_files
-from ..inspect.confidence import CALIBRATED
-from ..models import store as models
+from ..inspect.confidence import CALIBRATED, check_calibration, inverse_temperature
+from ..models import store
 from ..models.packing import EXACT, Packing
+from ..models.protocol import Codec, Contradiction, Predictor, Settings, StructuredModel, bind
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
-from ..training import state_file as solver_state
+from ..training import state_file
+from ..training.examples import ExampleReader, missing_annotation
 from ..training.figures import Figures
 
 if TYPE_CHECKING:
     from ..solvers.certificate import Certificate
+    from ..solvers.problem import Problem
+    from ..training.calibration import Fit
+    from ..training.training import Training
 
 LOGGER = logging.getLogger("spacy")
+SETTINGS = Settings()
 
 
 class SsvmPipe(TrainablePipe):
     """A trainable component whose weights are plain arrays and whose learning is done by one of our solvers.
 
-    vocab: the shared vocabulary. model: from one of our architectures. name: of the component in its pipeline.
-    solver: how it is learnt. scorer: spaCy's scoring function. n_threads: how many threads predict, and call oracles
-    where the solver leaves w as it is meanwhile. packing: how the weights are saved; the component itself predicts and
-    learns on with those that it has. save_solver_state: whether what the solver remembers, besides the weights, is
-    saved and loaded too, so that learning goes on as if it had not been interrupted. cfg: what its "cfg" file saves,
-    the labels among it.
+    vocab: the shared vocabulary. model: a thinc Model from one of our architectures. name: of the component in its
+    pipeline. codec: reads gold annotation and writes predictions; its labels are those to begin with. solver: the
+    parameters of the solver. settings: threads, and what is saved. scorer: spaCy's scoring function.
+
+    Raises:
+        ValueError: the codec is for models of another architecture, or n_threads is no whole number of at least 1.
     """
 
     def __init__(
@@ -47,87 +59,280 @@ class SsvmPipe(TrainablePipe):
         model: Model,
         name: str,
         *,
+        codec: Codec,
         solver: Parameters,
-        scorer: Callable[..., dict[str, Any]] | None,
-        n_threads: int = 1,
-        packing: Packing = EXACT,
-        save_solver_state: bool = False,
-        **cfg: Any,
+        settings: Settings = SETTINGS,
+        scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         self.vocab = vocab
         self.model = model
         self.name = name
+        self.codec = codec
         self.solver = solver
-        self.packing = packing
-        self.save_solver_state = save_solver_state
+        self.settings = replace(settings, n_threads=checked_threads(name, settings.n_threads))
         self.scorer = scorer
-        self.n_threads = checked_threads(name, n_threads)
-        self.cfg: dict[str, Any] = {"labels": [], "reads": [], **cfg}
+        self._reads: list[str] = []
+        self._beta: float | None = None
         self._forget()
 
-    @property
-    @abstractmethod
-    def weight_labels(self) -> tuple[str, ...]:
-        """The L labels that a row of weights has, in order."""
-
-    @property
-    @abstractmethod
-    def figures(self) -> Figures | None:
-        """The solver's figures after its last complete epoch; None before that, and for a loaded component."""
-
-    @abstractmethod
-    def certificate(self) -> "Certificate | None":
-        """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
-
-        None for solvers without a certificate; where examples were forgotten; where gold is incomplete or decoding is
-        not exact. Where training has started from earlier weights, it is that of the objective that holds w to them.
-        """
-
-    @abstractmethod
-    def _read(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
-        """Read the Docs; what it returns predicts from what has been read, in any thread: an item for each Doc."""
-
-    @abstractmethod
-    def _forget(self) -> None:
-        """Drop everything that is derived from the model, and all memory of training."""
-
-    @abstractmethod
-    def _forget_types(self) -> None:
-        """Drop what is remembered of the words met so far; it is worked out again when they come back."""
-
-    @abstractmethod
-    def _store(self, packing: Packing = EXACT) -> None:
-        """Put what has been learnt into the model; what was pruned or rounded before stays as it is."""
-
-    @abstractmethod
-    def _solver_state(self) -> bytes | None:
-        """What the solver remembers, packed; None where it has not begun."""
-
-    @abstractmethod
-    def _take_solver_state(self, packed: bytes) -> None:
-        """Go on from what `_solver_state` has returned, with the weights that were saved with it."""
-
-    @abstractmethod
-    def _check_settings(self) -> None:
-        """Raise a ValueError where what was loaded beside the weights is not what this component writes."""
-
-    @abstractmethod
-    def _check_weights(self) -> None:
-        """Raise a DamagedModel where the model's arrays do not fit together or to the labels."""
+    # Labels
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The component's labels."""
-        return tuple(self.cfg["labels"])
+        return self.codec.labels
 
     @property
     def label_data(self) -> tuple[str, ...]:
         """The labels as `spacy init labels` saves them and `initialize` takes them."""
         return self.labels
 
+    @property
+    def weight_labels(self) -> tuple[str, ...]:
+        """The L labels that a row of weights has, in order."""
+        return self.codec.weight_labels
+
+    @property
+    def cfg(self) -> dict[str, Any]:
+        """The contents of the file "cfg": labels, the annotation that was read in training, settings, calibration."""
+        calibration = {} if self._beta is None else {CALIBRATED: self._beta}
+        return {"labels": list(self.labels), "reads": list(self._reads), **self.codec.saved, **calibration}
+
+    def add_label(self, label: str) -> int:
+        """Add a label, with weights of zero; what has been learnt is kept.
+
+        Returns 1, or 0 if the label is there already.
+
+        Raises:
+            ValueError: the label is no string, empty, or none that the component can set.
+        """
+        self.codec.check_label(label)
+        if label in self.labels:
+            return 0
+        self._add_labels([label])
+        return 1
+
+    # Learning
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        """Collect the labels, read the features' files, build the feature index and fix the gold structures.
+
+        get_examples: returns the training examples; those without any annotation are left out. labels: the labels,
+        where they are known beforehand; others in the examples then count as missing annotation. Labels that the
+        component has already stay.
+
+        Raises:
+            ValueError: no example, or none that has a label; `labels` is no list of labels; a feature file cannot be
+                read; the solver needs what the model's structure does not offer.
+            ImportError: the solver needs a package that is not installed.
+        """
+        if not callable(get_examples):
+            raise TypeError(f"[{self.name}] initialize takes a function that returns examples, not {get_examples!r}")
+        examples = list(get_examples() or ())
+        if not examples:
+            raise ValueError(f"[{self.name}] initialize got no training examples: is the corpus empty?")
+        numbered = self._numbered(examples, "initialize")
+        self._forget()
+        store.clear(self.model)
+        self._beta = None
+        self._load_resources(nlp)
+        read, gold = self._reader.gold(numbered)
+        self._add_labels(sorted(self._new_labels(gold.values())) if labels is None else self._checked_labels(labels))
+        if not self.labels:
+            self._unreadable.report(len(numbered))
+            raise ValueError(
+                f"[{self.name}] none of the {len(numbered):,} training examples has a label to learn: annotate the "
+                f"corpus, or give [initialize.components.{self.name}.labels]"
+            )
+        self._labels_are_given = labels is not None
+        annotated = {number: numbered[number] for number, found in gold.items() if self.codec.is_annotated(found)}
+        learnt, batches = self._reader.batches(annotated, gold)
+        self._unreadable.report(len(numbered))
+        self.codec.report_gaps(numbered, gold, self._warn)
+        self._note_annotation([numbered[number].predicted for number in gold], nlp)
+        self._training = self._start_training(batches)
+        references = [numbered[number].reference for number in learnt]
+        changed = self._training.prepare(references, [read[number] for number in learnt], batches)
+        if len(changed):
+            named = names_of({learnt[place]: numbered[learnt[place]] for place in changed})
+            self._warn(
+                f"{len(changed):,} of {len(learnt):,} examples have annotation that this component cannot produce "
+                f"({self._training.data.impossible}); the nearest possible one is learnt instead: {named}"
+            )
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Any = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from a batch of examples. `drop` and `sgd` mean nothing to our solvers and are ignored.
+
+        Returns `losses` with the loss that the solver has suffered added under the component's name.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        numbered = self._numbered(list(examples), "update")
+        if not numbered:
+            return losses
+        training = self._resumed_training() if self._training is None else self._training
+        read, gold = self._reader.gold(numbered, training)
+        gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
+        if not gold:
+            self._unreadable.report(len(numbered), len(training))
+            return losses
+        new = self._new_labels(found for found in gold.values() if found is not None)
+        if new and not self._labels_are_given:
+            if self._saved_state is not None:
+                self._warn(
+                    f"there are new labels, {', '.join(sorted(new))}: the saved state of the solver is dropped, and "
+                    "learning goes on from the weights alone"
+                )
+            self._add_labels(sorted(new))
+            training = self._start_training()
+            gold = {n: self.codec.gold(numbered[n]) if found is None else found for n, found in gold.items()}
+        self._require_labels()
+        fresh, encoded = self._reader.encoded({n: numbered[n] for n in gold if gold[n] is not None}, gold)
+        self._unreadable.report(len(numbered), len(training))
+        learnt = [number for number in gold if gold[number] is None or number in set(fresh)]
+        if not learnt:
+            return losses
+        self._void_calibration()
+        self._predictor = None  # before learning, which takes memory
+        references = [numbered[number].reference for number in learnt]
+        places = [place for place, number in enumerate(learnt) if number in set(fresh)]
+        losses[self.name] += training.update(references, [read[number] for number in learnt], places, encoded)
+        self._training, self._saved_state = training, None
+        return losses
+
+    def finish_update(self, sgd: Any) -> None:
+        """Nothing to do: the solver has moved the weights in `update`."""
+
+    @property
+    def _rehearsal_model(self) -> "SsvmPipe | None":
+        """What `rehearse` learns from: the component as it was when `nlp.resume_training` was last called."""
+        return self._tutor
+
+    @_rehearsal_model.setter
+    def _rehearsal_model(self, model: object) -> None:
+        # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
+        self._store()
+        tutor = copy(self)
+        tutor.model, tutor.codec = self.model.copy(), self.codec.without_patterns()
+        tutor._bound = tutor._predictor = tutor._training = tutor._weights = None
+        self._tutor = tutor
+
+    def rehearse(
+        self, examples: Iterable[Example], *, sgd: Any = None, losses: dict[str, float] | None = None, **config: Any
+    ) -> dict[str, float]:
+        """Learn what the component predicted when `nlp.resume_training` was called, so as not to forget it.
+
+        examples: of which the predicted Docs count; their annotation stays, the gold annotation is not read. sgd,
+        config: mean nothing to our solvers and are ignored. Before `nlp.resume_training`, nothing is learnt.
+
+        Returns `losses` with the loss that the solver has suffered added under the component's name.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.rehearse")
+        if self._tutor is None:
+            return losses
+        docs = [example.predicted.copy() for example in examples]
+        self._tutor.set_annotations(docs, self._tutor.predict(docs))
+        return self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
+
+    @property
+    def figures(self) -> Figures | None:
+        """The solver's figures after its last complete epoch; None before that, and for a loaded component."""
+        return None if self._training is None else self._training.figures
+
+    def certificate(self) -> "Certificate | None":
+        """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
+
+        None for solvers without a certificate; where examples were forgotten; where gold is incomplete or decoding is
+        not exact. Where training has started from earlier weights, it is that of the objective that holds w to them.
+        """
+        return None if self._training is None else self._training.certificate()
+
+    def problem(self) -> "Problem":
+        """The examples of `initialize` as every solver sees them, for `spacy_ssvm.solvers.fit` and `set_weights`.
+
+        Unknown parts of gold structures are completed here, once, by the weights that the component has; `update` does
+        so before each epoch.
+
+        Raises:
+            ValueError: the component is not initialized.
+        """
+        if self._training is None or not len(self._training):
+            raise ValueError(f"[{self.name}] there is no problem to solve yet: call initialize first")
+        data = self._training.data
+        if data.is_incomplete():
+            data.complete(None, self._training.weights())
+        return data.problem()
+
+    def set_weights(self, weights: np.ndarray) -> None:
+        """Predict with these weights, float64 [d] of `problem`, and save them; `update` goes on from them.
+
+        Raises:
+            ValueError: the component is not initialized, or `weights` is not of that length.
+        """
+        if self._training is None:
+            raise ValueError(f"[{self.name}] there are no weights to set yet: call initialize first")
+        data = self._training.data
+        if np.shape(weights) != (data.dimension(),):
+            raise ValueError(
+                f"[{self.name}] the weights must be of shape ({data.dimension():,},), not {np.shape(weights)}"
+            )
+        from ..training.training import Training
+
+        self._void_calibration()
+        self._training = Training(self.name, self.solver, data.without_docs(), np.array(weights, np.float64))
+        self._predictor = self._saved_state = None
+
+    def retune(self, solver: Parameters) -> None:
+        """Learn with this solver from the next `update` on, to the same end as if it had been there from the start.
+
+        Where it is the same solver with other parameters, and one with dual variables, these are kept, scaled to what
+        the new C allows: a few epochs lead from one optimum to the next. Other solvers start anew. All that has been
+        read of the examples stays.
+
+        Raises:
+            ValueError: the component is not initialized.
+        """
+        if self._training is None:
+            raise ValueError(f"[{self.name}] there is nothing to learn anew yet: call initialize first")
+        self._training.retune(solver)
+        self.solver, self._predictor = solver, None
+        self._void_calibration()
+
+    def count_weights(self) -> tuple[int, int]:
+        """How many weights are not zero, and how many there are: those of all features that have any, or of the whole
+        table where features are hashed. A component that has learnt nothing has none.
+        """
+        self._store()
+        if not store.has_weights(self.model):
+            return 0, 0
+        vectors = [part for part in self._model.load() if getattr(part, "dtype", None) == np.float32]
+        return sum(int(np.count_nonzero(vector)) for vector in vectors), sum(map(len, vectors))
+
+    # Predicting
+
     def predict(self, docs: Iterable[Doc]) -> Sequence[Any]:
-        """What `set_annotations` takes, an item for each Doc; nothing is written to the Docs."""
-        return self._read(list(docs))()
+        """The predictions that `set_annotations` takes, an item for each Doc; nothing is written to the Docs."""
+        return self._prepared(list(docs))()
+
+    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[Any]) -> None:
+        """Write the predictions, from `predict`, to the Docs."""
+        self.codec.write(docs, predictions)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Apply the component to a stream of Docs, in order. Threads share out the Docs of a batch, without `predict`.
@@ -155,10 +360,44 @@ class SsvmPipe(TrainablePipe):
         try:
             yield mem
         finally:
-            self._forget_types()
+            if self._predictor is not None:
+                self._predictor.forget_types()
+            elif self._bound is not None:
+                self._bound.reader.forget_types()
 
-    def finish_update(self, sgd: Any) -> None:
-        """Nothing to do: the solver has moved the weights in `update`."""
+    # Confidence
+
+    @property
+    def inverse_temperature(self) -> float | None:
+        """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)) that the component is calibrated to or, without that, learns;
+        None where it has no distribution."""
+        return inverse_temperature(self.solver) if self._beta is None else self._beta
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores are probabilities: exact marginals of the distribution that the solver learns (finite β: CRF,
+        softmax-margin) or that `calibrate` has fitted. Else they are margins: wᵀΦ of the best analysis with something
+        less that of the best one without it."""
+        return self.inverse_temperature is not None
+
+    def calibrate(self, examples: Iterable[Example]) -> "Fit":
+        """Let all scores be probabilities of P(y) ∝ exp(β · wᵀΦ(x, y)) with the β that gives the gold analyses of these
+        examples the highest likelihood, whatever the solver has learnt; predictions stay what they are.
+
+        examples: as for `judged`, and none that the component has learnt from. Learning on makes the calibration void.
+
+        Raises:
+            ValueError: the component is not trained yet, its structure has no exact sums, nothing is annotated, or no
+                β is the best one.
+            ImportError: SciPy is not installed.
+        """
+        from ..training.calibration import fit
+
+        found = fit(self.name, self.judged(examples))
+        self._beta = found.beta
+        return found
+
+    # Files
 
     def compress(self, packing: Packing) -> None:
         """Save with this packing from now on.
@@ -166,9 +405,11 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component was loaded from a file whose weights are pruned or rounded already.
         """
-        if models.has_weights(self.model) and not models.is_exact(self.model):
+        if store.has_weights(self.model) and not store.is_exact(self.model):
             raise ValueError(f"[{self.name}] its weights are compressed already: compress those of the original")
-        self.packing = packing
+        self.settings = replace(self.settings, packing=packing)
+        if packing != EXACT:
+            self._void_calibration()
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialise; `exclude` names fields among cfg, vocab, model and state."""
@@ -228,95 +469,66 @@ class SsvmPipe(TrainablePipe):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what is set and learnt, without what is derived from it."""
+        """Pickle settings and what has been learnt, without what is derived from them."""
         self._store()
         state = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         # Fields of the compiled base class are not in vars().
-        state.update((key, getattr(self, key)) for key in ("vocab", "model", "name", "cfg", "scorer"))
+        state.update((key, getattr(self, key)) for key in ("vocab", "model", "name", "scorer", "_reads", "_beta"))
         return _unpickle, (type(self), state)
 
+    @property
+    def _model(self) -> StructuredModel:
+        """The structured model with the present labels."""
+        if self._bound is None:
+            self._bound = bind(self.model, self.codec, self.vocab, self.settings)
+        return self._bound
+
+    @property
+    def _reader(self) -> ExampleReader:
+        return ExampleReader(self.codec, self._model, self._unreadable)
+
+    def _predicting(self) -> Predictor:
+        """What predicts with the present weights."""
+        if self._predictor is None:
+            if self._training is not None:
+                weights = self._model.trained(self._training.data, self._training.weights())
+            elif store.has_weights(self.model):
+                weights = self._stored()
+            else:
+                weights = self._model.zero()
+            self._predictor = self._model.predictor(weights)
+        return self._predictor
+
+    def _prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
+        """Read the Docs; the function returned predicts from what has been read, in any thread."""
+        self._require_labels()
+        self._complain(docs)
+        with self._naming(docs):
+            predict = self._predicting().prepared(docs)
+
+        def named() -> Sequence[Any]:
+            with self._naming(docs):
+                return predict()
+
+        return named
+
     @contextmanager
-    def _packed(self) -> Iterator[None]:
-        """For as long as this lasts, the model holds what is to be saved."""
-        before = models.snapshot(self.model)
+    def _naming(self, docs: Sequence[Doc]) -> Iterator[None]:
+        """Name the token of a Contradiction."""
         try:
-            self._store(self.packing)
             yield
-        finally:
-            models.restore(self.model, before)
-
-    def _files(self, indent: int | None) -> dict[str, bytes]:
-        """The contents of the component's files; the model holds what is to be saved."""
-        cfg = srsly.json_dumps(self.cfg, **({} if indent is None else {"indent": indent}))
-        files = {"cfg": cfg.encode(), "model": self.model.to_bytes()}
-        packed = self._solver_state() if self.save_solver_state else None
-        if packed is not None:
-            files["state"] = solver_state.sealed(packed, models.digest(self.model))
-            LOGGER.debug("[%s] the solver state takes %s bytes", self.name, f"{len(packed):,}")
-        return files
-
-    def _take_file_of_state(self, contents: bytes | None) -> None:
-        if contents is not None and self.save_solver_state:
-            self._take_solver_state(solver_state.unsealed(contents, models.digest(self.model)))
-
-    def _readers(
-        self,
-        cfg: Callable[[Any], Any],
-        model: Callable[[Any], Any],
-        state: Callable[[Any], bytes | None],
-        exclude: Iterable[str],
-    ) -> dict[str, Any]:
-        vocab = self.vocab
-
-        def read_model(source: Any) -> None:
-            # Arrays that a file lacks are not to be those of before.
-            models.clear(self.model)
-            model(source)
-
-        return {
-            "cfg": lambda source: self._take_cfg(cfg(source)),
-            "vocab": lambda source: (vocab.from_bytes if isinstance(source, bytes) else vocab.from_disk)(
-                source, exclude=exclude
-            ),
-            "model": read_model,
-            "state": lambda source: None if "model" in exclude else self._take_file_of_state(state(source)),
-        }
-
-    def _take_cfg(self, cfg: Any) -> None:
-        self.cfg.pop(CALIBRATED, None)
-        # Without a note of what is read, nothing is missed.
-        cfg = {"reads": [], **cfg} if isinstance(cfg, dict) else {}
-        known = all(type(cfg.get(key)) is type(value) for key, value in self.cfg.items())
-        if not known or not all(isinstance(name, str) for name in (*cfg["labels"], *cfg["reads"])):
-            raise ValueError("its cfg is not what this component writes")
-        self.cfg.update(cfg)
-
-    def _load(self, read: Callable[[], Any], exclude: Iterable[str]) -> None:
-        """Read and check the fields; where anything is wrong with them, the component stays what it was."""
-        self._store()
-        before = self.cfg, models.snapshot(self.model)
-        self.cfg = dict(self.cfg)
-        self._forget()
-        try:
-            read()
-            self._check_settings()
-            for label in self.labels:
-                self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
-            if "model" not in exclude and models.has_weights(self.model):
-                self._check_weights()
-        except Exception as error:
-            self.cfg = before[0]
-            models.restore(self.model, before[1])
-            raise models.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
+        except Contradiction as error:
+            raise ValueError(f"[{self.name}] {token_name(docs, error.token)}: {error.reason}") from None
 
     def _annotated(self, docs: Sequence[Doc]) -> Iterator[Sequence[Doc]]:
         """Annotate the Docs; yields the parts of them that are done."""
-        parts = shares(docs, self.n_threads)
+        n_threads = self.settings.n_threads
+        parts = shares(docs, n_threads)
         if len(parts) == 1:
             self.set_annotations(docs, self.predict(docs))
             yield docs
             return
-        for part, predictions in zip(parts, read_ahead(self.n_threads, self._read, parts)):
+        for part, predictions in zip(parts, read_ahead(n_threads, self._prepared, parts)):
             self.set_annotations(part, predictions)
             yield part
 
@@ -333,12 +545,246 @@ class SsvmPipe(TrainablePipe):
             else:
                 yield doc
 
+    def _start_training(self, batches: Sequence[Any] = ()) -> "Training":
+        """Training from the weights that the component has, or from zero."""
+        from ..training.training import Training
+
+        weights = self._stored() if store.has_weights(self.model) else None
+        data, vector = self._model.start(weights, batches, self.solver.seed)
+        return Training(self.name, self.solver, data, vector)
+
+    def _resumed_training(self) -> "Training":
+        """Training from where it was saved, or from the weights alone.
+
+        Raises:
+            DamagedModel: the saved state of the solver does not fit the component.
+        """
+        if self._saved_state is None:
+            return self._start_training()
+        from ..training.training import Training
+
+        try:
+            state = state_file.unpack(self._saved_state)
+            if state["solver"] == repr(self.solver):
+                nothing, data = self._model.encode([], []), self._model.resumed(state["index"])
+                return Training.resumed(self.name, self.solver, data, nothing, state)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise store.DamagedModel(f"[{self.name}] learning cannot go on: {error}") from error
+        self._warn(
+            f"the solver, {self.solver!r}, is not the one whose state was saved, {state['solver']}: the state is "
+            "dropped, and learning goes on from the weights alone"
+        )
+        return self._start_training()
+
+    def _add_labels(self, labels: Sequence[str]) -> None:
+        """Append labels; the weights get zeros for them, and training starts anew from there."""
+        self._void_calibration()
+        self._store()
+        before = self.weight_labels
+        weights = self._stored() if store.has_weights(self.model) else None
+        exact = store.is_exact(self.model)
+        self.codec = replace(self.codec, labels=(*self.labels, *labels))
+        for label in labels:
+            self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
+        self._bound = self._predictor = self._training = self._weights = self._saved_state = None
+        if weights is not None:
+            self._model.store(self._model.widened(weights, before), EXACT, exact)
+
+    def _new_labels(self, gold: Iterable[Any]) -> set[str]:
+        return self.codec.labels_in(gold) - set(self.labels)
+
+    def _checked_labels(self, labels: Any) -> list[str]:
+        """Those of the labels given to `initialize` that the component has not yet, each once."""
+        if not isinstance(labels, list | tuple):
+            raise ValueError(f"[{self.name}] initialize: labels must be a list of labels, not {labels!r}")
+        for label in labels:
+            self.codec.check_label(label)
+        return [label for label in dict.fromkeys(labels) if label not in self.labels]
+
+    def _numbered(self, examples: list[Example], method: str) -> dict[int, Example]:
+        """The examples that have tokens, by their places."""
+        validate_examples(examples, f"{type(self).__name__}.{method}")
+        return {number: example for number, example in enumerate(examples) if len(example.predicted)}
+
+    def _load_resources(self, nlp: Language | None) -> None:
+        def words(phrase: str) -> np.ndarray:
+            doc = nlp.make_doc(phrase) if nlp is not None else Doc(self.vocab, words=phrase.split())
+            return np.array([token.lower for token in doc if not token.is_space], np.uint64)
+
+        self._model.load_resources(words)
+
+    def _note_annotation(self, docs: Sequence[Doc], nlp: Language | None) -> None:
+        """Keep which annotation the features have to learn from; warn of annotation that no training Doc has."""
+        read = self._model.reader.annotation
+        missing = missing_annotation(read, docs)
+        if nlp is not None and nlp.config.get("training", {}).get("annotating_components"):
+            missing = []
+        self._reads = [name for name in read if name not in missing]
+        if missing:
+            self._warn(
+                f"the features read token.{' and token.'.join(missing)}, which no training Doc has: it learns without, "
+                'and errs where another component sets it. The reader "spacy-ssvm.Corpus.v1" can predict it '
+                "(jackknife) or take it from the gold annotation (columns); or take it out of the features"
+            )
+
+    def _complain(self, docs: Sequence[Doc]) -> None:
+        """Warn once of Docs to predict on that lack annotation which features have learnt from, or boundaries."""
+        missing = missing_annotation(self._reads, docs)
+        lacking = None
+        if missing:
+            lacking = (
+                f"it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put the component "
+                "that sets it before this one"
+            )
+        for kind, complaint in enumerate((lacking, self.codec.complaint([doc for doc in docs if len(doc)]))):
+            if complaint is not None and kind not in self._complaints:
+                self._complaints.add(kind)
+                self._warn(f"{complaint} (this is said once)")
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(f"[{self.name}] {message}", stacklevel=4)
+
+    def _void_calibration(self) -> None:
+        if self._beta is not None:
+            self._beta = None
+            self._warn(
+                "its weights are no longer those that it was calibrated with: the calibration is void, calibrate it "
+                "again when it is trained"
+            )
+
+    def _require_weights(self) -> None:
+        """Raise a ValueError where nothing has been learnt."""
+        if self._training is None and not store.has_weights(self.model):
+            raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
+
+    def _require_labels(self) -> None:
+        if not self.labels:
+            raise ValueError(f"[{self.name}] has no labels yet: train it, or call initialize or add_label first")
+
+    def _store(self, packing: Packing = EXACT) -> None:
+        """Put the weights into the model; those that were pruned or rounded before stay as they are."""
+        if self._training is not None:
+            weights = self._model.trained(self._training.data, self._training.weights())
+            self._model.store(self._predictor.weights if self._predictor is not None else weights, packing)
+        elif packing != EXACT and store.is_exact(self.model):
+            self._model.store(self._model.load(), packing)
+
+    def _stored(self) -> Any:
+        """The weights in the model; the first to ask gets those that loading has checked."""
+        weights, self._weights = self._weights, None
+        return self._model.load() if weights is None else weights
+
+    @contextmanager
+    def _packed(self) -> Iterator[None]:
+        """For as long as this lasts, the model holds the weights as they are to be saved."""
+        before = store.snapshot(self.model)
+        try:
+            self._store(self.settings.packing)
+            yield
+        finally:
+            store.restore(self.model, before)
+
+    def _files(self, indent: int | None) -> dict[str, bytes]:
+        """The contents of the component's files; the model holds what is to be saved."""
+        cfg = srsly.json_dumps(self.cfg, **({} if indent is None else {"indent": indent}))
+        files = {"cfg": cfg.encode(), "model": self.model.to_bytes()}
+        names = self.model.attrs.get(store.NAMES)
+        if names is not None:
+            sizes = f"{len(names):,}", f"{len(files['model']):,}"
+            LOGGER.info("[%s] the names of the features take %s of the model's %s bytes", self.name, *sizes)
+        if self.settings.save_solver_state:
+            state = None if self._training is None else self._training.state()
+            packed = self._saved_state if state is None else state_file.pack(state)
+            if packed is not None:
+                files["state"] = state_file.sealed(packed, store.digest(self.model))
+                LOGGER.debug("[%s] the solver state takes %s bytes", self.name, f"{len(packed):,}")
+        return files
+
+    def _readers(
+        self,
+        cfg: Callable[[Any], Any],
+        model: Callable[[Any], Any],
+        state: Callable[[Any], bytes | None],
+        exclude: Iterable[str],
+    ) -> dict[str, Any]:
+        vocab = self.vocab
+
+        def read_vocab(source: Any) -> None:
+            (vocab.from_bytes if isinstance(source, bytes) else vocab.from_disk)(source, exclude=exclude)
+
+        def read_model(source: Any) -> None:
+            # Arrays that a file lacks are not to be those of before.
+            store.clear(self.model)
+            model(source)
+
+        def read_state(source: Any) -> None:
+            contents = None if "model" in exclude else state(source)
+            if contents is not None and self.settings.save_solver_state:
+                self._saved_state = state_file.unsealed(contents, store.digest(self.model))
+
+        return {
+            "cfg": lambda source: self._take_cfg(cfg(source)),
+            "vocab": read_vocab,
+            "model": read_model,
+            "state": read_state,
+        }
+
+    def _take_cfg(self, cfg: Any) -> None:
+        # Without a note of the annotation that was read, none is missed.
+        cfg = {"reads": [], **cfg} if isinstance(cfg, dict) else {}
+        saved = self.codec.saved
+        expected = {"labels": [], "reads": [], **saved}
+        known = all(type(cfg.get(key)) is type(value) for key, value in expected.items())
+        if not known or not all(isinstance(name, str) for name in (*cfg["labels"], *cfg["reads"])):
+            raise ValueError("its cfg is not what this component writes")
+        check_calibration(cfg)
+        unknown = sorted(set(cfg["reads"]) - set(ANNOTATION_ATTRIBUTES))
+        if unknown:
+            raise ValueError(f"its cfg says that it reads the unknown annotation {', '.join(unknown)}")
+        self.codec = replace(self.codec, labels=tuple(cfg["labels"]), **{key: cfg[key] for key in saved})
+        self._reads, self._beta = cfg["reads"], cfg.get(CALIBRATED)
+        self._bound = None
+
+    def _load(self, read: Callable[[], Any], exclude: Iterable[str]) -> None:
+        """Read and check the fields; where anything is wrong with them, the component stays what it was."""
+        self._store()
+        before = self.codec, self._reads, self._beta, store.snapshot(self.model)
+        self._forget()
+        try:
+            read()
+            for label in self.labels:
+                self.codec.check_label(label)
+            if len(set(self.labels)) < len(self.labels):
+                raise ValueError(f"it has a label twice: {', '.join(self.labels)}")
+            self._model.check_settings()
+            for label in self.labels:
+                self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
+            if "model" not in exclude and store.has_weights(self.model):
+                self._weights = self._model.load()
+        except Exception as error:
+            self.codec, self._reads, self._beta, state = before
+            self._bound = None
+            store.restore(self.model, state)
+            raise store.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
+
+    def _forget(self) -> None:
+        """Drop everything that is derived from settings and model, and all memory of training."""
+        self._bound: StructuredModel | None = None
+        self._predictor: Predictor | None = None
+        self._training: Training | None = None
+        self._weights: Any = None
+        self._saved_state: bytes | None = None
+        self._tutor: SsvmPipe | None = None
+        self._unreadable = Unreadable(self.name)
+        self._labels_are_given = False
+        self._complaints: set[int] = set()
+
 
 def _contents(path: Path) -> bytes | None:
     return path.read_bytes() if path.exists() else None
 
 
-def _unpickle(component: type[SsvmPipe], state: dict[str, Any]) -> SsvmPipe:
+def _unpickle(component: type[SsvmPipe], state: Mapping[str, Any]) -> SsvmPipe:
     pipe = component.__new__(component)
     for key, value in state.items():
         setattr(pipe, key, value)

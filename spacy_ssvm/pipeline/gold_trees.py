@@ -1,8 +1,6 @@
 """The gold trees of an example: annotated heads and labels, cut into the sentences that are learnt from."""
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
@@ -10,8 +8,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..corpus.alignment import same_tokens
+from ..models.tree.codec import TreeGold
+from ..structures import UNKNOWN
 
-NOT_GIVEN = -1
 ROOT = "ROOT"
 """The label of a root in spaCy, whatever the treebank calls it."""
 UNNAMED = "dep"
@@ -19,23 +18,6 @@ UNNAMED = "dep"
 
 MAX_SENTENCE = 1000
 """Tokens of a sentence that are parsed together: charts need memory of the order of their square."""
-
-
-class GoldTrees(NamedTuple):
-    """Gold annotation of the T tokens of a predicted Doc.
-
-    sentences: int64 [S + 1], first token of each sentence. heads: int32 [T], a token's head as its place in the
-    sentence from 1, 0 for the root, NOT_GIVEN where unknown. labels: None where unknown.
-    cyclic: sentences whose annotation was dropped, as it goes round in a circle. crossing: heads that were dropped, as
-    they lie in another sentence. cut: heads that were dropped, as the sentence is longer than MAX_SENTENCE.
-    """
-
-    sentences: np.ndarray
-    heads: np.ndarray
-    labels: Sequence[str | None]
-    cyclic: int
-    crossing: int
-    cut: int
 
 
 def sentences(starts: np.ndarray | None, n_tokens: int) -> np.ndarray:
@@ -68,7 +50,7 @@ def _completed(doc: Doc, gold: np.ndarray) -> np.ndarray:
     return np.flatnonzero(given == 1)
 
 
-def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
+def gold_trees(example: Example, multi_root: bool) -> TreeGold:
     """Read an example; boundaries that the predicted Doc has come before those of the gold annotation.
 
     multi_root: a sentence may have several roots. spaCy then takes each for a sentence of its own, so that the gold
@@ -82,37 +64,37 @@ def gold_trees(example: Example, multi_root: bool) -> GoldTrees:
         starts = gold if starts is None else starts if gold is None else _completed(predicted, gold)
     bounds = sentences(starts, len(predicted))
     number = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    known = heads != NOT_GIVEN
+    known = heads != UNKNOWN
     outside = known & (number[heads] != number)
     whole = np.zeros(len(heads), np.int64)
     whole[[] if starts is None else starts[1:]] = 1
     whole = np.cumsum(whole)
     crossing = outside & (whole[heads] != whole)
-    heads[outside] = NOT_GIVEN
+    heads[outside] = UNKNOWN
     is_root = heads == np.arange(len(heads))
-    local = np.where(heads == NOT_GIVEN, NOT_GIVEN, np.where(is_root, 0, heads - bounds[number] + 1)).astype(np.int32)
+    local = np.where(heads == UNKNOWN, UNKNOWN, np.where(is_root, 0, heads - bounds[number] + 1)).astype(np.int32)
     labels = [ROOT if root else None if label == ROOT else label for label, root in zip(labels, is_root)]
     cyclic = 0
     for first, end in pairwise(bounds):
         if _has_cycle(local[first:end]):
             cyclic += 1
-            local[first:end] = NOT_GIVEN
+            local[first:end] = UNKNOWN
             labels[first:end] = [None] * int(end - first)
-    return GoldTrees(bounds, local, labels, cyclic, int(crossing.sum()), int((outside & ~crossing).sum()))
+    return TreeGold(bounds, local, labels, cyclic, int(crossing.sum()), int((outside & ~crossing).sum()))
 
 
 def arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
-    """The head of each predicted token as a token, int64, NOT_GIVEN where unknown, and its label."""
+    """The head of each predicted token as a token, int64, UNKNOWN where unknown, and its label."""
     reference = example.reference
     if same_tokens(example):
         dep = np.asarray(reference.to_array(DEP), np.uint64)
         offsets = np.asarray(reference.to_array(HEAD)).astype(np.int64)
-        heads = np.where(dep == 0, NOT_GIVEN, np.arange(len(reference)) + offsets)
+        heads = np.where(dep == 0, UNKNOWN, np.arange(len(reference)) + offsets)
         strings = reference.vocab.strings
         return heads, [strings[int(label)] if label else None for label in dep]
     found, labels = example.get_aligned_parse(projectivize=False)  # type: ignore[no-untyped-call]
     return (
-        np.array([NOT_GIVEN if head is None else head for head in found], np.int64),
+        np.array([UNKNOWN if head is None else head for head in found], np.int64),
         [label or None for label in labels],
     )
 

@@ -1,97 +1,143 @@
 """`ssvm_ner`: named entities and other non-overlapping spans, as BILUO chains."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
-from spacy.scorer import Scorer, get_ner_prf
+from spacy.language import Language
+from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model
+from thinc.api import Config, Model
 
+from .. import registry  # noqa: F401  creates the registries that the default config names
+from ..corpus.alignment import same_tokens
+from ..corpus.checks import entities
+from ..corpus.checks.corpora import CorpusData
+from ..corpus.checks.issue import Issue
+from ..corpus.checks.labels import Report, check_labels, check_missing
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
-from ..models.packing import EXACT, Packing
+from ..inspect.mistakes import NOTHING, Mistake
+from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.packing import Packing, WeightDtype
+from ..models.protocol import Settings
 from ..solvers.parameters import Parameters
-from .chain_pipe import ChainPipe, Gold, values_of
-from .gold_entities import biluo, gold_entities
+from .chain_component import ChainComponent, filled
+from .patterns import Patterns
 
 if TYPE_CHECKING:
-    from ..inspect.judged_chains import Run
-    from ..models.chain.data_set import EncodedChains
     from ..structures.chain.constraints import Constraints
-    from ..structures.chain.potentials import Lattice
-    from ..training.calibration import Fit
 
+DEFAULT_CONFIG = """
+[ssvm_ner]
+label_costs = {}
+patterns = []
+incorrect_spans_key = null
+spans_key = null
+threshold = 0.5
+n_threads = 1
+weight_dtype = "float32"
+keep_fraction = 1.0
+save_solver_state = false
+save_feature_names = false
+
+[ssvm_ner.model]
+@architectures = "spacy-ssvm.Chain.v1"
+
+[ssvm_ner.model.features]
+@ssvm_features = "spacy-ssvm.NerFeatures.v1"
+
+[ssvm_ner.solver]
+@ssvm_solvers = "spacy-ssvm.DCD.v1"
+
+[ssvm_ner.scorer]
+@scorers = "spacy.ner_scorer.v1"
+"""
 _MISSING, _INSIDE, _OUTSIDE, _BEGIN = range(4)
 """spaCy's ENT_IOB."""
 
 
-class Tags(list[str | None]):
-    """The gold label of each token, and the spans that are no entities: first token, last token and label."""
+@Language.factory(
+    "ssvm_ner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_ner"],
+    default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
+)
+def make_ner(
+    nlp: Language,
+    name: str,
+    model: Model,
+    solver: Parameters,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+    incorrect_spans_key: str | None,
+    spans_key: str | None,
+    threshold: float,
+    n_threads: int,
+    scorer: Callable[..., dict[str, Any]] | None,
+    weight_dtype: WeightDtype,
+    keep_fraction: float,
+    save_solver_state: bool,
+    save_feature_names: bool,
+) -> "SsvmNer":
+    """The factory "ssvm_ner"."""
+    codec = NerCodec(
+        name,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        incorrect_spans_key=incorrect_spans_key,
+    )
+    settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names)
+    pipe = SsvmNer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
+    pipe.spans_key, pipe.threshold = spans_key, threshold
+    return pipe
 
-    wrong: Sequence[tuple[int, int, str]] = ()
 
-
-class SsvmNer(ChainPipe):
-    """Sets `doc.ents`. Entities and blocked tokens that are there already stay as they are.
+@dataclass(frozen=True)
+class NerCodec(ChainCodec):
+    """Entities as BILUO labels. Entities and blocked tokens that a Doc has already stay as they are.
 
     incorrect_spans_key: of `doc.spans`, where training Docs have spans that are known to be no entities of their label.
-    spans_key: of `doc.spans`, where possible entities go whose score, as `scored_ents` has it, is at least `threshold`,
-    and at least MIN_PROBABILITY where scores are probabilities; they may overlap. Their scores are the group's
-    `attrs["scores"]`, float64.
     """
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: Model,
-        name: str = "ssvm_ner",
-        *,
-        solver: Parameters,
-        label_costs: dict[str, float] | None = None,
-        patterns: Sequence[dict[str, Any]] = (),
-        incorrect_spans_key: str | None = None,
-        spans_key: str | None = None,
-        threshold: float = 0.5,
-        n_threads: int = 1,
-        scorer: Callable[..., dict[str, Any]] | None = get_ner_prf,
-        packing: Packing = EXACT,
-        save_solver_state: bool = False,
-        save_feature_names: bool = False,
-    ) -> None:
-        super().__init__(
-            vocab,
-            model,
-            name,
-            solver=solver,
-            label_costs=label_costs or {},
-            patterns=patterns,
-            scorer=scorer,
-            n_threads=n_threads,
-            packing=packing,
-            save_solver_state=save_solver_state,
-            save_feature_names=save_feature_names,
-        )
-        self.incorrect_spans_key = incorrect_spans_key
-        self.spans_key = spans_key
-        self.threshold = threshold
+    incorrect_spans_key: str | None = None
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
         return ("O", *(f"{position}-{label}" for label in self.labels for position in "BILU"))
 
-    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
-        """Write the predicted entities, from `predict`, to the Docs; with `spans_key` also what else is possible."""
+    def label_of(self, weight_label: str) -> str | None:
+        return weight_label[2:] or None
+
+    def gold(self, example: Example) -> ChainGold:
+        """Tags of the entities, and the spans that are no entities.
+
+        Raises:
+            ValueError: a span is annotated as an entity, too.
+        """
+        tags = [_readable(tag) for tag in gold_entities(example)]
+        spans = example.reference.spans.get(self.incorrect_spans_key, []) if self.incorrect_spans_key else []
+        if not len(spans):
+            return ChainGold(tags)
+        forbidden = []
+        for span in example.get_aligned_spans_y2x(spans, allow_overlap=True):
+            run = biluo(len(span), span.label_)
+            if tags[span.start : span.end] == run:
+                raise ValueError(
+                    f'[{self.name}] "{span.text}", tokens {span.start} to {span.end - 1}, is annotated as an entity '
+                    f'"{span.label_}" and among the incorrect spans, doc.spans["{self.incorrect_spans_key}"]'
+                )
+            forbidden.append((span.start, run))
+        return ChainGold(tags, forbidden)
+
+    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         from ..structures.chain.biluo import segments
 
-        docs = list(docs)
-        if self.spans_key:
-            # Before there are entities that hold.
-            self._add_spans(docs, self.spans_key)
-        for doc, labels, values in values_of(docs, predictions, self._values):
+        for doc, labels, values in filled(docs, predictions, self._values):
             if not doc.has_annotation("ENT_IOB"):
                 doc.from_array([ENT_IOB, ENT_TYPE], values)
                 continue
@@ -105,6 +151,102 @@ class SsvmNer(ChainPipe):
             runs = np.flatnonzero(np.diff(np.concatenate([[0], untouched.astype(np.int8), [0]])))
             outside = [Span(doc, int(a), int(b)) for a, b in zip(runs[::2], runs[1::2])]
             doc.set_ents(found, outside=outside, default="unmodified")
+
+    def constraints(self) -> "Constraints":
+        from ..structures.chain.biluo import biluo_constraints
+
+        return biluo_constraints(len(self.labels))
+
+    @property
+    def preset(self) -> tuple[int, ...]:
+        return IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE
+
+    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+        from ..structures.chain.biluo import FIXED, OUTSIDE, Kind
+
+        space, start, iob, entity = preset.T
+        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(start == 1, int(Kind.NO_CONTINUATION), 0)
+        kinds[(iob == _BEGIN) & (entity == 0)] = FIXED + OUTSIDE
+        if entity.any():
+            first = 0
+            for doc in docs:
+                self._fix_entities(doc, kinds[first : first + len(doc)])
+                first += len(doc)
+        return kinds.astype(np.int32)
+
+    def read_constraints(self, doc: Doc) -> bytes:
+        return doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).tobytes()
+
+    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
+        """spaCy raises an error wherever it reads entities without a beginning: with such, nothing else is checked."""
+        issues: list[Issue] = [issue for corpus in (train, dev) for issue in entities.without_beginning(corpus)]
+        if issues:
+            return Report(Counter(), issues)
+        counts: list[Counter[str]] = []
+        for corpus in (train, dev):
+            gold = [self.gold(example).labels for example in corpus.examples]
+            counts.append(Counter(tag[2:] for tags in gold for tag in tags if tag is not None and tag[0] in "BU"))
+            missing = [sum(tag is None for tag in tags) for tags in gold]
+            issues += entities.check(corpus) + check_missing(corpus, missing, "entity annotation")
+        return Report(counts[0], issues + check_labels(self, counts[0], counts[1], listed))
+
+    def mistakes(self, example: Example) -> list[Mistake]:
+        """An entity that is missed is paired with one that overlaps it, others with nothing."""
+        gold = {(e.start, e.end, e.label_) for e in example.get_aligned_spans_y2x(example.reference.ents)}
+        found = {(e.start, e.end, e.label_) for e in example.predicted.ents}
+        known = [tag is not None for tag in example.get_aligned_ner()]
+        listed = []
+        for start, end, label in gold - found:
+            others = sorted(other for other in found if other[0] < end and start < other[1])
+            named = [f"{label}, other tokens" if other[2] == label else other[2] for other in others]
+            listed.append(Mistake(start, end, label, next(iter(named), NOTHING)))
+        for start, end, label in found - gold:
+            overlaps = any(other[0] < end and start < other[1] for other in gold)
+            if all(known[start:end]) and not overlaps:
+                listed.append(Mistake(start, end, NOTHING, label))
+        return sorted(listed)
+
+    def _values(self, vocab: Vocab) -> np.ndarray:
+        """spaCy's ENT_IOB and ENT_TYPE of each weight label, uint64 [L, 2]."""
+        types = [vocab.strings.add(label) for label in self.labels]
+        inside = {"B": _BEGIN, "I": _INSIDE, "L": _INSIDE, "U": _BEGIN}
+        return np.array([(_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")], np.uint64)
+
+    def _fix_entities(self, doc: Doc, kind: np.ndarray) -> None:
+        """Hold preset entities of known labels where they are; others are outside as far as the chain goes."""
+        from ..structures.chain.biluo import BEGIN, FIXED, INSIDE, LAST, OUTSIDE, UNIT, state
+
+        types = {label: number for number, label in enumerate(self.labels)}
+        for entity in doc.ents:
+            first, last = entity.start, entity.end - 1
+            if entity.label_ not in types:
+                kind[first : last + 1] = FIXED + OUTSIDE
+                continue
+            number = types[entity.label_]
+            kind[first : last + 1] = FIXED + state(INSIDE, number)
+            kind[first] = FIXED + state(BEGIN, number)
+            kind[last] = FIXED + state(LAST if last > first else UNIT, number)
+
+
+class SsvmNer(ChainComponent):
+    """Sets `doc.ents`; see `NerCodec` for its settings.
+
+    spans_key: of `doc.spans`, where possible entities go whose score, as `scored_ents` has it, is at least `threshold`,
+    and at least MIN_PROBABILITY where scores are probabilities; they may overlap. Their scores are the group's
+    `attrs["scores"]`, float64.
+    """
+
+    codec: NerCodec
+    spans_key: str | None = None
+    threshold: float = 0.5
+
+    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
+        """Write the predicted entities, from `predict`, to the Docs; with `spans_key` also what else is possible."""
+        docs = list(docs)
+        if self.spans_key:
+            # Before there are entities that hold.
+            self._add_spans(docs, self.spans_key)
+        super().set_annotations(docs, predictions)
 
     def _add_spans(self, docs: Sequence[Doc], key: str) -> None:
         min_score = max(self.threshold, MIN_PROBABILITY) if self.has_probabilities else self.threshold
@@ -133,137 +275,31 @@ class SsvmNer(ChainPipe):
     def _spans_or_entities(self, doc: Doc, attr: str) -> Sequence[Span]:
         return list(doc.spans[self.spans_key]) if self.spans_key in doc.spans else doc.ents
 
-    def scored_ents(
-        self, docs: Iterable[Doc], min_score: float | None = None
-    ) -> list[dict[tuple[int, int, str], float]]:
-        """For each Doc the score of each entity (start, end, label), as spaCy's beam recogniser names it.
-
-        It is the probability that exactly these tokens are an entity of this label or, without `has_probabilities`,
-        a margin. Entities of labels that the component does not have are not among them.
-
-        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
-
-        Raises:
-            ValueError: `min_score` is no such score, or the component has no labels yet.
-        """
-        from ..structures.chain.biluo import segment_margins, segments_through
-
-        smallest = checked_min_score(self.name, min_score, self.has_probabilities)
-        scored = []
-        for lattice in self._lattices(docs):
-            if self.has_probabilities:
-                found = segments_through(lattice, math.log(smallest))
-                found = [segment._replace(value=math.exp(segment.value)) for segment in found]
-            else:
-                found = segment_margins(lattice, smallest)
-            scored.append({(first, end, self.labels[label]): value for first, end, label, value in found})
-        return scored
-
-    def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
-        from ..inspect.judged_chains import Run
-        from ..structures.chain.biluo import segments_through
-
-        numbers = {label: number for number, label in enumerate(self.weight_labels)}
-        for first, end, label, _ in segments_through(lattice, math.log(MIN_PROBABILITY)):
-            tags = biluo(end - first, self.labels[label])
-            yield Run(first, np.array([numbers[tag] for tag in tags], np.int32))
-
-    def calibrate(self, examples: Iterable[Example]) -> "Fit":
-        """As in `LearningPipe`; with `spans_key`, `threshold` has to be one for probabilities, too."""
-        if self.spans_key:
-            checked_min_score(self.name, max(self.threshold, MIN_PROBABILITY), True, "threshold")
-        return super().calibrate(examples)
-
-    def _analysis(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
-        from ..structures.chain.biluo import segments
-
-        return [(first, end, self.labels[label]) for first, end, label in segments(labels)]
-
-    _parts = _analysis
-
-    def _constraints(self) -> "Constraints":
-        from ..structures.chain.biluo import biluo_constraints
-
-        return biluo_constraints(len(self.labels))
-
-    def _values(self, vocab: Vocab) -> np.ndarray:
-        """spaCy's ENT_IOB and ENT_TYPE of each weight label, uint64 [L, 2]."""
-        types = [vocab.strings.add(label) for label in self.labels]
-        inside = {"B": _BEGIN, "I": _INSIDE, "L": _INSIDE, "U": _BEGIN}
-        return np.array([(_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")], np.uint64)
-
-    def _preset(self) -> tuple[int, ...]:
-        return IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE
-
-    def _kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        from ..structures.chain.biluo import FIXED, OUTSIDE, Kind
-
-        space, start, iob, entity = preset.T
-        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(start == 1, int(Kind.NO_CONTINUATION), 0)
-        kinds[(iob == _BEGIN) & (entity == 0)] = FIXED + OUTSIDE
-        if entity.any():
-            first = 0
-            for doc in docs:
-                self._fix_entities(doc, kinds[first : first + len(doc)])
-                first += len(doc)
-        return kinds.astype(np.int32)
-
-    def _read_annotation(self, doc: Doc) -> bytes:
-        return super()._read_annotation(doc) + doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).tobytes()
-
-    def _fix_entities(self, doc: Doc, kind: np.ndarray) -> None:
-        """Hold preset entities of known labels where they are; others are outside as far as the chain goes."""
-        from ..structures.chain.biluo import BEGIN, FIXED, INSIDE, LAST, OUTSIDE, UNIT, state
-
-        types = {label: number for number, label in enumerate(self.labels)}
-        for entity in doc.ents:
-            first, last = entity.start, entity.end - 1
-            if entity.label_ not in types:
-                kind[first : last + 1] = FIXED + OUTSIDE
-                continue
-            number = types[entity.label_]
-            kind[first : last + 1] = FIXED + state(INSIDE, number)
-            kind[first] = FIXED + state(BEGIN, number)
-            kind[last] = FIXED + state(LAST if last > first else UNIT, number)
-
-    def _gold(self, example: Example) -> Gold:
-        tags = Tags(_readable(tag) for tag in gold_entities(example))
-        spans = example.reference.spans.get(self.incorrect_spans_key, []) if self.incorrect_spans_key else []
-        if len(spans):
-            found = example.get_aligned_spans_y2x(spans, allow_overlap=True)
-            tags.wrong = [(span.start, span.end - 1, span.label_) for span in found]
-            for first, last, label in tags.wrong:
-                if tags[first : last + 1] == biluo(last + 1 - first, label):
-                    text = example.predicted[first : last + 1].text
-                    raise ValueError(
-                        f'[{self.name}] "{text}", tokens {first} to {last}, is annotated as an entity "{label}" and '
-                        f'among the incorrect spans, doc.spans["{self.incorrect_spans_key}"]'
-                    )
-        return tags
-
-    def _is_annotated(self, gold: Gold) -> bool:
-        return super()._is_annotated(gold) or bool(isinstance(gold, Tags) and gold.wrong)
-
-    def _encode(self, examples: Sequence[Example], gold: Sequence[Gold]) -> "EncodedChains":
-        from ..models.chain.data_set import EncodedChains
-
-        encoded = super()._encode(examples, gold)
-        numbers = {label: number for number, label in enumerate(self.weight_labels)}
-
-        def runs(tags: Gold) -> list[tuple[int, np.ndarray]]:
-            spans = [span for span in getattr(tags, "wrong", ()) if span[2] in self.labels]
-            return [
-                (first, np.array([numbers[tag] for tag in biluo(last + 1 - first, label)], np.int32))
-                for first, last, label in spans
-            ]
-
-        wrong = [runs(tags) for tags in gold]
-        return EncodedChains(encoded.columns, encoded.annotated, encoded.kinds, encoded.costs, wrong)
-
-    def _label_of(self, weight_label: str) -> str | None:
-        return weight_label[2:] or None
-
 
 def _readable(tag: str | None) -> str | None:
     """A BILUO tag, or None for what says nothing about the label of a token."""
     return tag if tag == "O" or (tag and tag[:2] in ("B-", "I-", "L-", "U-") and len(tag) > 2) else None
+
+
+def gold_entities(example: Example) -> list[str | None]:
+    """What `Example.get_aligned_ner` returns, in a tenth of its time where both Docs have the same words.
+
+    A tag is None where nothing is known. Whitespace tokens, which spaCy aligns to nothing, are left to it.
+
+    Raises:
+        ValueError: an entity begins nowhere.
+    """
+    if not same_tokens(example) or np.any(example.predicted.to_array(IS_SPACE)):
+        return list(example.get_aligned_ner())
+    reference = example.reference
+    tags = ["O" if iob == _OUTSIDE else None for iob in reference.to_array(ENT_IOB).tolist()]
+    for entity in reference.ents:
+        tags[entity.start : entity.end] = biluo(entity.end - entity.start, entity.label_)
+    return tags
+
+
+def biluo(length: int, label: str) -> list[str]:
+    """The BILUO tags of an entity of so many tokens."""
+    if length == 1:
+        return [f"U-{label}"]
+    return [f"B-{label}", *[f"I-{label}"] * (length - 2), f"L-{label}"]

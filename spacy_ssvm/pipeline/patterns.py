@@ -11,7 +11,7 @@ from spacy.matcher import Matcher
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..corpus.unreadable import quoted
+from ..corpus.unreadable import quoted, token_name
 
 KEYS = {"patterns", "allow", "forbid", "index"}
 OF_WORDS = {"ORTH", "TEXT", "LOWER", "SHAPE", "LENGTH", "IS_ALPHA", "IS_ASCII", "IS_DIGIT", "IS_LOWER", "IS_UPPER"}
@@ -154,12 +154,3 @@ class Patterns:
         except Exception as error:
             raise ValueError(f"{place}: spaCy's Matcher does not take its patterns: {error}") from error
         return Rule(index, frozenset(labels), key == "forbid")
-
-
-def token_name(docs: Sequence[Doc], token: int) -> str:
-    """How messages call a token, counted through all these Docs."""
-    for doc in docs:
-        if token < len(doc):
-            return f"token {token} ({doc[token].text!r}) of {quoted(doc)}"
-        token -= len(doc)
-    raise IndexError(token)

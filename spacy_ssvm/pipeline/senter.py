@@ -1,153 +1,110 @@
 """`ssvm_senter`: where sentences start."""
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.attrs import SENT_START
-from spacy.pipeline.senter import senter_score
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.vocab import Vocab
-from thinc.api import Model
+from thinc.api import Config, Model
 
+from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.alignment import same_tokens
-from ..models.packing import EXACT, Packing
+from ..corpus.checks.corpora import CorpusData
+from ..corpus.checks.issue import Issue
+from ..corpus.checks.labels import Report, check_labels, check_missing, label_counts
+from ..inspect.mistakes import Mistake
+from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.packing import Packing, WeightDtype
+from ..models.protocol import Predictor, Settings, Warn
 from ..solvers.parameters import Parameters
-from .chain_pipe import ChainPipe, Gold, values_of
+from .chain_component import ChainComponent, filled
+from .patterns import Patterns
 
 if TYPE_CHECKING:
-    from ..inspect.judged_chains import Run
-    from ..models.chain.predictor import ChainDecoder
     from ..structures.chain.constraints import Constraints
-    from ..structures.chain.potentials import Lattice
 
+DEFAULT_CONFIG = """
+[ssvm_senter]
+overwrite = false
+label_costs = {"S": 2.0}
+patterns = []
+n_threads = 1
+weight_dtype = "float32"
+keep_fraction = 1.0
+save_solver_state = false
+save_feature_names = false
+
+[ssvm_senter.model]
+@architectures = "spacy-ssvm.Chain.v1"
+
+[ssvm_senter.model.features]
+@ssvm_features = "spacy-ssvm.SenterFeatures.v1"
+
+[ssvm_senter.solver]
+@ssvm_solvers = "spacy-ssvm.DCD.v1"
+C = 0.03
+
+[ssvm_senter.scorer]
+@scorers = "spacy.senter_scorer.v1"
+"""
 INSIDE, START = LABELS = ("I", "S")
 """spaCy's names: a token continues a sentence or starts one."""
 _VALUES = np.array([[-1], [1]]).astype(np.uint64)
 """Their SENT_START."""
 
 
-class SsvmSenter(ChainPipe):
-    """Sets `token.is_sent_start` to True or False; overwrite: also where it is set already.
+@Language.factory(
+    "ssvm_senter",
+    assigns=["token.is_sent_start", "doc.sents"],
+    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_senter"],
+    default_score_weights={"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
+)
+def make_senter(
+    nlp: Language,
+    name: str,
+    model: Model,
+    solver: Parameters,
+    overwrite: bool,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+    n_threads: int,
+    scorer: Callable[..., dict[str, Any]] | None,
+    weight_dtype: WeightDtype,
+    keep_fraction: float,
+    save_solver_state: bool,
+    save_feature_names: bool,
+) -> "SsvmSenter":
+    """The factory "ssvm_senter"."""
+    codec = SenterCodec(
+        name,
+        LABELS,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        overwrite=bool(overwrite),
+    )
+    settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names)
+    return SsvmSenter(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
-    The first token of a Doc always starts a sentence. What is set and kept is decided for its neighbours, too.
+
+@dataclass(frozen=True)
+class SenterCodec(ChainCodec):
+    """For each token whether it starts a sentence; the first token of a Doc always does.
+
+    overwrite: also where a token says so already; without, that stays, and counts for its neighbours.
     """
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: Model,
-        name: str = "ssvm_senter",
-        *,
-        solver: Parameters,
-        overwrite: bool = False,
-        label_costs: dict[str, float] | None = None,
-        patterns: Sequence[dict[str, Any]] = (),
-        n_threads: int = 1,
-        scorer: Callable[..., dict[str, Any]] | None = senter_score,
-        packing: Packing = EXACT,
-        save_solver_state: bool = False,
-        save_feature_names: bool = False,
-    ) -> None:
-        super().__init__(
-            vocab,
-            model,
-            name,
-            solver=solver,
-            label_costs=label_costs or {},
-            patterns=patterns,
-            scorer=scorer,
-            n_threads=n_threads,
-            packing=packing,
-            save_solver_state=save_solver_state,
-            save_feature_names=save_feature_names,
-            labels=list(LABELS),
-            overwrite=bool(overwrite),
-        )
+    overwrite: bool = False
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
         return self.labels
 
-    @property
-    def hide_labels(self) -> bool:
-        """Whether `nlp.pipe_labels` leaves the component out: its labels are no annotation."""
-        return True
-
-    def _decoder(self) -> "ChainDecoder":
-        # It has labels from the start.
-        self._require_weights()
-        return super()._decoder()
-
-    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
-        """Write the predicted sentence starts, from `predict`, to the Docs."""
-        for doc, _, starts in values_of(docs, predictions, lambda vocab: _VALUES):
-            if not self.cfg["overwrite"]:
-                present = doc.to_array([SENT_START]).reshape(-1, 1)
-                starts = np.where(present != 0, present, starts)
-            doc.from_array([SENT_START], starts)
-
-    def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]:
-        """For each Doc the score of each token as the start of a sentence; see `SsvmTagger.scored_tags`."""
-        return [
-            {token: score for (token, label), score in found.items() if self.labels[label] == START}
-            for found in self._scored_labels(docs, min_score)
-        ]
-
-    def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
-        return (run for run in super()._listed(lattice) if self.labels[run.labels[0]] == START)
-
-    def _analysis(self, labels: np.ndarray) -> list[int]:
-        return [int(token) for token in np.flatnonzero(labels == self.labels.index(START))]
-
-    def _parts(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
-        return [(token, token + 1, START) for token in self._analysis(labels)]
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self.labels != LABELS:
-            raise ValueError(f"its cfg has the labels {list(self.labels)}")
-
-    def _check_label(self, label: Any) -> None:
-        if label not in LABELS:
-            raise ValueError(f"[{self.name}] a label can only be one of {', '.join(LABELS)}, not {label!r}")
-
-    def _constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import unconstrained, with_fixed
-
-        return with_fixed(unconstrained(len(LABELS)))
-
-    def _preset(self) -> tuple[int, ...]:
-        return () if self.cfg["overwrite"] else (SENT_START,)
-
-    def _kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        kinds = super()._kinds(docs, preset)
-        if not self.cfg["overwrite"]:
-            present = preset[:, 0].astype(np.int64)
-            kinds[present == -1] = 1 + LABELS.index(INSIDE)
-            kinds[present == 1] = 1 + LABELS.index(START)
-        lengths = np.array([len(doc) for doc in docs], np.int64)
-        # The first token of a Doc starts a sentence, whatever it says.
-        kinds[(np.cumsum(lengths) - lengths)[lengths > 0]] = 1 + LABELS.index(START)
-        return kinds
-
-    def _read_annotation(self, doc: Doc) -> bytes:
-        constraints = b"" if self.cfg["overwrite"] else _sent_starts(doc).tobytes()
-        return super()._read_annotation(doc) + constraints
-
-    def _report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Gold]) -> None:
-        super()._report_gaps(examples, gold)
-        if not any(START in tags[1:] for tags in gold.values()):
-            warnings.warn(
-                f"[{self.name}] no training Doc has more than one sentence, so there is nothing to learn: use "
-                "documents of several sentences (spacy convert -n 10, and gold_preproc = false in the reader)",
-                stacklevel=4,
-            )
-
-    def _gold(self, example: Example) -> Gold:
-        """The gold label of each token of the predicted Doc; None where a boundary is inside a token.
+    def gold(self, example: Example) -> ChainGold:
+        """Unknown where a boundary is inside a token.
 
         Tokens that are not set continue a sentence, as in `doc.sents`; in a Doc that has False for others, they are
         unknown.
@@ -155,11 +112,11 @@ class SsvmSenter(ChainPipe):
         predicted, reference = example.predicted, example.reference
         given = _sent_starts(reference)
         if not given[1:].any():
-            return [None] * len(predicted)
+            return ChainGold([None] * len(predicted))
         names = {1: START, -1: INSIDE, 0: None if (given == -1).any() else INSIDE}
         gold = [START, *(names[int(start)] for start in given[1:])]
         if same_tokens(example):
-            return gold
+            return ChainGold(gold)
         aligned: list[str | None] = []
         last = -1
         for parts in map(example.alignment.x2y.__getitem__, range(len(predicted))):
@@ -168,10 +125,88 @@ class SsvmSenter(ChainPipe):
             else:
                 aligned.append(INSIDE if parts[0] == last else gold[parts[0]])
             last = parts[-1] if len(parts) else last
-        return aligned
+        return ChainGold(aligned)
 
-    def _label_of(self, weight_label: str) -> str | None:
-        return weight_label
+    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
+        for doc, _, starts in filled(docs, predictions, lambda vocab: _VALUES):
+            if not self.overwrite:
+                present = doc.to_array([SENT_START]).reshape(-1, 1)
+                starts = np.where(present != 0, present, starts)
+            doc.from_array([SENT_START], starts)
+
+    def constraints(self) -> "Constraints":
+        from ..structures.chain.constraints import unconstrained, with_fixed
+
+        return with_fixed(unconstrained(len(LABELS)))
+
+    @property
+    def preset(self) -> tuple[int, ...]:
+        return () if self.overwrite else (SENT_START,)
+
+    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+        kinds = super().kinds(docs, preset)
+        if not self.overwrite:
+            present = preset[:, 0].astype(np.int64)
+            kinds[present == -1] = 1 + LABELS.index(INSIDE)
+            kinds[present == 1] = 1 + LABELS.index(START)
+        lengths = np.array([len(doc) for doc in docs], np.int64)
+        # The first token of a Doc starts a sentence, whatever it says.
+        kinds[(np.cumsum(lengths) - lengths)[lengths > 0]] = 1 + LABELS.index(START)
+        return kinds
+
+    def read_constraints(self, doc: Doc) -> bytes:
+        return b"" if self.overwrite else _sent_starts(doc).tobytes()
+
+    def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold], warn: Warn) -> None:
+        super().report_gaps(examples, gold, warn)
+        if not any(START in found.labels[1:] for found in gold.values()):
+            warn(
+                "no training Doc has more than one sentence, so there is nothing to learn: use documents of several "
+                "sentences (spacy convert -n 10, and gold_preproc = false in the reader)"
+            )
+
+    def check_label(self, label: Any) -> None:
+        if label not in LABELS:
+            raise ValueError(f"[{self.name}] a label can only be one of {', '.join(LABELS)}, not {label!r}")
+
+    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
+        counts, found = [], []
+        for corpus in (train, dev):
+            gold = [self.gold(example).labels for example in corpus.examples]
+            counts.append(label_counts(gold))
+            missing = [sum(label is None for label in labels) for labels in gold]
+            found += check_missing(corpus, missing, "sentence boundaries")
+            if counts[-1] and not any(START in labels[1:] for labels in gold):
+                remedy = (
+                    "there is no boundary to learn or to score: use documents of several sentences (spacy convert -n "
+                    "10), and gold_preproc = false in the reader"
+                )
+                found.append(Issue("error", corpus.name, "examples of more than one sentence", 0, (), remedy))
+        return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
+
+    def mistakes(self, example: Example) -> list[Mistake]:
+        names = {START: "start", INSIDE: "no start"}
+        predicted = [names[START if token.is_sent_start else INSIDE] for token in example.predicted]
+        pairs = [
+            (i, names[gold], other) for i, (gold, other) in enumerate(zip(self.gold(example).labels, predicted)) if gold
+        ]
+        return [Mistake(i, i + 1, gold, other) for i, gold, other in pairs if gold != other]
+
+
+class SsvmSenter(ChainComponent):
+    """Sets `token.is_sent_start` to True or False; see `SenterCodec` for its settings."""
+
+    codec: SenterCodec
+
+    @property
+    def hide_labels(self) -> bool:
+        """Whether `nlp.pipe_labels` leaves the component out: its labels are no annotation."""
+        return True
+
+    def _predicting(self) -> Predictor:
+        # It has labels from the start.
+        self._require_weights()
+        return super()._predicting()
 
 
 def _sent_starts(doc: Doc) -> np.ndarray:

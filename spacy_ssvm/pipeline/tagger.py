@@ -1,25 +1,58 @@
 """`ssvm_tagger`: a tag for each token."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.attrs import POS, TAG
+from spacy.language import Language
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model
+from thinc.api import Config, Model
 
+from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.alignment import same_tokens
-from ..models.packing import EXACT, Packing
+from ..corpus.checks.corpora import CorpusData
+from ..corpus.checks.labels import Report, check_labels, check_missing, label_counts
+from ..inspect.mistakes import Mistake
+from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.packing import Packing, WeightDtype
+from ..models.protocol import Settings
 from ..solvers.parameters import Parameters
-from .chain_pipe import ChainPipe, Gold, values_of
+from .chain_component import ChainComponent, filled
+from .patterns import Patterns
 
 if TYPE_CHECKING:
     from ..structures.chain.constraints import Constraints
 
+DEFAULT_CONFIG = """
+[ssvm_tagger]
+attr = "tag"
+overwrite = false
+label_costs = {}
+patterns = []
+n_threads = 1
+weight_dtype = "float32"
+keep_fraction = 1.0
+save_solver_state = false
+save_feature_names = false
+
+[ssvm_tagger.model]
+@architectures = "spacy-ssvm.Chain.v1"
+
+[ssvm_tagger.model.features]
+@ssvm_features = "spacy-ssvm.TaggerFeatures.v1"
+
+[ssvm_tagger.solver]
+@ssvm_solvers = "spacy-ssvm.DCD.v1"
+
+[ssvm_tagger.scorer]
+@scorers = "spacy-ssvm.tagger_scorer.v1"
+"""
 ATTRIBUTES = {"tag": TAG, "pos": POS}
 NEGATIVE = "!"
 """spaCy's mark for "not this tag"."""
@@ -36,103 +69,91 @@ def make_tagger_scorer() -> Callable[..., dict[str, Any]]:
     return tagger_score
 
 
-class SsvmTagger(ChainPipe):
-    """Sets `token.tag` (attr "tag") or `token.pos` (attr "pos"); overwrite: also where a token has one.
+@Language.factory(
+    "ssvm_tagger",
+    assigns=["token.tag", "token.pos"],
+    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_tagger"],
+    default_score_weights={"tag_acc": 1.0, "pos_acc": None},
+)
+def make_tagger(
+    nlp: Language,
+    name: str,
+    model: Model,
+    solver: Parameters,
+    attr: str,
+    overwrite: bool,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+    n_threads: int,
+    scorer: Callable[..., dict[str, Any]] | None,
+    weight_dtype: WeightDtype,
+    keep_fraction: float,
+    save_solver_state: bool,
+    save_feature_names: bool,
+) -> "SsvmTagger":
+    """The factory "ssvm_tagger"."""
+    codec = TaggerCodec(
+        name,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        attr=attr,
+        overwrite=bool(overwrite),
+    )
+    settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names)
+    return SsvmTagger(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
-    What is set and kept is decided for its neighbours, too.
+
+@dataclass(frozen=True)
+class TaggerCodec(ChainCodec):
+    """A tag for each token.
+
+    attr: the attribute that is set, "tag" or "pos". overwrite: also where a token has a tag; without, that stays, and
+    counts for its neighbours.
+
+    Raises:
+        ValueError: an unknown attribute, or a label cost that is not finite, or negative.
     """
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: Model,
-        name: str = "ssvm_tagger",
-        *,
-        solver: Parameters,
-        attr: str = "tag",
-        overwrite: bool = False,
-        label_costs: dict[str, float] | None = None,
-        patterns: Sequence[dict[str, Any]] = (),
-        n_threads: int = 1,
-        scorer: Callable[..., dict[str, Any]] | None = tagger_score,
-        packing: Packing = EXACT,
-        save_solver_state: bool = False,
-        save_feature_names: bool = False,
-    ) -> None:
-        if attr not in ATTRIBUTES:
-            raise ValueError(f'[{name}] attr must be "tag" or "pos", not {attr!r}')
-        super().__init__(
-            vocab,
-            model,
-            name,
-            solver=solver,
-            label_costs=label_costs or {},
-            patterns=patterns,
-            scorer=scorer,
-            n_threads=n_threads,
-            packing=packing,
-            save_solver_state=save_solver_state,
-            save_feature_names=save_feature_names,
-            attr=attr,
-            overwrite=bool(overwrite),
-        )
+    attr: str = "tag"
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        if self.attr not in ATTRIBUTES:
+            raise ValueError(f'[{self.name}] attr must be "tag" or "pos", not {self.attr!r}')
+        super().__post_init__()
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
         return self.labels
 
-    def _check_settings(self) -> None:
-        if self.cfg["attr"] not in ATTRIBUTES:
-            raise ValueError(f"its cfg has the unknown attr {self.cfg['attr']!r}")
-        super()._check_settings()
+    @property
+    def saved(self) -> Mapping[str, Any]:
+        return {"attr": self.attr}
 
-    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
-        """Write the predicted tags, from `predict`, to the Docs."""
-        attribute, overwrite = ATTRIBUTES[self.cfg["attr"]], self.cfg["overwrite"]
-        for doc, _, values in values_of(docs, predictions, self._values):
-            if not overwrite and doc.has_annotation(attribute):
+    def gold(self, example: Example) -> ChainGold:
+        attribute, reference = ATTRIBUTES[self.attr], example.reference
+        if same_tokens(example):
+            tags = [reference.vocab.strings[int(tag)] for tag in reference.to_array(attribute)]
+        else:
+            tags = example.get_aligned(attribute, as_string=True)
+        return ChainGold([tag if tag and not (tag.startswith(NEGATIVE) and len(tag) > 1) else None for tag in tags])
+
+    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
+        attribute = ATTRIBUTES[self.attr]
+        for doc, _, values in filled(docs, predictions, self._values):
+            if not self.overwrite and doc.has_annotation(attribute):
                 present = doc.to_array([attribute]).reshape(-1, 1)
                 values = np.where(present != 0, present, values)
             doc.from_array([attribute], values)
 
-    def scored_tags(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[tuple[int, str], float]]:
-        """For each Doc the score of each (token, tag), a probability or, without `has_probabilities`, a margin.
-
-        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
-
-        Raises:
-            ValueError: `min_score` is no such score, or the component has no labels yet.
-        """
-        return [
-            {(token, self.labels[label]): score for (token, label), score in found.items()}
-            for found in self._scored_labels(docs, min_score)
-        ]
-
-    def _analysis(self, labels: np.ndarray) -> list[str]:
-        return [self.labels[label] for label in labels]
-
-    def _parts(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
-        return [(token, token + 1, self.labels[label]) for token, label in enumerate(labels)]
-
-    def _check_label(self, label: Any) -> None:
-        super()._check_label(label)
-        if self.cfg["attr"] == "pos" and label not in COARSE_TAGS:
-            raise ValueError(f"[{self.name}] {label!r} is none of the coarse tags that spaCy can store in token.pos")
-
-    def _values(self, vocab: Vocab) -> np.ndarray:
-        """spaCy's number of each label, uint64 [L, 1]."""
-        if self.cfg["attr"] == "pos":
-            return np.array([[COARSE_TAGS[label]] for label in self.labels], np.uint64)
-        return np.array([[vocab.strings.add(label)] for label in self.labels], np.uint64)
-
-    def _constraints(self) -> "Constraints":
+    def constraints(self) -> "Constraints":
         from ..structures.chain.constraints import unconstrained, with_fixed
 
         return with_fixed(unconstrained(len(self.labels)))
 
-    def _held(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
-        attribute = ATTRIBUTES[self.cfg["attr"]]
-        if self.cfg["overwrite"] or not any(doc.has_annotation(attribute) for doc in docs):
+    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
+        attribute = ATTRIBUTES[self.attr]
+        if self.overwrite or not any(doc.has_annotation(attribute) for doc in docs):
             return kinds
         present = np.concatenate([doc.to_array([attribute]).ravel() for doc in docs])
         values = self._values(docs[0].vocab).ravel()
@@ -141,14 +162,32 @@ class SsvmTagger(ChainPipe):
         # Tags that the component does not have stay too, and say nothing of their neighbours.
         return np.where(values[labels] == present, 1 + labels, kinds).astype(np.int32)
 
-    def _gold(self, example: Example) -> Gold:
-        attribute = ATTRIBUTES[self.cfg["attr"]]
-        reference = example.reference
-        if same_tokens(example):
-            tags = [reference.vocab.strings[int(tag)] for tag in reference.to_array(attribute)]
-        else:
-            tags = example.get_aligned(attribute, as_string=True)
-        return [tag if tag and not (tag.startswith(NEGATIVE) and len(tag) > 1) else None for tag in tags]
+    def check_label(self, label: Any) -> None:
+        super().check_label(label)
+        if self.attr == "pos" and label not in COARSE_TAGS:
+            raise ValueError(f"[{self.name}] {label!r} is none of the coarse tags that spaCy can store in token.pos")
 
-    def _label_of(self, weight_label: str) -> str | None:
-        return weight_label
+    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
+        counts, found = [], []
+        for corpus in (train, dev):
+            gold = [self.gold(example).labels for example in corpus.examples]
+            counts.append(label_counts(gold))
+            found += check_missing(corpus, [sum(tag is None for tag in tags) for tags in gold], "gold tag")
+        return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
+
+    def mistakes(self, example: Example) -> list[Mistake]:
+        found = [getattr(token, f"{self.attr}_") for token in example.predicted]
+        pairs = enumerate(zip(self.gold(example).labels, found))
+        return [Mistake(i, i + 1, gold, tag) for i, (gold, tag) in pairs if gold and gold != tag]
+
+    def _values(self, vocab: Vocab) -> np.ndarray:
+        """spaCy's number of each label, uint64 [L, 1]."""
+        if self.attr == "pos":
+            return np.array([[COARSE_TAGS[label]] for label in self.labels], np.uint64)
+        return np.array([[vocab.strings.add(label)] for label in self.labels], np.uint64)
+
+
+class SsvmTagger(ChainComponent):
+    """Sets `token.tag` or `token.pos`; see `TaggerCodec` for its settings."""
+
+    codec: TaggerCodec

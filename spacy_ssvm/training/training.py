@@ -388,7 +388,7 @@ class Training:
     def _update_online(self, encoded: Any) -> float:
         learner = self._up_to_date()
         learner.forget(np.arange(learner.problem.n_examples))
-        self.data, self._known = self.data.emptied(), Recognition()
+        self.data, self._known = self.data.without_docs(), Recognition()
         self._add(encoded)
         learner.extend(self.data.problem())
         self._visited = self._awaited = self._gone = np.zeros(0, np.bool_)

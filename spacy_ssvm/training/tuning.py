@@ -5,12 +5,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 from spacy.language import Language
 from spacy.training import Example
 
-from ..pipeline.learning import LearningPipe
+from ..solvers.parameters import Parameters
+from .figures import Figures
 
 GRID = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
 """Of C: Chang & Yih 2013, §4.3."""
@@ -20,6 +21,19 @@ PATIENCE = 2
 
 Values = Mapping[str, Any]
 """Parameters of a solver by name."""
+
+
+class Tunable(Protocol):
+    """A component whose solver can be replaced while it keeps its examples."""
+
+    solver: Parameters
+
+    @property
+    def figures(self) -> Figures | None: ...
+
+    def retune(self, solver: Parameters) -> None: ...
+
+    def update(self, examples: Sequence[Example]) -> dict[str, float]: ...
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,7 @@ def train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: 
     """
     others = {other: pipe for other, pipe in nlp.pipeline if other not in (name, *frozen)}
     for other, pipe in others.items():
-        if isinstance(pipe, LearningPipe):
+        if hasattr(pipe, "retune"):
             for _ in range(epochs):
                 pipe.update(examples)
         elif getattr(pipe, "is_trainable", False):
@@ -82,7 +96,7 @@ def train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: 
 
 
 def try_values(
-    pipe: LearningPipe,
+    pipe: Tunable,
     values: Values,
     examples: Sequence[Example],
     evaluate: Callable[[], float],

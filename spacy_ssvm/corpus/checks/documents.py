@@ -5,27 +5,27 @@ from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 
 from .corpora import CorpusData, example_name, has_own_tokens
-from .finding import Finding, found, place, whole
+from .issue import Issue, issues, place, whole
 
 
-def check(train: CorpusData, dev: CorpusData) -> list[Finding]:
+def check(train: CorpusData, dev: CorpusData) -> list[Issue]:
     """What is wrong with the documents of both corpora, and between them."""
-    findings = []
+    found = []
     for corpus in (train, dev):
-        findings += _unread(corpus) + _too_long(corpus) + _duplicates(corpus) + _misaligned(corpus)
-    return findings + _overlap(train, dev)
+        found += _unread(corpus) + _too_long(corpus) + _duplicates(corpus) + _misaligned(corpus)
+    return found + _overlap(train, dev)
 
 
-def _unread(corpus: CorpusData) -> list[Finding]:
+def _unread(corpus: CorpusData) -> list[Issue]:
     if corpus.failure is not None:
-        return found("error", corpus.name, "errors that stop the reader", [corpus.failure], "repair the document")
+        return issues("error", corpus.name, "errors that stop the reader", [corpus.failure], "repair the document")
     if not corpus.examples:
-        return [Finding("error", corpus.name, "examples", 0, (), "the corpus is empty: check its path")]
+        return [Issue("error", corpus.name, "examples", 0, (), "the corpus is empty: check its path")]
     what = "documents that the reader cannot read, and leaves out"
-    return found("error", corpus.name, what, corpus.left_out, "repair them")
+    return issues("error", corpus.name, what, corpus.left_out, "repair them")
 
 
-def _too_long(corpus: CorpusData) -> list[Finding]:
+def _too_long(corpus: CorpusData) -> list[Issue]:
     """Documents that spaCy's reader leaves out without a word."""
     if corpus.gold_preproc or not corpus.max_length:
         return []
@@ -34,7 +34,7 @@ def _too_long(corpus: CorpusData) -> list[Finding]:
         for name, doc in corpus.documents
         if len(doc) >= corpus.max_length and _longest_piece(doc) >= corpus.max_length
     ]
-    return found(
+    return issues(
         "error",
         corpus.name,
         f"documents with sentences of max_length = {corpus.max_length} tokens or more, or without sentences, which the "
@@ -49,7 +49,7 @@ def _longest_piece(doc: Doc) -> int:
     return int(np.diff(np.concatenate([[0], starts, [len(doc)]])).max())
 
 
-def _duplicates(corpus: CorpusData) -> list[Finding]:
+def _duplicates(corpus: CorpusData) -> list[Issue]:
     first: dict[str, str] = {}
     repeated = []
     for name, doc in corpus.documents:
@@ -57,12 +57,12 @@ def _duplicates(corpus: CorpusData) -> list[Finding]:
             repeated.append(f"{whole(name, doc)}, as {first[doc.text]}")
         first.setdefault(doc.text, name)
     remedy = "leave them out, unless texts do repeat themselves in use"
-    return found(
+    return issues(
         "warning", corpus.name, "documents that repeat an earlier one", repeated, remedy, len(corpus.documents)
     )
 
 
-def _misaligned(corpus: CorpusData) -> list[Finding]:
+def _misaligned(corpus: CorpusData) -> list[Issue]:
     where = []
     for number, example in enumerate(corpus.examples):
         if has_own_tokens(example):
@@ -71,7 +71,7 @@ def _misaligned(corpus: CorpusData) -> list[Finding]:
             for token, gold in enumerate(example.alignment.x2y):
                 if len(gold) != 1 or shared[gold[0]] != 1:
                     where.append(place(example_name(number), predicted, token, token + 1))
-    return found(
+    return issues(
         "warning",
         corpus.name,
         "tokens that are not those of the annotation",
@@ -81,10 +81,10 @@ def _misaligned(corpus: CorpusData) -> list[Finding]:
     )
 
 
-def _overlap(train: CorpusData, dev: CorpusData) -> list[Finding]:
+def _overlap(train: CorpusData, dev: CorpusData) -> list[Issue]:
     known = {doc.text: name for name, doc in train.documents}
     where = [f"{whole(name, doc)}, as {known[doc.text]}" for name, doc in dev.documents if doc.text in known]
-    return found(
+    return issues(
         "warning",
         dev.name,
         "documents that are in the training corpus, too",

@@ -1,37 +1,20 @@
 """Checks of the annotation that `ssvm_ner` learns from."""
 
-from collections import Counter
-from collections.abc import Collection
-
 import numpy as np
 from spacy.attrs import ENT_TYPE, SENT_START
 from spacy.tokens import Span
 
-from ...pipeline.ner import SsvmNer
 from .corpora import CorpusData, Document, example_name, has_own_tokens
-from .finding import Finding, found, place
-from .labels import Report, check_labels, check_missing
+from .issue import Issue, issues, place
 
 _INSIDE, _BEGIN = 1, 3
 """spaCy's ENT_IOB."""
 
 
-def check(pipe: SsvmNer, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-    """Check both corpora. listed: the labels that `initialize` is given, if it is.
-
-    spaCy raises an error wherever it reads entities without a beginning: with such, nothing else is checked.
-    """
-    findings = _without_beginning(train) + _without_beginning(dev)
-    if findings:
-        return Report(Counter(), findings)
-    counts: list[Counter[str]] = []
-    for corpus in (train, dev):
-        gold = [pipe._gold(example) for example in corpus.examples]
-        counts.append(Counter(tag[2:] for tags in gold for tag in tags if tag is not None and tag[0] in "BU"))
-        missing = [sum(tag is None for tag in tags) for tags in gold]
-        findings += _whitespace(corpus) + _across_sentences(corpus) + _inconsistent(corpus) + _overlapping(corpus)
-        findings += _misaligned(corpus) + check_missing(corpus, missing, "entity annotation")
-    return Report(counts[0], findings + check_labels(pipe, counts[0], counts[1], listed))
+def check(corpus: CorpusData) -> list[Issue]:
+    """Issues of the entities of a corpus, all of which have a beginning."""
+    found = _whitespace(corpus) + _across_sentences(corpus) + _inconsistent(corpus) + _overlapping(corpus)
+    return found + _misaligned(corpus)
 
 
 def _token(document: Document, token: int) -> str:
@@ -42,7 +25,8 @@ def _span(document: Document, span: Span) -> str:
     return f"{place(document.name, document.doc, span.start, span.end)} ({span.label_})"
 
 
-def _without_beginning(corpus: CorpusData) -> list[Finding]:
+def without_beginning(corpus: CorpusData) -> list[Issue]:
+    """Tokens inside of entities that begin nowhere."""
     where = []
     for document in corpus.documents:
         is_open = False
@@ -50,7 +34,7 @@ def _without_beginning(corpus: CorpusData) -> list[Finding]:
             if token.ent_iob == _INSIDE and not is_open:
                 where.append(_token(document, number))
             is_open = token.ent_iob == _INSIDE or (token.ent_iob == _BEGIN and token.ent_type != 0)
-    return found(
+    return issues(
         "error",
         corpus.name,
         "tokens inside an entity that has no beginning",
@@ -59,17 +43,17 @@ def _without_beginning(corpus: CorpusData) -> list[Finding]:
     )
 
 
-def _whitespace(corpus: CorpusData) -> list[Finding]:
+def _whitespace(corpus: CorpusData) -> list[Issue]:
     entities = [(document, entity) for document in corpus.documents for entity in document.doc.ents]
     return [
-        *found(
+        *issues(
             "error",
             corpus.name,
             "entities that begin with whitespace",
             [_span(document, entity) for document, entity in entities if entity[0].is_space],
             "no entity begins so, the nearest possible annotation is learnt instead: begin it at its first word",
         ),
-        *found(
+        *issues(
             "warning",
             corpus.name,
             "entities that end with whitespace",
@@ -83,14 +67,14 @@ def _whitespace(corpus: CorpusData) -> list[Finding]:
     ]
 
 
-def _across_sentences(corpus: CorpusData) -> list[Finding]:
+def _across_sentences(corpus: CorpusData) -> list[Issue]:
     where = []
     for document in corpus.documents:
         starts = np.asarray(document.doc.to_array(SENT_START)) == 1
         where += [
             _span(document, entity) for entity in document.doc.ents if starts[entity.start + 1 : entity.end].any()
         ]
-    return found(
+    return issues(
         "error" if corpus.gold_preproc else "warning",
         corpus.name,
         "entities across a sentence boundary",
@@ -101,7 +85,7 @@ def _across_sentences(corpus: CorpusData) -> list[Finding]:
     )
 
 
-def _inconsistent(corpus: CorpusData) -> list[Finding]:
+def _inconsistent(corpus: CorpusData) -> list[Issue]:
     """Tokens whose label is not that of their entity, which spaCy takes from the first token."""
     where = []
     for document in corpus.documents:
@@ -113,7 +97,7 @@ def _inconsistent(corpus: CorpusData) -> list[Finding]:
             f"{_token(document, token)} ({document.doc[token].ent_type_})"
             for token in np.flatnonzero((label != 0) & (label != of_entity)).tolist()
         ]
-    return found(
+    return issues(
         "error",
         corpus.name,
         "tokens with an entity label other than that of the entity they are in",
@@ -122,7 +106,7 @@ def _inconsistent(corpus: CorpusData) -> list[Finding]:
     )
 
 
-def _overlapping(corpus: CorpusData) -> list[Finding]:
+def _overlapping(corpus: CorpusData) -> list[Issue]:
     where = []
     for document in corpus.documents:
         entities = {(entity.start, entity.end, entity.label): entity for entity in document.doc.ents}
@@ -136,7 +120,7 @@ def _overlapping(corpus: CorpusData) -> list[Finding]:
                 if taken[span.start : span.end].any():
                     where.append(f"{_span(document, span)} in doc.spans[{key!r}]")
                 taken[span.start : span.end] = True
-    return found(
+    return issues(
         "warning",
         corpus.name,
         "spans in doc.spans that overlap others or entities",
@@ -146,7 +130,7 @@ def _overlapping(corpus: CorpusData) -> list[Finding]:
     )
 
 
-def _misaligned(corpus: CorpusData) -> list[Finding]:
+def _misaligned(corpus: CorpusData) -> list[Issue]:
     where = [
         f"{place(example_name(number), example.reference, entity.start, entity.end)} ({entity.label_})"
         for number, example in enumerate(corpus.examples)
@@ -154,7 +138,7 @@ def _misaligned(corpus: CorpusData) -> list[Finding]:
         for entity in example.reference.ents
         if not example.get_aligned_spans_y2x([entity])
     ]
-    return found(
+    return issues(
         "warning",
         corpus.name,
         "entities whose ends lie inside of a token of the tokenizer",

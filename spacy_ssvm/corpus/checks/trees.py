@@ -1,51 +1,46 @@
 """Checks of the annotation that `ssvm_parser` learns from."""
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.tokens import Doc
 
-from ...pipeline.gold_trees import MAX_SENTENCE, NOT_GIVEN, GoldTrees
-from ...pipeline.parser import SsvmParser
+from ...models.tree.codec import TreeGold
+from ...structures import UNKNOWN
 from .corpora import CorpusData, example_name
-from .finding import Finding, found, place, whole
-from .labels import Report, check_labels, check_missing
+from .issue import Issue, issues, place, whole
 
 _MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and gold_preproc = false"
 
 
-def check(pipe: SsvmParser, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-    """Check both corpora. listed: the labels that `initialize` is given, if it is."""
-    counts: list[Counter[str]] = []
-    findings: list[Finding] = []
-    for corpus in (train, dev):
-        gold = [pipe._gold(example) for example in corpus.examples]
-        counts.append(Counter(label for trees in gold for label in trees.labels if label is not None))
-        findings += _circular(corpus)
-        if not pipe.cfg["multi_root"] or corpus.gold_preproc:
-            findings += _across_sentences(corpus) + _several_roots(corpus)
-        findings += _too_long(corpus, gold)
-        findings += _nonprojective(corpus, gold, pipe.model.attrs["structure"] == "projective")
-        missing = [int((trees.heads == NOT_GIVEN).sum()) for trees in gold]
-        findings += check_missing(corpus, missing, "a gold head that can be used")
-    return Report(counts[0], findings + check_labels(pipe, counts[0], counts[1], listed))
+def check_documents(corpus: CorpusData, several_roots_are_wrong: bool) -> list[Issue]:
+    """Issues of the trees of a corpus as its documents have them."""
+    found = _circular(corpus)
+    return found + _across_sentences(corpus) + _several_roots(corpus) if several_roots_are_wrong else found
+
+
+def check_gold(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int, is_projective: bool) -> list[Issue]:
+    """Issues of the trees as training sees them.
+
+    gold: of each example. max_sentence: tokens of the longest sentence. is_projective: only projective trees are built.
+    """
+    return _too_long(corpus, gold, max_sentence) + _nonprojective(corpus, gold, is_projective)
 
 
 def arcs(doc: Doc) -> np.ndarray:
-    """The head of each token as a token, itself for a root, int64 [T]; NOT_GIVEN where it is not annotated."""
+    """The head of each token as a token, itself for a root, int64 [T]; UNKNOWN where it is not annotated."""
     if not len(doc):
         return np.zeros(0, np.int64)
     offsets = np.asarray(doc.to_array(HEAD)).astype(np.int64)
-    return np.where(np.asarray(doc.to_array(DEP)) == 0, NOT_GIVEN, np.arange(len(doc)) + offsets)
+    return np.where(np.asarray(doc.to_array(DEP)) == 0, UNKNOWN, np.arange(len(doc)) + offsets)
 
 
 def circles(heads: np.ndarray) -> np.ndarray:
     """The tokens, int64, whose heads, int64 [T] as in `arcs`, lead round to themselves; ascending."""
     outside = len(heads)
-    ends = (heads == NOT_GIVEN) | (heads == np.arange(len(heads)))
+    ends = (heads == UNKNOWN) | (heads == np.arange(len(heads)))
     ancestor = np.append(np.where(ends, outside, heads), outside)
     # Each step doubles the distance: at last it is that of T heads or more, and only circles are so long.
     for _ in range(outside.bit_length()):
@@ -73,13 +68,13 @@ def nonprojective(heads: np.ndarray) -> np.ndarray:
     return np.asarray(inside < last - first - 1)
 
 
-def _circular(corpus: CorpusData) -> list[Finding]:
+def _circular(corpus: CorpusData) -> list[Issue]:
     where = [
         place(name, doc, int(tokens[0]), int(tokens[-1]) + 1)
         for name, doc in corpus.documents
         if len(tokens := circles(arcs(doc)))
     ]
-    return found(
+    return issues(
         "error",
         corpus.name,
         "documents whose heads go round in a circle",
@@ -88,15 +83,15 @@ def _circular(corpus: CorpusData) -> list[Finding]:
     )
 
 
-def _across_sentences(corpus: CorpusData) -> list[Finding]:
+def _across_sentences(corpus: CorpusData) -> list[Issue]:
     where = []
     for name, doc in corpus.documents:
         heads = arcs(doc)
         if not len(circles(heads)):
             sentence = np.cumsum(np.asarray(doc.to_array(SENT_START)) == 1)
-            outside = (heads != NOT_GIVEN) & (sentence[heads] != sentence)
+            outside = (heads != UNKNOWN) & (sentence[heads] != sentence)
             where += [place(name, doc, token, token + 1) for token in np.flatnonzero(outside).tolist()]
-    return found(
+    return issues(
         "error",
         corpus.name,
         "tokens with a head in another sentence, as spaCy starts one at the left edge of each root",
@@ -105,13 +100,13 @@ def _across_sentences(corpus: CorpusData) -> list[Finding]:
     )
 
 
-def _several_roots(corpus: CorpusData) -> list[Finding]:
+def _several_roots(corpus: CorpusData) -> list[Issue]:
     """Where documents have one root as a rule."""
     n_roots = [int((arcs(doc) == np.arange(len(doc))).sum()) for _, doc in corpus.documents]
     where = [whole(*document) for document, n in zip(corpus.documents, n_roots) if n > 1]
     if len(where) >= n_roots.count(1):
         return []
-    return found(
+    return issues(
         "warning",
         corpus.name,
         "documents with several roots, where most have one",
@@ -120,29 +115,29 @@ def _several_roots(corpus: CorpusData) -> list[Finding]:
     )
 
 
-def _too_long(corpus: CorpusData, gold: Sequence[GoldTrees]) -> list[Finding]:
+def _too_long(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int) -> list[Issue]:
     where = [
         whole(example_name(number), example.predicted)
         for number, (example, trees) in enumerate(zip(corpus.examples, gold))
-        if trees.cut
+        if trees.n_cut
     ]
-    return found(
+    return issues(
         "error",
         corpus.name,
-        f"examples with a sentence of more than {MAX_SENTENCE:,} tokens",
+        f"examples with a sentence of more than {max_sentence:,} tokens",
         where,
         "it is cut, and heads in the other part are dropped: annotate sentence boundaries",
     )
 
 
-def _nonprojective(corpus: CorpusData, gold: Sequence[GoldTrees], is_projective: bool) -> list[Finding]:
+def _nonprojective(corpus: CorpusData, gold: Sequence[TreeGold], is_projective: bool) -> list[Issue]:
     """is_projective: only projective trees are built."""
     n_arcs = n_sentences = n_found = 0
     where = []
     for number, (example, trees) in enumerate(zip(corpus.examples, gold)):
         for first, end in pairwise(trees.sentences.tolist()):
             heads = trees.heads[first:end]
-            if (heads == NOT_GIVEN).any():
+            if (heads == UNKNOWN).any():
                 continue
             wrong = np.flatnonzero(nonprojective(heads))
             n_sentences += 1
@@ -154,7 +149,7 @@ def _nonprojective(corpus: CorpusData, gold: Sequence[GoldTrees], is_projective:
         return []
     share = 100 * len(where) / n_sentences
     return [
-        Finding(
+        Issue(
             "warning" if is_projective else "info",
             corpus.name,
             f"arcs that are not projective, in {len(where):,} of {n_sentences:,} sentences ({share:.1f} %)",

@@ -187,7 +187,7 @@ class ChainSet(DataSet):
             raise ValueError("its solver state has gold labels that the component does not have")
         chains.gold[place] = np.where(given < 0, gold, given)
 
-    def emptied(self) -> "ChainSet":
+    def without_docs(self) -> "ChainSet":
         return ChainSet(self._program, self.table, self._constraints, self._n_threads)
 
     def _chains(self) -> Chains:

@@ -1,18 +1,21 @@
-"""Labels for Docs, by weights that stay: what a word type scores by itself is summed once."""
+"""Labels for Docs by weights that stay as they are: the scores of a word type by itself are summed once."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from threading import Lock
 
 import numpy as np
+from spacy.tokens import Doc
 
 from ...features.extractor import Extractor
 from ...features.hashing import Columns, Program, Table
 from ...features.index import look_up_features, table_of
 from ...features.type_templates import rows_outside, select
 from ...features.word_types import Types
-from ...structures.chain.constraints import Constraints
+from ...structures.chain.constraints import Constraints, broken, first_fixed, limited
 from ...structures.chain.potentials import Potentials
+from ..protocol import Contradiction
+from .codec import ChainCodec
 from .data import Chains, SharedScores
 from .scores import add_all_rows, label, token_scores, unlabelled
 from .weights import ChainWeights, split
@@ -21,47 +24,76 @@ MAX_SCORES = 1 << 23
 """Scores of word types that are kept, 8 bytes each; beyond that they are forgotten."""
 
 
-class ChainDecoder:
-    """Decodes with these weights."""
+class ChainPredictor:
+    """A `Predictor`: the best label sequence of each Doc.
 
-    def __init__(self, extractor: Extractor, weights: ChainWeights, constraints: Constraints) -> None:
+    extractor: templates and reader. codec: whose constraints hold. weights: to predict by.
+    """
+
+    def __init__(self, extractor: Extractor, codec: ChainCodec, weights: ChainWeights) -> None:
         self.extractor = extractor
         self.weights = weights
+        self.constraints = codec.constraints()
+        self._codec = codec
         self._table = table_of(weights.keys, weights.hash_bits)
-        self.constraints = constraints
         self._groups = extractor.split.groups
         self._offsets = np.array([group.offset for group in self._groups], np.int64)
         self._lock = Lock()
         self._clear(-1)
 
-    def prepared(
-        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints | None = None
-    ) -> Callable[[], list[np.ndarray]]:
-        """What gives the best labels of each sequence, int32 [tokens], once, in any thread.
+    def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
+        """As `Predictor.prepared`: the best labels of each Doc, int32 [tokens]."""
+        if not any(len(doc) for doc in docs):
+            return lambda: [np.zeros(0, np.int32) for _ in docs]
+        return self._decoding(*self._read(docs))
 
-        columns, types: as `extractor.reader` has read them. kinds: int32 [T], rows of the token constraints.
-        constraints: in place of those that are there for all sequences.
+    def potentials(self, docs: Sequence[Doc]) -> "tuple[Columns, list[Potentials]]":
+        """The columns of these Docs, and all scores of each, within what the Docs and patterns leave.
+
+        Raises:
+            Contradiction: no sequence agrees with a Doc and the setting `patterns`.
         """
-        arguments = self._arguments(columns, types, kinds, constraints or self.constraints)
+        read = self._read(docs)
+        columns, _, _, allowed = read
+        if allowed is not self.constraints:
+            self._decoding(*read)()
+        transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
+        scores = token_scores(*self._arguments(*read))
+        return columns, [
+            Potentials(scores[first:end], transitions, allowed.start, allowed.end)
+            for first, end in pairwise(columns.starts.tolist())
+        ]
+
+    def forget_types(self) -> None:
+        self.extractor.reader.forget_types()
+        with self._lock:
+            self._clear(-1)
+
+    def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Types, np.ndarray, Constraints]:
+        """Columns, word types, and the kinds of tokens, int32 [T], with the constraints that have a row for each."""
+        codec = self._codec
+        columns, types, preset = self.extractor.reader.read_types(docs, docs[0].vocab, codec.preset)
+        kinds = codec.kept(docs, codec.kinds(docs, preset))
+        if not codec.patterns:
+            return columns, types, kinds, self.constraints
+        free = kinds < first_fixed(self.constraints)
+        constraints, kinds = limited(self.constraints, kinds, *codec.patterns.allowed(docs, codec.named_labels(), free))
+        return columns, types, kinds, constraints
+
+    def _decoding(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
+    ) -> Callable[[], list[np.ndarray]]:
+        arguments = self._arguments(columns, types, kinds, constraints)
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
             found = label(*arguments)
+            if constraints is not self.constraints:
+                for token in np.flatnonzero(broken(constraints, kinds, columns.starts, found))[:1].tolist():
+                    raise Contradiction(token, "patterns leave it no label that can follow those before it")
             return [found[first:end] for first, end in bounds]
 
         return labels
-
-    def potentials(
-        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints | None = None
-    ) -> list[Potentials]:
-        """All scores of each sequence; arguments as in `prepared`."""
-        allowed = constraints or self.constraints
-        transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
-        scores = token_scores(*self._arguments(columns, types, kinds, allowed))
-        return [
-            Potentials(scores[first:end], transitions, allowed.start, allowed.end)
-            for first, end in pairwise(columns.starts.tolist())
-        ]
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
         """For each token the templates that fire, by number, and what their feature adds to the labels, float64 [L]."""
@@ -81,11 +113,6 @@ class ChainDecoder:
         rest, shared = self.extractor.split.rest, self._shared(types)
         chains = unlabelled(columns, rest, kinds, constraints)
         return columns, rest, self._table, chains, shared, self.weights.vector
-
-    def forget_types(self) -> None:
-        """Forget what word types score."""
-        with self._lock:
-            self._clear(-1)
 
     def _clear(self, generation: int) -> None:
         """Keep scores of the types of this generation from here on."""

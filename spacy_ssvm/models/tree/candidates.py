@@ -7,7 +7,7 @@ import numpy as np
 from ...features.arc_hashing import ARCS, ARCS_BETWEEN, ArcProgram, read_sentence
 from ...features.hashing import Columns
 from ...kernels import kernel
-from ...structures.tree.parts import NOT_GIVEN
+from ...structures.tree.parts import UNKNOWN
 from .data import either_precision
 from .scores import describe_arc, feature_room, score_between, score_features
 
@@ -37,7 +37,7 @@ def near_candidates(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Every arc within REACH, and those from the root.
 
-    starts: int64 [n + 1], of sentences. needed: int32 [T], a head that is a candidate in any case, or NOT_GIVEN.
+    starts: int64 [n + 1], of sentences. needed: int32 [T], a head that is a candidate in any case, or UNKNOWN.
     alone: bool [T], tokens with the token before as their only candidate; none by default.
     Returns candidate starts int64 [T + 1] and candidates int32.
     """
@@ -76,7 +76,7 @@ def _prune(columns, program, bits, weights, max_heads, margin, needed, candidate
                 scores[best] = -np.inf
             kept[m - 1] = True
             token = starts[sentence] + m - 1
-            if needed[token] != NOT_GIVEN:
+            if needed[token] != UNKNOWN:
                 kept[needed[token]] = True
             for h in range(n + 1):
                 if kept[h]:
@@ -97,7 +97,7 @@ def prune(
     """The `max_heads` best heads of each token, none `margin` below the best, by a first pass of its own.
 
     columns: of T tokens. program, bits, weights: the first pass's templates and weights, float [2^bits].
-    needed: int32 [T], a head that is kept in any case, or NOT_GIVEN. The token before is always kept.
+    needed: int32 [T], a head that is kept in any case, or UNKNOWN. The token before is always kept.
     Returns candidate starts int64 [T + 1] and candidates int32, ascending for each token.
     """
     n_tokens = int(columns.starts[-1])

@@ -5,7 +5,7 @@ import numpy as np
 from ...features.arc_hashing import read_sentence
 from ...kernels import kernel
 from ...structures.tree.decoders import decoder
-from ...structures.tree.parts import FORBIDDEN, LOOPY, NOT_GIVEN, PROJECTIVE, ROOT_LABEL, SPANNING
+from ...structures.tree.parts import FORBIDDEN, LOOPY, PROJECTIVE, ROOT_LABEL, SPANNING, UNKNOWN
 from .data import Trees, either_precision
 from .oracles import DecodedTrees, decode
 from .scores import candidate_arcs
@@ -47,25 +47,25 @@ def _project(trees, heads, labels, changed):
         parts = candidate_arcs(trees, example)
         for arc in range(len(parts.heads)):
             h, token = parts.heads[arc], first + parts.modifiers[arc] - 1
-            if heads[token] == NOT_GIVEN and h == 0 and labels[token] > ROOT_LABEL:
+            if heads[token] == UNKNOWN and h == 0 and labels[token] > ROOT_LABEL:
                 # All of these together weigh less than one head.
                 parts.scores[arc] = -1.0 / (n + 1)
-            elif heads[token] != NOT_GIVEN and heads[token] != h:
+            elif heads[token] != UNKNOWN and heads[token] != h:
                 parts.scores[arc] = -1.0
         found = np.zeros(n + 1, np.int32)
         trees.decoder(parts, trees.shape.multi_root, found)
         for m in range(1, n + 1):
             token = first + m - 1
             trees.gold[token] = found[m]
-            if heads[token] != NOT_GIVEN and heads[token] != found[m]:
+            if heads[token] != UNKNOWN and heads[token] != found[m]:
                 changed[example] = True
                 heads[token] = found[m]
             if heads[token] == 0:
                 labels[token] = ROOT_LABEL
             elif labels[token] == ROOT_LABEL or found[m] == 0:
-                labels[token] = NOT_GIVEN
+                labels[token] = UNKNOWN
             trees.gold_labels[token] = labels[token]
-            if labels[token] == NOT_GIVEN:
+            if labels[token] == UNKNOWN:
                 trees.gold_labels[token] = ROOT_LABEL if found[m] == 0 or trees.shape.n_labels == 1 else ROOT_LABEL + 1
 
 
@@ -75,7 +75,7 @@ def project(trees: Trees, heads: np.ndarray, labels: np.ndarray) -> int:
     That is the one with the fewest heads changed, then with the fewest labels of words without a head lost.
 
     trees: the candidates are read, annotated heads among them; the gold trees become legal ones.
-    heads, labels: int32 [T], NOT_GIVEN where unknown, without cycles; changed in place, labels where they do not go
+    heads, labels: int32 [T], UNKNOWN where unknown, without cycles; changed in place, labels where they do not go
     with their head: that of the root is ROOT_LABEL, and of no other.
     Returns the number of examples that have lost a head.
     """

@@ -8,7 +8,23 @@ from numba.core import types
 from ...features.arc_hashing import ArcProgram, Sentence, max_features
 from ...features.hashing import Columns, Program
 from ...kernels import FirstClassFunction, kernel
-from ...structures.tree.parts import DECODER
+from ...structures.tree.parts import (
+    DECODER,
+    LOOPY,
+    PROJECTIVE,
+    PROJECTIVE_GRANDPARENTS,
+    PROJECTIVE_SIBLINGS,
+    SPANNING,
+)
+
+STRUCTURES = {
+    ("projective", 1): PROJECTIVE,
+    ("projective", 2): PROJECTIVE_SIBLINGS,
+    ("projective", 3): PROJECTIVE_GRANDPARENTS,
+    ("nonprojective", 1): SPANNING,
+    ("nonprojective", 2): LOOPY,
+}
+"""By the settings structure and order."""
 
 
 class Shape(NamedTuple):

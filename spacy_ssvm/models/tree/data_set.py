@@ -10,7 +10,7 @@ from ...features.arc_hashing import ArcProgram
 from ...features.hashing import Columns
 from ...solvers.problem import Problem
 from ...structures.tree.decoders import decoder
-from ...structures.tree.parts import NOT_GIVEN
+from ...structures.tree.parts import UNKNOWN
 from ..protocol import DataSet
 from ..ragged import elements, join_columns, joined_starts, ranges_of, take_columns, taken_starts
 from .candidates import FirstPass
@@ -23,7 +23,7 @@ class EncodedTrees:
     """A batch of n Docs with T tokens in S sentences as the component reads them.
 
     docs: int64 [n + 1], first sentence of each Doc. columns: attribute keys of the sentences.
-    heads, labels: int32 [T], gold, NOT_GIVEN where unknown; a head is a place in the sentence from 1, 0 for the root.
+    heads, labels: int32 [T], gold, UNKNOWN where unknown; a head is a place in the sentence from 1, 0 for the root.
     """
 
     def __init__(self, docs: np.ndarray, columns: Columns, heads: np.ndarray, labels: np.ndarray) -> None:
@@ -47,7 +47,7 @@ class EncodedTrees:
         return EncodedTrees(np.append(0, np.cumsum(sizes)).astype(np.int64), columns, self.heads, self.labels)
 
     @staticmethod
-    def joined_starts(batches: Sequence["EncodedTrees"]) -> "EncodedTrees":
+    def concatenated(batches: Sequence["EncodedTrees"]) -> "EncodedTrees":
         """These batches as one."""
         columns = [batch.columns for batch in batches]
         return EncodedTrees(
@@ -101,7 +101,7 @@ class TreeSet(DataSet):
         trees = self._trees(encoded.columns, *candidates, heads.copy(), labels.copy())
         project(trees, heads, labels)
         chunk = trees._replace(
-            head_costs=np.where(heads != NOT_GIVEN, 1.0, 0.0), label_costs=np.where(labels != NOT_GIVEN, 1.0, 0.0)
+            head_costs=np.where(heads != UNKNOWN, 1.0, 0.0), label_costs=np.where(labels != UNKNOWN, 1.0, 0.0)
         )
         first = encoded.docs[:-1] + n_sentences
         self._docs = np.concatenate([self._docs, np.stack([first, np.diff(encoded.docs)], axis=1)])
@@ -179,7 +179,7 @@ class TreeSet(DataSet):
             raise ValueError("its solver state has gold labels that the component does not have")
         trees.gold[place], trees.gold_labels[place] = heads, labels
 
-    def emptied(self) -> "TreeSet":
+    def without_docs(self) -> "TreeSet":
         return TreeSet(self._program, self._first_pass, self._shape, self._n_threads)
 
     def _tokens(self, doc: int) -> slice:
@@ -240,3 +240,13 @@ class TreeSet(DataSet):
             head_costs=trees.head_costs[tokens],
             label_costs=trees.label_costs[tokens],
         )
+
+
+def cut(columns: Columns, bounds: Sequence[np.ndarray]) -> tuple[Columns, np.ndarray]:
+    """Columns of Docs as columns of their sentences, and each Doc's first sentence, int64 [n + 1].
+
+    bounds: for each Doc the first tokens of its sentences, and its length.
+    """
+    starts = [found[:-1] + first for found, first in zip(bounds, columns.starts)]
+    first_sentences = np.cumsum([0, *map(len, starts)])
+    return columns._replace(starts=np.concatenate([*starts, columns.starts[-1:]]).astype(np.int64)), first_sentences

@@ -16,7 +16,7 @@ from ...features.arc_hashing import (
 )
 from ...features.hashing import Columns
 from ...kernels import kernel
-from ...structures.tree.parts import NOT_GIVEN
+from ...structures.tree.parts import UNKNOWN
 from .candidates import near_candidates
 from .data import ARC_PROGRAM, COLUMNS, double_precision
 from .scores import describe_arc, feature_room, score_between, score_features
@@ -101,9 +101,9 @@ def marginal_oracle(data, example, weights, beta, gamma, indices, values):
 def ranking(program: ArcProgram, bits: int, columns: Columns, heads: np.ndarray) -> Ranking:
     """Training data: each token's gold head, int32 [T], among all that are near.
 
-    Where the head is NOT_GIVEN there is nothing to choose, and so nothing to learn.
+    Where the head is UNKNOWN there is nothing to choose, and so nothing to learn.
     """
-    unknown = heads == NOT_GIVEN
+    unknown = heads == UNKNOWN
     before = np.arange(len(heads)) - np.repeat(columns.starts[:-1], np.diff(columns.starts))
     gold = np.where(unknown, before, heads).astype(np.int32)
     return Ranking(columns, program, *near_candidates(columns.starts, gold, unknown), gold, bits)

@@ -33,8 +33,8 @@ def store(
     the trees can be, is rounded but not pruned. exact: whether the weights are as they were learnt.
     """
     arrays: dict[str, np.ndarray] = {}
-    for prefix, dense, keep in zip(PREFIXES, weights, (packing.keep, 1.0)):
-        arrays |= pack(prefix, compress(dense, Packing(packing.values, keep)))
+    for prefix, dense, keep in zip(PREFIXES, weights, (packing.keep_fraction, 1.0)):
+        arrays |= pack(prefix, compress(dense, Packing(packing.weight_dtype, keep)))
     store_arrays(model, arrays, [len(labels), *map(len, weights)], labels, exact and packing == EXACT)
 
 

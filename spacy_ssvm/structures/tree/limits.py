@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .parts import FORBIDDEN, LOOPY, NOT_GIVEN, ROOT_LABEL, SPANNING
+from .parts import FORBIDDEN, LOOPY, ROOT_LABEL, SPANNING, UNKNOWN
 from .potentials import Potentials
 from .projective import eisner
 from .spanning import maximum_spanning_tree
@@ -14,7 +14,7 @@ from .spanning import maximum_spanning_tree
 class Limits(NamedTuple):
     """What the trees over T tokens must have.
 
-    heads: int32 [T], a token's head as its place in the sentence from 1, 0 for the root, or NOT_GIVEN.
+    heads: int32 [T], a token's head as its place in the sentence from 1, 0 for the root, or UNKNOWN.
     labels: bool [T, L], the labels that its arc may have; arcs without any are ruled out.
     """
 
@@ -25,7 +25,7 @@ class Limits(NamedTuple):
         return Limits(self.heads[tokens], self.labels[tokens])
 
     def are_any(self) -> bool:
-        return bool((self.heads != NOT_GIVEN).any() or not self.labels.all())
+        return bool((self.heads != UNKNOWN).any() or not self.labels.all())
 
 
 class ContradictionError(ValueError):
@@ -87,7 +87,7 @@ def _possible(given: Limits) -> np.ndarray:
     arcs[0, 1:] = given.labels[:, ROOT_LABEL]
     if n_labels > 1:
         arcs[1:, 1:] &= given.labels[:, ROOT_LABEL + 1 :].any(axis=1)
-    known = np.flatnonzero(given.heads != NOT_GIVEN)
+    known = np.flatnonzero(given.heads != UNKNOWN)
     only = np.zeros((n + 1, len(known)), np.bool_)
     only[given.heads[known], np.arange(len(known))] = True
     arcs[:, known + 1] &= only
@@ -110,7 +110,7 @@ def _first_contradiction(given: Limits, structure: int, multi_root: bool) -> int
     while end - kept > 1:
         middle = (kept + end) // 2
         heads, labels = given.heads.copy(), given.labels.copy()
-        heads[middle:], labels[middle:] = NOT_GIVEN, True
+        heads[middle:], labels[middle:] = UNKNOWN, True
         if _nearest_tree(nothing, Limits(heads, labels), structure, multi_root) is None:
             end = middle
         else:

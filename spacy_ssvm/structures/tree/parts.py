@@ -6,6 +6,7 @@ import numpy as np
 from numba.core import types
 
 from ...kernels import kernel
+from .. import UNKNOWN as UNKNOWN
 
 FORBIDDEN = -1e30
 """Score of an arc that is no candidate. Finite: where no tree keeps to the candidates, the best breaks the fewest."""
@@ -68,8 +69,6 @@ PARTS = types.NamedTuple(
 DECODER = types.float64(PARTS, types.boolean, _array(types.int32))
 """The numba signature of what finds the best tree of `Parts`."""
 
-NOT_GIVEN = -1
-"""A head or a label that is not annotated."""
 
 ROOT_LABEL = 0
 """The label of every arc from the root, and of no other."""

@@ -1,4 +1,4 @@
-"""What a check finds wrong with a corpus."""
+"""An issue of a corpus, and the places where it occurs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Issue:
     """severity: "error" for what training refuses, drops or changes; "warning" for what can cost accuracy; "info" else.
 
-    corpus: "train" or "dev". what: the things found, in the plural. count: how many. where: places or labels. remedy:
-    what to do, and why. total: of how many, where that says something.
+    corpus: "train" or "dev". what: the name of the issue, in the plural. count: how often it occurs. where: places or
+    labels. remedy: what to do, and why. total: the number of things that were checked, where that says something.
     """
 
     severity: Severity
@@ -28,11 +28,11 @@ class Finding:
     total: int | None = None
 
 
-def found(
+def issues(
     severity: Severity, corpus: str, what: str, where: Sequence[str], remedy: str, total: int | None = None
-) -> list[Finding]:
-    """A finding of all these places, if there are any."""
-    return [Finding(severity, corpus, what, len(where), tuple(where), remedy, total)] if where else []
+) -> list[Issue]:
+    """One issue of all these places, if there are any."""
+    return [Issue(severity, corpus, what, len(where), tuple(where), remedy, total)] if where else []
 
 
 def place(document: str, doc: Doc, first: int, end: int) -> str:

@@ -1,0 +1,137 @@
+"""A component with one label a token, as the chain sees it: what its codec says besides gold and writing."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..protocol import Codec, Warn
+
+if TYPE_CHECKING:
+    from ...structures.chain.constraints import Constraints
+
+
+class ChainGold(NamedTuple):
+    """The gold annotation of the T tokens of a Doc.
+
+    labels: the weight label of each token, None where it is unknown. forbidden: runs that are known to be wrong, each
+    the number of a token and the weight labels from there on.
+    """
+
+    labels: Sequence[str | None]
+    forbidden: Sequence[tuple[int, Sequence[str]]] = ()
+
+
+class LabelRules(Protocol):
+    """Limits tokens to sets of labels; see `pipeline.patterns.Patterns`."""
+
+    def __bool__(self) -> bool: ...
+
+    def require_known(self, labels: Sequence[str]) -> None:
+        """Raise a ValueError where a rule names other labels."""
+
+    def allowed(self, docs: Sequence[Doc], labels: Sequence[str], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The tokens that match, int64 [M], among those that are `free`, bool [T], and their labels, bool [M, L]."""
+
+
+@dataclass(frozen=True)
+class ChainCodec(Codec):
+    """A codec for chains.
+
+    label_costs: label → what a wrong label costs at a token whose gold label it is; 1 for labels not named.
+    patterns: rules that limit predictions; nothing is learnt from them.
+
+    Raises:
+        ValueError: a cost is not finite, or negative.
+    """
+
+    structure = "ssvm_chain"
+    architecture = "spacy-ssvm.Chain.v1"
+
+    label_costs: Mapping[str, float] = field(default_factory=dict)
+    patterns: LabelRules | tuple[()] = ()
+
+    def __post_init__(self) -> None:
+        costs = {label: _checked_cost(self.name, label, cost) for label, cost in self.label_costs.items()}
+        object.__setattr__(self, "label_costs", costs)
+
+    @abstractmethod
+    def constraints(self) -> "Constraints":
+        """What the chain allows; the last L kinds of tokens are those of tokens with a given label: `with_fixed`."""
+
+    @property
+    def preset(self) -> tuple[int, ...]:
+        """spaCy's numbers of the token attributes that `kinds` reads."""
+        return ()
+
+    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+        """The kind of each token of these Docs, int32 [T]: a row of the token constraints.
+
+        preset: uint64 [T, A], the values of the A attributes of `preset`.
+        """
+        return np.zeros(len(preset), np.int32)
+
+    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
+        """These kinds, with the annotation of the Docs that predictions keep, and training does not."""
+        return kinds
+
+    def label_of(self, weight_label: str) -> str | None:
+        """The component's label that a weight label belongs to, or None."""
+        return weight_label
+
+    def named_labels(self) -> list[str]:
+        """For each weight label the name that settings have for it: its label, or its own where it has none."""
+        return [self.label_of(label) or label for label in self.weight_labels]
+
+    def costs(self) -> np.ndarray:
+        """The cost of each weight label, float64 [L]."""
+        return np.array([self.label_costs.get(name, 1.0) for name in self.named_labels()])
+
+    def numbers(self) -> dict[str, int]:
+        """The number of each weight label."""
+        return {label: number for number, label in enumerate(self.weight_labels)}
+
+    def is_annotated(self, gold: ChainGold) -> bool:
+        return bool(gold.forbidden) or any(label is not None for label in gold.labels)
+
+    def labels_in(self, gold: Iterable[ChainGold]) -> set[str]:
+        found = {label for tags in gold for label in tags.labels if label is not None}
+        return {label for label in map(self.label_of, found) if label is not None}
+
+    def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold], warn: Warn) -> None:
+        names = self.named_labels()
+        if self.patterns:
+            self.patterns.require_known(names)
+        n_tokens = sum(len(found.labels) for found in gold.values())
+        bare = sum(not self.is_annotated(found) for found in gold.values())
+        unknown = sum(label is None for found in gold.values() for label in found.labels)
+        unlisted = sorted(self.labels_in(gold.values()) - set(self.labels))
+        if unknown:
+            warn(
+                f"{unknown:,} of {n_tokens:,} training tokens have no gold label, because they are not annotated or "
+                f"not tokenised as the annotation is; {bare:,} of {len(gold):,} examples have none at all and are left "
+                "out, in the others the model completes them as it learns"
+            )
+        if unlisted:
+            warn(
+                "the training examples have labels that initialize was not given and that count as missing: "
+                f"{', '.join(unlisted)}"
+            )
+        unused = sorted(self.label_costs.keys() - set(names))
+        if unused:
+            warn(f"label_costs names unknown labels: {', '.join(unused)}")
+
+    def without_patterns(self) -> "ChainCodec":
+        return replace(self, patterns=())
+
+
+def _checked_cost(name: str, label: str, cost: Any) -> float:
+    value = float(cost)
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f'[{name}] label_costs: the cost of "{label}" must be finite and not negative, not {cost!r}')
+    return value

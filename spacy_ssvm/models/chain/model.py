@@ -1,0 +1,149 @@
+"""A linear chain over feature templates: data sets to train on, a predictor, and weights in a thinc Model."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from .. import architectures, store
+from ..packing import EXACT, Packing
+from ..protocol import Settings
+from . import weights as files
+from .codec import ChainCodec, ChainGold
+from .weights import ChainWeights
+
+if TYPE_CHECKING:
+    from ...features.columns import ColumnReader
+    from ...features.extractor import Extractor
+    from .data_set import ChainSet, EncodedChains
+    from .predictor import ChainPredictor
+
+
+class ChainModel:
+    """A `StructuredModel`: a weight for each feature and label, and one for each transition between labels."""
+
+    def __init__(self, model: Model, codec: ChainCodec, vocab: Vocab, settings: Settings) -> None:
+        self.codec = codec
+        self.labels = codec.weight_labels
+        self._model = model
+        self._vocab = vocab
+        self._settings = settings
+
+    @cached_property
+    def extractor(self) -> "Extractor":
+        """The compiled templates."""
+        from ...features.extractor import Extractor
+
+        attributes = self._model.attrs
+        return Extractor(attributes["templates"], attributes["gazetteers"], attributes["clusters"])
+
+    @property
+    def reader(self) -> "ColumnReader":
+        return self.extractor.reader
+
+    def check_settings(self) -> None:
+        architectures.check_chain(self._model)
+
+    def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
+        from ...features.extractor import load_resources
+
+        attributes = self._model.attrs
+        attributes["gazetteers"], attributes["clusters"] = load_resources(attributes["features"], words)
+
+    def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> "EncodedChains":
+        from .data_set import EncodedChains
+
+        docs = [example.predicted for example in examples]
+        columns, kinds = self._read(docs)
+        numbers = self.codec.numbers()
+        annotated = np.array([numbers.get(label, -1) for found in gold for label in found.labels], np.int32)  # type: ignore[arg-type]
+        forbidden = [
+            [
+                (first, np.array([numbers[label] for label in run], np.int32))
+                for first, run in found.forbidden
+                if numbers.keys() >= set(run)
+            ]
+            for found in gold
+        ]
+        self._add_names(docs, columns)
+        return EncodedChains(columns, annotated, kinds, self.codec.costs()[annotated], forbidden)
+
+    def start(
+        self, weights: ChainWeights | None, batches: Sequence[Any], seed: int
+    ) -> "tuple[ChainSet, np.ndarray | None]":
+        from ...features.index import empty_table, table_of
+
+        if weights is None:
+            return self._data_set(empty_table(self._hash_bits)), None
+        if not weights.hash_bits:
+            return self._data_set(table_of(weights.keys, 0)), weights.vector
+        spread = files.spread(weights, len(self.labels))
+        return self._data_set(empty_table(spread.hash_bits)), spread.vector
+
+    def resumed(self, index: np.ndarray) -> "ChainSet":
+        from ...features.index import empty_table, table_of
+
+        bits = self._hash_bits
+        known = index.dtype == np.uint64 and index.ndim == 1 and index.all() and len(np.unique(index)) == len(index)
+        if not known or (bits and len(index)):
+            raise ValueError("its solver state has no index of features")
+        return self._data_set(empty_table(bits) if bits else table_of(index, 0))
+
+    def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:  # type: ignore[override]
+        from ...features.index import row_keys
+
+        weights = files.in_use(vector, row_keys(data.table), int(data.table.counts[1]), len(self.labels))
+        names = self._names
+        return weights if names is None else weights._replace(names=names.of_rows(weights.keys))
+
+    def zero(self) -> ChainWeights:
+        n_labels = len(self.labels)
+        return ChainWeights(np.zeros(0, np.uint64), np.zeros(n_labels * n_labels, np.float32), 0)
+
+    def predictor(self, weights: ChainWeights) -> "ChainPredictor":
+        from .predictor import ChainPredictor
+
+        return ChainPredictor(self.extractor, self.codec, weights)
+
+    def store(self, weights: ChainWeights, packing: Packing = EXACT, exact: bool = True) -> None:
+        files.store(self._model, weights, self.labels, packing, exact)
+
+    def load(self, labels: Sequence[str] | None = None) -> ChainWeights:
+        return files.load(self._model, self.labels if labels is None else labels)
+
+    def widened(self, weights: ChainWeights, before: Sequence[str]) -> ChainWeights:
+        return files.widen(weights, len(before), len(self.labels))
+
+    @property
+    def _hash_bits(self) -> int | None:
+        bits: int | None = self._model.attrs["hash_bits"]
+        return bits
+
+    def _read(self, docs: Sequence[Doc]) -> tuple[Any, np.ndarray]:
+        vocab = docs[0].vocab if docs else self._vocab
+        columns, _, preset = self.reader.read_types(docs, vocab, self.codec.preset)
+        return columns, self.codec.kinds(docs, preset)
+
+    def _data_set(self, table: Any) -> "ChainSet":
+        from .data_set import ChainSet
+
+        return ChainSet(self.extractor.program, table, self.codec.constraints(), self._settings.n_threads)
+
+    @cached_property
+    def _names(self) -> Any:
+        """The names of features, those that are saved already among them; None if they are not asked for."""
+        if not self._settings.save_feature_names:
+            return None
+        from .names import FeatureNames
+
+        saved = self.load() if store.has_weights(self._model) else None
+        return FeatureNames({} if saved is None else dict(zip(saved.keys.tolist(), saved.names or ())))
+
+    def _add_names(self, docs: Sequence[Doc], columns: Any) -> None:
+        if self._names is not None:
+            self._names.add(docs, columns, self.extractor, self._hash_bits or 0)

@@ -1,0 +1,61 @@
+"""A component with a tree over each sentence, as the model sees it: what its codec says besides gold and writing."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..chain.codec import LabelRules
+from ..protocol import Codec
+
+if TYPE_CHECKING:
+    from ...structures.tree.limits import Limits
+
+
+class TreeGold(NamedTuple):
+    """The gold annotation of the T tokens of a predicted Doc.
+
+    sentences: int64 [S + 1], first token of each sentence. heads: int32 [T], a token's head as its place in the
+    sentence from 1, 0 for the root, UNKNOWN where unknown. labels: None where unknown.
+    n_cyclic: sentences without their annotation, as its heads form a cycle. n_crossing: heads that are left out, as
+    they are in another sentence. n_cut: heads that are left out, as the sentence is cut between them and their token.
+    """
+
+    sentences: np.ndarray
+    heads: np.ndarray
+    labels: Sequence[str | None]
+    n_cyclic: int
+    n_crossing: int
+    n_cut: int
+
+
+@dataclass(frozen=True)
+class TreeCodec(Codec):
+    """A codec for dependency trees; the weight label 0 is that of all arcs from the root, and of no others.
+
+    multi_root: whether a sentence may have several roots. patterns: rules that limit predictions; nothing is learnt
+    from them.
+    """
+
+    structure = "ssvm_tree"
+    architecture = "spacy-ssvm.Tree.v1"
+
+    multi_root: bool = False
+    patterns: LabelRules | tuple[()] = field(default=())
+
+    @abstractmethod
+    def sentences(self, doc: Doc) -> np.ndarray:
+        """The first tokens of a Doc's sentences, and its length, int64 [S + 1]."""
+
+    @abstractmethod
+    def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> "Limits | None":
+        """What the trees of these Docs are limited to, by annotation that stays and by patterns; None for nothing.
+
+        starts: int64 [n + 1], of all their sentences.
+
+        Raises:
+            Contradiction: a token is limited to a head in another sentence.
+        """

@@ -1,0 +1,176 @@
+"""Dependency trees over arc templates: data sets to train on, a predictor, and weights in a thinc Model."""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from .. import architectures
+from ..packing import EXACT, Packing
+from ..protocol import Settings
+from . import weights as files
+from .codec import TreeCodec, TreeGold
+from .weights import TreeWeights
+
+if TYPE_CHECKING:
+    from ...features.arc_extractor import ArcExtractor
+    from ...features.columns import ColumnReader
+    from .candidates import FirstPass
+    from .data import Shape
+    from .data_set import EncodedTrees, TreeSet
+    from .predictor import TreePredictor
+
+LOGGER = logging.getLogger("spacy")
+FIRST_PASS_EPOCHS = 2
+FIRST_PASS_RATE = 0.2
+FIRST_PASS_LENGTH = 100
+"""Tokens of the longest sentences that the first pass is trained on: it sees all arcs, whose number is the square."""
+
+
+class TreeModel:
+    """A `StructuredModel`: a weight for each hashed feature of an arc or of a pair of arcs, a block for its label."""
+
+    def __init__(self, model: Model, codec: TreeCodec, vocab: Vocab, settings: Settings) -> None:
+        self.codec = codec
+        self.labels = codec.weight_labels
+        self._model = model
+        self._vocab = vocab
+        self._settings = settings
+
+    @cached_property
+    def extractor(self) -> "ArcExtractor":
+        """The compiled templates."""
+        from ...features.arc_extractor import ArcExtractor
+
+        attributes = self._model.attrs
+        return ArcExtractor(
+            attributes["arcs"], attributes["label_arcs"], attributes["first_pass"], attributes["clusters"]
+        )
+
+    @cached_property
+    def shape(self) -> "Shape":
+        """The sizes of the weight vector, and the kind of trees."""
+        from .data import STRUCTURES, Shape
+
+        attributes = self._model.attrs
+        structure = STRUCTURES[attributes["structure"], attributes["order"]]
+        bits = attributes["hash_bits"], attributes["label_hash_bits"]
+        return Shape(len(self.labels), *bits, structure, self.codec.multi_root)
+
+    @property
+    def reader(self) -> "ColumnReader":
+        return self.extractor.reader
+
+    def check_settings(self) -> None:
+        architectures.check_tree(self._model)
+
+    def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
+        from ...features.clusters import load_clusters
+
+        self._model.attrs["clusters"] = load_clusters(self._model.attrs["features"].clusters)
+
+    def encode(self, examples: Sequence[Example], gold: Sequence[TreeGold]) -> "EncodedTrees":
+        from ...structures.tree.parts import UNKNOWN
+        from .data_set import EncodedTrees, cut
+
+        docs = [example.predicted for example in examples]
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        heads = np.concatenate([np.zeros(0, np.int32), *(found.heads for found in gold)])
+        labels = np.array(
+            [UNKNOWN if label is None else numbers.get(label, UNKNOWN) for found in gold for label in found.labels],
+            np.int32,
+        )
+        read = self.reader.read(docs, docs[0].vocab if docs else self._vocab)
+        columns, first_sentences = cut(read, [found.sentences for found in gold])
+        encoded = EncodedTrees(first_sentences, columns, heads, labels)
+        # Sentences without any annotation have nothing to learn from.
+        n_known = np.add.reduceat(heads != UNKNOWN, columns.starts[:-1]) if len(heads) else np.zeros(0)
+        return encoded.with_sentences(np.flatnonzero(n_known))
+
+    def start(
+        self, weights: TreeWeights | None, batches: "Sequence[EncodedTrees]", seed: int
+    ) -> "tuple[TreeSet, np.ndarray | None]":
+        if weights is not None:
+            return self._data_set(weights.first_pass), weights.trees
+        return self._data_set(self._trained_first_pass(batches, seed)), None
+
+    def resumed(self, index: np.ndarray) -> "TreeSet":
+        from .candidates import BITS
+
+        if index.dtype != np.float32 or index.shape not in ((0,), (1 << BITS,)) or not np.isfinite(index).all():
+            raise ValueError("its solver state has no first pass")
+        return self._data_set(index)
+
+    def trained(self, data: "TreeSet", vector: np.ndarray) -> TreeWeights:
+        return TreeWeights(vector.astype(np.float32), data.index())
+
+    def zero(self) -> TreeWeights:
+        from .data import dimension
+
+        return TreeWeights(np.zeros(dimension(self.shape), np.float32), np.zeros(0, np.float32))
+
+    def predictor(self, weights: TreeWeights) -> "TreePredictor":
+        from .predictor import TreePredictor
+
+        return TreePredictor(self.extractor, self.codec, self.shape, self._first_pass(weights.first_pass), weights)
+
+    def store(self, weights: TreeWeights, packing: Packing = EXACT, exact: bool = True) -> None:
+        files.store(self._model, weights, self.labels, packing, exact)
+
+    def load(self, labels: Sequence[str] | None = None) -> TreeWeights:
+        from .candidates import BITS
+        from .data import dimension
+
+        labels = self.labels if labels is None else labels
+        return files.load(self._model, labels, dimension(self.shape._replace(n_labels=len(labels))), 1 << BITS)
+
+    def widened(self, weights: TreeWeights, before: Sequence[str]) -> TreeWeights:
+        return files.widen(weights, 1 << self.shape.arc_bits, len(before), len(self.labels))
+
+    def _data_set(self, first_pass: np.ndarray) -> "TreeSet":
+        from .data_set import TreeSet
+
+        return TreeSet(self.extractor.program, self._first_pass(first_pass), self.shape, self._settings.n_threads)
+
+    def _first_pass(self, weights: np.ndarray) -> "FirstPass":
+        from .candidates import FirstPass
+
+        attributes = self._model.attrs
+        return FirstPass(self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"])
+
+    def _trained_first_pass(self, batches: "Sequence[EncodedTrees]", seed: int) -> np.ndarray:
+        """The weights of the first pass, float32 [2^BITS], or none where it is not to prune. Logs what it keeps."""
+        from ...solvers.adagrad import maximum_likelihood
+        from ...structures.tree.parts import UNKNOWN
+        from .candidates import BITS
+        from .data_set import EncodedTrees
+        from .problem import ranking_problem
+        from .ranking import ranking
+
+        untrained = np.zeros(0, np.float32)
+        if not self._model.attrs["max_heads"] or not batches:
+            return untrained
+        together = EncodedTrees.concatenated(batches)
+        lengths = np.diff(together.columns.starts)
+        together = together.with_sentences(np.flatnonzero(lengths <= FIRST_PASS_LENGTH))
+        if not len(together.heads):
+            return untrained
+        problem = ranking_problem(ranking(self.extractor.first_pass, BITS, together.columns, together.heads))
+        weights = maximum_likelihood(problem, FIRST_PASS_EPOCHS, FIRST_PASS_RATE, seed).astype(np.float32)
+        starts, candidates = self._first_pass(weights).candidates(
+            together.columns, np.full(len(together.heads), UNKNOWN, np.int32)
+        )
+        token = np.repeat(np.arange(len(together.heads)), np.diff(starts))
+        n_known = int((together.heads != UNKNOWN).sum())
+        LOGGER.info(
+            "[%s] the first pass keeps %.1f heads a token, and %.2f %% of the gold heads",
+            self.codec.name,
+            len(candidates) / len(together.heads),
+            100 * int((candidates == together.heads[token]).sum()) / n_known,
+        )
+        return weights

@@ -1,0 +1,131 @@
+"""Trees for Docs by weights that stay as they are."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ...features.arc_extractor import ArcExtractor
+from ...features.hashing import Columns
+from ...structures.tree.decoders import decoder
+from ...structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
+from ...structures.tree.parts import LOOPY, SPANNING, UNKNOWN
+from ...structures.tree.potentials import Potentials, k_best
+from ..protocol import Contradiction
+from .candidates import FirstPass
+from .codec import TreeCodec
+from .data import Shape, Trees
+from .data_set import cut
+from .decoding import decode_all, potentials
+from .weights import TreeWeights
+
+
+class TreePredictor:
+    """A `Predictor`: for each Doc the head of each token, int64 [tokens], as a token, and its weight label, int32.
+
+    extractor: templates and reader. codec: which cuts Docs into sentences and limits their trees. shape: of the trees.
+    first_pass: what leaves the candidates. weights: to predict by.
+    """
+
+    def __init__(
+        self, extractor: ArcExtractor, codec: TreeCodec, shape: Shape, first_pass: FirstPass, weights: TreeWeights
+    ) -> None:
+        self.extractor = extractor
+        self.shape = shape
+        self.weights = weights
+        self._codec = codec
+        self._first_pass = first_pass
+
+    def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[tuple[np.ndarray, np.ndarray]]]:
+        if not any(len(doc) for doc in docs):
+            return lambda: [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
+        columns, limits = self._read(docs)
+        bounds = list(pairwise(np.cumsum([0, *map(len, docs)])))
+
+        def parses() -> list[tuple[np.ndarray, np.ndarray]]:
+            trees = self._trees(columns, limits)
+            if limits is None:
+                heads, labels = decode_all(trees, self.weights.trees)
+            else:
+                best = [tree for found in self._potentials(trees, limits) for tree in k_best(found, 1)]
+                nothing = np.zeros(0, np.int32)
+                heads = np.concatenate([nothing, *(tree.heads for tree in best)])
+                labels = np.concatenate([nothing, *(tree.labels for tree in best)])
+            first = np.repeat(columns.starts[:-1], np.diff(columns.starts))
+            absolute = np.where(heads == 0, np.arange(len(heads)), first + heads - 1)
+            return [(absolute[a:b] - a, labels[a:b]) for a, b in bounds]
+
+        return parses
+
+    def potentials(self, doc: Doc) -> tuple[Trees, list[Potentials]]:
+        """The sentences of a Doc, none where it is empty, and their scores, within what the Doc and patterns leave.
+
+        Raises:
+            Contradiction: no tree agrees with the Doc and the setting `patterns`.
+            ValueError: the structure is not decoded exactly.
+        """
+        if self.shape.structure == LOOPY:
+            raise ValueError(
+                f"[{self._codec.name}] non-projective trees of order 2 are decoded approximately, without the k best "
+                "trees and without margins: use order 1, or projective trees"
+            )
+        columns, limits = self._read([doc])
+        if not len(doc):
+            columns = columns._replace(starts=columns.starts[:1])
+        trees = self._trees(columns, limits)
+        return trees, self._potentials(trees, limits)
+
+    def forget_types(self) -> None:
+        self.extractor.reader.forget_types()
+
+    def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Limits | None]:
+        bounds = [self._codec.sentences(doc) for doc in docs]
+        columns = cut(self.extractor.reader.read(docs, docs[0].vocab), bounds)[0]
+        return columns, self._codec.limits(docs, columns.starts)
+
+    def _trees(self, columns: Columns, limits: Limits | None) -> Trees:
+        """These sentences without gold trees, with the arcs that the first pass keeps and limits allow."""
+        n_tokens = int(columns.starts[-1])
+        nothing, free = np.full(n_tokens, UNKNOWN, np.int32), np.zeros(n_tokens)
+        candidates = self._first_pass.candidates(columns, nothing)
+        if limits is not None:
+            candidates = self._limited(columns.starts, *candidates, limits)
+        shape, program = self.shape, self.extractor.program
+        return Trees(columns, program, *candidates, nothing, nothing, free, free, shape, decoder(shape.structure))
+
+    def _limited(
+        self, starts: np.ndarray, candidate_starts: np.ndarray, candidates: np.ndarray, limits: Limits
+    ) -> tuple[np.ndarray, np.ndarray]:
+        shape = self.shape
+        try:
+            return limited_candidates(starts, candidate_starts, candidates, limits, shape.structure, shape.multi_root)
+        except ContradictionError as error:
+            first, end = starts[error.sentence : error.sentence + 2].tolist()
+            reason = _reason(limits.of(slice(first, end)), error.token, shape)
+            raise Contradiction(first + error.token, reason) from None
+
+    def _potentials(self, trees: Trees, limits: Limits | None) -> list[Potentials]:
+        found = potentials(trees, self.weights.trees)
+        if limits is None:
+            return found
+        bounds = pairwise(trees.columns.starts.tolist())
+        return [with_labels(scored, limits.labels[first:end]) for scored, (first, end) in zip(found, bounds)]
+
+
+def _reason(limits: Limits, token: int, shape: Shape) -> str:
+    """Why a token of a sentence breaks its limits, although the tokens before it can keep theirs."""
+    heads = limits.heads
+    if heads[token] == UNKNOWN:
+        return "patterns leave it only labels that no tree has that keeps to the limits of the tokens before it"
+    if heads[token] == 0 and not shape.multi_root and (heads[:token] == 0).any():
+        return "its head says that it is a root, and an earlier token of the sentence is one: see multi_root"
+    above = token
+    for _ in range(len(heads)):
+        above = heads[above] - 1
+        if above < 0 or above > token:
+            break
+        if above == token:
+            return "the heads that are given go round in a circle"
+    kind = "tree" if shape.structure in (SPANNING, LOOPY) else "projective tree"
+    return f"no {kind} that keeps to the limits of the tokens before it has its head"

@@ -125,7 +125,9 @@ def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
 
 def test_compress_writes_a_smaller_pipeline_that_works_alike(pipeline, corpus, tmp_path):
     before, _ = scores(tmp_path, pipeline / "with_corpus", corpus)
-    result = call("compress", pipeline / "with_corpus", tmp_path / "small", "--values", "float16", "--keep", 0.9)
+    result = call(
+        "compress", pipeline / "with_corpus", tmp_path / "small", "--weight-dtype", "float16", "--keep-fraction", 0.9
+    )
     assert result.exit_code == 0, result.output
     files = [folder / "ssvm_ner" / "model" for folder in (pipeline / "with_corpus", tmp_path / "small")]
     assert files[1].stat().st_size < files[0].stat().st_size
@@ -133,13 +135,13 @@ def test_compress_writes_a_smaller_pipeline_that_works_alike(pipeline, corpus, t
     after, _ = scores(tmp_path, tmp_path / "small", corpus)
     assert after["ents_f"] == before["ents_f"] == 1.0
     settings = spacy.load(tmp_path / "small").get_pipe_config("ssvm_ner")
-    assert (settings["values"], settings["keep"]) == ("float16", 0.9)
+    assert (settings["weight_dtype"], settings["keep_fraction"]) == ("float16", 0.9)
 
 
 def test_what_cannot_be_compressed_is_explained(pipeline, tmp_path):
     plain = pipeline / "plain"
-    assert "keep must be above 0" in call("compress", plain, tmp_path / "out", "--keep", 0).output
-    assert "values must be one of" in call("compress", plain, tmp_path / "out", "--values", "int4").output
+    assert "keep_fraction must be above 0" in call("compress", plain, tmp_path / "out", "--keep-fraction", 0).output
+    assert "weight_dtype must be one of" in call("compress", plain, tmp_path / "out", "--weight-dtype", "int4").output
     assert call("compress", plain, tmp_path / "out").exit_code == 0
     again = call("compress", tmp_path / "out", tmp_path / "again")
     assert again.exit_code == 1 and "compressed already" in again.output

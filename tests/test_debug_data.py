@@ -17,7 +17,7 @@ from spacy.training import Example
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.cli.debug_data import CHECKS, MAX_PLACES
+from spacy_ssvm.cli.debug_data import MAX_PLACES
 from spacy_ssvm.corpus.checks import documents
 from spacy_ssvm.corpus.checks.corpora import read
 from spacy_ssvm.corpus.checks.trees import arcs, circles, nonprojective
@@ -55,7 +55,7 @@ def saved(path, docs):
 
 @pytest.fixture
 def check(tmp_path):
-    """Findings as (severity, corpus, what, count), of documents where no component is named."""
+    """Issues as (severity, corpus, what, count), of documents where no component is named."""
 
     def run(train, dev=None, component=None, settings=None, listed=None, split=False, **reader):
         nlp = spacy.blank(LANG)
@@ -70,29 +70,29 @@ def check(tmp_path):
             found = documents.check(*corpora)
         else:
             pipe = nlp.add_pipe(component, config=settings or {})
-            report = next(check for kind, check in CHECKS.items() if isinstance(pipe, kind))(pipe, *corpora, listed)
-            found = report.findings
-        assert all(finding.remedy and len(finding.where) <= max(finding.count, 1) for finding in found)
+            report = pipe.codec.check_corpora(*corpora, listed)
+            found = report.issues
+        assert all(issue.remedy and len(issue.where) <= max(issue.count, 1) for issue in found)
         return found
 
     return run
 
 
-def those(findings, what):
-    return [(finding.severity, finding.corpus, finding.count) for finding in findings if what in finding.what]
+def those(issues, what):
+    return [(issue.severity, issue.corpus, issue.count) for issue in issues if what in issue.what]
 
 
 def test_duplicates(check):
-    findings = check([document(), document(OTHER), document()], [document(["new"])] * 3)
-    assert those(findings, "repeat an earlier one") == [("warning", "train", 1), ("warning", "dev", 2)]
-    assert findings[0].where == ("train.spacy, document 2: 'the first corpus ', as train.spacy, document 0",)
+    issues = check([document(), document(OTHER), document()], [document(["new"])] * 3)
+    assert those(issues, "repeat an earlier one") == [("warning", "train", 1), ("warning", "dev", 2)]
+    assert issues[0].where == ("train.spacy, document 2: 'the first corpus ', as train.spacy, document 0",)
     assert not check([document(), document(OTHER)], [document(["new"])])
 
 
 def test_train_and_dev_overlap(check):
-    findings = check([document()], [document(OTHER), document()])
-    assert those(findings, "in the training corpus, too") == [("warning", "dev", 1)]
-    assert "dev.spacy, document 1" in findings[0].where[0] and findings[0].total == 2
+    issues = check([document()], [document(OTHER), document()])
+    assert those(issues, "in the training corpus, too") == [("warning", "dev", 1)]
+    assert "dev.spacy, document 1" in issues[0].where[0] and issues[0].total == 2
 
 
 def test_empty_corpora(check):
@@ -104,22 +104,22 @@ def test_misaligned_tokens(check):
     joined = document(["in", "New", "York"], spaces=[True, False, False])
     split = document(["to New", "York"], spaces=[True, False])
     train = [joined, document(FIRST, spaces=[True, True, False]), split]
-    findings = check(train, [document(OTHER, spaces=[True, True, False])], split=True)
-    assert those(findings, "not those of the annotation") == [("warning", "train", 3)]
-    assert findings[0].where == (
+    issues = check(train, [document(OTHER, spaces=[True, True, False])], split=True)
+    assert those(issues, "not those of the annotation") == [("warning", "train", 3)]
+    assert issues[0].where == (
         "example 0, token 1: 'NewYork'",
         "example 2, token 0: 'to'",
         "example 2, token 1: 'New'",
     )
-    assert findings[0].total == 8
+    assert issues[0].total == 8
     assert not check(train, [document(OTHER)], split=True, gold_preproc=True)
 
 
 def test_documents_that_the_reader_leaves_out(check):
     train = [document(), document(["short"]), document(OTHER, sent_starts=[True, True, True])]
-    findings = check(train, [document(["new"])], max_length=3)
-    assert those(findings, "max_length = 3") == [("error", "train", 1)]
-    assert findings[0].where == ("train.spacy, document 0: 'the first corpus '",)
+    issues = check(train, [document(["new"])], max_length=3)
+    assert those(issues, "max_length = 3") == [("error", "train", 1)]
+    assert issues[0].where == ("train.spacy, document 0: 'the first corpus '",)
     assert not check(train, [document(["new"])], max_length=4)
 
 
@@ -130,22 +130,22 @@ def test_labels(check, component, attribute):
         return [document(["word"] * len(labels), **{attribute: list(labels)}, **others)]
 
     common = ["ROOT", *["A"] * 20, "B"]
-    findings = check(docs(*common), docs("ROOT", "A", "C"), component)
-    assert those(findings, "fewer than 20") == [("warning", "train", 2)]
-    assert [set(finding.where) for finding in findings if "fewer" in finding.what] == [{"ROOT (1)", "B (1)"}]
-    assert those(findings, "training corpus does not have") == [("warning", "dev", 1)]
-    assert not those(findings, "initialize")
-    findings = check(docs(*common), docs(*common), component, listed=["A", "ROOT", "Z"])
-    assert those(findings, "not given") == [("error", "train", 1)]
-    assert those(findings, "never occur") == [("warning", "train", 1)]
-    assert not those(findings, "training corpus does not have")
+    issues = check(docs(*common), docs("ROOT", "A", "C"), component)
+    assert those(issues, "fewer than 20") == [("warning", "train", 2)]
+    assert [set(issue.where) for issue in issues if "fewer" in issue.what] == [{"ROOT (1)", "B (1)"}]
+    assert those(issues, "training corpus does not have") == [("warning", "dev", 1)]
+    assert not those(issues, "initialize")
+    issues = check(docs(*common), docs(*common), component, listed=["A", "ROOT", "Z"])
+    assert those(issues, "not given") == [("error", "train", 1)]
+    assert those(issues, "never occur") == [("warning", "train", 1)]
+    assert not those(issues, "training corpus does not have")
 
 
 @pytest.mark.parametrize("component", ["ssvm_tagger", "ssvm_ner", "ssvm_senter", "ssvm_parser"])
 def test_nothing_to_learn(check, component):
-    findings = check([document()], [document(OTHER)], component)
-    assert those(findings, "labels") == [("error", "train", 0)]
-    assert {(finding.corpus, finding.count, finding.total) for finding in findings if "without" in finding.what} == {
+    issues = check([document()], [document(OTHER)], component)
+    assert those(issues, "labels") == [("error", "train", 0)]
+    assert {(issue.corpus, issue.count, issue.total) for issue in issues if "without" in issue.what} == {
         ("train", 3, 3),
         ("dev", 3, 3),
     }
@@ -153,10 +153,10 @@ def test_nothing_to_learn(check, component):
 
 def test_missing_tags(check):
     tagged = document(tags=["A", "", "!B"])
-    findings = check([tagged, document(OTHER, tags=list("ABC"))], [document(OTHER, tags=list("ABC"))], "ssvm_tagger")
-    assert those(findings, "without gold tag") == [("warning", "train", 2)]
-    findings = check([tagged], [tagged], "ssvm_tagger", {"attr": "pos"})
-    assert those(findings, "labels") == [("error", "train", 0)]
+    issues = check([tagged, document(OTHER, tags=list("ABC"))], [document(OTHER, tags=list("ABC"))], "ssvm_tagger")
+    assert those(issues, "without gold tag") == [("warning", "train", 2)]
+    issues = check([tagged], [tagged], "ssvm_tagger", {"attr": "pos"})
+    assert those(issues, "labels") == [("error", "train", 0)]
 
 
 SOUND = ["3 PER", "1 PER", "2"]
@@ -172,27 +172,27 @@ DEFECTS = [
 @pytest.mark.parametrize(("iob", "what", "count"), DEFECTS)
 def test_inconsistent_entities(check, iob, what, count, gold_preproc):
     sound = document(OTHER, iob=SOUND)
-    findings = check([sound, document(iob=iob)], [sound], "ssvm_ner", gold_preproc=gold_preproc)
-    assert those(findings, what) == [("error", "train", count)]
-    assert "document 1, token" in next(finding for finding in findings if what in finding.what).where[0]
+    issues = check([sound, document(iob=iob)], [sound], "ssvm_ner", gold_preproc=gold_preproc)
+    assert those(issues, what) == [("error", "train", count)]
+    assert "document 1, token" in next(issue for issue in issues if what in issue.what).where[0]
     unlabelled = document(iob=["3 PER", "1", "3"])
-    findings = check([sound], [sound, unlabelled], "ssvm_ner", gold_preproc=gold_preproc)
-    assert not [finding for finding in findings if finding.severity == "error"]
+    issues = check([sound], [sound, unlabelled], "ssvm_ner", gold_preproc=gold_preproc)
+    assert not [issue for issue in issues if issue.severity == "error"]
 
 
 def test_reader_that_stops_is_reported(check):
     """spaCy cuts such a document into sentences only where its entities can be read."""
-    findings = check([document(iob=["2", "1 PER", "2"], sent_starts=[True, False, True])], gold_preproc=True)
-    assert those(findings, "stop the reader") == [("error", "train", 1)] and "E093" in findings[0].where[0]
+    issues = check([document(iob=["2", "1 PER", "2"], sent_starts=[True, False, True])], gold_preproc=True)
+    assert those(issues, "stop the reader") == [("error", "train", 1)] and "E093" in issues[0].where[0]
 
 
 @pytest.mark.filterwarnings("ignore:1 documents of")
 def test_documents_that_the_reader_cannot_read(check):
     broken = document(iob=["2", "1 PER", "2"], sent_starts=[True, False, True])
-    findings = check([document(OTHER), broken], gold_preproc=True)
-    assert those(findings, "leaves out") == [("error", "train", 1)]
-    (finding,) = (finding for finding in findings if "leaves out" in finding.what)
-    assert "document 1, 'the first corpus" in finding.where[0] and "E093" in finding.where[0]
+    issues = check([document(OTHER), broken], gold_preproc=True)
+    assert those(issues, "leaves out") == [("error", "train", 1)]
+    (issue,) = (issue for issue in issues if "leaves out" in issue.what)
+    assert "document 1, 'the first corpus" in issue.where[0] and "E093" in issue.where[0]
 
 
 def test_reader_without_files():
@@ -211,19 +211,19 @@ def test_whitespace_entities(check):
         (["3 PER", "2", "2", "3 PER"], 2, 0),
         (["2", "3 PER", "1 PER", "2"], 0, 0),
     ]:
-        findings = check([document(words, iob=iob)], dev, "ssvm_ner")
-        assert those(findings, "begin with whitespace") == [("error", "train", beginning)] * bool(beginning)
-        assert those(findings, "end with whitespace") == [("warning", "train", end)] * bool(end)
+        issues = check([document(words, iob=iob)], dev, "ssvm_ner")
+        assert those(issues, "begin with whitespace") == [("error", "train", beginning)] * bool(beginning)
+        assert those(issues, "end with whitespace") == [("warning", "train", end)] * bool(end)
 
 
 def test_entities_across_sentences(check):
     crossing = document(iob=SOUND, sent_starts=[True, True, False])
     inside = document(OTHER, iob=SOUND, sent_starts=[True, False, True])
     for gold_preproc, severity in ((False, "warning"), (True, "error")):
-        findings = check([inside], [crossing, inside], "ssvm_ner", gold_preproc=gold_preproc)
-        assert those(findings, "across a sentence boundary") == [(severity, "dev", 1)]
-        findings = check([inside], [inside], "ssvm_ner", gold_preproc=gold_preproc)
-        assert not those(findings, "across")
+        issues = check([inside], [crossing, inside], "ssvm_ner", gold_preproc=gold_preproc)
+        assert those(issues, "across a sentence boundary") == [(severity, "dev", 1)]
+        issues = check([inside], [inside], "ssvm_ner", gold_preproc=gold_preproc)
+        assert not those(issues, "across")
 
 
 def test_overlapping_spans(check):
@@ -243,16 +243,16 @@ def test_misaligned_entities(check):
     doc.ents = [Span(doc, 0, 2, label="GPE")]
     whole = document(["New", "Yo", "rk"], spaces=[True, False, False])
     whole.ents = [Span(whole, 0, 3, label="GPE")]
-    findings = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True)
-    assert those(findings, "inside of a token") == [("warning", "train", 1)]
-    assert those(findings, "without entity annotation") == [("warning", "train", 2)]
-    findings = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True, gold_preproc=True)
-    assert not those(findings, "inside of a token")
+    issues = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True)
+    assert those(issues, "inside of a token") == [("warning", "train", 1)]
+    assert those(issues, "without entity annotation") == [("warning", "train", 2)]
+    issues = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True, gold_preproc=True)
+    assert not those(issues, "inside of a token")
 
 
 def test_missing_entities(check):
-    findings = check([document(iob=["3 PER", "", "2"]), document(OTHER)], [document(OTHER, iob=SOUND)], "ssvm_ner")
-    assert those(findings, "without entity annotation") == [("warning", "train", 4)]
+    issues = check([document(iob=["3 PER", "", "2"]), document(OTHER)], [document(OTHER, iob=SOUND)], "ssvm_ner")
+    assert those(issues, "without entity annotation") == [("warning", "train", 4)]
 
 
 def test_sentences(check):
@@ -260,11 +260,11 @@ def test_sentences(check):
     one = document(OTHER, sent_starts=[True, False, False])
     partial = document(["so", *FIRST], sent_starts=[True, None, False, True])
     assert those(check([one], [two], "ssvm_senter"), "more than one sentence") == [("error", "train", 0)]
-    findings = check([two], [two], "ssvm_senter", gold_preproc=True)
-    assert those(findings, "more than one sentence") == [("error", "train", 0), ("error", "dev", 0)]
-    findings = check([two, partial, document(OTHER)], [two], "ssvm_senter")
-    assert not those(findings, "more than one sentence")
-    assert those(findings, "without sentence boundaries") == [("warning", "train", 4)]
+    issues = check([two], [two], "ssvm_senter", gold_preproc=True)
+    assert those(issues, "more than one sentence") == [("error", "train", 0), ("error", "dev", 0)]
+    issues = check([two, partial, document(OTHER)], [two], "ssvm_senter")
+    assert not those(issues, "more than one sentence")
+    assert those(issues, "without sentence boundaries") == [("warning", "train", 4)]
 
 
 def parsed(heads, words=None, **annotation):
@@ -280,10 +280,10 @@ TREE = [1, 1, 1, 4, 4]
 def test_circles(check, circle, gold_preproc):
     """One in a sentence of its own, and one around a root."""
     train = [parsed([1, 1, 1]), parsed(circle)]
-    findings = check(train, [parsed([0, 0])], "ssvm_parser", gold_preproc=gold_preproc)
-    assert those(findings, "round in a circle") == [("error", "train", 1)]
-    assert "document 1, tokens 0-2" in findings[0].where[0]
-    assert not those(findings, "another sentence")
+    issues = check(train, [parsed([0, 0])], "ssvm_parser", gold_preproc=gold_preproc)
+    assert those(issues, "round in a circle") == [("error", "train", 1)]
+    assert "document 1, tokens 0-2" in issues[0].where[0]
+    assert not those(issues, "another sentence")
     assert not those(check([parsed(TREE)], [parsed([0, 0])], "ssvm_parser"), "circle")
 
 
@@ -293,16 +293,16 @@ def test_intertwined_trees(check, gold_preproc):
     around = parsed([2, 3, 2, 3, 2, 3])
     raw = Doc(VOCAB, words=[token.text for token in around])
     assert gold_trees(Example(raw, around), multi_root=False).crossing == 1
-    findings = check([around], [parsed(TREE)], "ssvm_parser", gold_preproc=gold_preproc)
-    assert those(findings, "another sentence") == [("error", "train", 1)]
+    issues = check([around], [parsed(TREE)], "ssvm_parser", gold_preproc=gold_preproc)
+    assert those(issues, "another sentence") == [("error", "train", 1)]
     multi_root = check([around], [parsed(TREE)], "ssvm_parser", {"multi_root": True}, gold_preproc=gold_preproc)
     assert bool(those(multi_root, "another sentence")) == gold_preproc
 
 
 def test_several_roots(check):
     single, double = parsed([1, 1, 1]), parsed(TREE)
-    findings = check([single, parsed([0, 0]), double], [double, double], "ssvm_parser")
-    assert those(findings, "several roots") == [("warning", "train", 1)]
+    issues = check([single, parsed([0, 0]), double], [double, double], "ssvm_parser")
+    assert those(issues, "several roots") == [("warning", "train", 1)]
     assert not those(check([single, double], [double], "ssvm_parser"), "several roots")
     multi_root = check([single, parsed([0, 0]), double], [double], "ssvm_parser", {"multi_root": True})
     assert not those(multi_root, "several roots")
@@ -314,18 +314,18 @@ def test_several_roots(check):
 def test_nonprojective_arcs(check, structure, order, severity):
     settings = {"model": {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order}}
     crossed = parsed([2, 3, 2, 2, 0])
-    findings = check([crossed, parsed([0, 0])], [parsed(TREE)], "ssvm_parser", settings)
-    assert those(findings, "not projective") == [(severity, "train", 2)]
-    (finding,) = [finding for finding in findings if "not projective" in finding.what]
-    assert finding.total == 7 and "in 1 of 2 sentences (50.0 %)" in finding.what
+    issues = check([crossed, parsed([0, 0])], [parsed(TREE)], "ssvm_parser", settings)
+    assert those(issues, "not projective") == [(severity, "train", 2)]
+    (issue,) = [issue for issue in issues if "not projective" in issue.what]
+    assert issue.total == 7 and "in 1 of 2 sentences (50.0 %)" in issue.what
 
 
 def test_missing_heads_and_long_sentences(check):
     partial = parsed([1, 1, None])
     long = parsed([0] * (MAX_SENTENCE + 1))
-    findings = check([partial, long], [parsed(TREE)], "ssvm_parser")
-    assert those(findings, "gold head") == [("warning", "train", 2)]
-    assert those(findings, "more than 1,000 tokens") == [("error", "train", 1)]
+    issues = check([partial, long], [parsed(TREE)], "ssvm_parser")
+    assert those(issues, "gold head") == [("warning", "train", 2)]
+    assert those(issues, "more than 1,000 tokens") == [("error", "train", 1)]
     assert not those(check([parsed(TREE)], [parsed(TREE)], "ssvm_parser"), "tokens")
 
 

@@ -41,7 +41,6 @@ from spacy_ssvm.features.templates import parse_template
 from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.store import DIGEST, FORMAT, SHAPE
 from spacy_ssvm.models.tree import weights as tree_weights
-from spacy_ssvm.pipeline import factories  # noqa: F401  registers what the tables are about
 from spacy_ssvm.registry import ssvm_solvers
 
 from .markdown import anchors, blocks, code_spans, headings, links, prose, tables

@@ -87,8 +87,8 @@ def test_the_smallest_weights_go_first(values, keep):
 
 def test_equal_magnitudes_stay_together():
     dense = np.array([1, -1, 0, 1, 2, 0.5], np.float32)
-    assert compress(dense, Packing(keep=0.4)).indices.tolist() == [0, 1, 3, 4]
-    assert compress(dense, Packing(keep=0.2)).indices.tolist() == [4]
+    assert compress(dense, Packing(keep_fraction=0.4)).indices.tolist() == [0, 1, 3, 4]
+    assert compress(dense, Packing(keep_fraction=0.2)).indices.tolist() == [4]
 
 
 @pytest.mark.parametrize("packing", [EXACT, Packing("int8", 0.5)])
@@ -114,7 +114,7 @@ def test_unknown_types_are_refused(values):
 @pytest.mark.parametrize("keep", [0, -0.5, 1.5, float("nan"), "half", None])
 def test_shares_out_of_range_are_refused(keep):
     with pytest.raises(ValueError, match="keep must be above 0 and at most 1, not"):
-        Packing(keep=keep)
+        Packing(keep_fraction=keep)
 
 
 def deflated(width, numbers):

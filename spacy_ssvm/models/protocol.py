@@ -221,6 +221,9 @@ class StructuredModel(Protocol):
     Nothing of numba is imported before features, structures or weights as numbers are needed.
     """
 
+    codec: Any
+    settings: Settings
+
     def __init__(self, model: Model, codec: Any, vocab: Vocab, settings: Settings) -> None: ...
 
     def check_settings(self) -> None:

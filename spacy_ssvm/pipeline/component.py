@@ -479,9 +479,11 @@ class SsvmPipe(TrainablePipe):
     @property
     def _model(self) -> StructuredModel:
         """The structured model with the present labels."""
-        if self._bound is None:
-            self._bound = bind(self.model, self.codec, self.vocab, self.settings)
-        return self._bound
+        bound = self._bound
+        if bound is None or bound.codec is not self.codec or bound.settings is not self.settings:
+            self._bound = bound = bind(self.model, self.codec, self.vocab, self.settings)
+            self._predictor = None
+        return bound
 
     @property
     def _reader(self) -> ExampleReader:
@@ -489,14 +491,15 @@ class SsvmPipe(TrainablePipe):
 
     def _predicting(self) -> Predictor:
         """What predicts with the present weights."""
+        model = self._model
         if self._predictor is None:
             if self._training is not None:
-                weights = self._model.trained(self._training.data, self._training.weights())
+                weights = model.trained(self._training.data, self._training.weights())
             elif store.has_weights(self.model):
                 weights = self._stored()
             else:
-                weights = self._model.zero()
-            self._predictor = self._model.predictor(weights)
+                weights = model.zero()
+            self._predictor = model.predictor(weights)
         return self._predictor
 
     def _prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:

@@ -1,5 +1,6 @@
 """A component's learning inside spaCy's training loop, which does not tell it where an epoch begins or ends."""
 
+import json
 import logging
 import warnings
 from collections.abc import Sequence
@@ -129,7 +130,7 @@ class Training:
             "gold": [self._awaited_gold.get(doc, self.data.gold(doc)) for doc in range(n)] if has_gold else [],
             "visited": self._visited,
             "gone": self._gone,
-            "rng": self._rng.bit_generator.state,
+            "rng": json.dumps(self._rng.bit_generator.state),
             "epochs": self.epochs,
             "surplus": self._surplus,
             **{name: getattr(self, f"_{name}") for name in _FLAGS},
@@ -168,7 +169,7 @@ class Training:
         training._known.append([digests[k : k + DIGEST_SIZE].tobytes() for k in range(0, len(digests), DIGEST_SIZE)])
         data.add(nothing.reserved(sizes))
         training._learner = start(parameters, data.problem(), None)
-        training._rng.bit_generator.state = state["rng"]
+        training._rng.bit_generator.state = json.loads(state["rng"])
         recall(training._learner, state["learner"], training._rng)
         training._weights = training._learner.prediction_weights().copy()
         training._visited, training._gone = state["visited"], state["gone"]

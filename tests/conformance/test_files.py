@@ -101,5 +101,5 @@ def test_settings_of_the_pipeline_that_loads(factory, tmp_path):
     nlp.to_disk(tmp_path)
     again = spacy.load(tmp_path, config={"components": {factory: {"n_threads": 2, "solver": {"seed": 3}}}})
     component = again.get_pipe(factory)
-    assert component.n_threads == 2 and component.solver.seed == 3
+    assert component.settings.n_threads == 2 and component.solver.seed == 3
     assert annotated(again) == annotated(nlp)

@@ -275,7 +275,7 @@ def test_compressing_makes_the_calibration_void(calibrated, tmp_path):
     pipe.compress(Packing())
     assert pipe.has_probabilities
     with pytest.warns(UserWarning, match="the calibration is void"):
-        pipe.compress(Packing(values="int8"))
+        pipe.compress(Packing(weight_dtype="int8"))
     assert not pipe.has_probabilities
 
 

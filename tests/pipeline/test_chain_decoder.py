@@ -1,6 +1,7 @@
 """What word types score is summed once: decoding with these sums is decoding with all features."""
 
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from spacy_ssvm.features.index import add_features, empty_table, look_up_feature
 from spacy_ssvm.models.chain import predictor as chain_decoder
 from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.chain.data import make_chains
-from spacy_ssvm.models.chain.predictor import ChainDecoder
+from spacy_ssvm.models.chain.predictor import ChainPredictor
 from spacy_ssvm.models.chain.scores import decode_sequences
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
@@ -41,6 +42,13 @@ POOL = [
 ]
 WORDS = ["a", "B", "ab", "A-1", "7", " ", ".", "x77"]
 L = 3
+CODEC = SimpleNamespace(
+    constraints=lambda: unconstrained(L),
+    preset=(),
+    kinds=lambda docs, preset: np.zeros(len(preset), np.int32),
+    kept=lambda docs, kinds: kinds,
+    patterns=(),
+)
 sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=7), min_size=1, max_size=5)
 
 
@@ -57,7 +65,7 @@ class Drawn:
         weights = rng.normal(size=L * L + L * n_rows(self.table)) * (rng.random(L * L + L * n_rows(self.table)) < 0.7)
         self.weights = weights.astype(np.float32)
         in_use = chain_weights.in_use(self.weights, row_keys(self.table), hash_bits or 0, L)
-        self.decoder = ChainDecoder(self.extractor, in_use, unconstrained(L))
+        self.decoder = ChainPredictor(self.extractor, CODEC, in_use)
 
     def docs(self, texts):
         return [Doc(self.vocab, words=words, tags=[f"T{len(word)}" for word in words]) for words in texts]
@@ -66,8 +74,7 @@ class Drawn:
         return self.labels_of(self.docs(texts))
 
     def labels_of(self, docs):
-        columns, types, _ = self.extractor.reader.read_types(docs, self.vocab)
-        return self.decoder.prepared(columns, types, np.zeros(int(columns.starts[-1]), np.int32))()
+        return self.decoder.prepared(docs)()
 
     def expected(self, texts):
         """Without any sums kept."""

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_ssvm.pipeline.gold_entities import gold_entities
+from spacy_ssvm.pipeline.ner import gold_entities
 
 VOCAB = Vocab()
 MISSING, INSIDE, OUTSIDE, BEGIN = range(4)

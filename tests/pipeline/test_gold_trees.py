@@ -11,7 +11,8 @@ from spacy.attrs import HEAD
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.gold_trees import MAX_SENTENCE, NOT_GIVEN, gold_trees, sentence_starts, sentences
+from spacy_ssvm.pipeline.gold_trees import MAX_SENTENCE, gold_trees, sentence_starts, sentences
+from spacy_ssvm.structures import UNKNOWN
 
 VOCAB = spacy.blank("en").vocab
 
@@ -80,7 +81,7 @@ def test_boundaries_of_the_predicted_doc_come_first(drawn, data):
     sentence = np.searchsorted(gold.sentences, range(n), "right") - 1
     lost = [token for token in range(n) if sentence[heads[token]] != sentence[token]]
     assert gold.crossing == len(lost)
-    assert np.flatnonzero(gold.heads == NOT_GIVEN).tolist() == lost
+    assert np.flatnonzero(gold.heads == UNKNOWN).tolist() == lost
     for token in set(range(n)) - set(lost):
         first = gold.sentences[sentence[token]]
         assert gold.heads[token] == (0 if heads[token] == token else heads[token] - first + 1)
@@ -104,7 +105,7 @@ def test_a_token_that_is_one_in_gold_has_the_token_around_its_head_and_a_merged_
     spans, gold_spans = (list(pairwise(found)) for found in (predicted_edges, edges))
     for token, (a, b) in enumerate(spans):
         if any(a < edge < b for edge in edges):
-            assert gold.heads[token] == NOT_GIVEN
+            assert gold.heads[token] == UNKNOWN
         elif (a, b) in gold_spans and not gold.cyclic:
             number = gold_spans.index((a, b))
             head = gold_spans[heads[number]]
@@ -113,7 +114,7 @@ def test_a_token_that_is_one_in_gold_has_the_token_around_its_head_and_a_merged_
                 assert gold.heads[token] == (0 if heads[number] == number else around[0] + 1)
                 assert gold.labels[token] == labels_of(heads)[number]
             else:
-                assert gold.heads[token] == NOT_GIVEN
+                assert gold.heads[token] == UNKNOWN
     assert gold.sentences.tolist() == [0, n]
 
 
@@ -133,7 +134,7 @@ def test_circles_are_found(heads):
     gold = gold_trees(Example(predicted, reference), multi_root=True)
     assert gold.cyclic == circular
     if circular:
-        assert (gold.heads == NOT_GIVEN).all() and set(gold.labels) == {None}
+        assert (gold.heads == UNKNOWN).all() and set(gold.labels) == {None}
     else:
         assert gold.heads.tolist() == [0 if head == token else head + 1 for token, head in enumerate(heads)]
 
@@ -145,7 +146,7 @@ def test_a_circle_takes_only_its_own_sentence():
     predicted = doc(words, sent_starts=starts_of([0, 2], 5))
     gold = gold_trees(Example(predicted, reference), multi_root=False)
     assert gold.cyclic == 1
-    assert gold.heads.tolist() == [0, 1, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN]
+    assert gold.heads.tolist() == [0, 1, UNKNOWN, UNKNOWN, UNKNOWN]
     assert list(gold.labels) == ["ROOT", "x", None, None, None]
 
 
@@ -159,7 +160,7 @@ def test_a_label_that_spacy_keeps_for_roots_is_no_label_of_other_words():
 def test_tokens_without_label_have_no_head():
     reference = doc(["a", "b", "c"], heads=[1, 1, 1], deps=["", "ROOT", "x"])
     gold = gold_trees(Example(doc(["a", "b", "c"]), reference), multi_root=False)
-    assert gold.heads.tolist() == [NOT_GIVEN, 0, 2]
+    assert gold.heads.tolist() == [UNKNOWN, 0, 2]
     assert list(gold.labels) == [None, "ROOT", "x"]
 
 
@@ -170,7 +171,7 @@ def test_spacy_takes_the_left_edge_of_an_annotated_root_for_a_boundary(preset):
     predicted = doc(["a", "b", "c"], sent_starts=starts_of([0], 3) if preset else None)
     gold = gold_trees(Example(predicted, reference), multi_root=False)
     assert gold.sentences.tolist() == ([0, 3] if preset else [0, 1, 3])
-    assert gold.heads.tolist() == ([NOT_GIVEN, 0, 2] if preset else [NOT_GIVEN, 0, 1])
+    assert gold.heads.tolist() == ([UNKNOWN, 0, 2] if preset else [UNKNOWN, 0, 1])
 
 
 def test_trees_without_labels_have_the_one_that_spacy_asks_for():
@@ -184,7 +185,7 @@ def test_whitespace_that_only_the_predicted_doc_has_has_no_head():
     predicted = Doc(VOCAB, words=["a", "\n\n", "b"], spaces=[False] * 3)
     reference = Doc(VOCAB, words=["a", "b"], spaces=[True, False], heads=[0, 0], deps=["ROOT", "x"])
     gold = gold_trees(Example(predicted, reference), multi_root=False)
-    assert gold.heads.tolist() == [0, NOT_GIVEN, 1]
+    assert gold.heads.tolist() == [0, UNKNOWN, 1]
     assert gold.sentences.tolist() == [0, 3]
 
 
@@ -200,7 +201,7 @@ def test_with_several_roots_gold_roots_are_no_boundaries(preset):
 
 def test_no_annotation_at_all():
     gold = gold_trees(Example(doc(["a", "b"]), doc(["a", "b"])), multi_root=False)
-    assert gold.heads.tolist() == [NOT_GIVEN] * 2
+    assert gold.heads.tolist() == [UNKNOWN] * 2
     assert gold.sentences.tolist() == [0, 2]
 
 

@@ -113,4 +113,4 @@ def test_initialize_takes_docs_that_have_nothing_else():
 def test_the_key_is_saved_with_the_config(tmp_path):
     nlp = ner()
     nlp.to_disk(tmp_path)
-    assert spacy.load(tmp_path).get_pipe("ssvm_ner").incorrect_spans_key == KEY
+    assert spacy.load(tmp_path).get_pipe("ssvm_ner").codec.incorrect_spans_key == KEY

@@ -265,13 +265,13 @@ def test_adding_a_label_keeps_what_is_learnt():
     nlp = trained("ssvm_parser", 3)
     texts = [text for text, _ in TREES]
     before = [heads(nlp(doc(nlp, text))) for text in texts]
-    first_pass = parser_of(nlp)._first_pass_weights.copy()
+    first_pass = parser_of(nlp)._predicting().weights.first_pass.copy()
     assert parser_of(nlp).add_label("vocative") == 1
     assert parser_of(nlp).add_label("vocative") == 0
     assert [heads(nlp(doc(nlp, text))) for text in texts] == before
     examples = parser_examples(nlp, [*TREES, ("Anna eat ham", "vocative:2 ROOT:2 obj:2")])
     train(nlp, examples, 15)
-    assert np.array_equal(parser_of(nlp)._first_pass_weights, first_pass)
+    assert np.array_equal(parser_of(nlp)._predicting().weights.first_pass, first_pass)
     assert nlp.evaluate(examples)["las"] == 1.0
     assert parser_of(nlp).labels[-1] == "vocative"
 
@@ -356,7 +356,7 @@ def test_boundaries_that_move_between_epochs(solver):
             data = training.data.problem().data.trees
             lengths = np.diff(data.columns.starts)
             for number, example in enumerate(examples(epoch)):
-                gold = parser_of(nlp)._gold(example)
+                gold = parser_of(nlp).codec.gold(example)
                 learnt_from = training.data.examples_of(np.array([number]))
                 annotated = [
                     end - first

@@ -177,7 +177,7 @@ def test_first_pass_and_its_absence():
 def test_boundaries_that_are_set_in_part_are_completed_by_gold_ones_in_training():
     nlp, parser = blank()
     (part,) = [example(nlp, starts=[None] * 3 + [False] * 3 + [None] * 2)]
-    assert parser._gold(part).sentences.tolist() == [0, 6, 8]
+    assert parser.codec.gold(part).sentences.tolist() == [0, 6, 8]
 
 
 def test_boundaries_that_are_set_in_part_are_said_once():

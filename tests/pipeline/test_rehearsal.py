@@ -1,5 +1,7 @@
 """Rehearsal: what a component predicted before it went on learning is learnt along with what is new."""
 
+from dataclasses import replace
+
 import pytest
 import spacy
 from spacy.training import Example
@@ -63,12 +65,12 @@ def test_it_learns_nothing_from_patterns():
     before = [annotation(nlp(doc(nlp, text))) for text, _ in TAGGED]
     pipe = nlp.get_pipe("ssvm_tagger")
     rule = {"patterns": [[{"LOWER": "ham"}]], "allow": ["VERB"]}
-    pipe.patterns = Patterns("ssvm_tagger", nlp.vocab, [rule])
+    pipe.codec = replace(pipe.codec, patterns=Patterns("ssvm_tagger", nlp.vocab, [rule]))
     assert nlp(doc(nlp, "Eat blue ham"))[2].tag_ == "VERB"
     nlp.resume_training()
     for _ in range(10):
         nlp.rehearse(raw(nlp, "ssvm_tagger"))
-    pipe.patterns = Patterns("ssvm_tagger", nlp.vocab, [])
+    pipe.codec = replace(pipe.codec, patterns=())
     assert [annotation(nlp(doc(nlp, text))) for text, _ in TAGGED] == before
 
 

@@ -131,7 +131,7 @@ def test_gold_of_tokens_is_that_of_their_characters(learnt, drawn):
         return Doc(learnt.vocab, words=words, spaces=[False] * len(words), **annotation)
 
     example = Example(tokens(predicted_edges), tokens(edges, sent_starts=sent_starts))
-    gold = learnt.get_pipe("ssvm_senter")._gold(example)
+    gold = learnt.get_pipe("ssvm_senter").codec.gold(example)
     boundaries = {edge for edge, start in zip(edges, sent_starts) if start}
     for label, a, b in zip(gold, predicted_edges, predicted_edges[1:]):
         if len(edges) == 2 or any(a < boundary < b for boundary in boundaries):

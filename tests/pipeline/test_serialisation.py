@@ -338,7 +338,7 @@ def test_predictions_of_a_batch_equal_those_of_single_docs(factory):
         assert np.atleast_2d(prediction).shape[1] == len(tokens)
 
 
-COMPRESSED = {"values": "int8", "keep": 0.5}
+COMPRESSED = {"weight_dtype": "int8", "keep_fraction": 0.5}
 
 
 def model_bytes(nlp, factory):
@@ -368,7 +368,7 @@ def test_rounded_weights_predict_the_same_here(factory, values, tmp_path):
 @every
 def test_compressing_at_saving_changes_nothing_in_memory(factory, tmp_path):
     """Training goes on with the weights that have been learnt, and so does prediction, in other processes too."""
-    nlp, straight = blank(factory, values="int8", keep=0.01), trained(factory)
+    nlp, straight = blank(factory, weight_dtype="int8", keep_fraction=0.01), trained(factory)
     examples = EXAMPLES[factory](nlp)
     nlp.initialize(lambda: examples)
     for _ in range(10):
@@ -386,7 +386,7 @@ def test_compressing_at_saving_changes_nothing_in_memory(factory, tmp_path):
 
 @every
 def test_a_failed_load_leaves_exact_weights(factory):
-    nlp = trained(factory, values="int8", keep=0.01)
+    nlp = trained(factory, weight_dtype="int8", keep_fraction=0.01)
     with pytest.raises(ValueError, match="cannot be loaded"):
         nlp.get_pipe(factory).from_bytes(b"")
     assert annotations(nlp) == annotations(trained(factory))
@@ -394,16 +394,18 @@ def test_a_failed_load_leaves_exact_weights(factory):
 
 @labelled
 def test_a_new_label_does_not_compress(factory):
-    nlp = trained(factory, values="int8", keep=0.01)
+    nlp = trained(factory, weight_dtype="int8", keep_fraction=0.01)
     exact = trained(factory)
     for pipeline in (nlp, exact):
         pipeline.get_pipe(factory).add_label("X")
     assert annotations(nlp) == annotations(exact)
     assert len(model_bytes(nlp, factory)) < len(model_bytes(exact, factory))
-    loaded = blank(factory, values="int8", keep=0.5).from_bytes(trained(factory, values="int8", keep=0.5).to_bytes())
+    loaded = blank(factory, weight_dtype="int8", keep_fraction=0.5).from_bytes(
+        trained(factory, weight_dtype="int8", keep_fraction=0.5).to_bytes()
+    )
     before = annotations(loaded)
     loaded.get_pipe(factory).add_label("X")
-    assert annotations(blank(factory, values="int8", keep=0.5).from_bytes(loaded.to_bytes())) == before
+    assert annotations(blank(factory, weight_dtype="int8", keep_fraction=0.5).from_bytes(loaded.to_bytes())) == before
 
 
 @every
@@ -429,7 +431,9 @@ def test_training_goes_on_from_compressed_weights(factory):
         assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
 
 
-@pytest.mark.parametrize(("setting", "value"), [("values", "int4"), ("keep", 0.0), ("keep", 2.0)])
+@pytest.mark.parametrize(
+    ("setting", "value"), [("weight_dtype", "int4"), ("keep_fraction", 0.0), ("keep_fraction", 2.0)]
+)
 def test_packings_that_do_not_exist_are_refused(setting, value):
     with pytest.raises(ValueError, match=setting):
         blank("ssvm_tagger", **{setting: value})

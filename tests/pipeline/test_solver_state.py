@@ -183,7 +183,7 @@ def test_a_state_outlives_pipelines_that_do_not_learn(factory):
 
 
 def test_rounded_weights_on_disk_do_not_round_what_goes_on():
-    config = {**settings("DCD"), "values": "int8", "keep": 0.5}
+    config = {**settings("DCD"), "weight_dtype": "int8", "keep_fraction": 0.5}
     loaded = interrupted("ssvm_tagger", 2, 3, **config)
     assert without_state(loaded) == without_state(uninterrupted("ssvm_tagger", 5, **config))
 

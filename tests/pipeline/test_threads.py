@@ -1,6 +1,7 @@
 """`n_threads` of the components: the same annotation and weights as with one thread, errors and warnings as well."""
 
 import pickle
+from dataclasses import replace
 
 import pytest
 import spacy
@@ -41,7 +42,8 @@ def test_annotation_does_not_depend_on_the_number_of_threads(factory):
     nlp = trained(factory)
 
     def annotated(n_threads):
-        nlp.get_pipe(factory).n_threads = n_threads
+        pipe = nlp.get_pipe(factory)
+        pipe.settings = replace(pipe.settings, n_threads=n_threads)
         docs = [Doc(nlp.vocab), *(doc(nlp, text) for text in TEXTS * 5), Doc(nlp.vocab)]
         return [annotation(tokens) for tokens in nlp.pipe(docs)]
 
@@ -57,7 +59,7 @@ def test_training_does_not_depend_on_the_number_of_threads(factory):
 
 @every
 def test_the_number_of_threads_survives_pickling(factory):
-    assert pickle.loads(pickle.dumps(blank(factory, n_threads=2).get_pipe(factory))).n_threads == 2
+    assert pickle.loads(pickle.dumps(blank(factory, n_threads=2).get_pipe(factory))).settings.n_threads == 2
 
 
 @every
@@ -70,7 +72,7 @@ def test_what_is_no_number_of_threads(factory):
 def test_the_error_handler_sees_only_the_bad_doc(factory, monkeypatch):
     nlp = trained(factory)
     component = nlp.get_pipe(factory)
-    component.n_threads = 3
+    component.settings = replace(component.settings, n_threads=3)
     read = component._read
 
     def fails_on_boom(docs):

@@ -21,7 +21,7 @@ def with_names(factory: str, **settings):
 
 def weights_by_name(pipe, docs) -> dict[tuple[str, str], float]:
     """(label, feature) → weight of all features of some Docs, as the decoder adds them up, those of 0 left out."""
-    decoder, found = pipe._decoder(), {}
+    decoder, found = pipe._predicting(), {}
     extractor = decoder.extractor
     for text in docs:
         columns = extractor.reader.read([text], text.vocab)
@@ -99,7 +99,7 @@ def test_names_survive_files_and_learning_on(tmp_path, model):
 def test_names_are_pruned_with_their_weights():
     whole = with_names("ssvm_tagger").get_pipe("ssvm_tagger")
     pruned = blank("ssvm_tagger").get_pipe("ssvm_tagger")
-    pruned.from_bytes(with_names("ssvm_tagger", keep=0.2).get_pipe("ssvm_tagger").to_bytes())
+    pruned.from_bytes(with_names("ssvm_tagger", keep_fraction=0.2).get_pipe("ssvm_tagger").to_bytes())
     kept, before = (set(tagger.top_features("NOUN", ALL)) for tagger in (pruned, whole))
     assert kept < before
     assert len(pruned.model.attrs[NAMES]) < len(whole.from_bytes(whole.to_bytes()).model.attrs[NAMES])

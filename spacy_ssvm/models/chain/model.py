@@ -32,7 +32,7 @@ class ChainModel:
         self.labels = codec.weight_labels
         self._model = model
         self._vocab = vocab
-        self._settings = settings
+        self.settings = settings
 
     @cached_property
     def extractor(self) -> "Extractor":
@@ -132,12 +132,12 @@ class ChainModel:
     def _data_set(self, table: Any) -> "ChainSet":
         from .data_set import ChainSet
 
-        return ChainSet(self.extractor.program, table, self.codec.constraints(), self._settings.n_threads)
+        return ChainSet(self.extractor.program, table, self.codec.constraints(), self.settings.n_threads)
 
     @cached_property
     def _names(self) -> Any:
         """The names of features, those that are saved already among them; None if they are not asked for."""
-        if not self._settings.save_feature_names:
+        if not self.settings.save_feature_names:
             return None
         from .names import FeatureNames
 

@@ -40,7 +40,7 @@ class TreeModel:
         self.labels = codec.weight_labels
         self._model = model
         self._vocab = vocab
-        self._settings = settings
+        self.settings = settings
 
     @cached_property
     def extractor(self) -> "ArcExtractor":
@@ -135,7 +135,7 @@ class TreeModel:
     def _data_set(self, first_pass: np.ndarray) -> "TreeSet":
         from .data_set import TreeSet
 
-        return TreeSet(self.extractor.program, self._first_pass(first_pass), self.shape, self._settings.n_threads)
+        return TreeSet(self.extractor.program, self._first_pass(first_pass), self.shape, self.settings.n_threads)
 
     def _first_pass(self, weights: np.ndarray) -> "FirstPass":
         from .candidates import FirstPass

@@ -11,7 +11,8 @@ from spacy_ssvm.features.arc_hashing import ArcProgram
 from spacy_ssvm.models.tree.candidates import BITS, REACH, FirstPass, near_candidates, prune
 from spacy_ssvm.models.tree.data import Shape
 from spacy_ssvm.models.tree.ranking import NEGLIGIBLE, marginal_oracle, max_gradient_entries, ranking
-from spacy_ssvm.structures.tree.parts import NOT_GIVEN, PROJECTIVE
+from spacy_ssvm.structures import UNKNOWN
+from spacy_ssvm.structures.tree.parts import PROJECTIVE
 
 from ...features.arc_reference import Kernels
 from .tree_problems import random_sentences
@@ -26,12 +27,12 @@ def sentences_of(rng, sizes):
 
 
 def random_heads(rng, sizes, share: float) -> np.ndarray:
-    """Some tokens' heads, int32 [T], NOT_GIVEN for the others."""
+    """Some tokens' heads, int32 [T], UNKNOWN for the others."""
     found = []
     for n in sizes:
         for m in range(1, n + 1):
             others = [h for h in range(n + 1) if h != m]
-            found.append(rng.choice(others) if rng.random() < share else NOT_GIVEN)
+            found.append(rng.choice(others) if rng.random() < share else UNKNOWN)
     return np.array(found, np.int32)
 
 
@@ -70,7 +71,7 @@ def test_prune(seed, sizes, most, margin, ties):
     found = per_token(*prune(columns, program, bits, weights, most, margin, needed), sizes)
     for m, must, kept, scores in zip(places(sizes), needed, found, arc_scores(columns, program, bits, weights)):
         assert kept == sorted({*kept}) and m not in kept
-        assert m - 1 in kept and (must == NOT_GIVEN or must in kept)
+        assert m - 1 in kept and (must == UNKNOWN or must in kept)
         highest = max(scores.values())
         for h, score in scores.items():
             better = sum(other > score + 1e-9 for other in scores.values())
@@ -79,7 +80,7 @@ def test_prune(seed, sizes, most, margin, ties):
                 assert score < highest - margin + 1e-9 or as_good >= most
             elif h not in (m - 1, must):
                 assert score >= highest - margin - 1e-9 and better < most
-        extra = len({m - 1, must} - {NOT_GIVEN})
+        extra = len({m - 1, must} - {UNKNOWN})
         assert len(kept) <= most + extra
 
 
@@ -111,7 +112,7 @@ def test_near_candidates(with_alone):
         for m in range(1, n + 1):
             others = {h for h in range(n + 1) if h == 0 or abs(h - m) <= REACH} - {m}
             expected = {m - 1} if with_alone and alone[token] else others
-            assert found[token] == sorted(expected | ({int(needed[token])} - {NOT_GIVEN}))
+            assert found[token] == sorted(expected | ({int(needed[token])} - {UNKNOWN}))
             token += 1
     far = [m for m, must in zip(places(sizes), needed) if must > 0 and abs(must - m) > REACH]
     assert far, "a head out of reach that is needed"
@@ -134,7 +135,7 @@ def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
         expected, expected_loss = np.zeros(1 << bits), 0.0
         for m in range(1, kernels.n + 1):
             head, scores = next(tokens)
-            if head == NOT_GIVEN:
+            if head == UNKNOWN:
                 continue
             augmented = {h: score + loss_scale * (h != head) for h, score in scores.items()}
             log_partition = np.logaddexp.reduce(list(augmented.values()))

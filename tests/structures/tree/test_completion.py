@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.completion import complete, project
 from spacy_ssvm.models.tree.data import Shape
-from spacy_ssvm.structures.tree.parts import LOOPY, NOT_GIVEN, ROOT_LABEL
+from spacy_ssvm.structures import UNKNOWN
+from spacy_ssvm.structures.tree.parts import LOOPY, ROOT_LABEL
 
 from .enumeration import is_tree
 from .tree_problems import EXACT, Example, Labelled, random_sentences, shapes, tiny_trees
@@ -20,7 +21,7 @@ def agrees(example: Example, y: Labelled, heads: np.ndarray, labels: np.ndarray)
     """Whether a tree has the heads and labels that are given, int32 [T]."""
     tokens = slice(example.first, example.first + example.n)
     return all(
-        known in (NOT_GIVEN, chosen)
+        known in (UNKNOWN, chosen)
         for knowns, choices in ((heads, y.heads), (labels, y.labels))
         for known, chosen in zip(knowns[tokens], choices[1:])
     )
@@ -32,8 +33,8 @@ def partly_annotated(draw, data):
     share = draw(st.sampled_from([0.0, 0.3, 0.7]))
     known, labelled = rng.random((2, len(data.gold))) < share
     costs = data._replace(head_costs=np.where(known, 1.0, 0.0), label_costs=np.where(labelled, 1.0, 0.0))
-    heads = np.where(known, data.gold, NOT_GIVEN)
-    labels = np.where(labelled & (data.shape.n_labels > 1), data.gold_labels, NOT_GIVEN)
+    heads = np.where(known, data.gold, UNKNOWN)
+    labels = np.where(labelled & (data.shape.n_labels > 1), data.gold_labels, UNKNOWN)
     return costs, heads, labels
 
 
@@ -64,9 +65,9 @@ def random_annotation(rng, example: Example, n_labels: int) -> tuple[np.ndarray,
     """Heads among the candidates that lead nowhere round in a circle; some are unknown. Any labels."""
     while True:
         heads = np.array([rng.choice(example.candidates(m)) for m in range(1, example.n + 1)], np.int32)
-        heads[rng.random(example.n) < 0.3] = NOT_GIVEN
+        heads[rng.random(example.n) < 0.3] = UNKNOWN
         if is_tree((-1, *np.maximum(heads, 0).tolist())):
-            return heads, rng.integers(NOT_GIVEN, n_labels, example.n).astype(np.int32)
+            return heads, rng.integers(UNKNOWN, n_labels, example.n).astype(np.int32)
 
 
 @pytest.mark.parametrize("structure", [*TREES.values(), LOOPY], ids=[*TREES, "loopy"])
@@ -87,28 +88,28 @@ def test_project(structure, data):
     for example in examples:
         tokens = slice(example.first, example.first + example.n)
         before, after = old_heads[tokens], heads[tokens]
-        fewest = min(sum(a not in (NOT_GIVEN, h) for a, h in zip(before, y[1:])) for y in example.legal)
+        fewest = min(sum(a not in (UNKNOWN, h) for a, h in zip(before, y[1:])) for y in example.legal)
         assert (before != after).sum() == fewest
-        assert ((before == NOT_GIVEN) == (after == NOT_GIVEN)).all()
+        assert ((before == UNKNOWN) == (after == UNKNOWN)).all()
         assert example.gold in example.labelled
-        assert agrees(example, example.gold, heads, labels if shape.n_labels > 1 else np.full_like(labels, NOT_GIVEN))
+        assert agrees(example, example.gold, heads, labels if shape.n_labels > 1 else np.full_like(labels, UNKNOWN))
         expected += fewest > 0
     assert examples_changed == expected
     # A label goes with its head, or else it is unknown.
     np.testing.assert_array_equal(labels[heads == 0], ROOT_LABEL)
     kept = (heads > 0) & (old_labels != ROOT_LABEL)
     np.testing.assert_array_equal(labels[kept], old_labels[kept])
-    assert (labels[(heads != 0) & (old_labels == ROOT_LABEL)] == NOT_GIVEN).all()
-    unknown = (heads == NOT_GIVEN) & (labels != old_labels)
-    assert (labels[unknown] == NOT_GIVEN).all()
+    assert (labels[(heads != 0) & (old_labels == ROOT_LABEL)] == UNKNOWN).all()
+    unknown = (heads == UNKNOWN) & (labels != old_labels)
+    assert (labels[unknown] == UNKNOWN).all()
 
 
 @of_trees
 def test_a_label_keeps_a_token_from_the_root(structure):
     """Where heads are unknown and another tree is there, no root is chosen that is labelled as something else."""
     trees = random_sentences(np.random.default_rng(0), Shape(3, 5, 5, structure, False), [3])
-    heads, labels = np.full(3, NOT_GIVEN, np.int32), np.array([1, NOT_GIVEN, 2], np.int32)
+    heads, labels = np.full(3, UNKNOWN, np.int32), np.array([1, UNKNOWN, 2], np.int32)
     assert project(trees, heads, labels) == 0
-    assert labels.tolist() == [1, NOT_GIVEN, 2] and (heads == NOT_GIVEN).all()
+    assert labels.tolist() == [1, UNKNOWN, 2] and (heads == UNKNOWN).all()
     assert np.flatnonzero(trees.gold == 0).tolist() == [1]
     assert trees.gold_labels[[0, 2]].tolist() == [1, 2] and trees.gold_labels[1] == ROOT_LABEL

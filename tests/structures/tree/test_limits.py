@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import Shape, dimension
 from spacy_ssvm.models.tree.decoding import decode_all, potentials
+from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
-from spacy_ssvm.structures.tree.parts import LOOPY, NOT_GIVEN, PROJECTIVE, SPANNING
+from spacy_ssvm.structures.tree.parts import LOOPY, PROJECTIVE, SPANNING
 from spacy_ssvm.structures.tree.potentials import k_best, marginals, margins
 
 from .tree_problems import EXACT, examples_of, random_sentences, tiny_trees
@@ -23,7 +24,7 @@ def limits(draw, tiny) -> Limits:
     n_labels = tiny.data.shape.n_labels
     for example in tiny.examples:
         for m in range(1, example.n + 1):
-            heads.append(draw(st.sampled_from([NOT_GIVEN, NOT_GIVEN, *(h for h in range(example.n + 1) if h != m)])))
+            heads.append(draw(st.sampled_from([UNKNOWN, UNKNOWN, *(h for h in range(example.n + 1) if h != m)])))
             some = draw(st.lists(st.booleans(), min_size=n_labels, max_size=n_labels))
             # One label is that of every arc.
             allowed.append(some if n_labels > 1 and draw(st.booleans()) else [True] * n_labels)
@@ -37,7 +38,7 @@ def keep_to(limits, example, trees):
         y
         for y in trees
         if all(
-            own.heads[m - 1] in (NOT_GIVEN, y.heads[m]) and own.labels[m - 1, y.labels[m]]
+            own.heads[m - 1] in (UNKNOWN, y.heads[m]) and own.labels[m - 1, y.labels[m]]
             for m in range(1, example.n + 1)
         )
     ]
@@ -76,7 +77,7 @@ def test_the_best_trees_that_are_left(structure, data):
         at = example.first + error.token
         for end, possible in ((at, True), (at + 1, False)):
             heads, labels = given.heads.copy(), given.labels.copy()
-            heads[end:], labels[end:] = NOT_GIVEN, True
+            heads[end:], labels[end:] = UNKNOWN, True
             all_arcs = examples_of(with_all_arcs(tiny.data))[error.sentence]
             assert bool(keep_to(Limits(heads, labels), all_arcs, all_arcs.labelled)) == possible
         return
@@ -126,7 +127,7 @@ def test_long_sentences_keep_given_heads(structure):
     shape = Shape(3, 12, 8, structure, False)
     other = random_sentences(rng, shape._replace(structure=PROJECTIVE), lengths)
     wanted, _ = decode_all(other, rng.normal(size=dimension(shape)))
-    heads = np.where(rng.random(len(wanted)) < 0.5, wanted, NOT_GIVEN).astype(np.int32)
+    heads = np.where(rng.random(len(wanted)) < 0.5, wanted, UNKNOWN).astype(np.int32)
     data = random_sentences(rng, shape, lengths, density=0.1)
     given = Limits(heads, np.ones((len(heads), 3), np.bool_))
     found = limited_candidates(
@@ -134,14 +135,14 @@ def test_long_sentences_keep_given_heads(structure):
     )
     trees = data._replace(candidate_starts=found[0], candidates=found[1])
     decoded, _ = decode_all(trees, rng.normal(size=dimension(shape)))
-    known = heads != NOT_GIVEN
+    known = heads != UNKNOWN
     assert known.any() and (decoded[known] == heads[known]).all()
     assert all(m_head in candidates for candidates, m_head in zip(np.split(found[1], found[0][1:-1]), decoded))
 
 
 def test_limits_of_nothing_leave_the_candidates():
     data = random_sentences(np.random.default_rng(0), Shape(3, 8, 8, PROJECTIVE, False), [4, 0, 3], 0.5)
-    free = Limits(np.full(7, NOT_GIVEN, np.int32), np.ones((7, 3), np.bool_))
+    free = Limits(np.full(7, UNKNOWN, np.int32), np.ones((7, 3), np.bool_))
     found = limited_candidates(
         data.columns.starts, data.candidate_starts, data.candidates, free, data.shape.structure, data.shape.multi_root
     )

@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ..solvers.problem import Problem
+if TYPE_CHECKING:
+    from ..solvers.problem import Problem
 
 
 class DataSet(ABC):
@@ -29,7 +30,7 @@ class DataSet(ABC):
         """Let the last Docs, those added last, take the places of these; both in the same order."""
 
     @abstractmethod
-    def problem(self) -> Problem:
+    def problem(self) -> "Problem":
         """All examples; the same object until something is added or replaced."""
 
     @abstractmethod
@@ -86,19 +87,18 @@ class Structure(Protocol):
 class Factor(Protocol):
     """A term of a structure's score: the label of a token, a transition, an arc, a pair of arcs, hashable and ordered.
 
-    token: the token, from 0 within the sequence, whose features it has. label: the weight labels that it is about, which
-    tell its features from those of other labels.
+    token: the token, from 0 within the sequence, whose features it has. labels: the numbers of the weight labels that
+    it scores, none where its features have no label.
     """
 
     @property
     def token(self) -> int: ...
 
     @property
-    def label(self) -> Any: ...
+    def labels(self) -> tuple[int, ...]: ...
 
 
 Y = TypeVar("Y", bound=Structure)
-P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
 Y_contra = TypeVar("Y_contra", contravariant=True)
 K_contra = TypeVar("K_contra", contravariant=True)
@@ -127,12 +127,12 @@ class Marginals(Protocol[P_contra]):
         """Whether any structure without the part is possible."""
 
 
-class Scored(Protocol[Y, P, K_contra]):
+class Scored(Protocol[Y, P_contra, K_contra]):
     """One input's distribution over structures y of an output space, over scores alone: P(y) ∝ exp(β · score(y)).
 
-    A part P is what a structure is taken apart into: labels of neighbouring tokens (a tag, an entity, a sentence start)
-    or the arc of a token. K is what is known of a gold structure. Implemented by `structures.chain.scored.ChainScores`
-    and `structures.tree.scored.TreeScores`; everything that inspects predictions is written over this protocol.
+    A part is what a structure is taken apart into: labels of neighbouring tokens (a tag, an entity, a sentence start)
+    or the arc of a token. Implemented by `structures.chain.scored.ChainScores` and `structures.tree.scored.TreeScores`;
+    calibration, n-best, confidences and explanations are written over this protocol.
     """
 
     def best(self, k: int) -> list[Y]:
@@ -154,7 +154,7 @@ class Scored(Protocol[Y, P, K_contra]):
     def agreeing(self, known: K_contra) -> np.ndarray:
         """The mask, bool, with which `log_partition` sums over the structures that agree with what is known."""
 
-    def marginals(self, beta: float) -> Marginals[P]:
+    def marginals(self, beta: float) -> Marginals[Any]:
         """The probability of each part.
 
         Raises:
@@ -168,7 +168,7 @@ class Scored(Protocol[Y, P, K_contra]):
             ValueError: every structure is ruled out.
         """
 
-    def best_without(self, best: Y, part: P) -> Y | None:
+    def best_without(self, best: Y, part: P_contra) -> Y | None:
         """The best structure that does not have a part of the best one; None where there is none."""
 
     def factors(self, y: Y) -> Collection[Factor]:

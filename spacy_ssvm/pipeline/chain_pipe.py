@@ -13,7 +13,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..inspect.confidence import MIN_PROBABILITY, checked_count, checked_min_score
+from ..inspect.confidence import best_analyses, checked_count, checked_min_score, scored_parts
 from ..models import store as models
 from ..models.architectures import check_chain
 from ..models.chain import weights as chain_weights
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from ..features.hashing import Columns
     from ..features.word_types import Types
     from ..inspect.explanation import Explanation
-    from ..inspect.judged_chains import Run
     from ..inspect.weight_tables import TopFeature, Transitions
     from ..models.chain.data_set import ChainSet, EncodedChains
     from ..models.chain.predictor import ChainDecoder
+    from ..models.protocol import Listing, NamedPart
     from ..structures.chain.constraints import Constraints
-    from ..structures.chain.potentials import Lattice, Potentials
-    from ..training.calibration import Judged
+    from ..structures.chain.scored import ChainScores, LabelSequence, Run
+    from ..training.calibration import CalibrationExample
     from ..training.training import Training
 
 LOGGER = logging.getLogger("spacy")
@@ -136,11 +136,11 @@ class ChainPipe(LearningPipe):
         Raises:
             ValueError: k is less than 1, or the component has no labels yet.
         """
-        from ..structures.chain.potentials import k_best
+        from ..models.protocol import ScoredSequence
 
-        (potentials,) = self._potentials([doc])
-        found = k_best(potentials, checked_count(self.name, k))
-        return [(float(score), self._analysis(labels)) for labels, score in zip(*found)]
+        (scored,) = self._scored([doc])
+        found = best_analyses([ScoredSequence(0, scored)], self, checked_count(self.name, k))
+        return [(score, [self._item(part) for part in parts]) for score, parts in found]
 
     def explain(self, doc: Doc) -> "Explanation":
         """Why the component predicts what it does: for each tag, entity or sentence start the best analysis without it,
@@ -150,10 +150,13 @@ class ChainPipe(LearningPipe):
         Raises:
             ValueError: the component has no labels yet.
         """
-        from ..inspect.chain_explanation import explain
+        from ..inspect.explanation import explain
+        from ..models.chain.factors import ChainFeatures
+        from ..models.protocol import ScoredSequence
 
-        columns, (potentials,) = self._columns_and_potentials([doc])
-        return explain(doc, self._decoder(), columns, potentials, self.weight_labels, self._parts)
+        columns, (scored,) = self._columns_and_scored([doc])
+        features = ChainFeatures(doc, self._decoder(), columns, scored, self.weight_labels)
+        return explain([token.text for token in doc], [(ScoredSequence(0, scored), features)], self)
 
     def top_features(self, label: str, n: int = 20) -> "list[TopFeature]":
         """The n features with the largest weights for a label, of either sign, largest first.
@@ -193,36 +196,40 @@ class ChainPipe(LearningPipe):
         self._require_labels()
         return transitions(self._decoder().weights, self.weight_labels, self._constraints())
 
-    def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
-        """What is scored with MIN_PROBABILITY or more, in a lattice of log-sums."""
-        from ..inspect.judged_chains import Run
-
-        for token, label in np.argwhere(np.exp(lattice.through()) >= MIN_PROBABILITY).tolist():
-            yield Run(token, np.array([label], np.int32))
-
-    def judged(self, examples: Iterable[Example]) -> "list[Judged]":
-        from ..inspect.judged_chains import judged_chain
+    def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
+        from ..structures.chain.scored import KnownLabels
+        from ..training.calibration import CalibrationExample, numbers_of
 
         self._require_weights()
         given = [example for example in examples if len(example.predicted)]
-        potentials = self._potentials([example.predicted for example in given]) if given else []
         return [
-            judged_chain(found, self._gold(example), self.weight_labels, self._listed)
-            for found, example in zip(potentials, given)
+            CalibrationExample(
+                scored, KnownLabels(numbers_of(self._gold(example), self.weight_labels)), self._listing()
+            )
+            for scored, example in zip(self._scored([example.predicted for example in given]), given)
         ]
 
     @abstractmethod
-    def _analysis(self, labels: np.ndarray) -> list[Any]:
-        """What these weight labels, int32 [tokens], say, for `kbest`."""
+    def named(self, part: "Run", first: int) -> "NamedPart":
+        """A tag, entity or sentence start in spaCy's terms."""
 
     @abstractmethod
-    def _parts(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
-        """The same as first token, token behind and label, for `explain`."""
+    def parts(self, y: "LabelSequence", first: int) -> "list[NamedPart]":
+        """The tags, entities or sentence starts of these labels."""
 
-    def _potentials(self, docs: Sequence[Doc]) -> "list[Potentials]":
-        return self._columns_and_potentials(docs)[1]
+    @abstractmethod
+    def _item(self, part: "NamedPart") -> Any:
+        """What `kbest` and the scored lists call a part."""
 
-    def _columns_and_potentials(self, docs: Sequence[Doc]) -> "tuple[Columns, list[Potentials]]":
+    def _listing(self) -> "Listing":
+        from ..structures.chain.scored import labels_above
+
+        return labels_above
+
+    def _scored(self, docs: Sequence[Doc]) -> "list[ChainScores]":
+        return self._columns_and_scored(docs)[1] if docs else []
+
+    def _columns_and_scored(self, docs: Sequence[Doc]) -> "tuple[Columns, list[ChainScores]]":
         self._require_labels()
         self._warn_of_missing(docs)
         decoder = self._decoder()
@@ -257,23 +264,13 @@ class ChainPipe(LearningPipe):
 
         return predict, kinds, constraints
 
-    def _lattices(self, docs: Iterable[Doc]) -> "Iterator[Lattice]":
-        """Of log-sums where scores are probabilities, of maxima where they are margins."""
-        from ..structures.chain.potentials import max_lattice, sum_lattice
-
-        beta, given = self.inverse_temperature, list(docs)
-        for potentials in self._potentials(given) if given else ():
-            yield max_lattice(potentials) if beta is None else sum_lattice(potentials, beta)
-
-    def _scored_labels(self, docs: Iterable[Doc], min_score: float | None) -> Iterator[dict[tuple[int, int], float]]:
-        """For each Doc the score of each (token, weight label) that has `min_score` or more."""
-        from ..structures.chain.potentials import margins
+    def _scored_parts(self, docs: Iterable[Doc], min_score: float | None) -> "Iterator[list[tuple[NamedPart, float]]]":
+        """For each Doc the parts that have `min_score` or more, and their scores."""
+        from ..models.protocol import ScoredSequence
 
         smallest = checked_min_score(self.name, min_score, self.has_probabilities)
-        for lattice in self._lattices(docs):
-            scores = np.exp(lattice.through()) if self.has_probabilities else margins(lattice)
-            places = np.argwhere(scores >= smallest).tolist()
-            yield {(token, label): float(scores[token, label]) for token, label in places}
+        for scored in self._scored(list(docs)):
+            yield scored_parts([ScoredSequence(0, scored)], self, self._listing(), self.inverse_temperature, smallest)
 
     def _forget_types(self) -> None:
         super()._forget_types()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..models.protocol import DataSet
     from ..solvers.certificate import Certificate
     from ..solvers.problem import Problem
-    from ..training.calibration import Fit, Judged
+    from ..training.calibration import CalibrationExample, Fit
     from ..training.training import Training
 
 BATCH = 1000
@@ -335,8 +335,8 @@ class LearningPipe(SsvmPipe):
         return self.inverse_temperature is not None
 
     @abstractmethod
-    def judged(self, examples: Iterable[Example]) -> "list[Judged]":
-        """What calibration is about: each sequence or tree of these examples with its scores and its gold analysis.
+    def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
+        """Each sequence or tree of these examples, with its scores and what is known of its gold analysis.
 
         The predicted Docs have what earlier components annotate, and not what this one does. Tokens without gold
         annotation are unknown; gold labels that the component does not have are wrong.
@@ -349,7 +349,8 @@ class LearningPipe(SsvmPipe):
         """Let all scores be probabilities of P(y) ∝ exp(β · wᵀΦ(x, y)) with the β that gives the gold analyses of these
         examples the highest likelihood, whatever the solver has learnt; predictions stay what they are.
 
-        examples: as for `judged`, and none that the component has learnt from. Learning on makes the calibration void.
+        examples: as for `calibration_examples`, and none that the component has learnt from. Learning on makes the
+        calibration void.
 
         Raises:
             ValueError: the component is not trained yet, its structure has no exact sums, nothing is annotated, or no
@@ -358,7 +359,7 @@ class LearningPipe(SsvmPipe):
         """
         from ..training.calibration import fit
 
-        found = fit(self.name, self.judged(examples))
+        found = fit(self.name, self.calibration_examples(examples))
         self.cfg[CALIBRATED] = found.beta
         return found
 

@@ -1,7 +1,6 @@
 """`ssvm_ner`: named entities and other non-overlapping spans, as BILUO chains."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +18,10 @@ from .chain_pipe import ChainPipe, Gold, values_of
 from .gold_entities import biluo, gold_entities
 
 if TYPE_CHECKING:
-    from ..inspect.judged_chains import Run
     from ..models.chain.data_set import EncodedChains
+    from ..models.protocol import Listing, NamedPart
     from ..structures.chain.constraints import Constraints
-    from ..structures.chain.potentials import Lattice
+    from ..structures.chain.scored import LabelSequence, Run
     from ..training.calibration import Fit
 
 _MISSING, _INSIDE, _OUTSIDE, _BEGIN = range(4)
@@ -146,40 +145,32 @@ class SsvmNer(ChainPipe):
         Raises:
             ValueError: `min_score` is no such score, or the component has no labels yet.
         """
-        from ..structures.chain.biluo import segment_margins, segments_through
+        return [{part[:3]: score for part, score in found} for found in self._scored_parts(docs, min_score)]
 
-        smallest = checked_min_score(self.name, min_score, self.has_probabilities)
-        scored = []
-        for lattice in self._lattices(docs):
-            if self.has_probabilities:
-                found = segments_through(lattice, math.log(smallest))
-                found = [segment._replace(value=math.exp(segment.value)) for segment in found]
-            else:
-                found = segment_margins(lattice, smallest)
-            scored.append({(first, end, self.labels[label]): value for first, end, label, value in found})
-        return scored
+    def named(self, part: "Run", first: int) -> "NamedPart":
+        from ..models.protocol import NamedPart
+        from ..structures.chain.biluo import type_of
 
-    def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
-        from ..inspect.judged_chains import Run
-        from ..structures.chain.biluo import segments_through
+        return NamedPart(first + part.first, first + part.tokens.stop, self.labels[type_of(part)], part=part)
 
-        numbers = {label: number for number, label in enumerate(self.weight_labels)}
-        for first, end, label, _ in segments_through(lattice, math.log(MIN_PROBABILITY)):
-            tags = biluo(end - first, self.labels[label])
-            yield Run(first, np.array([numbers[tag] for tag in tags], np.int32))
+    def parts(self, y: "LabelSequence", first: int) -> "list[NamedPart]":
+        from ..structures.chain.biluo import run, segments
+
+        return [self.named(run(*segment), first) for segment in segments(y.labels)]
+
+    def _item(self, part: "NamedPart") -> tuple[int, int, str]:
+        return part[:3]
+
+    def _listing(self) -> "Listing":
+        from ..structures.chain.biluo import segments_above
+
+        return segments_above
 
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
         """As in `LearningPipe`; with `spans_key`, `threshold` has to be one for probabilities, too."""
         if self.spans_key:
             checked_min_score(self.name, max(self.threshold, MIN_PROBABILITY), True, "threshold")
         return super().calibrate(examples)
-
-    def _analysis(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
-        from ..structures.chain.biluo import segments
-
-        return [(first, end, self.labels[label]) for first, end, label in segments(labels)]
-
-    _parts = _analysis
 
     def _constraints(self) -> "Constraints":
         from ..structures.chain.biluo import biluo_constraints

@@ -16,7 +16,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..corpus.unreadable import names_of
-from ..inspect.confidence import checked_count, checked_min_score
+from ..inspect.confidence import best_analyses, checked_count, checked_min_score, scored_parts
 from ..models import store as models
 from ..models.architectures import check_tree
 from ..models.packing import EXACT, Packing
@@ -28,6 +28,7 @@ from .gold_trees import (
     ROOT,
     UNNAMED,
     GoldTrees,
+    arcs,
     gold_trees,
     sentence_starts,
     sentences,
@@ -41,12 +42,13 @@ if TYPE_CHECKING:
     from ..features.arc_extractor import ArcExtractor
     from ..features.hashing import Columns
     from ..inspect.explanation import Explanation
-    from ..inspect.tree_analyses import Analysis, Sentence
+    from ..models.protocol import ScoredSequence
+    from ..models.tree.arc_names import ArcNames
     from ..models.tree.candidates import FirstPass
     from ..models.tree.data import Shape, Trees
     from ..models.tree.data_set import EncodedTrees, TreeSet
-    from ..structures.tree.potentials import Potentials
-    from ..training.calibration import Judged
+    from ..structures.tree.scored import TreeScores
+    from ..training.calibration import CalibrationExample
     from ..training.training import Training
     from .tree_limits import TreeLimits
 
@@ -167,7 +169,7 @@ class SsvmParser(LearningPipe):
         absolute = np.where(heads == 0, np.arange(len(heads)), first + heads - 1)
         return [(absolute[a:b] - a, labels[a:b]) for a, b in pairwise(np.cumsum([0, *lengths]))]
 
-    def kbest(self, doc: Doc, k: int) -> "list[Analysis]":
+    def kbest(self, doc: Doc, k: int) -> list[tuple[float, list[tuple[int, int, str]]]]:
         """The k best analyses of a Doc, best first: their scores wᵀΦ(x, y), and (head, token, label) of each token.
 
         A root is its own head. Exact among the trees that the first pass leaves; sentence boundaries are given. There
@@ -176,9 +178,10 @@ class SsvmParser(LearningPipe):
         Raises:
             ValueError: k is less than 1, the component has no labels yet, or its structure is not decoded exactly.
         """
-        from ..inspect.tree_analyses import best_analyses
-
-        return best_analyses(self._sentences(doc), self.weight_labels, checked_count(self.name, k))
+        analyses = best_analyses(self._sequences(doc), self._arc_names(), checked_count(self.name, k))
+        return [
+            (score, [(cast(int, part.head), part.start, part.label) for part in parts]) for score, parts in analyses
+        ]
 
     def scored_parses(
         self, docs: Iterable[Doc], min_score: float | None = None
@@ -194,14 +197,16 @@ class SsvmParser(LearningPipe):
             ValueError: `min_score` is no such score, the component has no labels yet, or its structure is not decoded
                 exactly.
         """
-        from ..inspect.tree_analyses import scored_heads_and_labels
+        from ..structures.tree.scored import heads_and_labels_above
 
-        smallest, beta = checked_min_score(self.name, min_score, self.has_probabilities), self.inverse_temperature
-        scored = [scored_heads_and_labels(self._sentences(doc), self.weight_labels, beta) for doc in docs]
-        return (
-            [{key: score for key, score in heads.items() if score >= smallest} for heads, _ in scored],
-            [{key: score for key, score in labels.items() if score >= smallest} for _, labels in scored],
-        )
+        smallest, names = checked_min_score(self.name, min_score, self.has_probabilities), self._arc_names()
+        heads, labels = [], []
+        for doc in docs:
+            listing, beta = heads_and_labels_above, self.inverse_temperature
+            found = scored_parts(self._sequences(doc), names, listing, beta, smallest)
+            heads.append({(part.start, part.head): score for part, score in found if part.head is not None})
+            labels.append({(part.start, part.label): score for part, score in found if part.head is None})
+        return heads, labels
 
     def explain(self, doc: Doc) -> "Explanation":
         """Why the component predicts the tree that it does: for each arc the best tree without it, or with another
@@ -210,13 +215,24 @@ class SsvmParser(LearningPipe):
         Raises:
             ValueError: the component has no labels yet, or its structure is not decoded exactly.
         """
-        from ..inspect.tree_explanation import explain
+        from ..features.names import Source
+        from ..inspect.explanation import explain
+        from ..models.protocol import ScoredSequence
+        from ..models.tree.factors import TreeFeatures
 
         trees, scored = self._exact_trees(doc)
-        return explain(doc, trees, scored, self._weights().trees, self._extractor(), self.weight_labels)
+        extractor, weights, names = self._extractor(), self._weights().trees, self._arc_names()
+        source = Source(doc, extractor.reader.attributes, trees.columns.keys, extractor.clusters)
+        sequences = [
+            (ScoredSequence(first, found), TreeFeatures(trees, sentence, weights, extractor, source, names))
+            for sentence, (first, found) in enumerate(zip(trees.columns.starts.tolist(), scored))
+        ]
+        return explain([token.text for token in doc], sequences, names)
 
-    def judged(self, examples: Iterable[Example]) -> "list[Judged]":
-        from ..inspect.judged_trees import judged_trees
+    def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
+        from ..structures.tree.scored import heads_above
+        from ..training.calibration import CalibrationExample
+        from .gold_trees import known_tree
 
         if self.model.attrs["order"] > 1:
             raise ValueError(
@@ -224,19 +240,27 @@ class SsvmParser(LearningPipe):
                 "probabilities to calibrate: use order 1"
             )
         self._require_weights()
-        return [
-            found
-            for example in examples
-            for found in judged_trees(example, self._sentences(example.predicted), self.weight_labels)
-        ]
+        found = []
+        for example in examples:
+            heads, labels = arcs(example)
+            trees, scored = self._exact_trees(example.predicted)
+            for (first, end), sentence in zip(pairwise(trees.columns.starts.tolist()), scored):
+                known = known_tree(heads, labels, first, end, self.weight_labels)
+                found.append(CalibrationExample(sentence, known, heads_above))
+        return found
 
-    def _sentences(self, doc: Doc) -> "list[Sentence]":
-        from ..inspect.tree_analyses import Sentence
+    def _sequences(self, doc: Doc) -> "list[ScoredSequence]":
+        from ..models.protocol import ScoredSequence
 
         trees, scored = self._exact_trees(doc)
-        return [Sentence(first, found) for first, found in zip(trees.columns.starts.tolist(), scored)]
+        return [ScoredSequence(first, found) for first, found in zip(trees.columns.starts.tolist(), scored)]
 
-    def _exact_trees(self, doc: Doc) -> "tuple[Trees, list[Potentials]]":
+    def _arc_names(self) -> "ArcNames":
+        from ..models.tree.arc_names import ArcNames
+
+        return ArcNames(self.weight_labels, UNNAMED)
+
+    def _exact_trees(self, doc: Doc) -> "tuple[Trees, list[TreeScores]]":
         """The sentences of a Doc, none where it is empty, and their scores within what the Doc and `patterns` leave."""
         from ..models.tree.decoding import potentials
         from ..structures.tree.parts import LOOPY

@@ -1,7 +1,7 @@
 """`ssvm_senter`: where sentences start."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
-    from ..inspect.judged_chains import Run
     from ..models.chain.predictor import ChainDecoder
+    from ..models.protocol import Listing, NamedPart
     from ..structures.chain.constraints import Constraints
-    from ..structures.chain.potentials import Lattice
+    from ..structures.chain.scored import LabelSequence, Run
 
 INSIDE, START = LABELS = ("I", "S")
 """spaCy's names: a token continues a sentence or starts one."""
@@ -91,19 +91,28 @@ class SsvmSenter(ChainPipe):
 
     def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]:
         """For each Doc the score of each token as the start of a sentence; see `SsvmTagger.scored_tags`."""
-        return [
-            {token: score for (token, label), score in found.items() if self.labels[label] == START}
-            for found in self._scored_labels(docs, min_score)
-        ]
+        return [{part.start: score for part, score in found} for found in self._scored_parts(docs, min_score)]
 
-    def _listed(self, lattice: "Lattice") -> "Iterator[Run]":
-        return (run for run in super()._listed(lattice) if self.labels[run.labels[0]] == START)
+    def named(self, part: "Run", first: int) -> "NamedPart":
+        from ..models.protocol import NamedPart
 
-    def _analysis(self, labels: np.ndarray) -> list[int]:
-        return [int(token) for token in np.flatnonzero(labels == self.labels.index(START))]
+        token = first + part.first
+        return NamedPart(token, token + 1, START, part=part)
 
-    def _parts(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
-        return [(token, token + 1, START) for token in self._analysis(labels)]
+    def parts(self, y: "LabelSequence", first: int) -> "list[NamedPart]":
+        from ..structures.chain.scored import Run
+
+        start = self.labels.index(START)
+        return [self.named(Run(token, (start,)), first) for token in np.flatnonzero(y.labels == start).tolist()]
+
+    def _item(self, part: "NamedPart") -> int:
+        return part.start
+
+    def _listing(self) -> "Listing":
+        from ..structures.chain.scored import labels_above
+
+        start = (self.labels.index(START),)
+        return lambda values, least: [one for one in labels_above(values, least) if one[0].labels == start]
 
     def _check_settings(self) -> None:
         super()._check_settings()

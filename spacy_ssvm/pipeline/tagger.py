@@ -18,7 +18,9 @@ from ..solvers.parameters import Parameters
 from .chain_pipe import ChainPipe, Gold, values_of
 
 if TYPE_CHECKING:
+    from ..models.protocol import NamedPart
     from ..structures.chain.constraints import Constraints
+    from ..structures.chain.scored import LabelSequence, Run
 
 ATTRIBUTES = {"tag": TAG, "pos": POS}
 NEGATIVE = "!"
@@ -104,15 +106,22 @@ class SsvmTagger(ChainPipe):
             ValueError: `min_score` is no such score, or the component has no labels yet.
         """
         return [
-            {(token, self.labels[label]): score for (token, label), score in found.items()}
-            for found in self._scored_labels(docs, min_score)
+            {(part.start, part.label): score for part, score in found} for found in self._scored_parts(docs, min_score)
         ]
 
-    def _analysis(self, labels: np.ndarray) -> list[str]:
-        return [self.labels[label] for label in labels]
+    def named(self, part: "Run", first: int) -> "NamedPart":
+        from ..models.protocol import NamedPart
 
-    def _parts(self, labels: np.ndarray) -> list[tuple[int, int, str]]:
-        return [(token, token + 1, self.labels[label]) for token, label in enumerate(labels)]
+        token = first + part.first
+        return NamedPart(token, token + 1, self.labels[part.labels[0]], part=part)
+
+    def parts(self, y: "LabelSequence", first: int) -> "list[NamedPart]":
+        from ..structures.chain.scored import Run
+
+        return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
+
+    def _item(self, part: "NamedPart") -> str:
+        return part.label
 
     def _check_label(self, label: Any) -> None:
         super()._check_label(label)

@@ -11,7 +11,7 @@ from ..models.tree.data import Shape, Trees
 from ..models.tree.decoding import potentials
 from ..structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
 from ..structures.tree.parts import LOOPY, NOT_GIVEN, SPANNING
-from ..structures.tree.potentials import Potentials, k_best
+from ..structures.tree.scored import TreeScores
 from .patterns import Patterns, token_name
 
 
@@ -39,7 +39,7 @@ class TreeLimits(NamedTuple):
             reason = self._reason(slice(first, int(starts[error.sentence + 1])), error.token, shape)
             raise ValueError(f"[{self.name}] {token_name(self.docs, first + error.token)}: {reason}") from None
 
-    def potentials(self, trees: Trees, weights: np.ndarray) -> list[Potentials]:
+    def potentials(self, trees: Trees, weights: np.ndarray) -> list[TreeScores]:
         """Those of sentences with these `candidates`."""
         starts = trees.columns.starts.tolist()
         return [
@@ -49,7 +49,7 @@ class TreeLimits(NamedTuple):
 
     def decode_all(self, trees: Trees, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The best heads and labels of these sentences; see `spacy_ssvm.models.tree.decoding.decode_all`."""
-        best = [tree for found in self.potentials(trees, weights) for tree in k_best(found, 1)]
+        best = [tree for found in self.potentials(trees, weights) for tree in found.best(1)]
         nothing = np.zeros(0, np.int32)
         return (
             np.concatenate([nothing, *(tree.heads for tree in best)]),

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 import spacy
-
 from spacy_ssvm.inspect.judged_trees import JudgedTree
+from spacy_ssvm.structures.tree.potentials import Potentials
+
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.structures.tree.decoders import decoder
 from spacy_ssvm.structures.tree.parts import SPANNING, Parts
-from spacy_ssvm.structures.tree.potentials import Potentials
 from spacy_ssvm.training.calibration import Judged, expected_error, fit, reliability
 
 from .toy import EXAMPLES, blank, doc, ner_examples, parser_examples, senter_examples, tagger_examples, train, tree_of

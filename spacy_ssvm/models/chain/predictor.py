@@ -12,7 +12,7 @@ from ...features.index import look_up_features, table_of
 from ...features.type_templates import rows_outside, select
 from ...features.word_types import Types
 from ...structures.chain.constraints import Constraints
-from ...structures.chain.potentials import Potentials
+from ...structures.chain.scored import ChainScores
 from .data import Chains, SharedScores
 from .scores import add_all_rows, label, token_scores, unlabelled
 from .weights import ChainWeights, split
@@ -53,13 +53,13 @@ class ChainDecoder:
 
     def potentials(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints | None = None
-    ) -> list[Potentials]:
+    ) -> list[ChainScores]:
         """All scores of each sequence; arguments as in `prepared`."""
         allowed = constraints or self.constraints
         transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
         scores = token_scores(*self._arguments(columns, types, kinds, allowed))
         return [
-            Potentials(scores[first:end], transitions, allowed.start, allowed.end)
+            ChainScores(scores[first:end], transitions, allowed.start, allowed.end)
             for first, end in pairwise(columns.starts.tolist())
         ]
 

@@ -305,6 +305,5 @@ def test_trees_whose_scores_are_too_large_for_sums(score):
     known = [KnownTree(np.array([0, 1, head]), np.array([-1, -1, -1])) for head in (1, 1, 1, 2)]
     betas = np.linspace(0.005, 0.03, 100_001)
     less = 4 * np.log1p(np.exp(-300 * betas)) + 3 * np.log1p(np.exp(-100 * betas)) + np.log1p(np.exp(100 * betas))
-    assert fit("parser", [CalibrationExample(tree, one, heads_above) for one in known]).beta == pytest.approx(
-        betas[less.argmin()], rel=1e-4
-    )
+    found = fit("parser", [CalibrationExample(tree, one, heads_above) for one in known])
+    assert found.beta == pytest.approx(betas[less.argmin()], rel=1e-4)

@@ -190,8 +190,6 @@ def test_the_page_draws_the_arcs_of_each_sentence():
     assert not tags.open
     assert tags.links == [f"#{number}" for number in range(1, 7)]
     assert {link[1:] for link in tags.links} < set(tags.anchors)
-        tags.anchors
-    )
     assert "&lt;b&gt;" in page and "<b>" not in page and "&amp;" in page
     assert page.count("<svg") == 2 and page.count('class="displacy-arrow"') == len(words) - 2
     assert "Nothing → ROOT, nothing else is possible" in explanation.text()

@@ -86,7 +86,7 @@ class TreeFeatures:
 
     def text(self, y: LabelledTree, factor: TreeFactor) -> str:
         """The arc that y has to the factor's modifier."""
-        return self._names.parts(y, self._first)[factor.token].phrase(self._words)
+        return self._names.named(y.arc(factor.modifier), self._first).phrase(self._words)
 
     def _named(self, factor: TreeFactor) -> Iterator[tuple[str, float]]:
         words = {"head": factor.head, "mod": factor.modifier, "sib": factor.third, "grand": factor.third}

@@ -30,10 +30,14 @@ class LabelledTree(NamedTuple):
     heads: np.ndarray
     labels: np.ndarray
 
+    def arc(self, modifier: int) -> "Arc":
+        """The arc to a modifier, 1 … n."""
+        head = int(self.heads[modifier - 1])
+        return Arc(modifier, head, label_of(head, int(self.labels[modifier - 1])))
+
     def arcs(self) -> "list[Arc]":
-        """The arcs that the tree consists of, by token."""
-        arcs = zip(self.heads.tolist(), self.labels.tolist())
-        return [Arc(m, head, label_of(head, label)) for m, (head, label) in enumerate(arcs, 1)]
+        """The arcs that the tree consists of, by modifier."""
+        return [self.arc(modifier) for modifier in range(1, len(self.heads) + 1)]
 
 
 class Arc(NamedTuple):

@@ -68,12 +68,12 @@ def calibrate_command(
 def _calibrated(nlp: Language, pipe: SsvmPipe, corpus: Reader, measured: Reader) -> Diagram:
     before = pipe.inverse_temperature
     fitted = pipe.calibrate(_examples(nlp, pipe.name, corpus))
-    judged = pipe.judged(_examples(nlp, pipe.name, measured))
+    held_out = pipe.calibration_examples(_examples(nlp, pipe.name, measured))
     try:
-        bins = [reliability(judged, 1.0 if before is None else before, fitted.beta)]
+        bins = [reliability(held_out, 1.0 if before is None else before, fitted.beta)]
     except ValueError:  # Scores can be too large for sums as they are.
         bins = [reliability([], 1.0, fitted.beta)]
-    bins.append(reliability(judged, fitted.beta, fitted.beta))
+    bins.append(reliability(held_out, fitted.beta, fitted.beta))
     if not any(one.n_items for one in bins[-1]):
         raise ValueError(f"[{pipe.name}] there is nothing to measure the calibration on: no gold annotation")
     msg.divider(f"Component {pipe.name}")

@@ -9,7 +9,10 @@ from .plots import new_figure, save_figure
 
 
 class Diagram(NamedTuple):
-    """Of a component: its β before, None where it had none, and the fitted one; the bins by each, by 1 for none."""
+    """The reliability of a component before and after calibration.
+
+    beta_before: None for a component without probabilities, whose bins `before` are those of β = 1. beta: as fitted.
+    """
 
     name: str
     beta_before: float | None

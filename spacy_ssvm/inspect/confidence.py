@@ -1,16 +1,18 @@
-"""What the scores of a component mean: probabilities where its solver learns a distribution, margins elsewhere."""
+"""Scores of parts: probabilities where a component has a distribution, margins elsewhere; and the k best analyses."""
 
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any, SupportsIndex
 
+from ..models.scored import Listing, NamedPart, PartNames, ScoredSequence
 from ..solvers.parameters import LossFamily, Parameters
 
 MIN_PROBABILITY = 0.01
-"""What is less probable is not listed, unless it is asked for."""
+"""The smallest probability that is listed, unless another one is asked for."""
 
 CALIBRATED = "inverse_temperature"
-"""What the cfg of a calibrated component names its β."""
+"""The name of β in the cfg of a calibrated component."""
 
 
 def inverse_temperature(solver: Parameters) -> float | None:
@@ -19,19 +21,54 @@ def inverse_temperature(solver: Parameters) -> float | None:
 
 
 def check_calibration(cfg: dict[str, Any]) -> None:
-    """Raise a ValueError where a cfg has a β that is none."""
+    """Raise a ValueError where a cfg has an invalid β."""
     beta = cfg.get(CALIBRATED, 1.0)
     if type(beta) is not float or not 0.0 < beta < math.inf:
         raise ValueError(f"its cfg has the inverse temperature {beta!r}, which must be a finite number above 0")
 
 
+def scored_parts(
+    sequences: Iterable[ScoredSequence], names: PartNames, listing: Listing, beta: float | None, min_score: float
+) -> list[tuple[NamedPart, float]]:
+    """The parts of a Doc that score `min_score` or more, and their scores: probabilities by β, or margins without it.
+
+    sequences: the Doc or its sentences, in order. listing: of the kind of parts that are asked for.
+    """
+    found = []
+    for first, scored in sequences:
+        values = scored.margins() if beta is None else scored.marginals(beta)
+        found += [(names.named(part, first), value) for part, value in listing(values, min_score)]
+    return found
+
+
+def best_analyses(sequences: Iterable[ScoredSequence], names: PartNames, k: int) -> list[tuple[float, list[NamedPart]]]:
+    """The k best analyses of a Doc, best first: their scores wᵀΦ(x, y), and the parts that they consist of.
+
+    sequences: the Doc or its sentences, in order.
+
+    Raises:
+        ValueError: k is less than 1.
+    """
+    analyses: list[tuple[float, list[NamedPart]]] = [(0.0, [])]
+    for first, scored in sequences:
+        found = [(y.score, names.parts(y, first)) for y in scored.best(k)]
+        # i · j pairs are no worse than the i-th with the j-th.
+        pairs = [
+            (score + more, parts + others)
+            for i, (score, parts) in enumerate(analyses, 1)
+            for more, others in found[: k // i]
+        ]
+        analyses = sorted(pairs, key=lambda pair: -pair[0])[:k]
+    return analyses
+
+
 def checked_min_score(
     name: str, min_score: float | None, is_probability: bool, parameter: str = "the least score to list"
 ) -> float:
-    """The least score to list, `min_score` or what stands in for it: MIN_PROBABILITY, or a margin of 0.
+    """The smallest score to list: `min_score` or, by default, MIN_PROBABILITY or a margin of 0.
 
     Raises:
-        ValueError: it is no number, or a probability that is not between 0 and 1; all that is possible is too much.
+        ValueError: it is no number, or a probability that is not above 0 and at most 1.
     """
     if min_score is None:
         return MIN_PROBABILITY if is_probability else 0.0
@@ -42,7 +79,7 @@ def checked_min_score(
 
 
 def checked_count(name: str, count: SupportsIndex, parameter: str = "k") -> int:
-    """How much to list, as this parameter says.
+    """The value of a parameter that says how many to list.
 
     Raises:
         ValueError: it is no whole number from 1 on.

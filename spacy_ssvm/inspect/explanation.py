@@ -1,17 +1,14 @@
-"""Why a component has found what it has found, as data, as text and as a page."""
+"""Why a component predicts what it does: each part of the best structure against the best structure without it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
+from typing import Any, NamedTuple
 
-from .arc_drawing import Arc, drawing
+from ..models.scored import FactorFeatures, NamedPart, PartNames, Scored, ScoredSequence
 
 MAX_REASONS = 8
 """Of each finding, in a text or on a page."""
-
-LINK = "f"
-"""What the anchors of findings begin with, before their number."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +49,17 @@ class Finding:
     reasons: tuple[Reason, ...]
     head: int | None = None
 
+    def title(self, words: Sequence[str]) -> str:
+        """The tokens and what is found; words: of the Doc."""
+        found = NamedPart(self.start, self.end, self.label, self.head)
+        return f"{' '.join(words[self.start : self.end])} → {found.phrase(words)}"
 
-def arc_phrase(words: Sequence[str], token: int, head: int, label: str) -> str:
-    """An arc as a text says it; a root is its own head."""
-    return label if head == token else f"{label} of {words[head]}"
+    @property
+    def ahead(self) -> str:
+        """What the finding is ahead of, and by how much."""
+        if self.margin == math.inf:
+            return "nothing else is possible"
+        return f"{self.margin:.2f} ahead of {self.runner_up}"
 
 
 @dataclass(frozen=True)
@@ -69,92 +73,78 @@ class Explanation:
         """Each finding with at most so many of its reasons, a line each."""
         lines = []
         for finding in self.findings:
-            lines.append(f"{self._phrase(finding)} → {self._said(finding)}, {_ahead(finding)}")
+            lines.append(f"{finding.title(self.words)}, {finding.ahead}")
             for reason in finding.reasons[:max_reasons]:
                 weights = f"{reason.label} {reason.weight:+.2f}, {reason.other} {reason.against:+.2f}"
                 lines.append(f"    {reason.gain:+.2f}  {self.words[reason.token]}: {reason.feature} ({weights})")
         return "\n".join(lines)
 
     def html(self, max_reasons: int = MAX_REASONS) -> str:
-        """A page that needs no other file: the words with the findings marked, then each finding's reasons."""
-        sections = [self._section(number, finding, max_reasons) for number, finding in enumerate(self.findings)]
-        arcs = [
-            Arc(finding.start, finding.head, finding.label) for finding in self.findings if finding.head is not None
-        ]
-        words = drawing(self.words, arcs, LINK) if arcs else self._marked()
-        return _PAGE.format(style=_STYLE, words=words, sections="\n".join(sections))
+        """A page that needs no other file: displaCy's drawing of the findings, then the reasons of each."""
+        from .page import page
 
-    def _phrase(self, finding: Finding) -> str:
-        return " ".join(self.words[finding.start : finding.end])
-
-    def _said(self, finding: Finding) -> str:
-        if finding.head is None:
-            return finding.label
-        return arc_phrase(self.words, finding.start, finding.head, finding.label)
-
-    def _marked(self) -> str:
-        parts, at = [], 0
-        for number, finding in enumerate(self.findings):
-            parts += [escape(word) for word in self.words[at : finding.start]]
-            mark = f'{escape(self._phrase(finding))} <a href="#{LINK}{number}">{escape(finding.label)}</a>'
-            parts.append(f"<mark>{mark}</mark>")
-            at = finding.end
-        return " ".join([*parts, *(escape(word) for word in self.words[at:])])
-
-    def _section(self, number: int, finding: Finding, max_reasons: int) -> str:
-        rows = [
-            f"<tr><td>{reason.gain:+.2f}</td><td>{escape(self.words[reason.token])}</td>"
-            f"<td>{escape(reason.feature)}</td><td>{escape(reason.label)} {reason.weight:+.2f}</td>"
-            f"<td>{escape(reason.other)} {reason.against:+.2f}</td></tr>"
-            for reason in finding.reasons[:max_reasons]
-        ]
-        left = len(finding.reasons) - len(rows)
-        more = (
-            f"<p>{left} more reasons, {sum(r.gain for r in finding.reasons[max_reasons:]):+.2f} in all</p>"
-            if left > 0
-            else ""
-        )
-        title = escape(f"{self._phrase(finding)} → {self._said(finding)}")
-        return _SECTION.format(
-            anchor=f"{LINK}{number}", title=title, ahead=escape(_ahead(finding)), rows="".join(rows), more=more
-        )
+        return page(self.words, self.findings, max_reasons)
 
 
-def _ahead(finding: Finding) -> str:
-    if finding.margin == math.inf:
-        return "nothing else is possible"
-    return f"{finding.margin:.2f} ahead of {finding.runner_up}"
+def explain(
+    words: Sequence[str], sequences: Iterable[tuple[ScoredSequence, FactorFeatures[Any]]], names: PartNames
+) -> Explanation:
+    """Explain each part of the best structures of a Doc.
+
+    words: of the Doc. sequences: the Doc or its sentences, in order, with the features of each. names: the component's.
+    """
+    findings = []
+    for (first, scored), features in sequences:
+        for best in scored.best(1):
+            for part in names.parts(best, first):
+                other = scored.best_without(best, part.part)
+                if other is None:
+                    findings.append(Finding(part.start, part.end, part.label, math.inf, "", (), part.head))
+                    continue
+                margin = max(0.0, best.score - other.score)
+                instead = _instead(words, part, names.parts(other, first))
+                reasons = _reasons(first, scored, features, best, other)
+                findings.append(Finding(part.start, part.end, part.label, margin, instead, reasons, part.head))
+    return Explanation(words, tuple(findings))
 
 
-_STYLE = """body { font-family: sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222; }
-.words { line-height: 2.4; font-size: 1.1rem; margin-bottom: 2rem; overflow-x: auto; }
-svg { display: block; }
-svg path { fill: none; stroke: #555; }
-svg .tip { fill: #555; stroke: none; }
-svg text { text-anchor: middle; font-size: 13px; font-weight: bold; fill: #134; stroke: #fff; stroke-width: 4px;
-  paint-order: stroke; }
-svg .word { font-size: 16px; font-weight: normal; fill: #222; }
-mark { background: #dde8f5; padding: 0.3em 0.4em; border-radius: 0.35em; }
-mark a { font-size: 0.7em; font-weight: bold; text-decoration: none; color: #134; vertical-align: middle; }
-h2 { font-size: 1rem; margin: 1.6rem 0 0.3rem; }
-h2 span { font-weight: normal; color: #555; }
-table { border-collapse: collapse; font-size: 0.9rem; }
-td, th { text-align: left; padding: 0.15rem 0.8rem 0.15rem 0; border-bottom: 1px solid #eee; vertical-align: top; }
-td:first-child { font-variant-numeric: tabular-nums; text-align: right; }
-p { color: #555; font-size: 0.85rem; margin: 0.3rem 0; }"""
+def _instead(words: Sequence[str], part: NamedPart, others: Iterable[NamedPart]) -> str:
+    """What the runner-up has at the tokens of a part."""
+    phrases = []
+    for other in others:
+        if other.start < part.end and other.end > part.start:
+            same = (other.start, other.end) == (part.start, part.end)
+            phrase = other.phrase(words)
+            phrases.append(phrase if same else f"{phrase} for {' '.join(words[other.start : other.end])}")
+    return " and ".join(phrases) or "none"
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>Explanation</title><style>
-{style}
-</style></head>
-<body>
-<div class="words">{words}</div>
-{sections}
-</body>
-</html>
-"""
 
-_SECTION = """<h2 id="{anchor}">{title} <span>{ahead}</span></h2>
-<table><tr><th>gain</th><th>at</th><th>feature</th><th>best</th><th>runner-up</th></tr>{rows}</table>
-{more}"""
+def _reasons(
+    first: int, scored: Scored[Any, Any, Any], features: FactorFeatures[Any], best: Any, other: Any
+) -> tuple[Reason, ...]:
+    """The features that tell the best structure from another, largest gains first."""
+    factors = scored.factors(best), scored.factors(other)
+    added: dict[tuple[int, str], _Added] = {}
+    for side, own in enumerate(factors):
+        shared = set(factors[1 - side])
+        for factor in own:
+            for name, weight in () if factor in shared else features.features(factor):
+                feature = added.setdefault((factor.token, name), _Added(factor, [0.0, 0.0], [None, None]))
+                feature.weights[side] += weight
+                feature.labels[side] = factor.labels
+    reasons = []
+    for (token, name), (factor, (weight, against), labels) in added.items():
+        # The same feature of the same labels can fire in different factors.
+        if weight != against or labels[0] != labels[1]:
+            texts = features.text(best, factor), features.text(other, factor)
+            reasons.append(Reason(first + token, name, texts[0], weight, texts[1], against))
+    return tuple(sorted(reasons, key=lambda reason: -abs(reason.gain)))
+
+
+class _Added(NamedTuple):
+    """A feature of a token: a factor in which it fires, and what it adds to the best structure and to the other one,
+    for which labels."""
+
+    factor: Any
+    weights: list[float]
+    labels: list[tuple[int, ...] | None]

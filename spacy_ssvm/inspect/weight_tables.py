@@ -1,4 +1,4 @@
-"""What a chain has learnt of labels, apart from any Doc: their largest weights, and those of transitions."""
+"""The largest weights of a chain's labels, and the weights of its transitions."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from ..models.chain.weights import ChainWeights, split
 from ..structures.chain.constraints import FORBIDDEN, Constraints
 
 UNNAMED = "?"
-"""A feature that was learnt when names were not collected."""
+"""The name of a feature that was learnt while names were not collected."""
 
 
 class TopFeature(NamedTuple):
@@ -22,13 +22,13 @@ class TopFeature(NamedTuple):
 
 
 class Transitions(NamedTuple):
-    """weights: float64 [L, L], from, to: what a label adds to the score of the one behind it; −∞ where it cannot be."""
+    """weights: float64 [L, L], of each label (row) and the label after it (column); −∞ where that is ruled out."""
 
     labels: tuple[str, ...]
     weights: np.ndarray
 
     def text(self) -> str:
-        """A table: a row for each label, with the label behind it in the columns."""
+        """A table with a row for each label and a column for each label after it."""
         rows = [
             (label, *("-" if weight == -np.inf else f"{weight:+.2f}" for weight in row))
             for label, row in zip(self.labels, self.weights.tolist())
@@ -49,6 +49,6 @@ def top_features(weights: ChainWeights, labels: Sequence[str], chosen: Sequence[
 
 
 def transitions(weights: ChainWeights, labels: Sequence[str], constraints: Constraints) -> Transitions:
-    """Those of these weight labels."""
+    """The transitions between these weight labels; constraints: of the chain."""
     learnt = split(weights.vector, len(labels))[0].astype(np.float64) + constraints.transition
     return Transitions(tuple(labels), np.where(learnt <= FORBIDDEN / 2, -np.inf, learnt))

@@ -18,6 +18,7 @@ from thinc.api import Model
 
 from ..registry import ssvm_models
 from .packing import EXACT, Packing
+from .scored import FactorFeatures, Known, Listing, NamedPart, PartNames, ScoredSequence
 
 if TYPE_CHECKING:
     from ..features.columns import ColumnReader
@@ -119,6 +120,22 @@ class Codec(ABC):
             raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
 
     @abstractmethod
+    def names(self) -> PartNames:
+        """Names the parts of structures: tags, entities, sentence starts, arcs."""
+
+    def item(self, part: NamedPart) -> Any:
+        """A part in an analysis of the k best."""
+        return part.label
+
+    @abstractmethod
+    def listing(self) -> Listing:
+        """Lists the parts that calibration measures."""
+
+    @abstractmethod
+    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Known[Any]]:
+        """The gold annotation of sequences of a Doc, tokens first … end − 1 of each, as far as it is known."""
+
+    @abstractmethod
     def check_corpora(self, train: Any, dev: Any, listed: Collection[str] | None) -> Any:
         """What is wrong with the corpora, as a `corpus.checks` report. listed: labels that `initialize` is given."""
 
@@ -210,6 +227,17 @@ class Predictor(Protocol):
         Raises:
             Contradiction: (also by the function) no structure agrees with a Doc and the setting `patterns`.
         """
+
+    def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
+        """For each Doc its sequences (the Doc itself, or its sentences) with the scores of all their structures.
+
+        Raises:
+            Contradiction: no structure agrees with a Doc and the setting `patterns`.
+            ValueError: the structure is not decoded exactly.
+        """
+
+    def explained(self, doc: Doc) -> Sequence[tuple[ScoredSequence, FactorFeatures[Any]]]:
+        """The same for one Doc, with the features that fire in each sequence."""
 
     def forget_types(self) -> None:
         """Drop what is remembered of word types; it is computed again when they come back."""

@@ -2,20 +2,62 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..inspect.confidence import checked_count
 from ..models.chain.codec import ChainCodec
 from .component import SsvmPipe
+
+if TYPE_CHECKING:
+    from ..inspect.weight_tables import TopFeature, Transitions
 
 
 class ChainComponent(SsvmPipe):
     """A component that labels tokens by the best path through a linear chain."""
 
     codec: ChainCodec
+
+    def top_features(self, label: str, n: int = 20) -> "list[TopFeature]":
+        """The n features with the largest weights for a label, of either sign, largest first.
+
+        label: one of `labels`, or of `weight_labels`, such as "U-PER"; an entity label has all the weight labels that
+        are made of it. There are fewer than n where no more weights are other than 0.
+
+        Raises:
+            ValueError: n is less than 1, the label is unknown, or the names of the features were not saved.
+        """
+        from ..inspect.weight_tables import top_features
+
+        self._require_labels()
+        wanted = [k for k, known in enumerate(self.weight_labels) if label in (known, self.codec.label_of(known))]
+        if not wanted:
+            raise ValueError(
+                f"[{self.name}] {label!r} is none of its labels, which are {', '.join(self.labels)}; weights are those "
+                f"of {', '.join(self.weight_labels)}"
+            )
+        weights = self._predicting().weights
+        if weights.names is None:
+            raise ValueError(
+                f"[{self.name}] the names of its features are not known: train it with save_feature_names = true, "
+                "or ask `explain`, which reads them from a Doc"
+            )
+        return top_features(weights, self.weight_labels, wanted, checked_count(self.name, n, "n"))
+
+    @property
+    def transitions(self) -> "Transitions":
+        """The weights of neighbouring labels, and a table of them.
+
+        Raises:
+            ValueError: the component has no labels yet.
+        """
+        from ..inspect.weight_tables import transitions
+
+        self._require_labels()
+        return transitions(self._predicting().weights, self.weight_labels, self.codec.constraints())
 
 
 def filled(

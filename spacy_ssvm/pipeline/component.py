@@ -22,10 +22,19 @@ from thinc.api import Model
 from ..corpus.unreadable import Unreadable, names_of, quoted, token_name
 from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..files import replace_files
-from ..inspect.confidence import CALIBRATED, check_calibration, inverse_temperature
+from ..inspect.confidence import (
+    CALIBRATED,
+    best_analyses,
+    check_calibration,
+    checked_count,
+    checked_min_score,
+    inverse_temperature,
+    scored_parts,
+)
 from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Contradiction, Predictor, Settings, StructuredModel, bind
+from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
@@ -33,9 +42,10 @@ from ..training.examples import ExampleReader, missing_annotation
 from ..training.figures import Figures
 
 if TYPE_CHECKING:
+    from ..inspect.explanation import Explanation
     from ..solvers.certificate import Certificate
     from ..solvers.problem import Problem
-    from ..training.calibration import Fit
+    from ..training.calibration import CalibrationExample, Fit
     from ..training.training import Training
 
 LOGGER = logging.getLogger("spacy")
@@ -380,11 +390,63 @@ class SsvmPipe(TrainablePipe):
         less that of the best one without it."""
         return self.inverse_temperature is not None
 
+    def kbest(self, doc: Doc, k: int) -> list[tuple[float, list[Any]]]:
+        """The k best analyses of a Doc, best first, exactly: their scores wᵀΦ(x, y), and their parts.
+
+        Parts are tags, entities as (start, end, label), sentence starts as token numbers, or arcs as (head, token,
+        label), where a root is its own head and the trees are those that the first pass leaves. There are fewer than k
+        where no more are possible: the Doc's annotation holds. Nothing is written to it.
+
+        Raises:
+            ValueError: k is less than 1, the component has no labels yet, or its structure is not decoded exactly.
+        """
+        (sequences,) = self._sequences([doc])
+        found = best_analyses(sequences, self.codec.names(), checked_count(self.name, k))
+        return [(score, [self.codec.item(part) for part in parts]) for score, parts in found]
+
+    def explain(self, doc: Doc) -> "Explanation":
+        """Why the component predicts each tag, entity, sentence start or arc of a Doc: the best analysis without it,
+        and the features whose weights put the prediction ahead of that. The Doc's annotation holds, without an
+        alternative. Nothing is written to it.
+
+        Raises:
+            ValueError: the component has no labels yet, or its structure is not decoded exactly.
+        """
+        from ..inspect.explanation import explain
+
+        self._require_labels()
+        self._complain([doc])
+        with self._naming([doc]):
+            sequences = self._predicting().explained(doc)
+        return explain([token.text for token in doc], sequences, self.codec.names())
+
+    def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
+        """Each sequence of these examples, with its scores and its gold annotation, as far as it is known.
+
+        The predicted Docs have the annotation of earlier components, and none of this one. Gold labels that the
+        component does not have are wrong.
+
+        Raises:
+            ValueError: the component is not trained yet, or its structure has no exact sums.
+        """
+        from ..training.calibration import CalibrationExample
+
+        self._require_weights()
+        given = [example for example in examples if len(example.predicted)]
+        found = []
+        for example, sequences in zip(given, self._sequences([example.predicted for example in given])):
+            starts = [sequence.first for sequence in sequences]
+            known = self.codec.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
+            listing = self.codec.listing()
+            found += [CalibrationExample(sequence.scored, gold, listing) for sequence, gold in zip(sequences, known)]
+        return found
+
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
         """Let all scores be probabilities of P(y) ∝ exp(β · wᵀΦ(x, y)) with the β that gives the gold analyses of these
         examples the highest likelihood, whatever the solver has learnt; predictions stay what they are.
 
-        examples: as for `judged`, and none that the component has learnt from. Learning on makes the calibration void.
+        examples: as for `calibration_examples`, and none that the component has learnt from. Learning on makes the
+        calibration void.
 
         Raises:
             ValueError: the component is not trained yet, its structure has no exact sums, nothing is annotated, or no
@@ -393,7 +455,7 @@ class SsvmPipe(TrainablePipe):
         """
         from ..training.calibration import fit
 
-        found = fit(self.name, self.judged(examples))
+        found = fit(self.name, self.calibration_examples(examples))
         self._beta = found.beta
         return found
 
@@ -514,6 +576,24 @@ class SsvmPipe(TrainablePipe):
                 return predict()
 
         return named
+
+    def _sequences(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
+        """For each Doc its sequences, with the scores of all their structures."""
+        self._require_labels()
+        self._complain(docs)
+        with self._naming(docs):
+            return self._predicting().scored(docs)
+
+    def _scored(
+        self, docs: Iterable[Doc], min_score: float | None, listing: Listing | None = None
+    ) -> list[list[tuple[NamedPart, float]]]:
+        """For each Doc its parts that score `min_score` or more, and their scores; listing: of other parts."""
+        smallest = checked_min_score(self.name, min_score, self.has_probabilities)
+        listing, names = listing or self.codec.listing(), self.codec.names()
+        return [
+            scored_parts(sequences, names, listing, self.inverse_temperature, smallest)
+            for sequences in self._sequences(list(docs))
+        ]
 
     @contextmanager
     def _naming(self, docs: Sequence[Doc]) -> Iterator[None]:

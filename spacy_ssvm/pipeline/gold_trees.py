@@ -1,6 +1,8 @@
 """The gold trees of an example: annotated heads and labels, cut into the sentences that are learnt from."""
 
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
@@ -8,8 +10,12 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..corpus.alignment import same_tokens
+from ..models.scored import numbers_of
 from ..models.tree.codec import TreeGold
-from ..structures import UNKNOWN
+from ..structures import NONE_OF_THESE, UNKNOWN
+
+if TYPE_CHECKING:
+    from ..structures.tree.scored import KnownTree
 
 ROOT = "ROOT"
 """The label of a root in spaCy, whatever the treebank calls it."""
@@ -97,6 +103,25 @@ def arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
         np.array([UNKNOWN if head is None else head for head in found], np.int64),
         [label or None for label in labels],
     )
+
+
+def known_tree(
+    heads: np.ndarray, labels: Sequence[str | None], first: int, end: int, weight_labels: Sequence[str]
+) -> "KnownTree":
+    """What is known of the gold tree of the sentence of tokens first … end − 1.
+
+    heads, labels: from `arcs`, of the whole Doc. A head in another sentence is none of these; a root's label is not
+    learnt.
+    """
+    from ..structures.tree.scored import KnownTree
+
+    own = heads[first:end]
+    is_root = own == np.arange(first, end)
+    inside = (own >= first) & (own < end)
+    places = np.where(inside, own - first + 1, NONE_OF_THESE)
+    places = np.where(is_root, 0, np.where(own == UNKNOWN, UNKNOWN, places))
+    numbers = numbers_of([None if name == ROOT else name for name in labels[first:end]], weight_labels)
+    return KnownTree(places, np.where(is_root, UNKNOWN, numbers))
 
 
 def _aligned_starts(example: Example) -> np.ndarray | None:

@@ -25,12 +25,15 @@ from ..inspect.mistakes import NOTHING, Mistake
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Settings
+from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import Parameters
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
 if TYPE_CHECKING:
     from ..structures.chain.constraints import Constraints
+    from ..structures.chain.scored import LabelSequence, Run
+    from ..training.calibration import Fit
 
 DEFAULT_CONFIG = """
 [ssvm_ner]
@@ -177,6 +180,24 @@ class NerCodec(ChainCodec):
     def read_constraints(self, doc: Doc) -> bytes:
         return doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).tobytes()
 
+    def named(self, part: "Run", first: int) -> NamedPart:
+        from ..structures.chain.biluo import type_of
+
+        return NamedPart(first + part.first, first + part.tokens.stop, self.labels[type_of(part)], part=part)
+
+    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
+        from ..structures.chain.biluo import run, segments
+
+        return [self.named(run(*segment), first) for segment in segments(y.labels)]
+
+    def item(self, part: NamedPart) -> tuple[int, int, str]:
+        return part[:3]
+
+    def listing(self) -> Listing:
+        from ..structures.chain.biluo import segments_above
+
+        return segments_above
+
     def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
         """spaCy raises an error wherever it reads entities without a beginning: with such, nothing else is checked."""
         issues: list[Issue] = [issue for corpus in (train, dev) for issue in entities.without_beginning(corpus)]
@@ -274,6 +295,27 @@ class SsvmNer(ChainComponent):
 
     def _spans_or_entities(self, doc: Doc, attr: str) -> Sequence[Span]:
         return list(doc.spans[self.spans_key]) if self.spans_key in doc.spans else doc.ents
+
+    def scored_ents(
+        self, docs: Iterable[Doc], min_score: float | None = None
+    ) -> list[dict[tuple[int, int, str], float]]:
+        """For each Doc the score of each entity (start, end, label), as spaCy's beam recogniser names it.
+
+        It is the probability that exactly these tokens are an entity of this label or, without `has_probabilities`,
+        a margin. Entities of labels that the component does not have are not among them.
+
+        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+
+        Raises:
+            ValueError: `min_score` is no such score, or the component has no labels yet.
+        """
+        return [{part[:3]: score for part, score in found} for found in self._scored(docs, min_score)]
+
+    def calibrate(self, examples: Iterable[Example]) -> "Fit":
+        """As in `SsvmPipe`; with `spans_key`, `threshold` has to be one for probabilities, too."""
+        if self.spans_key:
+            checked_min_score(self.name, max(self.threshold, MIN_PROBABILITY), True, "threshold")
+        return super().calibrate(examples)
 
 
 def _readable(tag: str | None) -> str | None:

@@ -28,7 +28,9 @@ from .gold_trees import (
     MAX_SENTENCE,
     ROOT,
     UNNAMED,
+    arcs,
     gold_trees,
+    known_tree,
     sentence_starts,
     sentences,
     sets_all_starts,
@@ -37,6 +39,7 @@ from .patterns import Patterns
 
 if TYPE_CHECKING:
     from ..structures.tree.limits import Limits
+    from ..training.calibration import CalibrationExample
 
 DEFAULT_CONFIG = """
 [ssvm_parser]
@@ -117,6 +120,8 @@ class ParserCodec(TreeCodec):
     overwrite: also where a token has a head (and so a label); without, that stays, and the tree is the best that has
     it. is_projective: whether only projective trees are built.
     """
+
+    unnamed = UNNAMED
 
     overwrite: bool = True
     is_projective: bool = True
@@ -248,6 +253,10 @@ class ParserCodec(TreeCodec):
         limits = Limits(heads, allowed)
         return limits if limits.are_any() else None
 
+    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Any]:
+        heads, labels = arcs(example)
+        return [known_tree(heads, labels, first, end, self.weight_labels) for first, end in bounds]
+
     def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
         counts: list[Counter[str]] = []
         issues = []
@@ -278,3 +287,33 @@ class SsvmParser(SsvmPipe):
     """Sets `token.head` and `token.dep`, and with them `doc.sents`; see `ParserCodec` for its settings."""
 
     codec: ParserCodec
+
+    def scored_parses(
+        self, docs: Iterable[Doc], min_score: float | None = None
+    ) -> tuple[list[dict[tuple[int, int], float]], list[dict[tuple[int, str], float]]]:
+        """For each Doc the score of each (token, head), and of each (token, label), as spaCy's beam parser names them.
+
+        They are probabilities or, without `has_probabilities`, margins, which only the best tree's heads and labels
+        have. A root is its own head. The trees are those that the first pass leaves.
+
+        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+
+        Raises:
+            ValueError: `min_score` is no such score, the component has no labels yet, or its structure is not decoded
+                exactly.
+        """
+        from ..structures.tree.scored import heads_and_labels_above
+
+        found = self._scored(docs, min_score, heads_and_labels_above)
+        return (
+            [{(part.start, part.head): score for part, score in of_doc if part.head is not None} for of_doc in found],
+            [{(part.start, part.label): score for part, score in of_doc if part.head is None} for of_doc in found],
+        )
+
+    def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
+        if self.model.attrs["order"] > 1:
+            raise ValueError(
+                f"[{self.name}] trees of order {self.model.attrs['order']} have no exact sums, so that there are no "
+                "probabilities to calibrate: use order 1"
+            )
+        return super().calibration_examples(examples)

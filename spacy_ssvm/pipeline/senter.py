@@ -20,12 +20,14 @@ from ..inspect.mistakes import Mistake
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Predictor, Settings, Warn
+from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import Parameters
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
 if TYPE_CHECKING:
     from ..structures.chain.constraints import Constraints
+    from ..structures.chain.scored import LabelSequence, Run
 
 DEFAULT_CONFIG = """
 [ssvm_senter]
@@ -165,6 +167,25 @@ class SenterCodec(ChainCodec):
                 "sentences (spacy convert -n 10, and gold_preproc = false in the reader)"
             )
 
+    def named(self, part: "Run", first: int) -> NamedPart:
+        token = first + part.first
+        return NamedPart(token, token + 1, START, part=part)
+
+    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
+        from ..structures.chain.scored import Run
+
+        start = self.labels.index(START)
+        return [self.named(Run(token, (start,)), first) for token in np.flatnonzero(y.labels == start).tolist()]
+
+    def item(self, part: NamedPart) -> int:
+        return part.start
+
+    def listing(self) -> Listing:
+        labels_above, start = super().listing(), (self.labels.index(START),)
+        return lambda values, min_score: [
+            found for found in labels_above(values, min_score) if found[0].labels == start
+        ]
+
     def check_label(self, label: Any) -> None:
         if label not in LABELS:
             raise ValueError(f"[{self.name}] a label can only be one of {', '.join(LABELS)}, not {label!r}")
@@ -202,6 +223,10 @@ class SsvmSenter(ChainComponent):
     def hide_labels(self) -> bool:
         """Whether `nlp.pipe_labels` leaves the component out: its labels are no annotation."""
         return True
+
+    def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]:
+        """For each Doc the score of each token as the start of a sentence; see `SsvmTagger.scored_tags`."""
+        return [{part.start: score for part, score in found} for found in self._scored(docs, min_score)]
 
     def _predicting(self) -> Predictor:
         # It has labels from the start.

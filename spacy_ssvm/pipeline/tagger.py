@@ -22,12 +22,14 @@ from ..inspect.mistakes import Mistake
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Settings
+from ..models.scored import NamedPart
 from ..solvers.parameters import Parameters
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
 if TYPE_CHECKING:
     from ..structures.chain.constraints import Constraints
+    from ..structures.chain.scored import LabelSequence, Run
 
 DEFAULT_CONFIG = """
 [ssvm_tagger]
@@ -162,6 +164,15 @@ class TaggerCodec(ChainCodec):
         # Tags that the component does not have stay too, and say nothing of their neighbours.
         return np.where(values[labels] == present, 1 + labels, kinds).astype(np.int32)
 
+    def named(self, part: "Run", first: int) -> NamedPart:
+        token = first + part.first
+        return NamedPart(token, token + 1, self.labels[part.labels[0]], part=part)
+
+    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
+        from ..structures.chain.scored import Run
+
+        return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
+
     def check_label(self, label: Any) -> None:
         super().check_label(label)
         if self.attr == "pos" and label not in COARSE_TAGS:
@@ -191,3 +202,13 @@ class SsvmTagger(ChainComponent):
     """Sets `token.tag` or `token.pos`; see `TaggerCodec` for its settings."""
 
     codec: TaggerCodec
+
+    def scored_tags(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[tuple[int, str], float]]:
+        """For each Doc the score of each (token, tag), a probability or, without `has_probabilities`, a margin.
+
+        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+
+        Raises:
+            ValueError: `min_score` is no such score, or the component has no labels yet.
+        """
+        return [{(part.start, part.label): score for part, score in found} for found in self._scored(docs, min_score)]

@@ -7,52 +7,67 @@ loss makes a model more sure of its training examples than of others (Guo et al.
 
 import importlib
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..inspect.confidence import MIN_PROBABILITY
+from ..models.scored import Known, Listing, Scored
+
 MIN_BETA, MAX_BETA = 1e-4, 1e4
-"""Between these β is looked for."""
+"""The bounds of the search for β."""
 
 N_BINS = 10
 
-UNKNOWN = -1
-"""A gold label or head that is not annotated."""
 
-NONE_OF_THESE = -2
-"""One that the component does not have."""
+@dataclass(frozen=True)
+class CalibrationExample:
+    """A sequence or tree with its scores, and what is known of its gold structure.
 
-
-class Judged(ABC):
-    """A sequence or tree with its scores, and what is known of its gold analysis.
-
-    is_annotated: whether anything is known.
+    listing: of the parts that are measured: tags, entities, sentence starts or heads.
     """
 
-    is_annotated: bool
+    scored: Scored[Any, Any, Any]
+    known: Known[Any]
+    listing: Listing
 
-    @abstractmethod
     def log_likelihood(self, beta: float) -> float:
-        """log of the probability that the analysis agrees with all that is known; −∞ where none can."""
+        """log of the probability that a structure agrees with all that is known; −∞ where none can."""
+        total = self.scored.log_partition(beta)
+        if total == -math.inf:
+            # A large β can leave nothing of the structures to sum.
+            return -math.inf
+        return min(0.0, self.scored.log_partition(beta, self.scored.agreeing(self.known)) - total)
 
-    @abstractmethod
-    def items(self, beta: float) -> tuple[Any, np.ndarray]:
-        """The K tags, entities, starts or heads that have MIN_PROBABILITY or more, and which are gold, bool [K].
+    def items(self, beta: float) -> tuple[list[Any], np.ndarray]:
+        """The K parts that have MIN_PROBABILITY or more, and which of them are gold, bool [K].
 
-        Those of which what is known does not tell are not among them, nor those at tokens that have no alternative.
+        Parts with unknown gold status are excluded, and so are those at tokens without an alternative.
         """
+        marginals = self.scored.marginals(beta)
+        parts, right = [], []
+        for part, _ in self.listing(marginals, MIN_PROBABILITY):
+            is_gold = self.known.agrees(part)
+            if is_gold is not None and marginals.has_alternative(part):
+                parts.append(part)
+                right.append(is_gold)
+        return parts, np.array(right, np.bool_)
 
-    @abstractmethod
-    def probabilities(self, items: Any, beta: float) -> np.ndarray:
-        """Of K such items, float64 [K]."""
+    def probabilities(self, items: Sequence[Any], beta: float) -> np.ndarray:
+        """The probabilities of K such parts, float64 [K]."""
+        marginals = self.scored.marginals(beta)
+        return np.array([marginals.probability(part) for part in items], np.float64)
 
 
 class Fit(NamedTuple):
-    """beta: of the highest likelihood, to six digits, as files keep it. used: the sequences or trees that it is fitted
-    to. unannotated, impossible: those that are left out, as nothing is known of them, or as their gold analysis is none
-    that the component can produce."""
+    """The result of `fit`.
+
+    beta: of the highest likelihood, to six digits, as files keep it. used: the number of sequences or trees that it is
+    fitted to. unannotated: those that are left out because they have no gold annotation. impossible: those that are
+    left out because the component cannot produce their gold analysis.
+    """
 
     beta: float
     used: int
@@ -61,9 +76,9 @@ class Fit(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """The items whose probability is at least `low` and below that of the next bin, or up to 1 in the last one.
+    """The items whose probability is at least `low` and less than the next bin's `low`; the last bin includes 1.
 
-    mean: of their probabilities. right: the share of them that is right. Both are nan where there is no item.
+    mean: of their probabilities. right: the share of them that is right. Both are nan in an empty bin.
     """
 
     low: float
@@ -72,23 +87,23 @@ class Bin(NamedTuple):
     right: float
 
 
-def fit(name: str, judged: Sequence[Judged]) -> Fit:
+def fit(name: str, examples: Sequence[CalibrationExample]) -> Fit:
     """The β that gives the gold analyses the highest likelihood, between MIN_BETA and MAX_BETA.
 
-    Of incomplete gold it is the likelihood of what is known. With complete gold its logarithm is concave in β.
-    name: of the component, for messages.
+    With incomplete gold annotation this is the likelihood of what is known, summed over the rest. With complete gold
+    annotation its logarithm is concave in β. name: of the component, for messages.
 
     Raises:
         ValueError: there is nothing to fit to, or no β between those is better than both of them.
         ImportError: SciPy is not installed.
     """
     minimize = _scipys_minimize_scalar()
-    annotated = [one for one in judged if one.is_annotated]
-    # By the least β nothing is lost in rounding.
+    annotated = [one for one in examples if one.known.is_annotated]
+    # With the smallest β no sum is lost to rounding.
     used = [one for one in annotated if one.log_likelihood(MIN_BETA) > -math.inf]
     if not used:
         raise ValueError(
-            f"[{name}] there is nothing to calibrate it on: of {len(judged):,} sequences or trees {len(annotated):,} "
+            f"[{name}] there is nothing to calibrate it on: of {len(examples):,} sequences or trees {len(annotated):,} "
             "have gold annotation, and none of them is one that it can produce"
         )
 
@@ -97,7 +112,7 @@ def fit(name: str, judged: Sequence[Judged]) -> Fit:
 
     lowest, highest = math.log(MIN_BETA), math.log(MAX_BETA)
     with np.errstate(invalid="ignore", over="ignore"):
-        # The search cannot tell from which side two β are too large for sums.
+        # The search cannot compare two β that are both too large for sums.
         while highest - 1.0 > lowest and loss(highest) == math.inf:
             highest -= 1.0
         bounds = lowest, highest
@@ -109,17 +124,18 @@ def fit(name: str, judged: Sequence[Judged]) -> Fit:
             "better; calibrate it when it is trained, on examples that it has not learnt from and makes mistakes in"
         )
     beta = float(f"{math.exp(found.x):.6g}")
-    return Fit(beta, len(used), len(judged) - len(annotated), len(annotated) - len(used))
+    return Fit(beta, len(used), len(examples) - len(annotated), len(annotated) - len(used))
 
 
-def reliability(judged: Iterable[Judged], beta: float, listing: float) -> list[Bin]:
-    """The reliability diagram of the probabilities by β, in N_BINS bins of equal width.
+def reliability(examples: Iterable[CalibrationExample], beta: float, listing_beta: float) -> list[Bin]:
+    """The reliability diagram of the probabilities under β, in N_BINS bins of equal width.
 
-    listing: the β by which items have MIN_PROBABILITY or more. By the same one, diagrams are of the same items.
+    listing_beta: the β under which the items have MIN_PROBABILITY or more; with the same one, diagrams of different β
+    show the same items.
     """
     found = [(np.zeros(0), np.zeros(0))]
-    for one in judged:
-        items, is_gold = one.items(listing)
+    for one in examples:
+        items, is_gold = one.items(listing_beta)
         found.append((one.probabilities(items, beta), is_gold))
     probabilities, right = (np.concatenate(columns) for columns in zip(*found))
     places = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
@@ -133,8 +149,8 @@ def reliability(judged: Iterable[Judged], beta: float, listing: float) -> list[B
 
 
 def expected_error(bins: Sequence[Bin]) -> float:
-    """The expected calibration error: by how much mean probability and share of a bin differ, averaged over the items;
-    nan without any."""
+    """The expected calibration error: the difference between the mean probability and the share that is right in each
+    bin, averaged over all items; nan without any (Guo et al. 2017, equation 3)."""
     total = sum(one.n_items for one in bins)
     return sum(one.n_items * abs(one.mean - one.right) for one in bins if one.n_items) / total if total else math.nan
 

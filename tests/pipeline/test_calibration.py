@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import spacy
 
-from spacy_ssvm.inspect.judged_trees import JudgedTree
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.structures.tree.decoders import decoder
 from spacy_ssvm.structures.tree.parts import SPANNING, Parts
-from spacy_ssvm.structures.tree.potentials import Potentials
-from spacy_ssvm.training.calibration import Judged, expected_error, fit, reliability
+from spacy_ssvm.structures.tree.scored import KnownTree, TreeScores, heads_above
+from spacy_ssvm.training.calibration import CalibrationExample, expected_error, fit, reliability
 
 from .toy import EXAMPLES, blank, doc, ner_examples, parser_examples, senter_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline
@@ -85,7 +84,9 @@ def test_beta_is_that_of_the_highest_likelihood(factory):
     by_enumeration = losses(factory, pipe, examples, betas)
     assert abs(int(by_enumeration.argmin()) - 300) <= 1
     for beta, loss in zip(betas[::100], by_enumeration[::100]):
-        assert -sum(one.log_likelihood(beta) for one in pipe.judged(examples)) == pytest.approx(loss, abs=1e-8)
+        assert -sum(one.log_likelihood(beta) for one in pipe.calibration_examples(examples)) == pytest.approx(
+            loss, abs=1e-8
+        )
     assert [pipe.kbest(example.predicted, 1)[0][1] for example in examples] == predicted
 
 
@@ -102,7 +103,7 @@ def test_items_are_what_is_scored(factory):
     pipe, examples = nlp.get_pipe(factory), MISTAKEN[factory](nlp)
     pipe.calibrate(examples)
     n_right = 0
-    for example, judged in zip(examples, pipe.judged(examples)):
+    for example, one in zip(examples, pipe.calibration_examples(examples)):
         of_gold = gold(factory, example)
         if factory == "ssvm_parser":
             (scores,), _ = pipe.scored_parses([example.predicted])
@@ -113,8 +114,8 @@ def test_items_are_what_is_scored(factory):
             of_gold = list(enumerate(of_gold)) if factory == "ssvm_tagger" else of_gold
         # That the first token starts a sentence has no alternative.
         expected = sorted((probability, item in of_gold) for item, probability in scores.items() if item != 0)
-        items, right = judged.items(pipe.inverse_temperature)
-        probabilities = judged.probabilities(items, pipe.inverse_temperature)
+        items, right = one.items(pipe.inverse_temperature)
+        probabilities = one.probabilities(items, pipe.inverse_temperature)
         found = sorted(zip(probabilities.tolist(), right.tolist()))
         assert [p for p, _ in found] == pytest.approx([p for p, _ in expected])
         assert [is_right for _, is_right in found] == [is_right for _, is_right in expected]
@@ -122,35 +123,43 @@ def test_items_are_what_is_scored(factory):
     assert n_right > 1
 
 
-class Given(Judged):
-    def __init__(self, items):
-        self._items = items
+class Given:
+    """Parts with these probabilities by β = 1, which grow with β, and whether they are gold."""
 
-    def log_likelihood(self, beta):
-        return 0.0
+    def __init__(self, *parts):
+        self.parts = parts
 
-    def items(self, beta):
-        listed = [item for item in self._items if item[0] * beta >= 0.1]
-        return listed, np.array([right for _, right in listed], np.bool_)
+    def marginals(self, beta):
+        return Given(*((beta * probability, right) for probability, right in self.parts))
 
-    def probabilities(self, items, beta):
-        return np.array([beta * probability for probability, _ in items], np.float64)
+    def listed(self, marginals, least):
+        return [(number, p) for number, (p, _) in enumerate(marginals.parts) if p >= least]
+
+    def probability(self, part):
+        return self.parts[part][0]
+
+    def has_alternative(self, part):
+        return True
+
+    def agrees(self, part):
+        return self.parts[part][1]
 
 
 def test_expected_calibration_error_by_hand():
-    judged = [Given([(0.25, False), (0.21, True), (0.09, True)]), Given([]), Given([(1.0, True), (0.9, False)])]
-    bins = reliability(judged, 1.0, 1.0)
+    given = [Given((0.25, False), (0.21, True), (0.009, True), (0.3, None)), Given(), Given((1.0, True), (0.9, False))]
+    examples = [CalibrationExample(one, one, one.listed) for one in given]
+    bins = reliability(examples, 1.0, 1.0)
     assert [one.n_items for one in bins] == [0, 0, 2, 0, 0, 0, 0, 0, 0, 2]
     assert bins[2] == (0.2, 2, pytest.approx(0.23), 0.5) and bins[9] == (0.9, 2, pytest.approx(0.95), 0.5)
     assert math.isnan(bins[0].mean) and math.isnan(bins[0].right)
     assert expected_error(bins) == pytest.approx((2 * 0.27 + 2 * 0.45) / 4)
-    halves = reliability(judged, 0.5, 1.0)
+    halves = reliability(examples, 0.5, 1.0)
     assert [one.n_items for one in halves] == [0, 2, 0, 0, 1, 1, 0, 0, 0, 0]
     assert expected_error(halves) == pytest.approx((2 * 0.385 + 0.45 + 0.5) / 4)
     assert math.isnan(expected_error(reliability([], 1.0, 1.0)))
 
 
-def test_what_is_unknown_is_summed_over_and_not_judged():
+def test_what_is_unknown_is_summed_over_and_not_measured():
     nlp = trained("ssvm_tagger")
     pipe = nlp.get_pipe("ssvm_tagger")
     full = MISTAKEN["ssvm_tagger"](nlp)
@@ -159,16 +168,16 @@ def test_what_is_unknown_is_summed_over_and_not_judged():
     )
     found = pipe.calibrate([*full, unknown, other])
     assert found == (pipe.calibrate(full).beta, 3, 1, 1)
-    (judged,) = pipe.judged([part])
+    (one,) = pipe.calibration_examples([part])
     every = pipe.kbest(part.predicted, ALL)
     weights = np.exp([score - every[0][0] for score, _ in every])
     agreeing = [tags[0] == "PRON" and tags[2] == "VERB" for _, tags in every]
-    assert judged.log_likelihood(1.0) == pytest.approx(math.log(weights[agreeing].sum() / weights.sum()))
+    assert one.log_likelihood(1.0) == pytest.approx(math.log(weights[agreeing].sum() / weights.sum()))
     (scores,) = pipe.scored_tags([part.predicted])
-    _, right = judged.items(found.beta)
+    _, right = one.items(found.beta)
     assert len(right) == sum(token != 1 for token, _ in scores) < len(scores) and right.sum() == 2
-    (judged,) = pipe.judged([other])
-    assert judged.log_likelihood(1.0) == -math.inf and judged.items(found.beta)[1].sum() == 1
+    (one,) = pipe.calibration_examples([other])
+    assert one.log_likelihood(1.0) == -math.inf and one.items(found.beta)[1].sum() == 1
 
 
 def test_unknown_heads_and_impossible_trees():
@@ -182,16 +191,16 @@ def test_unknown_heads_and_impossible_trees():
             ("Eat ham", "ROOT:1 vocative:1"),
         ],
     )
-    (judged,) = pipe.judged([part])
+    (one,) = pipe.calibration_examples([part])
     every = pipe.kbest(part.predicted, ALL)
     weights = np.exp([score - every[0][0] for score, _ in every])
     agreeing = [arcs[0] == (1, 0, "nsubj") and arcs[2] == (1, 2, "obj") for _, arcs in every]
-    assert judged.log_likelihood(1.0) == pytest.approx(math.log(weights[agreeing].sum() / weights.sum()))
-    assert judged.items(1.0)[1].sum() == 2
+    assert one.log_likelihood(1.0) == pytest.approx(math.log(weights[agreeing].sum() / weights.sum()))
+    assert one.items(1.0)[1].sum() == 2
     for example in (crossing, label):
-        (judged,) = pipe.judged([example])
-        assert judged.is_annotated and judged.log_likelihood(1.0) == -math.inf
-        assert judged.items(1.0)[1].any()
+        (one,) = pipe.calibration_examples([example])
+        assert one.known.is_annotated and one.log_likelihood(1.0) == -math.inf
+        assert one.items(1.0)[1].any()
 
 
 @pytest.fixture(scope="module")
@@ -292,8 +301,9 @@ def test_trees_whose_scores_are_too_large_for_sums(score):
     starts, none = np.zeros(len(arcs) + 1, np.int64), np.zeros(0, np.int32)
     values = np.array([scores[arc] for arc in arcs])
     parts = Parts(number, heads.copy(), modifiers.copy(), values, starts, none, empty, starts, none, empty)
-    tree = Potentials(parts, np.zeros((0, 1)), SPANNING, False, decoder(SPANNING))
-    judged = [JudgedTree(tree, np.array([0, 1, head]), np.array([-1, -1, -1])) for head in (1, 1, 1, 2)]
+    tree = TreeScores(parts, np.zeros((0, 1)), SPANNING, False, decoder(SPANNING))
+    known = [KnownTree(np.array([0, 1, head]), np.array([-1, -1, -1])) for head in (1, 1, 1, 2)]
     betas = np.linspace(0.005, 0.03, 100_001)
     less = 4 * np.log1p(np.exp(-300 * betas)) + 3 * np.log1p(np.exp(-100 * betas)) + np.log1p(np.exp(100 * betas))
-    assert fit("parser", judged).beta == pytest.approx(betas[less.argmin()], rel=1e-4)
+    found = fit("parser", [CalibrationExample(tree, one, heads_above) for one in known])
+    assert found.beta == pytest.approx(betas[less.argmin()], rel=1e-4)

@@ -176,12 +176,10 @@ def test_transitions_are_what_neighbouring_labels_add(factory):
     pipe = nlp.get_pipe(factory)
     labels, weights = pipe.transitions
     text = doc(nlp, TAGGED[0][0])
-    (potentials,) = pipe._potentials([text])
+    (scored,) = pipe._scored([text])
     assert labels == pipe.weight_labels
-    assert np.array_equal(weights == -np.inf, potentials.transitions < -1e29)
-    assert np.array_equal(
-        np.where(weights == -np.inf, 0, weights), np.where(weights == -np.inf, 0, potentials.transitions)
-    )
+    assert np.array_equal(weights == -np.inf, scored.transitions < -1e29)
+    assert np.array_equal(np.where(weights == -np.inf, 0, weights), np.where(weights == -np.inf, 0, scored.transitions))
     lines = pipe.transitions.text().split("\n")
     table = [line.split() for line in lines if line.strip("- ")]
     assert table[0] == list(labels)

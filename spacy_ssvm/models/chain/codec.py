@@ -11,9 +11,11 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..protocol import Codec, Warn
+from ..scored import Listing, NamedPart, numbers_of
 
 if TYPE_CHECKING:
     from ...structures.chain.constraints import Constraints
+    from ...structures.chain.scored import LabelSequence, Run
 
 
 class ChainGold(NamedTuple):
@@ -125,6 +127,27 @@ class ChainCodec(Codec):
         unused = sorted(self.label_costs.keys() - set(names))
         if unused:
             warn(f"label_costs names unknown labels: {', '.join(unused)}")
+
+    def names(self) -> "ChainCodec":
+        return self
+
+    @abstractmethod
+    def named(self, part: "Run", first: int) -> NamedPart:
+        """A part, as `PartNames.named`."""
+
+    @abstractmethod
+    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
+        """The parts of a label sequence, as `PartNames.parts`."""
+
+    def listing(self) -> Listing:
+        from ...structures.chain.scored import labels_above
+
+        return labels_above
+
+    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Any]:
+        from ...structures.chain.scored import KnownLabels
+
+        return [KnownLabels(numbers_of(self.gold(example).labels, self.weight_labels))]
 
     def without_patterns(self) -> "ChainCodec":
         return replace(self, patterns=())

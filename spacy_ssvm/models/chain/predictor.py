@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.tokens import Doc
@@ -13,12 +14,16 @@ from ...features.index import look_up_features, table_of
 from ...features.type_templates import rows_outside, select
 from ...features.word_types import Types
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited
-from ...structures.chain.potentials import Potentials
+from ...structures.chain.scored import ChainScores
 from ..protocol import Contradiction
+from ..scored import ScoredSequence
 from .codec import ChainCodec
 from .data import Chains, SharedScores
 from .scores import add_all_rows, label, token_scores, unlabelled
 from .weights import ChainWeights, split
+
+if TYPE_CHECKING:
+    from .factors import ChainFeatures
 
 MAX_SCORES = 1 << 23
 """Scores of word types that are kept, 8 bytes each; beyond that they are forgotten."""
@@ -47,22 +52,15 @@ class ChainPredictor:
             return lambda: [np.zeros(0, np.int32) for _ in docs]
         return self._decoding(*self._read(docs))
 
-    def potentials(self, docs: Sequence[Doc]) -> "tuple[Columns, list[Potentials]]":
-        """The columns of these Docs, and all scores of each, within what the Docs and patterns leave.
+    def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
+        return [[ScoredSequence(0, scores)] for scores in self._scores(docs)[1]] if docs else []
 
-        Raises:
-            Contradiction: no sequence agrees with a Doc and the setting `patterns`.
-        """
-        read = self._read(docs)
-        columns, _, _, allowed = read
-        if allowed is not self.constraints:
-            self._decoding(*read)()
-        transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
-        scores = token_scores(*self._arguments(*read))
-        return columns, [
-            Potentials(scores[first:end], transitions, allowed.start, allowed.end)
-            for first, end in pairwise(columns.starts.tolist())
-        ]
+    def explained(self, doc: Doc) -> "list[tuple[ScoredSequence, ChainFeatures]]":
+        from .factors import ChainFeatures
+
+        columns, (scores,) = self._scores([doc])
+        features = ChainFeatures(doc, self, columns, scores, self._codec.weight_labels)
+        return [(ScoredSequence(0, scores), features)]
 
     def forget_types(self) -> None:
         self.extractor.reader.forget_types()
@@ -79,6 +77,19 @@ class ChainPredictor:
         free = kinds < first_fixed(self.constraints)
         constraints, kinds = limited(self.constraints, kinds, *codec.patterns.allowed(docs, codec.named_labels(), free))
         return columns, types, kinds, constraints
+
+    def _scores(self, docs: Sequence[Doc]) -> tuple[Columns, list[ChainScores]]:
+        """The columns of these Docs, and the scores of each, within what the Docs and patterns leave."""
+        read = self._read(docs)
+        columns, _, _, allowed = read
+        if allowed is not self.constraints:
+            self._decoding(*read)()
+        transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
+        scores = token_scores(*self._arguments(*read))
+        return columns, [
+            ChainScores(scores[first:end], transitions, allowed.start, allowed.end)
+            for first, end in pairwise(columns.starts.tolist())
+        ]
 
     def _decoding(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints

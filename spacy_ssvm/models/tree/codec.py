@@ -3,16 +3,18 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
 
 from ..chain.codec import LabelRules
 from ..protocol import Codec
+from ..scored import Listing, NamedPart
 
 if TYPE_CHECKING:
     from ...structures.tree.limits import Limits
+    from .arc_names import ArcNames
 
 
 class TreeGold(NamedTuple):
@@ -42,6 +44,8 @@ class TreeCodec(Codec):
 
     structure = "ssvm_tree"
     architecture = "spacy-ssvm.Tree.v1"
+    unnamed: ClassVar[str]
+    """The label of arcs where no label but that of roots has been learnt."""
 
     multi_root: bool = False
     patterns: LabelRules | tuple[()] = field(default=())
@@ -59,3 +63,16 @@ class TreeCodec(Codec):
         Raises:
             Contradiction: a token is limited to a head in another sentence.
         """
+
+    def names(self) -> "ArcNames":
+        from .arc_names import ArcNames
+
+        return ArcNames(self.weight_labels, self.unnamed)
+
+    def item(self, part: NamedPart) -> tuple[int | None, int, str]:
+        return part.head, part.start, part.label
+
+    def listing(self) -> Listing:
+        from ...structures.tree.scored import heads_above
+
+        return heads_above

@@ -5,7 +5,7 @@ import numpy as np
 from ...features.arc_hashing import read_sentence
 from ...kernels import kernel
 from ...structures.tree.parts import has_grandparents, has_siblings
-from ...structures.tree.potentials import Potentials
+from ...structures.tree.scored import TreeScores
 from .data import Trees, either_precision
 from .oracles import DecodedTrees, decode
 from .scores import add_grandparents, add_siblings, score_labelled_arcs
@@ -46,11 +46,11 @@ def _score(trees, sentence, weights):
     return parts, label_scores
 
 
-def potentials(trees: Trees, weights: np.ndarray) -> list[Potentials]:
+def tree_scores(trees: Trees, weights: np.ndarray) -> list[TreeScores]:
     """Those of every sentence under w, float32 or float64 [d]."""
     shape, either = trees.shape, either_precision(weights)
     found = []
     for sentence in range(len(trees.columns.starts) - 1):
         parts, label_scores = _score(trees, sentence, either)
-        found.append(Potentials(parts, label_scores, shape.structure, shape.multi_root, trees.decoder))
+        found.append(TreeScores(parts, label_scores, shape.structure, shape.multi_root, trees.decoder))
     return found

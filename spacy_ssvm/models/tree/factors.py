@@ -1,9 +1,11 @@
-"""The parts of one tree, one by one, and what each of their features adds to its score."""
+"""The features that fire in the factors of one sentence's trees, by name, and what each adds to the score."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from ...features.arc_extractor import ArcExtractor
 from ...features.arc_hashing import (
     ARCS,
     ARCS_BETWEEN,
@@ -16,15 +18,19 @@ from ...features.arc_hashing import (
     SIBLINGS,
     Sentence,
     max_features,
+    read_sentence,
     write_between,
     write_features,
 )
-from ...structures.tree.parts import has_grandparents, has_siblings
-from ...structures.tree.potentials import LabelledTree
-from .data import Shape, Trees
+from ...features.arc_names import Place, arc_feature_name
+from ...features.names import Source
+from ...structures.tree.scored import LabelledTree, TreeFactor
+from ..scored import PartNames
+from .data import Trees
 from .scores import describe_arc, describe_grand
 
-Kind = Literal["arc", "label", "sibling", "grandparent"]
+OF_LABELS = "label by "
+"""What is put before the name of a feature that is of an arc's label, as the arc itself may have the same."""
 
 _TEMPLATES = {
     "arc": (ARCS, ARCS_BETWEEN),
@@ -34,20 +40,6 @@ _TEMPLATES = {
 }
 
 _BETWEEN = (ARCS_BETWEEN, LABELS_BETWEEN)
-
-
-class Piece(NamedTuple):
-    """An arc, its label, or its pair with the inner neighbour or with the arc above it.
-
-    Nodes are 0 for the root, 1 … n for tokens, and n + 1 for nobody. third: the sibling or the head's head. label: that
-    of the kind "label"; -1 for others.
-    """
-
-    kind: Kind
-    head: int
-    modifier: int
-    third: int
-    label: int = -1
 
 
 class Fired(NamedTuple):
@@ -60,43 +52,67 @@ class Fired(NamedTuple):
     added: float
 
 
-def pieces(tree: LabelledTree, shape: Shape) -> set[Piece]:
-    """What the score of a tree of this shape is a sum over."""
-    heads, nobody = [-1, *tree.heads.tolist()], len(tree.heads) + 1
-    with_siblings, with_grandparents = has_siblings(shape.structure), has_grandparents(shape.structure)
-    found = set()
-    for m in range(1, nobody):
-        h = heads[m]
-        found.add(Piece("arc", h, m, nobody))
-        # Labels of arcs from the root have no features of their own.
-        if h != 0 and shape.n_labels > 1:
-            found.add(Piece("label", h, m, nobody, int(tree.labels[m - 1])))
-        if with_siblings:
-            step = 1 if h > m else -1
-            inner = next((node for node in range(m + step, h, step) if heads[node] == h), nobody)
-            found.add(Piece("sibling", h, m, inner))
-        if h != 0 and with_grandparents:
-            found.add(Piece("grandparent", h, m, heads[h]))
-    return found
+class TreeFeatures:
+    """Implements `models.scored.FactorFeatures` for one sentence of a Doc.
+
+    trees: the sentences of the Doc; sentence: the number of this one. weights: float32 or float64 [d]. source: of the
+    Doc. names: of arcs, for texts.
+    """
+
+    def __init__(
+        self,
+        trees: Trees,
+        sentence: int,
+        weights: np.ndarray,
+        extractor: ArcExtractor,
+        source: Source,
+        names: PartNames,
+    ) -> None:
+        self._trees = trees
+        self._weights = weights
+        self._templates = extractor.templates
+        self._source = source
+        self._names = names
+        self._words = [token.text for token in source.doc]
+        self._read = read_sentence(trees.columns, trees.program, sentence)
+        self._first, self._end = trees.columns.starts[sentence : sentence + 2].tolist()
+        self._known: dict[TreeFactor, list[tuple[str, float]]] = {}
+
+    def features(self, factor: TreeFactor) -> list[tuple[str, float]]:
+        """The name of each feature that fires, and what it adds to the score, which is not 0."""
+        if factor not in self._known:
+            self._known[factor] = list(self._named(factor))
+        return self._known[factor]
+
+    def text(self, y: LabelledTree, factor: TreeFactor) -> str:
+        """The arc that y has to the factor's modifier."""
+        return self._names.named(y.arc(factor.modifier), self._first).phrase(self._words)
+
+    def _named(self, factor: TreeFactor) -> Iterator[tuple[str, float]]:
+        words = {"head": factor.head, "mod": factor.modifier, "sib": factor.third, "grand": factor.third}
+        for feature in fired(self._trees, self._read, self._weights, factor):
+            place = Place(self._first, self._end, words, feature.between, feature.distance)
+            name = arc_feature_name(self._templates[feature.template], self._source, place)
+            yield OF_LABELS * (factor.kind == "label") + name, feature.added
 
 
-def fired(trees: Trees, read: Sentence, weights: np.ndarray, piece: Piece) -> list[Fired]:
-    """The features of a piece of the sentence that `read` is of whose weight is not 0; weights: float [d]."""
+def fired(trees: Trees, read: Sentence, weights: np.ndarray, factor: TreeFactor) -> list[Fired]:
+    """The features of a factor whose weight is not 0, in the sentence that `read` is of; weights: float [d]."""
     shape, arc = trees.shape, np.zeros((5, 1), np.int64)
-    if piece.kind == "grandparent":
-        describe_grand(arc, FIRST, piece.third, piece.head, piece.modifier)
+    if factor.kind == "grandparent":
+        describe_grand(arc, FIRST, factor.third, factor.head, factor.modifier)
     else:
-        describe_arc(arc, FIRST, piece.head, piece.modifier, piece.third)
-    is_label = piece.kind == "label"
+        describe_arc(arc, FIRST, factor.head, factor.modifier, factor.third)
+    is_label = factor.kind == "label"
     bits, first_row = (shape.label_bits, 1 << shape.arc_bits) if is_label else (shape.arc_bits, 0)
-    width, label = (shape.n_labels, piece.label) if is_label else (1, 0)
+    width, label = (shape.n_labels, factor.labels[0]) if is_label else (1, 0)
     bound = max_features(trees.program, read.keys.shape[1] - 2)
     indices, values, ends = np.empty(bound, np.int64), np.empty(bound), np.empty(1, np.int64)
     found = []
-    for kind in _TEMPLATES[piece.kind]:
+    for kind in _TEMPLATES[factor.kind]:
         if kind in _BETWEEN:
             at = write_between(read, kind, arc, FIRST, FIRST + 1, bits, indices, values, ends, FIRST)
-            places = _places_between(read, kind, piece)
+            places = _places_between(read, kind, factor)
         else:
             at = write_features(read, kind, arc, FIRST, FIRST + 1, bits, indices, values, FIRST)
             places = [(template, 0) for template in range(read.starts[kind, 0], read.starts[kind, -1])]
@@ -109,13 +125,13 @@ def fired(trees: Trees, read: Sentence, weights: np.ndarray, piece: Piece) -> li
     return found
 
 
-def _places_between(read: Sentence, kind: np.integer, piece: Piece) -> list[tuple[int, int]]:
+def _places_between(read: Sentence, kind: np.integer, factor: TreeFactor) -> list[tuple[int, int]]:
     """The template and the node between of each feature, as `write_between` orders them."""
-    left, right = sorted((piece.head, piece.modifier))
+    left, right = sorted((factor.head, factor.modifier))
     return [
         (template, node)
         for template in range(read.starts[kind, 0], read.starts[kind, -1])
-        if read.values[0, piece.head, template] * read.values[1, piece.modifier, template] != 0
+        if read.values[0, factor.head, template] * read.values[1, factor.modifier, template] != 0
         for node in range(left + 1, right)
         if read.between[read.sources[template], node] != 0 and read.previous[read.sources[template], node] <= left
     ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.tokens import Doc
@@ -11,14 +12,18 @@ from ...features.hashing import Columns
 from ...structures.tree.decoders import decoder
 from ...structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
 from ...structures.tree.parts import LOOPY, SPANNING, UNKNOWN
-from ...structures.tree.potentials import Potentials, k_best
+from ...structures.tree.scored import TreeScores
 from ..protocol import Contradiction
+from ..scored import ScoredSequence
 from .candidates import FirstPass
 from .codec import TreeCodec
 from .data import Shape, Trees
 from .data_set import cut
-from .decoding import decode_all, potentials
+from .decoding import decode_all, tree_scores
 from .weights import TreeWeights
+
+if TYPE_CHECKING:
+    from .factors import TreeFeatures
 
 
 class TreePredictor:
@@ -48,7 +53,7 @@ class TreePredictor:
             if limits is None:
                 heads, labels = decode_all(trees, self.weights.trees)
             else:
-                best = [tree for found in self._potentials(trees, limits) for tree in k_best(found, 1)]
+                best = [tree for found in self._limited_scores(trees, limits) for tree in found.best(1)]
                 nothing = np.zeros(0, np.int32)
                 heads = np.concatenate([nothing, *(tree.heads for tree in best)])
                 labels = np.concatenate([nothing, *(tree.labels for tree in best)])
@@ -58,13 +63,31 @@ class TreePredictor:
 
         return parses
 
-    def potentials(self, doc: Doc) -> tuple[Trees, list[Potentials]]:
-        """The sentences of a Doc, none where it is empty, and their scores, within what the Doc and patterns leave.
+    def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
+        """As `Predictor.scored`: each sentence of each Doc.
 
         Raises:
-            Contradiction: no tree agrees with the Doc and the setting `patterns`.
             ValueError: the structure is not decoded exactly.
         """
+        return [_sequences(*self._scores(doc)) for doc in docs]
+
+    def explained(self, doc: Doc) -> "list[tuple[ScoredSequence, TreeFeatures]]":
+        from ...features.names import Source
+        from .factors import TreeFeatures
+
+        trees, scores = self._scores(doc)
+        extractor, weights, names = self.extractor, self.weights.trees, self._codec.names()
+        source = Source(doc, extractor.reader.attributes, trees.columns.keys, extractor.clusters)
+        return [
+            (sequence, TreeFeatures(trees, number, weights, extractor, source, names))
+            for number, sequence in enumerate(_sequences(trees, scores))
+        ]
+
+    def forget_types(self) -> None:
+        self.extractor.reader.forget_types()
+
+    def _scores(self, doc: Doc) -> tuple[Trees, list[TreeScores]]:
+        """The sentences of a Doc, none where it is empty, and their scores, within what the Doc and patterns leave."""
         if self.shape.structure == LOOPY:
             raise ValueError(
                 f"[{self._codec.name}] non-projective trees of order 2 are decoded approximately, without the k best "
@@ -74,10 +97,7 @@ class TreePredictor:
         if not len(doc):
             columns = columns._replace(starts=columns.starts[:1])
         trees = self._trees(columns, limits)
-        return trees, self._potentials(trees, limits)
-
-    def forget_types(self) -> None:
-        self.extractor.reader.forget_types()
+        return trees, self._limited_scores(trees, limits)
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Limits | None]:
         bounds = [self._codec.sentences(doc) for doc in docs]
@@ -105,12 +125,16 @@ class TreePredictor:
             reason = _reason(limits.of(slice(first, end)), error.token, shape)
             raise Contradiction(first + error.token, reason) from None
 
-    def _potentials(self, trees: Trees, limits: Limits | None) -> list[Potentials]:
-        found = potentials(trees, self.weights.trees)
+    def _limited_scores(self, trees: Trees, limits: Limits | None) -> list[TreeScores]:
+        found = tree_scores(trees, self.weights.trees)
         if limits is None:
             return found
         bounds = pairwise(trees.columns.starts.tolist())
         return [with_labels(scored, limits.labels[first:end]) for scored, (first, end) in zip(found, bounds)]
+
+
+def _sequences(trees: Trees, scores: Sequence[TreeScores]) -> list[ScoredSequence]:
+    return [ScoredSequence(first, found) for first, found in zip(trees.columns.starts.tolist(), scores)]
 
 
 def _reason(limits: Limits, token: int, shape: Shape) -> str:

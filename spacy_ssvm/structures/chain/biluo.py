@@ -1,12 +1,12 @@
 """Segments as a chain: the BILUO scheme as labels, its rules as constraints."""
 
+import math
 from enum import IntFlag
-from typing import NamedTuple
 
 import numpy as np
 
 from .constraints import FORBIDDEN, Constraints, with_fixed
-from .potentials import Lattice, best_of_others
+from .scored import Lattice, Run
 
 OUTSIDE = 0
 
@@ -58,7 +58,7 @@ def biluo_constraints(n_types: int) -> Constraints:
 
 
 def segments(labels: np.ndarray) -> list[tuple[int, int, int]]:
-    """(first, behind, type) of each segment in a legal sequence of chain labels."""
+    """(first, end, type) of each segment in a legal sequence of chain labels."""
     found = []
     first = 0
     for token in np.flatnonzero(labels):
@@ -70,32 +70,51 @@ def segments(labels: np.ndarray) -> list[tuple[int, int, int]]:
     return found
 
 
-class Segment(NamedTuple):
-    """Tokens first … end − 1, of a segment type, and what is said of them."""
-
-    first: int
-    end: int
-    type: int
-    value: float
+def run(first: int, end: int, segment_type: int) -> Run:
+    """The segment of tokens first … end − 1 as a part of a label sequence."""
+    length = end - first
+    positions = [UNIT] if length == 1 else [BEGIN, *[INSIDE] * (length - 2), LAST]
+    return Run(first, tuple(state(position, segment_type) for position in positions))
 
 
-def segments_through(lattice: Lattice, min_value: float) -> list[Segment]:
-    """The segments whose sequences come to `min_value` or more, less what all come to; by first token.
+def type_of(part: Run) -> int:
+    """The type of the segment that a run of chain labels is."""
+    return (part.labels[0] - 1) // 4
 
-    Those that are ruled out are never among them.
 
-    lattice: of log-sums, where the value is the log of the segment's marginal, or of maxima.
+def segments_above(lattice: Lattice, min_value: float) -> list[tuple[Run, float]]:
+    """The segments whose probability or margin is `min_value` or more, and that value; by first token.
+
+    A probability is that of exactly these tokens as a segment of this type. The margin is positive for segments of the
+    best sequence alone, and ∞ where all sequences have the segment. It is exact: a sequence without the segment has
+    another label at one of its tokens. min_value: a probability is above 0.
+    """
+    if lattice.is_sum:
+        return [(run(*place), math.exp(value)) for *place, value in _through(lattice, math.log(min_value))]
+    found = []
+    for *place, value in _through(lattice, min(min_value, 0.0)):
+        part = run(*place)
+        margin = value - float(lattice.others[np.arange(part.first, part.tokens.stop), list(part.labels)].max())
+        if margin >= min_value:
+            found.append((part, margin))
+    return found
+
+
+def _through(lattice: Lattice, min_value: float) -> list[tuple[int, int, int, float]]:
+    """(first, end, type, value) of the segments whose sequences come to `min_value` or more, less what all come to.
+
+    Segments that are ruled out are never among them.
     """
     found = []
     rounding = lattice.rounding
     min_value = max(min_value, FORBIDDEN / 2) - rounding
-    tokens, transitions = lattice.potentials.tokens, lattice.potentials.transitions
+    tokens, transitions = lattice.scores.tokens, lattice.scores.transitions
     before, after = lattice.before - lattice.total, lattice.after
     n_tokens, n_types = len(tokens), (tokens.shape[1] - 1) // 4
     for kind in range(n_types):
         begin, inside, last, unit = (state(position, kind) for position in (BEGIN, INSIDE, LAST, UNIT))
         alone, opened = before[:, unit] + after[:, unit], before[:, begin] + after[:, begin]
-        found += [Segment(t, t + 1, kind, float(alone[t])) for t in np.flatnonzero(alone >= min_value).tolist()]
+        found += [(t, t + 1, kind, float(alone[t])) for t in np.flatnonzero(alone >= min_value).tolist()]
         for first in np.flatnonzero(opened >= min_value).tolist():
             value, label = before[first, begin], begin
             for t in range(first + 1, n_tokens):
@@ -104,29 +123,7 @@ def segments_through(lattice: Lattice, min_value: float) -> list[Segment]:
                     break
                 closed = value + transitions[label, last] + tokens[t, last] + after[t, last]
                 if closed >= min_value:
-                    found.append(Segment(first, t + 1, kind, float(closed)))
+                    found.append((first, t + 1, kind, float(closed)))
                 value += transitions[label, inside] + tokens[t, inside]
                 label = inside
-    return sorted(one._replace(value=0.0) if one.value > -rounding else one for one in found)
-
-
-def segment_margins(lattice: Lattice, min_value: float) -> list[Segment]:
-    """The margin of each segment where it is `min_value` or more: the best sequence with it less the best without it.
-
-    Exact: a sequence that does not have the segment has another label at one of its tokens. Positive for segments of
-    the best sequence alone; ∞ where all sequences have it. lattice: of maxima.
-    """
-    others = best_of_others(lattice.through())
-    found = []
-    for segment in segments_through(lattice, min(min_value, 0.0)):
-        margin = segment.value - float(others[np.arange(segment.first, segment.end), _labels(segment)].max())
-        if margin >= min_value:
-            found.append(segment._replace(value=margin))
-    return found
-
-
-def _labels(segment: Segment) -> np.ndarray:
-    """The BILUO labels of a segment's tokens."""
-    length = segment.end - segment.first
-    positions = [UNIT] if length == 1 else [BEGIN, *[INSIDE] * (length - 2), LAST]
-    return np.array([state(position, segment.type) for position in positions])
+    return sorted((*place, 0.0 if value > -rounding else value) for *place, value in found)

@@ -1,13 +1,14 @@
 """Trees that are limited: tokens with heads that are given, and with labels that some set allows."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from .parts import FORBIDDEN, LOOPY, ROOT_LABEL, SPANNING, UNKNOWN
-from .potentials import Potentials
 from .projective import eisner
+from .scored import TreeScores
 from .spanning import maximum_spanning_tree
 
 
@@ -71,12 +72,12 @@ def limited_candidates(
     return np.cumsum(np.concatenate(counts)), np.concatenate(found)
 
 
-def with_labels(given: Potentials, allowed: np.ndarray) -> Potentials:
+def with_labels(given: TreeScores, allowed: np.ndarray) -> TreeScores:
     """The same without the labels that `allowed`, bool [n, L], does not have for an arc's modifier."""
     if not len(given.label_scores):
         return given
     kept = allowed[given.parts.modifiers - 1]
-    return given._replace(label_scores=np.where(kept, given.label_scores, FORBIDDEN))
+    return replace(given, label_scores=np.where(kept, given.label_scores, FORBIDDEN))
 
 
 def _possible(given: Limits) -> np.ndarray:

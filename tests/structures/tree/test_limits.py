@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import Shape, dimension
-from spacy_ssvm.models.tree.decoding import decode_all, potentials
+from spacy_ssvm.models.tree.decoding import decode_all, tree_scores
 from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
 from spacy_ssvm.structures.tree.parts import LOOPY, PROJECTIVE, SPANNING
-from spacy_ssvm.structures.tree.potentials import k_best, marginals, margins
 
 from .tree_problems import EXACT, examples_of, random_sentences, tiny_trees
 
@@ -82,17 +81,17 @@ def test_the_best_trees_that_are_left(structure, data):
             assert bool(keep_to(Limits(heads, labels), all_arcs, all_arcs.labelled)) == possible
         return
     assert all(every)
-    scored = potentials(trees, tiny.weights)
+    scored = tree_scores(trees, tiny.weights)
     for example, old, found, all_left in zip(examples_of(trees), tiny.examples, scored, every, strict=True):
         left = keep_to(given, example, example.labelled)
         assert set(keep_to(given, old, old.labelled)) <= set(left) <= set(all_left)
         own = given.labels[example.first : example.first + example.n]
         values = np.sort(example.scores(left, tiny.weights))[::-1]
-        best = k_best(with_labels(found, own), 5)
+        best = with_labels(found, own).best(5)
         assert [tree.score for tree in best] == pytest.approx(values[:5], abs=1e-9)
         assert all(((-1, *tree.heads.tolist()), (0, *tree.labels.tolist())) in left for tree in best)
         if example.n:
-            assert margins(with_labels(found, own)).tree.score == pytest.approx(values[0], abs=1e-9)
+            assert with_labels(found, own).margins().tree.score == pytest.approx(values[0], abs=1e-9)
 
 
 @pytest.mark.parametrize("structure", [PROJECTIVE, SPANNING], ids=["projective", "spanning"])
@@ -105,7 +104,7 @@ def test_marginals_of_the_trees_that_are_left(structure, data):
         trees = within(tiny, given)
     except ContradictionError:
         return
-    for example, found in zip(examples_of(trees), potentials(trees, tiny.weights), strict=True):
+    for example, found in zip(examples_of(trees), tree_scores(trees, tiny.weights), strict=True):
         if not example.n:
             continue
         left = keep_to(given, example, example.labelled)
@@ -116,7 +115,7 @@ def test_marginals_of_the_trees_that_are_left(structure, data):
             for m in range(1, len(y.heads)):
                 expected[found.parts.number[y.heads[m], m], y.labels[m]] += probability
         own = given.labels[example.first : example.first + example.n]
-        np.testing.assert_allclose(marginals(with_labels(found, own), 1.0).labels, expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(with_labels(found, own).marginals(1.0).labels, expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("structure", [*EXACT.values(), LOOPY], ids=[*EXACT, "loopy"])

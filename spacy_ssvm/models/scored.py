@@ -1,0 +1,161 @@
+"""One input's distribution over structures, by scores alone: all inspection of predictions is written over this."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from ..structures import NONE_OF_THESE, UNKNOWN
+
+
+class Structure(Protocol):
+    """A structure y with its score; what else it has depends on the output space."""
+
+    @property
+    def score(self) -> float: ...
+
+
+class Factor(Protocol):
+    """A term of a structure's score: the label of a token, a transition, an arc, a pair of arcs, hashable and ordered.
+
+    token: the token, from 0 within the sequence, whose features it has. labels: the numbers of the weight labels that
+    it scores, none where its features have no label.
+    """
+
+    @property
+    def token(self) -> int: ...
+
+    @property
+    def labels(self) -> tuple[int, ...]: ...
+
+
+Y = TypeVar("Y", bound=Structure)
+P_contra = TypeVar("P_contra", contravariant=True)
+Y_contra = TypeVar("Y_contra", contravariant=True)
+K_contra = TypeVar("K_contra", contravariant=True)
+
+
+class Known(Protocol[P_contra]):
+    """What is known of a gold structure.
+
+    is_annotated: whether anything is known.
+    """
+
+    @property
+    def is_annotated(self) -> bool: ...
+
+    def agrees(self, part: P_contra) -> bool | None:
+        """Whether the gold structure has the part; None where what is known does not tell."""
+
+
+class Marginals(Protocol[P_contra]):
+    """The probabilities of parts under P(y) ∝ exp(β · score(y))."""
+
+    def probability(self, part: P_contra) -> float:
+        """The probability of all structures that have the part."""
+
+    def has_alternative(self, part: P_contra) -> bool:
+        """Whether any structure without the part is possible."""
+
+
+class Scored(Protocol[Y, P_contra, K_contra]):
+    """One input's distribution over structures y of an output space, over scores alone: P(y) ∝ exp(β · score(y)).
+
+    A part is what a structure is taken apart into: labels of neighbouring tokens (a tag, an entity, a sentence start)
+    or the arc of a token. Implemented by `structures.chain.scored.ChainScores` and `structures.tree.scored.TreeScores`;
+    calibration, n-best, confidences and explanations are written over this protocol.
+    """
+
+    def best(self, k: int) -> list[Y]:
+        """The k best structures, best first; fewer where there are no more.
+
+        Raises:
+            ValueError: k is less than 1.
+        """
+
+    def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
+        """log Σ_y exp(β · score(y)), over all y or over those that `agreeing` allows; −∞ where there is none.
+
+        beta: positive and finite.
+
+        Raises:
+            ValueError: the structure has no exact sums.
+        """
+
+    def agreeing(self, known: K_contra) -> np.ndarray:
+        """The mask, bool, with which `log_partition` sums over the structures that agree with what is known."""
+
+    def marginals(self, beta: float) -> Marginals[Any]:
+        """The probability of each part.
+
+        Raises:
+            ValueError: the structure has no exact sums, or every structure is ruled out.
+        """
+
+    def margins(self) -> Any:
+        """The margin of each part: the score of the best structure with it less that of the best one without it.
+
+        Raises:
+            ValueError: every structure is ruled out.
+        """
+
+    def best_without(self, best: Y, part: P_contra) -> Y | None:
+        """The best structure that does not have a part of the best one; None where there is none."""
+
+    def factors(self, y: Y) -> Collection[Factor]:
+        """The terms whose sum is the score of y, each once, in order."""
+
+
+class ScoredSequence(NamedTuple):
+    """A whole Doc, or one of its sentences, with its scores; first: its first token in the Doc."""
+
+    first: int
+    scored: Scored[Any, Any, Any]
+
+
+class NamedPart(NamedTuple):
+    """A part in spaCy's terms: tokens start … end − 1 of a Doc, their label, and for an arc its head.
+
+    A root is its own head; head is None for all that is no arc. part: the same in terms of the structure, or None.
+    """
+
+    start: int
+    end: int
+    label: str
+    head: int | None = None
+    part: Any = None
+
+    def phrase(self, words: Sequence[str]) -> str:
+        """What a text says of it, such as "PER", or "nsubj of eats" for an arc; words: of the Doc."""
+        return self.label if self.head in (None, self.start) else f"{self.label} of {words[self.head]}"
+
+
+Listing = Callable[[Any, float], Iterable[tuple[Any, float]]]
+"""The parts whose probability or margin is at least so much, from what `marginals` or `margins` returns."""
+
+
+class PartNames(Protocol):
+    """What a component calls the parts of structures; supplied by the component's codec."""
+
+    def named(self, part: Any, first: int) -> NamedPart:
+        """A part of a sequence whose first token in the Doc is `first`."""
+
+    def parts(self, y: Any, first: int) -> list[NamedPart]:
+        """The parts that y consists of, in the order of their first tokens."""
+
+
+class FactorFeatures(Protocol[Y_contra]):
+    """The features of one sequence, by the factors in which they fire."""
+
+    def features(self, factor: Any) -> list[tuple[str, float]]:
+        """The name of each feature that fires in a factor, and what it adds to the score."""
+
+    def text(self, y: Y_contra, factor: Any) -> str:
+        """What y has in the place of a factor, which may be one of another structure."""
+
+
+def numbers_of(labels: Iterable[str | None], known: Sequence[str]) -> np.ndarray:
+    """The places of gold labels among the known ones, int32; UNKNOWN for None, NONE_OF_THESE for any other."""
+    numbers: dict[str | None, int] = {label: number for number, label in enumerate(known)}
+    numbers[None] = UNKNOWN
+    return np.array([numbers.get(label, NONE_OF_THESE) for label in labels], np.int32)

@@ -1,0 +1,270 @@
+"""The scores of one sequence's tokens and transitions, and what they say of all its label sequences."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ...kernels import kernel
+from .. import UNKNOWN
+from .constraints import FORBIDDEN
+from .forward_backward import backward, forward, steps_backward, steps_forward
+from .kbest import k_viterbi
+
+
+class LabelSequence(NamedTuple):
+    """labels: int32 [T]."""
+
+    score: float
+    labels: np.ndarray
+
+
+class Run(NamedTuple):
+    """A part of a label sequence: the labels of the tokens from `first` on."""
+
+    first: int
+    labels: tuple[int, ...]
+
+    @property
+    def tokens(self) -> slice:
+        return slice(self.first, self.first + len(self.labels))
+
+
+class ChainFactor(NamedTuple):
+    """A term of a sequence's score: (label,) of a token, or (label before, label), the transition to it."""
+
+    token: int
+    labels: tuple[int, ...]
+
+
+class KnownLabels(NamedTuple):
+    """labels: int32 [T], the gold labels, UNKNOWN or NONE_OF_THESE."""
+
+    labels: np.ndarray
+
+    @property
+    def is_annotated(self) -> bool:
+        """Whether any gold label is known."""
+        return bool((self.labels != UNKNOWN).any())
+
+    def agrees(self, part: Run) -> bool | None:
+        """Whether the gold labels have the run; None where the known ones do not tell."""
+        gold = self.labels[part.tokens]
+        known = gold != UNKNOWN
+        if (np.array(part.labels) != gold)[known].any():
+            return False
+        return True if known.all() else None
+
+
+@dataclass(frozen=True, eq=False)
+class ChainScores:
+    """A sequence y of T labels scores Σ tokens[t, y_t] + Σ transitions[y_(t−1), y_t] + start[y_1] + end[y_T].
+
+    Implements `models.protocol.Scored`, with `LabelSequence`, `Run` and `KnownLabels`.
+
+    tokens: float64 [T, L]. transitions: float64 [L, L]. start, end: float64 [L]. In each of them, a score of
+    FORBIDDEN / 2 or less rules the label or transition out.
+    """
+
+    tokens: np.ndarray
+    transitions: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    def best(self, k: int) -> list[LabelSequence]:
+        """The k best sequences, best first; fewer where fewer are allowed.
+
+        Raises:
+            ValueError: k is less than 1.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        length, n_labels = self.tokens.shape
+        lattice = length, n_labels, k
+        paths, scores = np.zeros((k, length), np.int32), np.zeros(k)
+        arrays = self.tokens, self.transitions, self.start, self.end
+        found = k_viterbi(*arrays, np.zeros(lattice), np.zeros(lattice, np.int64), paths, scores)
+        return [LabelSequence(float(score), labels) for score, labels in zip(scores[:found], paths)]
+
+    def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
+        """log Σ exp(β · score) over all sequences, or over those whose labels are `possible`; −∞ where there is none.
+
+        β: positive and finite. possible: bool [T, L].
+        """
+        given = self
+        if possible is not None:
+            given = replace(self, tokens=np.where(possible, self.tokens, FORBIDDEN))
+        scaled = given._scaled(beta)
+        steps, lattice = steps_forward(scaled.transitions), np.zeros_like(scaled.tokens)
+        total = float(forward(scaled.tokens, steps, scaled.start, scaled.end, lattice))
+        return total if total > FORBIDDEN / 2 else -np.inf
+
+    def agreeing(self, known: KnownLabels) -> np.ndarray:
+        """The labels, bool [T, L], that do not contradict what is known of the gold ones."""
+        gold = known.labels[:, None]
+        return (gold == UNKNOWN) | (gold == np.arange(self.tokens.shape[1]))
+
+    def marginals(self, beta: float) -> "Lattice":
+        """The lattice of log-sums of exp(β · score): its values are probabilities. β: positive and finite.
+
+        Raises:
+            ValueError: every sequence is ruled out.
+        """
+        scaled = self._scaled(beta)
+        before, after = np.zeros_like(scaled.tokens), np.zeros_like(scaled.tokens)
+        steps = steps_forward(scaled.transitions)
+        total = forward(scaled.tokens, steps, scaled.start, scaled.end, before)
+        backward(scaled.tokens, steps_backward(steps), scaled.end, after)
+        return _legal(Lattice(scaled, before, after, total, is_sum=True))
+
+    def margins(self) -> "Lattice":
+        """The lattice of maxima: its values are margins.
+
+        Raises:
+            ValueError: every sequence is ruled out.
+        """
+        return self._maxima
+
+    def best_without(self, best: LabelSequence, part: Run) -> LabelSequence | None:
+        """The best sequence that does not have a run of the best one, which it joins again on both sides."""
+        place, labels = np.arange(part.tokens.start, part.tokens.stop), list(part.labels)
+        lattice = self._maxima
+        others = lattice.others[place, labels]
+        token = part.first + int(np.argmax(others))
+        less = float(others.max())
+        if less == -np.inf:
+            return None
+        found = lattice.through[token].copy()
+        found[best.labels[token]] = -np.inf
+        path = best.labels.copy()
+        path[token] = found.argmax()
+        for t in range(token - 1, -1, -1):
+            path[t] = np.argmax(lattice.before[t] + self.transitions[:, path[t + 1]])
+            if path[t] == best.labels[t]:
+                break
+        for t in range(token + 1, len(path)):
+            path[t] = np.argmax(self.transitions[path[t - 1]] + self.tokens[t] + lattice.after[t])
+            if path[t] == best.labels[t]:
+                break
+        return LabelSequence(best.score + less, path)
+
+    def factors(self, y: LabelSequence) -> list[ChainFactor]:
+        """The labels and transitions of a sequence, by token."""
+        labels = y.labels.tolist()
+        found = [ChainFactor(0, (labels[0],))] if labels else []
+        for token, pair in enumerate(pairwise(labels), 1):
+            found += [ChainFactor(token, pair[1:]), ChainFactor(token, pair)]
+        return found
+
+    @cached_property
+    def _maxima(self) -> "Lattice":
+        before, after = np.zeros_like(self.tokens), np.zeros_like(self.tokens)
+        _fill_maxima(self.tokens, self.transitions, self.start, self.end, before, after)
+        total = float(np.max(before[-1] + self.end)) if len(before) else 0.0
+        return _legal(Lattice(self, before, after, total, is_sum=False))
+
+    def _scaled(self, beta: float) -> "ChainScores":
+        """β times the scores; what is ruled out stays so."""
+        parts = self.tokens, self.transitions, self.start, self.end
+        return ChainScores(*(np.where(part > FORBIDDEN / 2, beta * part, FORBIDDEN) for part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """What the beginnings and the ends of sequences come to, as a log-sum over them or as their maximum.
+
+    before: float64 [T, L], of all that reach a label, its own score included. after: float64 [T, L], of all that go on
+    from it, its own score left out. total: of all sequences. All in the unit of `scores`. is_sum: or maximum.
+    """
+
+    scores: ChainScores
+    before: np.ndarray
+    after: np.ndarray
+    total: float
+    is_sum: bool
+
+    @cached_property
+    def rounding(self) -> float:
+        """The size of a difference that means nothing, as sums on the way to `total` can be larger than it."""
+        sums = np.abs(self.before[self.before > FORBIDDEN / 2]).max(initial=0.0)
+        return 1e-12 * max(1.0, abs(self.total), float(sums))
+
+    @cached_property
+    def through(self) -> np.ndarray:
+        """Of all sequences that have a label at a token, float64 [T, L], less `total`; −∞ where there is none.
+
+        At most 0, and 0 where rounding hides a difference: of several ways to add up the best score, one can be above.
+        """
+        through = self.before + self.after
+        less = np.where(through > FORBIDDEN / 2, through - self.total, -np.inf)
+        return np.where(less > -self.rounding, 0.0, less)
+
+    @cached_property
+    def others(self) -> np.ndarray:
+        """The largest value of `through` at a token that is not the label's own, float64 [T, L]; −∞ without any."""
+        n_tokens, n_labels = self.through.shape
+        if n_labels < 2:
+            return np.full_like(self.through, -np.inf)
+        ranked, tokens = np.argsort(self.through, axis=1), np.arange(n_tokens)
+        best, second = ranked[:, -1], ranked[:, -2]
+        others = np.repeat(self.through[tokens, best][:, None], n_labels, axis=1)
+        others[tokens, best] = self.through[tokens, second]
+        return others
+
+    def values(self) -> np.ndarray:
+        """The probability or the margin of each label at each token, float64 [T, L].
+
+        A margin is positive for the labels of the best sequence alone; −∞ where no sequence has the label, ∞ where all
+        have it.
+        """
+        return np.exp(self.through) if self.is_sum else self.through - self.others
+
+    def probability(self, part: Run) -> float:
+        """The probability of all sequences that have the run; the lattice is one of log-sums."""
+        first, labels = part
+        end, labels_of = part.tokens.stop, np.array(labels)
+        between = self.scores.transitions[labels_of[:-1], labels_of[1:]]
+        own = self.scores.tokens[np.arange(first + 1, end), labels_of[1:]]
+        ends = self.before[first, labels[0]] + self.after[end - 1, labels[-1]]
+        return float(np.exp(min(0.0, ends + between.sum() + own.sum() - self.total)))
+
+    def has_alternative(self, part: Run) -> bool:
+        """Whether any token of the run can have another label."""
+        return bool((np.isfinite(self.through[part.tokens]).sum(axis=1) > 1).any())
+
+
+def labels_above(lattice: Lattice, min_value: float) -> Iterator[tuple[Run, float]]:
+    """The labels of single tokens whose probability or margin is `min_value` or more, and that value."""
+    values = lattice.values()
+    for token, label in np.argwhere(values >= min_value).tolist():
+        yield Run(token, (label,)), float(values[token, label])
+
+
+@kernel
+def _fill_maxima(scores, transitions, start, end, before, after):
+    """`forward` and `backward` with maxima in place of sums."""
+    length, n_labels = scores.shape
+    for t in range(length):
+        for j in range(n_labels):
+            best = start[j] if t == 0 else -np.inf
+            if t > 0:
+                for i in range(n_labels):
+                    best = max(best, before[t - 1, i] + transitions[i, j])
+            before[t, j] = best + scores[t, j]
+    for back in range(length):
+        t = length - 1 - back
+        for i in range(n_labels):
+            best = end[i] if back == 0 else -np.inf
+            if back > 0:
+                for j in range(n_labels):
+                    best = max(best, transitions[i, j] + scores[t + 1, j] + after[t + 1, j])
+            after[t, i] = best
+
+
+def _legal(lattice: Lattice) -> Lattice:
+    if lattice.total <= FORBIDDEN / 2:
+        raise ValueError("every label sequence is ruled out")
+    return lattice

@@ -1,0 +1,291 @@
+"""What scored structures say of themselves, chains and trees alike, against enumeration."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_ssvm.models.tree.decoding import tree_scores
+from spacy_ssvm.structures import NONE_OF_THESE, UNKNOWN
+from spacy_ssvm.structures.chain.biluo import Kind, biluo_constraints, n_states, run, segments, segments_above
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN
+from spacy_ssvm.structures.chain.scored import ChainScores, KnownLabels, LabelSequence, Run, labels_above
+from spacy_ssvm.structures.tree.parts import PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING
+from spacy_ssvm.structures.tree.scored import ANY, KnownTree, LabelledTree, heads_and_labels_above
+
+from .tree.tree_problems import EXACT, tiny_trees
+
+SCORES = st.one_of(st.integers(-2, 2).map(float), st.floats(-3, 3, allow_subnormal=False))
+BETAS = st.sampled_from([0.01, 0.5, 1.0, 3.0])
+SUMS = ["labels", "segments", "projective", "spanning"]
+"""The structures that have exact sums."""
+few = settings(max_examples=30)
+
+
+def _drawn(draw, *shape):
+    size = int(np.prod(shape))
+    return np.array(draw(st.lists(SCORES, min_size=size, max_size=size))).reshape(shape)
+
+
+@st.composite
+def chains(draw) -> ChainScores:
+    """Of up to three labels and four tokens, with a part of everything ruled out except one sequence."""
+    n_labels, length = draw(st.integers(1, 3)), draw(st.integers(0, 4))
+    legal = draw(st.lists(st.integers(0, n_labels - 1), min_size=length, max_size=length))
+
+    def part(*shape):
+        size = int(np.prod(shape))
+        out = np.array(draw(st.lists(st.sampled_from([False, False, True]), min_size=size, max_size=size)), np.bool_)
+        return np.where(out.reshape(shape), FORBIDDEN, _drawn(draw, *shape))
+
+    found = ChainScores(part(length, n_labels), part(n_labels, n_labels), part(n_labels), part(n_labels))
+    found.tokens[np.arange(length), legal] = 1.0
+    for i, j in itertools.pairwise(legal):
+        found.transitions[i, j] = 0.5
+    if length:
+        found.start[legal[0]], found.end[legal[-1]] = 0.0, -1.0
+    return found
+
+
+@st.composite
+def segmented(draw) -> ChainScores:
+    """BILUO labels of one or two types over up to four tokens, where some begin no segment."""
+    n_types, length = draw(st.integers(1, 2)), draw(st.integers(0, 4))
+    allowed = biluo_constraints(n_types)
+    kinds = draw(st.lists(st.sampled_from([Kind.FREE, Kind.NO_BEGIN]), min_size=length, max_size=length))
+    tokens = _drawn(draw, length, n_states(n_types)) + allowed.token[np.array(kinds, np.int64)]
+    transitions = _drawn(draw, n_states(n_types), n_states(n_types)) + allowed.transition
+    return ChainScores(tokens, transitions, allowed.start, allowed.end)
+
+
+def sequences(drawn: ChainScores) -> list[LabelSequence]:
+    """Every sequence that is not ruled out."""
+    found = []
+    for y in itertools.product(range(len(drawn.start)), repeat=len(drawn.tokens)):
+        parts = [drawn.tokens[t, label] for t, label in enumerate(y)]
+        parts += [drawn.transitions[i, j] for i, j in itertools.pairwise(y)]
+        parts += [drawn.start[y[0]], drawn.end[y[-1]]] if y else []
+        if min(parts, default=0.0) > FORBIDDEN / 2:
+            found.append(LabelSequence(float(sum(parts)), np.array(y, np.int32)))
+    return found
+
+
+def examples(name, data):
+    """Scored structures of a kind, each with all the structures that there are."""
+    if name in ("labels", "segments"):
+        drawn = data.draw(chains() if name == "labels" else segmented())
+        return [(drawn, sequences(drawn))]
+    tiny = data.draw(tiny_trees({"projective": PROJECTIVE, "spanning": SPANNING, **EXACT}[name]))
+    found = []
+    for example, scored in zip(tiny.examples, tree_scores(tiny.data, tiny.weights)):
+        if example.n and example.labelled:
+            scores = example.scores(example.labelled, tiny.weights)
+            ys = [
+                LabelledTree(score, np.array(y.heads[1:], np.int32), np.array(y.labels[1:], np.int32))
+                for y, score in zip(example.labelled, scores)
+            ]
+            found.append((scored, ys))
+    return found
+
+
+def key(y):
+    return tuple(tuple(values.tolist()) for values in y[1:])
+
+
+def own_parts(name, y):
+    """The parts that are listed and have another structure as their alternative, from their definition."""
+    if name == "labels":
+        return [Run(t, (label,)) for t, label in enumerate(y.labels.tolist())]
+    if name == "segments":
+        return [run(*segment) for segment in segments(y.labels)]
+    return y.arcs()
+
+
+def listed_parts(name, y):
+    if name in ("labels", "segments"):
+        return own_parts(name, y)
+    return [part for arc in y.arcs() for part in (arc._replace(label=ANY), arc._replace(head=ANY))]
+
+
+LISTINGS = {"labels": labels_above, "segments": segments_above}
+
+
+def listed(name, values, least):
+    found = list(LISTINGS.get(name, heads_and_labels_above)(values, least))
+    assert len(dict(found)) == len(found)
+    return dict(found)
+
+
+def check(found, expected, least):
+    """What is as large as `least` may be on either side of it."""
+    assert found.keys() <= {part for part, value in expected.items() if value >= least - 1e-9}
+    assert found.keys() >= {part for part, value in expected.items() if value > least + 1e-9}
+    assert found == pytest.approx({part: expected[part] for part in found}, abs=1e-9)
+
+
+def probabilities(ys, beta):
+    weights = np.exp(beta * (np.array([y.score for y in ys]) - max(y.score for y in ys)))
+    return weights / weights.sum()
+
+
+structures = pytest.mark.parametrize("name", ["labels", "segments", *EXACT])
+with_sums = pytest.mark.parametrize("name", SUMS)
+
+
+@structures
+@few
+@given(data=st.data(), k=st.integers(1, 12))
+def test_best(name, data, k):
+    for scored, ys in examples(name, data):
+        best, scores = scored.best(k), {key(y): y.score for y in ys}
+        assert [y.score for y in best] == pytest.approx(sorted(scores.values(), reverse=True)[:k], abs=1e-9)
+        assert len({key(y) for y in best}) == len(best)
+        assert [scores[key(y)] for y in best] == pytest.approx([y.score for y in best], abs=1e-9)
+
+
+@with_sums
+@few
+@given(data=st.data(), beta=BETAS, least=st.sampled_from([1e-12, 0.001, 0.05, 0.3]))
+def test_marginals(name, data, beta, least):
+    for scored, ys in examples(name, data):
+        expected: dict = {}
+        for y, probability in zip(ys, probabilities(ys, beta)):
+            for part in listed_parts(name, y):
+                expected[part] = expected.get(part, 0.0) + probability
+        marginals = scored.marginals(beta)
+        check(listed(name, marginals, least), expected, least)
+        for part, probability in expected.items():
+            if getattr(part, "head", 0) != ANY:
+                assert marginals.probability(part) == pytest.approx(probability, abs=1e-9)
+                if probability < 1 - 1e-9:
+                    assert marginals.has_alternative(part)
+
+
+def margin(name, part, ys):
+    """By how much the best structure with a part is ahead of the best one without it."""
+    having = [y.score for y in ys if part in listed_parts(name, y)]
+    others = [y.score for y in ys if part not in listed_parts(name, y)]
+    return max(having, default=-np.inf) - max(others, default=-np.inf)
+
+
+@structures
+@few
+@given(data=st.data(), least=st.sampled_from([1.0, 0.0, -1.0, -1e9]))
+def test_margins(name, data, least):
+    for scored, ys in examples(name, data):
+        values = scored.margins()
+        listing = [values.tree] if name in EXACT else ys
+        parts = {part for y in listing for part in listed_parts(name, y)}
+        check(listed(name, values, least), {part: margin(name, part, ys) for part in parts}, least)
+
+
+@structures
+@few
+@given(data=st.data())
+def test_best_without(name, data):
+    for scored, ys in examples(name, data):
+        (best,) = scored.best(1)
+        scores = {key(y): y.score for y in ys}
+        for part in own_parts(name, best):
+            others = [y.score for y in ys if part not in own_parts(name, y)]
+            other = scored.best_without(best, part)
+            if other is None:
+                assert not others
+                continue
+            assert part not in own_parts(name, other)
+            assert other.score == pytest.approx(max(others), abs=1e-9)
+            assert scores[key(other)] == pytest.approx(other.score, abs=1e-9)
+
+
+@with_sums
+@few
+@given(data=st.data(), beta=BETAS)
+def test_sums_over_what_agrees_with_a_known_part(name, data, beta):
+    for scored, ys in examples(name, data):
+        total = scored.log_partition(beta)
+        expected = np.log(np.exp([beta * y.score for y in ys]).sum())
+        assert total == pytest.approx(expected, abs=1e-9)
+        first, *rest = (np.array(values, np.int64) for values in data.draw(st.sampled_from(ys))[1:])
+        hidden = np.array(data.draw(st.lists(st.booleans(), min_size=len(first), max_size=len(first))), np.bool_)
+        first[hidden] = UNKNOWN
+        known = KnownTree(first, *rest) if rest else KnownLabels(first)
+        agree = [all((a == b)[a >= 0].all() for a, b in zip(known, y[1:])) for y in ys]
+        expected = np.log(probabilities(ys, beta)[agree].sum())
+        assert scored.log_partition(beta, scored.agreeing(known)) - total == pytest.approx(expected, abs=1e-9)
+        assert known.is_annotated == (not hidden.all())
+        for part in own_parts(name, ys[0]):
+            token = part.modifier - 1 if rest else part.tokens
+            gold, own = np.atleast_1d(first[token]), part.head if rest else np.array(part.labels)
+            wrong = bool(((gold != own) & (gold != UNKNOWN)).any())
+            assert known.agrees(part) is (False if wrong else None if (gold == UNKNOWN).any() else True)
+        if len(first):
+            first[0] = NONE_OF_THESE
+            assert scored.log_partition(beta, scored.agreeing(known)) == -np.inf
+
+
+@given(chains())
+def test_factors_of_sequences_add_up(drawn):
+    for y in sequences(drawn):
+        total = drawn.start[y.labels[0]] + drawn.end[y.labels[-1]] if len(y.labels) else 0.0
+        for token, labels in drawn.factors(y):
+            total += drawn.tokens[token, labels[0]] if len(labels) == 1 else drawn.transitions[labels]
+        assert total == pytest.approx(y.score, abs=1e-9)
+
+
+@few
+@given(data=st.data())
+def test_pairs_of_arcs_have_no_sums(data):
+    for scored, _ in examples(next(name for name in EXACT if EXACT[name] == PROJECTIVE_SIBLINGS), data):
+        with pytest.raises(ValueError, match="only trees of order 1 have exact marginals"):
+            scored.marginals(1.0)
+
+
+@structures
+@settings(max_examples=5)
+@given(data=st.data())
+def test_everything_ruled_out(name, data):
+    for scored, _ in examples(name, data):
+        if name in EXACT:
+            closed = replace(scored, parts=scored.parts._replace(scores=np.full(len(scored.parts.heads), FORBIDDEN)))
+        else:
+            closed = ChainScores(np.zeros((2, 2)), np.zeros((2, 2)), np.full(2, FORBIDDEN), np.zeros(2))
+        assert closed.best(2) == []
+        with pytest.raises(ValueError, match=r"every .* is ruled out"):
+            closed.margins()
+        if name in SUMS:
+            assert closed.log_partition(0.001) == -np.inf
+            with pytest.raises(ValueError, match=r"every .* is ruled out"):
+                closed.marginals(0.001)
+        with pytest.raises(ValueError, match="k must be at least 1, not 0"):
+            scored.best(0)
+
+
+def test_rounding_hides_no_segment_of_the_best_sequence():
+    """Sums of thirds in another order differ in their last bits."""
+    allowed = biluo_constraints(2)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        tokens, transitions = rng.normal(size=(6, n_states(2))) / 3, rng.normal(size=(n_states(2),) * 2) / 3
+        drawn = ChainScores(tokens, transitions + allowed.transition, allowed.start, allowed.end)
+        (best,), lattice = drawn.best(1), drawn.margins()
+        assert [part for part, _ in segments_above(lattice, 0.0)] == own_parts("segments", best)
+        assert (lattice.values()[np.arange(6), best.labels] >= 0.0).all()
+
+
+@pytest.mark.parametrize("n_tokens", [100, 1000])
+def test_what_is_predicted_is_listed_where_scores_cancel(n_tokens):
+    """Half of the tokens score some +10, the others as much below 0: sums on the way are far larger than the total."""
+    rng, constraints = np.random.default_rng(0), biluo_constraints(1)
+    base = np.repeat([10.0, -10.0], n_tokens // 2)
+    tokens = base[:, None] + rng.normal(0, 3, (n_tokens, n_states(1)))
+    transitions = constraints.transition + rng.normal(size=constraints.transition.shape)
+    shift = ChainScores(tokens, transitions, constraints.start, constraints.end).margins().total
+    tokens[n_tokens // 2 :] -= shift / (n_tokens // 2)
+    given = ChainScores(tokens, transitions, constraints.start, constraints.end)
+    lattice = given.margins()
+    assert abs(lattice.total) < 1e-6
+    found = {part for part, _ in segments_above(lattice, 0.0)}
+    assert found >= set(own_parts("segments", given.best(1)[0])) and len(found) > n_tokens // 10

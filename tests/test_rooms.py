@@ -49,7 +49,7 @@ RESOLVED = {"factories", "architectures", "readers", "loggers", "scorers", "ssvm
 
 
 class Arrow(NamedTuple):
-    """One module of the package imports another. early: when it is imported; not in a function or for a type checker."""
+    """One module of the package imports another; early: at import and not in a function or for a type checker."""
 
     source: str
     target: str

@@ -7,9 +7,8 @@ that counts references to its arguments would cost more than the arithmetic.
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from ..kernels import kernel
+from ..kernels import Float64Array3d, Int64Array, Int64Array2d, UInt64Array, UInt64Array2d, UInt64Array3d, kernel
 from .hashing import Program, feature, mix
 
 ROOT = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -37,11 +36,11 @@ class ArcProgram(NamedTuple):
     """
 
     words: Program
-    between: np.ndarray
-    roles: np.ndarray
-    sources: np.ndarray
-    seeds: np.ndarray
-    starts: np.ndarray
+    between: Int64Array
+    roles: Int64Array2d
+    sources: Int64Array
+    seeds: UInt64Array
+    starts: Int64Array2d
 
 
 class Sentence(NamedTuple):
@@ -55,12 +54,12 @@ class Sentence(NamedTuple):
     int64 [B, n + 1], the last node before this one with the same key, or 0. sources, starts: of `ArcProgram`.
     """
 
-    keys: np.ndarray
-    values: np.ndarray
-    between: np.ndarray
-    previous: np.ndarray
-    sources: np.ndarray
-    starts: np.ndarray
+    keys: UInt64Array3d
+    values: Float64Array3d
+    between: UInt64Array2d
+    previous: Int64Array2d
+    sources: Int64Array
+    starts: Int64Array2d
 
 
 @kernel
@@ -171,17 +170,17 @@ def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at)
     return at
 
 
-@register_jitable
+@kernel
 def count_templates(starts, kind):
     """The number of templates of a kind; starts: of `ArcProgram`."""
     return starts[kind, -1] - starts[kind, 0]
 
 
-@register_jitable
+@kernel
 def max_features(program, n):
     """An upper bound of the features of an arc with its label and its pairs, with n distinct keys between its words.
 
-    n may be an array where this is not called by a kernel.
+    n: an integer, or an array of them.
     """
     between = count_templates(program.starts, ARCS_BETWEEN) + count_templates(program.starts, LABELS_BETWEEN)
     return len(program.seeds) + (n - 1) * between

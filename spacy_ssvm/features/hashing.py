@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels import kernel
+from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, kernel
 from .sets import KEY_BITS
 
 OUTSIDE = np.uint64(0x9E3779B97F4A7C15)
@@ -23,11 +23,11 @@ class Program(NamedTuple):
     reals: int64 [C], for each column the row of `Columns.reals` with its values, or -1.
     """
 
-    starts: np.ndarray
-    columns: np.ndarray
-    offsets: np.ndarray
-    seeds: np.ndarray
-    reals: np.ndarray
+    starts: Int64Array
+    columns: Int64Array
+    offsets: Int64Array
+    seeds: UInt64Array
+    reals: Int64Array
 
 
 class Table(NamedTuple):
@@ -49,9 +49,9 @@ class Columns(NamedTuple):
     starts: int64 [n + 1]. keys: uint64 [C, T], 0 for no value. reals: float32 [E, T], values of real-valued columns.
     """
 
-    starts: np.ndarray
-    keys: np.ndarray
-    reals: np.ndarray
+    starts: Int64Array
+    keys: UInt64Array2d
+    reals: Float32Array2d
 
 
 @kernel

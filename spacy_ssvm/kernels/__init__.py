@@ -4,22 +4,57 @@ from .contract import (
     KERNELS,
     CacheStatistics,
     FirstClassFunction,
-    Kernel,
-    array_type,
     cache_statistics,
+    compiler,
     kernel,
     specialise,
 )
-from .disk_cache import source_digest
+from .numba_types import (
+    ArrayType,
+    Float32Array,
+    Float32Array2d,
+    Float64Array,
+    Float64Array2d,
+    Float64Array3d,
+    Int32Array,
+    Int32Array2d,
+    Int64Array,
+    Int64Array2d,
+    UInt64Array,
+    UInt64Array2d,
+    UInt64Array3d,
+    array_type,
+    numba_type,
+    signature,
+)
+from .sources import source_digest
+
+prefetch = compiler().prefetch
+"""prefetch(array, index), in kernels: have array[index], [n] and contiguous, fetched ahead of its use."""
 
 __all__ = [
     "KERNELS",
+    "ArrayType",
     "CacheStatistics",
     "FirstClassFunction",
-    "Kernel",
+    "Float32Array",
+    "Float32Array2d",
+    "Float64Array",
+    "Float64Array2d",
+    "Float64Array3d",
+    "Int32Array",
+    "Int32Array2d",
+    "Int64Array",
+    "Int64Array2d",
+    "UInt64Array",
+    "UInt64Array2d",
+    "UInt64Array3d",
     "array_type",
     "cache_statistics",
     "kernel",
+    "numba_type",
+    "prefetch",
+    "signature",
     "source_digest",
     "specialise",
 ]

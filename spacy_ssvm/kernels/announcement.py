@@ -1,22 +1,22 @@
-"""What users are told while the compiler is at work."""
+"""Messages to users while the compiler is at work."""
 
 import logging
 import time
 
 LOGGER = logging.getLogger("spacy.ssvm")
 _INTERVAL = 4.0
-"""Seconds between two lines that say that the compiler is at work."""
+"""Seconds between two of these messages."""
 
 
 class _Announcer:
-    """Tells whoever waits for the compiler that it is at work: at once, and again every few seconds."""
+    """Tells the user that the compiler is at work: at once, and again every few seconds."""
 
     def __init__(self) -> None:
         self._n_compiled = 0
         self._last = -_INTERVAL
 
     def __call__(self, name: str) -> None:
-        """The kernel of this name is about to be compiled."""
+        """Report that the kernel of this name is about to be compiled."""
         now = time.monotonic()
         if now - self._last >= _INTERVAL:
             self._last = now

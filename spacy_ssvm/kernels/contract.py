@@ -1,29 +1,49 @@
 """How a Python function becomes a kernel, for callers in Python, for other kernels and as a value in their data."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from threading import RLock
-from typing import Any, NamedTuple, cast
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba.core import types
-from numba.core.registry import CPUDispatcher
-from numba.core.typing.typeof import Purpose, typeof_impl
 
-from .disk_cache import DiskCache
-from .linking import linking_target
+from .announcement import LOGGER
+from .numba_types import numba_type
 
-KERNELS: list["Kernel"] = []
+KERNELS: list[Any] = []
+"""Every kernel of this process, compiled or not."""
 _COMPILING = RLock()
 _CONFIG: Any = numba.config
 
 
 class CacheStatistics(NamedTuple):
-    """What the compilation of one kernel has cost this process."""
+    """How often the machine code of one kernel was found on disk in this process, and how often it was compiled."""
 
     name: str
     hits: int
     misses: int
+
+
+@lru_cache(maxsize=1)
+def compiler() -> ModuleType:
+    """The module that makes kernels: `fast_compiler`, or `plain_compiler` where numba lacks parts that it builds on."""
+    if not _CONFIG.DISABLE_JIT:
+        try:
+            from . import fast_compiler
+
+            return fast_compiler
+        except (ImportError, AttributeError) as missing:
+            LOGGER.warning(
+                "Kernels are compiled by plain numba, which gives the same results but takes longer: numba %s lacks "
+                "internals that spacy-ssvm builds on (%s). Install a version of numba that spacy-ssvm asks for",
+                numba.__version__,
+                missing,
+            )
+    from . import plain_compiler
+
+    return plain_compiler
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -33,46 +53,9 @@ def kernel(function: Callable[..., Any]) -> Any:
     """
     if _CONFIG.DISABLE_JIT:
         return np.errstate(over="ignore")(function)
-    dispatcher = Kernel(function, targetoptions={"nopython": True, "nogil": True})
+    dispatcher = compiler().make_kernel(function)
     KERNELS.append(dispatcher)
     return dispatcher
-
-
-class Kernel(CPUDispatcher):
-    """A function that is compiled for callers in Python and, apart from that, as `inner`, for other kernels."""
-
-    def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
-        super().__init__(function, *arguments, **options)
-        self._cache = DiskCache(function, "outer")
-        self.inner = _InnerKernel(function, targetoptions=self.targetoptions)
-
-    def add_overload(self, compiled: Any) -> None:
-        """Let the machine code find the environments of what it was linked from, as numba does for its own only."""
-        for environment in compiled._find_referenced_environments():
-            compiled.codegen.set_env(environment.env_name, environment)
-        super().add_overload(compiled)
-
-
-class _InnerKernel(CPUDispatcher):
-    """What is only called by other kernels: a way in from Python or C would be as much work as the whole."""
-
-    targetdescr = linking_target
-
-    def __init__(self, function: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
-        no_way_in = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions={**targetoptions, **no_way_in})
-        self._cache = DiskCache(function, "inner")
-
-    def get_call_template(self, arguments: Any, keywords: Any) -> Any:
-        """Of a number in the caller's source only the type counts: numba would compile one version for each number."""
-        typed = {name: types.unliteral(kind) for name, kind in keywords.items()}
-        return super().get_call_template(tuple(map(types.unliteral, arguments)), typed)
-
-
-@typeof_impl.register(Kernel)
-def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
-    """What a kernel's code names is the inner one; what is passed as an argument needs the way in for C."""
-    return types.Dispatcher(kernel.inner if context.purpose == Purpose.constant else kernel)
 
 
 def specialise(dispatcher: Any, *argument_types: Any) -> Any:
@@ -101,8 +84,8 @@ class FirstClassFunction:
     def __init__(self, dispatcher: Any, signature: Any) -> None:
         self._dispatcher = dispatcher
         self._signature = signature
-        # Both names are numba's: what it asks any value for, and what it asks for the address of a function.
-        self._numba_type_ = types.FunctionType(signature)
+        # Both names are numba's: the type that it asks any value for, and the method that gives a function's address.
+        self._numba_type_ = numba_type(signature)
 
     def __call__(self, *arguments: Any) -> Any:
         return self._dispatcher(*arguments)
@@ -117,25 +100,14 @@ class FirstClassFunction:
         return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
 
 
-def array_type(array: Any) -> Any:
-    """The numba type of an argument, read-only arrays refused: they would compile a second overload.
-
-    Raises:
-        TypeError: the argument is a read-only array.
-    """
-    kind: Any = cast(Any, numba.typeof)(array)
-    if isinstance(kind, types.Array) and not kind.mutable:
-        raise TypeError("a kernel was given a read-only array; copy it first")
-    return kind
-
-
 def cache_statistics() -> list[CacheStatistics]:
     """Disk cache hits and misses of every kernel this process has compiled or loaded."""
-    found = []
+    statistics = []
     for kernel in KERNELS:
-        compiled = [one for one in (kernel, kernel.inner) if one.overloads]
+        compiled = [dispatcher for dispatcher in compiler().dispatchers(kernel) if dispatcher.overloads]
         if compiled:
-            hits = sum(sum(one.stats.cache_hits.values()) for one in compiled)
-            misses = sum(sum(one.stats.cache_misses.values()) for one in compiled)
-            found.append(CacheStatistics(f"{kernel.py_func.__module__}.{kernel.py_func.__name__}", hits, misses))
-    return found
+            hits = sum(sum(dispatcher.stats.cache_hits.values()) for dispatcher in compiled)
+            misses = sum(sum(dispatcher.stats.cache_misses.values()) for dispatcher in compiled)
+            function = kernel.py_func
+            statistics.append(CacheStatistics(f"{function.__module__}.{function.__name__}", hits, misses))
+    return statistics

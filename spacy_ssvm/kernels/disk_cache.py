@@ -19,33 +19,21 @@ from numba.misc.appdirs import AppDirs
 
 from ..files import replace_files
 from .announcement import LOGGER, announce
+from .sources import PACKAGE, source_digest
 
-_PACKAGE = Path(__file__).parent.parent
-_ROOMS = ("features", "structures", "solvers", "models", "kernels")
 _CONFIG: Any = numba.config
 
 
 @lru_cache(maxsize=1)
-def source_digest() -> bytes:
-    """SHA-256 of every source file that can hold a kernel, a constant that it reads, or how it is compiled."""
-    digest = hashlib.sha256()
-    paths = [path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py")]
-    for path in sorted(paths):
-        digest.update(path.relative_to(_PACKAGE).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.digest()
-
-
-@lru_cache(maxsize=1)
 def cache_folders() -> tuple[Path, ...]:
-    """Where machine code is looked for; it is kept in the first of them that can be written to.
+    """The folders in which machine code is looked for; it is kept in the first one that can be written to.
 
-    NUMBA_CACHE_DIR if that is set, else the package itself, else the user's folder for caches.
+    A subfolder of NUMBA_CACHE_DIR if that is set; otherwise the package itself, then the user's folder for caches.
     """
-    apart = f"{_PACKAGE.name}-{hashlib.sha256(os.fsencode(_PACKAGE)).hexdigest()[:16]}"
+    subfolder = f"{PACKAGE.name}-{hashlib.sha256(os.fsencode(PACKAGE)).hexdigest()[:16]}"
     if _CONFIG.CACHE_DIR:
-        return (Path(_CONFIG.CACHE_DIR) / apart,)
-    return _PACKAGE / "__pycache__", Path(AppDirs("numba", appauthor=False).user_cache_dir) / apart
+        return (Path(_CONFIG.CACHE_DIR) / subfolder,)
+    return PACKAGE / "__pycache__", Path(AppDirs("numba", appauthor=False).user_cache_dir) / subfolder
 
 
 class DiskCache(NullCache):
@@ -53,8 +41,8 @@ class DiskCache(NullCache):
 
     numba's takes machine code for current although a callee in another module has changed, finds nothing in a folder
     that cannot be written to, and may mix up the files of processes that start at the same time. Here each file begins
-    with a digest of its contents and of all sources that they were compiled from; another version of the package, or
-    a damaged file, is not read but replaced.
+    with a digest of its contents and of all sources that they were compiled from; a file that is damaged or belongs to
+    another version of the package is replaced.
     """
 
     def __init__(self, function: Callable[..., Any], kind: str) -> None:
@@ -67,8 +55,9 @@ class DiskCache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for the types `sig`, or None.
 
-        Only if there is none is the target made ready to compile, which takes longer than all else that comes before
-        a first prediction: it imports half of numba, and SciPy. Machine code needs nothing but memory management.
+        Machine code needs nothing but memory management. The target is made ready to compile only where there is no
+        machine code: that imports half of numba, and SciPy, and takes longer than everything else before a first
+        prediction.
         """
         rtsys.initialize(target_context)
         name = self._file_name(sig, target_context.codegen())
@@ -84,7 +73,7 @@ class DiskCache(NullCache):
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Keep what has just been compiled; whoever reads it meanwhile finds the whole file or none."""
+        """Keep a kernel that has just been compiled; a process that reads meanwhile finds the whole file or none."""
         code = dumps(cres._reduce())
         name = self._file_name(sig, cres.codegen)
         for folder in cache_folders():

@@ -1,6 +1,6 @@
-"""Compiling for other kernels only: neither optimised nor made into machine code before it is part of a caller.
+"""A numba target for kernels that only other kernels call: each caller optimises them together with its own code.
 
-numba does both for every function that it compiles, and then again, whole, for each of its callers.
+numba would optimise each of them and make it into machine code, and then do both again, as a whole, for each caller.
 """
 
 from copy import copy
@@ -12,7 +12,7 @@ from numba.core.registry import CPUTarget, cpu_target
 
 
 class _Linked(JITCodeLibrary):
-    """Code in LLVM's intermediate representation, which those who link it optimise together with their own."""
+    """Code in LLVM's intermediate representation, which a caller links and optimises together with its own."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -29,11 +29,11 @@ class _Linking(JITCPUCodegen):
     _library_class = _Linked
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Nothing: the environment is for machine code, so that a caller sets it (`Kernel.add_overload`)."""
+        """Nothing: an environment belongs to machine code, so that the caller sets it (`Kernel.add_overload`)."""
 
 
 class _LinkingTarget(CPUTarget):
-    """The processor as numba's own target has it, and sharing all that it knows, but for what becomes of the code."""
+    """numba's own target for the processor, sharing all of its state; only code generation differs."""
 
     @cached_property
     def _toplevel_target_context(self) -> Any:

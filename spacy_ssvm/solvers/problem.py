@@ -4,20 +4,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numba.core import types
 
-from ..kernels import array_type, specialise
+from ..kernels import Float64Array, Int64Array, array_type, numba_type, signature, specialise
 
 Kind = Literal["max", "marginal", "kbest"]
 """An oracle, as solvers ask for it."""
-_WEIGHTS = types.Array(types.float64, 1, "C")
-_INDICES, _VALUES = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
-_PLANE = types.Tuple((types.int64, types.float64))
+_PLANE = tuple[int, float]
 _SIGNATURES = {
-    "max": lambda data: _PLANE(data, types.int64, _WEIGHTS, types.float64, _INDICES, _VALUES),
-    "marginal": lambda data: _PLANE(data, types.int64, _WEIGHTS, types.float64, types.float64, _INDICES, _VALUES),
-    "kbest": lambda data: types.int64(
-        data, types.int64, _WEIGHTS, types.float64, types.int64, _INDICES, _VALUES, _INDICES, _VALUES
+    "max": lambda data: signature(_PLANE, data, int, Float64Array, float, Int64Array, Float64Array),
+    "marginal": lambda data: signature(_PLANE, data, int, Float64Array, float, float, Int64Array, Float64Array),
+    "kbest": lambda data: signature(
+        int, data, int, Float64Array, float, int, Int64Array, Float64Array, Int64Array, Float64Array
     ),
 }
 _OFFERS = {"max": "the best structure", "marginal": "exact marginals", "kbest": "the k best structures, exactly"}
@@ -100,11 +97,11 @@ def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max")
     Raises:
         ValueError: the structure does not offer such an oracle.
     """
-    oracle, signature = problem.oracle(kind), _SIGNATURES[kind](problem.data_type)
-    specialise(oracle, *signature.args)
+    oracle, called_as = problem.oracle(kind), _SIGNATURES[kind](problem.data_type)
+    specialise(oracle, *called_as.args)
     specialise(
         dispatcher,
-        types.FunctionType(signature),
+        numba_type(called_as),
         problem.data_type,
         *(array_type(argument) for argument in arguments),
     )

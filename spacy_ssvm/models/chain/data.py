@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
 
-from ...structures.chain.constraints import CONSTRAINTS, Constraints, _array
+from ...kernels import Float32Array, Float64Array, Float64Array2d, Int32Array, Int64Array, numba_type
+from ...structures.chain.constraints import Constraints
 
 
 class Chains(NamedTuple):
@@ -27,17 +27,17 @@ class Chains(NamedTuple):
     path: int32 [longest], scratch: a decoded sequence.
     """
 
-    starts: np.ndarray
-    feature_starts: np.ndarray
-    rows: np.ndarray
-    values: np.ndarray
-    gold: np.ndarray
-    costs: np.ndarray
-    kinds: np.ndarray
+    starts: Int64Array
+    feature_starts: Int64Array
+    rows: Int32Array
+    values: Float32Array
+    gold: Int32Array
+    costs: Float64Array
+    kinds: Int32Array
     constraints: Constraints
-    scores: np.ndarray
-    best: np.ndarray
-    path: np.ndarray
+    scores: Float64Array2d
+    best: Float64Array2d
+    path: Int32Array
 
 
 class SharedScores(NamedTuple):
@@ -53,22 +53,7 @@ class SharedScores(NamedTuple):
     vectors: np.ndarray
 
 
-CHAINS = types.NamedTuple(
-    [
-        _array(types.int64),
-        _array(types.int64),
-        _array(types.int32),
-        _array(types.float32),
-        _array(types.int32),
-        _array(types.float64),
-        _array(types.int32),
-        CONSTRAINTS,
-        _array(types.float64, 2),
-        _array(types.float64, 2),
-        _array(types.int32),
-    ],
-    Chains,
-)
+CHAINS = numba_type(Chains)
 """The numba type of `Chains`."""
 
 

@@ -1,13 +1,12 @@
 """A set of sentences with candidate arcs and gold trees as flat arrays, and the layout of a tree's weight vector."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
-from numba.core import types
 
-from ...features.arc_hashing import ArcProgram, Sentence, max_features
-from ...features.hashing import Columns, Program
-from ...kernels import FirstClassFunction, kernel
+from ...features.arc_hashing import ArcProgram, max_features
+from ...features.hashing import Columns
+from ...kernels import FirstClassFunction, Float32Array, Float64Array, Int32Array, Int64Array, kernel
 from ...structures.tree.parts import (
     DECODER,
     LOOPY,
@@ -54,64 +53,14 @@ class Trees(NamedTuple):
 
     columns: Columns
     program: ArcProgram
-    candidate_starts: np.ndarray
-    candidates: np.ndarray
-    gold: np.ndarray
-    gold_labels: np.ndarray
-    head_costs: np.ndarray
-    label_costs: np.ndarray
+    candidate_starts: Int64Array
+    candidates: Int32Array
+    gold: Int32Array
+    gold_labels: Int32Array
+    head_costs: Float64Array
+    label_costs: Float64Array
     shape: Shape
-    decoder: FirstClassFunction
-
-
-def _array(dtype: Any, ndim: int = 1) -> Any:
-    return types.Array(dtype, ndim, "C")
-
-
-_PROGRAM = types.NamedTuple([_array(types.int64)] * 3 + [_array(types.uint64), _array(types.int64)], Program)
-
-ARC_PROGRAM = types.NamedTuple(
-    [
-        _PROGRAM,
-        _array(types.int64),
-        _array(types.int64, 2),
-        _array(types.int64),
-        _array(types.uint64),
-        _array(types.int64, 2),
-    ],
-    ArcProgram,
-)
-
-SENTENCE = types.NamedTuple(
-    [
-        _array(types.uint64, 3),
-        _array(types.float64, 3),
-        _array(types.uint64, 2),
-        _array(types.int64, 2),
-        _array(types.int64),
-        _array(types.int64, 2),
-    ],
-    Sentence,
-)
-
-COLUMNS = types.NamedTuple([_array(types.int64), _array(types.uint64, 2), _array(types.float32, 2)], Columns)
-
-TREES = types.NamedTuple(
-    [
-        COLUMNS,
-        ARC_PROGRAM,
-        _array(types.int64),
-        _array(types.int32),
-        _array(types.int32),
-        _array(types.int32),
-        _array(types.float64),
-        _array(types.float64),
-        types.NamedTuple([types.int64, types.int64, types.int64, types.int64, types.boolean], Shape),
-        types.FunctionType(DECODER),
-    ],
-    Trees,
-)
-"""The numba type of `Trees`."""
+    decoder: Annotated[FirstClassFunction, DECODER]
 
 
 def dimension(shape: Shape) -> int:
@@ -141,22 +90,18 @@ class WeightVector(NamedTuple):
     double: float64 [d], to learn. single: float32 [d], to predict.
     """
 
-    double: np.ndarray
-    single: np.ndarray
-
-
-WEIGHT_VECTOR = types.NamedTuple([types.Array(types.float64, 1, "C"), types.Array(types.float32, 1, "C")], WeightVector)
-"""The numba type of `Weights`."""
+    double: Float64Array
+    single: Float32Array
 
 
 @kernel
 def double_precision(weights):
-    """`Weights` of a vector float64 [d]."""
+    """`WeightVector` of w, float64 [d]."""
     return WeightVector(weights, np.empty(0, np.float32))
 
 
 def either_precision(weights: np.ndarray) -> WeightVector:
-    """`Weights` of a vector float32 or float64 [d]."""
+    """`WeightVector` of w, float32 or float64 [d]."""
     nothing = weights[:0]
     if weights.dtype == np.float32:
         return WeightVector(nothing.astype(np.float64), weights)

@@ -1,9 +1,8 @@
 """The oracles of trees: planes of the most violated and of the k best, losses L_{β,γ} and gradients."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
-from numba.core import types
 
 from ...features.arc_hashing import (
     ARCS,
@@ -15,19 +14,20 @@ from ...features.arc_hashing import (
     LABELS_BETWEEN,
     MODIFIER_LABELS,
     SIBLINGS,
+    Sentence,
     max_features,
     read_sentence,
     write_between,
     write_features,
 )
-from ...kernels import FirstClassFunction, kernel
+from ...kernels import FirstClassFunction, Int32Array, kernel, numba_type, signature
 from ...structures.tree.inside_outside import projective_marginals
 from ...structures.tree.labelled import labelled_kbest, sum_out_labels
 from ...structures.tree.matrix_tree import tree_marginals
 from ...structures.tree.parts import NONE, PROJECTIVE, ROOT_LABEL, dense_scores, has_grandparents, has_siblings
 from ...structures.tree.projective_kbest import eisner_kbest
 from ...structures.tree.spanning_kbest import spanning_kbest
-from .data import SENTENCE, TREES, WEIGHT_VECTOR, Trees, double_precision
+from .data import Trees, WeightVector, double_precision
 from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
 
 
@@ -54,9 +54,7 @@ def _decode(trees, sentence, read, weights, loss_scale, heads, labels):
         labels[m] = best_labels[arc] if arc != NONE else ROOT_LABEL
 
 
-_TREE = types.Array(types.int32, 1, "C")
-
-DECODE = types.void(TREES, types.int64, SENTENCE, WEIGHT_VECTOR, types.float64, _TREE, _TREE)
+DECODE = signature(None, Trees, int, Sentence, WeightVector, float, Int32Array, Int32Array)
 
 decode = FirstClassFunction(_decode, DECODE)
 """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), exact but for LOOPY: (trees, sentence i, what is read of it, weights,
@@ -64,13 +62,13 @@ loss_scale, heads int32 [n + 1], labels int32 [n + 1]) → None. Heads and label
 
 
 class DecodedTrees(NamedTuple):
-    """Trees with what decodes them, which is the most of a parser and so is compiled once for all that call it."""
+    """Trees with the function that decodes them: most of a parser, and compiled once for all kernels that call it."""
 
     trees: Trees
-    decode: FirstClassFunction
+    decode: Annotated[FirstClassFunction, DECODE]
 
 
-DECODED_TREES = types.NamedTuple([TREES, types.FunctionType(DECODE)], DecodedTrees)
+DECODED_TREES = numba_type(DecodedTrees)
 """The numba type of `DecodedTrees`."""
 
 

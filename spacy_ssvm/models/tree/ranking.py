@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
 
 from ...features.arc_hashing import (
     ARCS,
@@ -15,10 +14,10 @@ from ...features.arc_hashing import (
     write_features,
 )
 from ...features.hashing import Columns
-from ...kernels import kernel
+from ...kernels import Int32Array, Int64Array, kernel, numba_type
 from ...structures.tree.parts import UNKNOWN
 from .candidates import near_candidates
-from .data import ARC_PROGRAM, COLUMNS, double_precision
+from .data import double_precision
 from .scores import describe_arc, feature_room, score_between, score_features
 
 NEGLIGIBLE = 1e-3
@@ -35,23 +34,13 @@ class Ranking(NamedTuple):
 
     columns: Columns
     program: ArcProgram
-    candidate_starts: np.ndarray
-    candidates: np.ndarray
-    gold: np.ndarray
+    candidate_starts: Int64Array
+    candidates: Int32Array
+    gold: Int32Array
     bits: int
 
 
-RANKING = types.NamedTuple(
-    [
-        COLUMNS,
-        ARC_PROGRAM,
-        types.Array(types.int64, 1, "C"),
-        types.Array(types.int32, 1, "C"),
-        types.Array(types.int32, 1, "C"),
-        types.int64,
-    ],
-    Ranking,
-)
+RANKING = numba_type(Ranking)
 """The numba type of `Ranking`."""
 
 

@@ -21,9 +21,8 @@ from ...features.arc_hashing import (
     write_between,
     write_features,
 )
-from ...kernels import kernel
+from ...kernels import kernel, prefetch
 from ...structures.tree.parts import FORBIDDEN, NONE, PROJECTIVE_GRANDPARENTS, ROOT_LABEL, Parts
-from .prefetch import prefetch
 
 CHUNK = 64
 """Arcs whose features are hashed before their weights are fetched: enough to keep memory busy, not to fill caches."""

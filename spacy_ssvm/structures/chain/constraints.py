@@ -1,9 +1,10 @@
 """Which labels and transitions a chain allows, and which labels single tokens are limited to."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
+
+from ...kernels import Float64Array, Float64Array2d
 
 FORBIDDEN = -1e30
 """Score of what a constraint rules out. Finite: where every path is ruled out, a decoder breaks the fewest."""
@@ -18,19 +19,10 @@ class Constraints(NamedTuple):
     token: float64 [K, L], one row for each kind of token; a token names its kind by index.
     """
 
-    start: np.ndarray
-    end: np.ndarray
-    transition: np.ndarray
-    token: np.ndarray
-
-
-def _array(dtype: Any, ndim: int = 1) -> Any:
-    return types.Array(dtype, ndim, "C")
-
-
-CONSTRAINTS = types.NamedTuple(
-    [_array(types.float64), _array(types.float64), _array(types.float64, 2), _array(types.float64, 2)], Constraints
-)
+    start: Float64Array
+    end: Float64Array
+    transition: Float64Array2d
+    token: Float64Array2d
 
 
 def unconstrained(n_labels: int) -> Constraints:

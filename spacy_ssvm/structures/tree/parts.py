@@ -1,11 +1,10 @@
 """What a tree is scored by: the candidate arcs of one sentence, and pairs of them."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
 
-from ...kernels import kernel
+from ...kernels import Float64Array, Int32Array, Int32Array2d, Int64Array, kernel, signature
 from .. import UNKNOWN as UNKNOWN
 
 FORBIDDEN = -1e30
@@ -33,40 +32,19 @@ class Parts(NamedTuple):
     grand_scores: float64 [G].
     """
 
-    number: np.ndarray
-    heads: np.ndarray
-    modifiers: np.ndarray
-    scores: np.ndarray
-    sibling_starts: np.ndarray
-    siblings: np.ndarray
-    sibling_scores: np.ndarray
-    grand_starts: np.ndarray
-    grands: np.ndarray
-    grand_scores: np.ndarray
+    number: Int32Array2d
+    heads: Int32Array
+    modifiers: Int32Array
+    scores: Float64Array
+    sibling_starts: Int64Array
+    siblings: Int32Array
+    sibling_scores: Float64Array
+    grand_starts: Int64Array
+    grands: Int32Array
+    grand_scores: Float64Array
 
 
-def _array(dtype: Any, ndim: int = 1) -> Any:
-    return types.Array(dtype, ndim, "C")
-
-
-PARTS = types.NamedTuple(
-    [
-        _array(types.int32, 2),
-        _array(types.int32),
-        _array(types.int32),
-        _array(types.float64),
-        _array(types.int64),
-        _array(types.int32),
-        _array(types.float64),
-        _array(types.int64),
-        _array(types.int32),
-        _array(types.float64),
-    ],
-    Parts,
-)
-"""The numba type of `Parts`."""
-
-DECODER = types.float64(PARTS, types.boolean, _array(types.int32))
+DECODER = signature(float, Parts, bool, Int32Array)
 """The numba signature of what finds the best tree of `Parts`."""
 
 

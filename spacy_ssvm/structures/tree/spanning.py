@@ -20,20 +20,20 @@ def _arborescence(scores, avoid_root, heads):
     no other.
     """
     n = len(scores) - 1
-    highest = 2 * n + 1
-    arriving = np.full((highest, highest), -np.inf)
-    tail, tip = np.zeros((highest, highest), np.int32), np.zeros((highest, highest), np.int32)
+    size = 2 * n + 1
+    arriving = np.full((size, size), -np.inf)
+    tail, tip = np.zeros((size, size), np.int32), np.zeros((size, size), np.int32)
     for m in range(1, n + 1):
         for h in range(n + 1):
             if h != m:
                 arriving[m, h], tail[m, h], tip[m, h] = scores[h, m], h, m
-    alive, contracted_into = np.zeros(highest, np.bool_), np.full(highest, NONE, np.int32)
+    alive, contracted_into = np.zeros(size, np.bool_), np.full(size, NONE, np.int32)
     alive[: n + 1] = True
     # 0: not yet on a path; 1: on the present one; 2: reaches the root.
-    state = np.zeros(highest, np.int8)
+    state = np.zeros(size, np.int8)
     state[0] = 2
-    best, from_head, to_modifier = np.zeros(highest, np.int32), np.zeros(highest, np.int32), np.zeros(highest, np.int32)
-    path = np.empty(highest, np.int32)
+    best, from_head, to_modifier = np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32)
+    path = np.empty(size, np.int32)
     used = n + 1
     for start in range(1, n + 1):
         component = start

@@ -1,14 +1,12 @@
 """Asking for memory ahead of its use."""
 
-from typing import Any, cast
+from typing import Any
 
-import numba
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
 _PLACE, _NUMBER = ir.IntType(8).as_pointer(), ir.IntType(32)
-
 _REQUEST = ir.FunctionType(ir.VoidType(), [_PLACE, _NUMBER, _NUMBER, _NUMBER])
 
 
@@ -21,16 +19,10 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return context.get_dummy_value()
 
 
-def _prefetch(typing: Any, array: Any, index: Any) -> Any:
+@intrinsic
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
     """Have array[index], [n] and contiguous, fetched meanwhile.
 
-    Where much is read from places far apart, this keeps more requests under way than the processor has by itself.
+    A kernel that reads many places far apart keeps more requests under way with it than the processor does by itself.
     """
     return types.void(array, types.int64), _generate
-
-
-def _nothing(array: Any, index: Any) -> None:
-    """What it is where kernels are Python functions."""
-
-
-prefetch: Any = _nothing if cast(Any, numba).config.DISABLE_JIT else intrinsic(_prefetch)

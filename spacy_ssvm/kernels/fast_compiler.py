@@ -1,0 +1,88 @@
+"""Kernels that start fast: compiled once for callers in Python and once, lightly, for other kernels; kept on disk.
+
+This module, `disk_cache`, `linking` and `prefetch` use parts of numba that are not its public interface. Only
+`contract.compiler` imports them, and falls back to `plain_compiler` where one of these parts is missing.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import types
+from numba.core.base import BaseContext
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler import CompileResult
+from numba.core.registry import CPUDispatcher, CPUTarget
+from numba.core.typing.typeof import Purpose, typeof_impl
+
+from .disk_cache import DiskCache
+from .linking import linking_target
+from .prefetching import prefetch as prefetch
+
+_USED = {
+    BaseContext: ("refresh", "make_array"),
+    CompileResult: ("_find_referenced_environments", "_rebuild", "_reduce"),
+    CPUDispatcher: ("add_overload", "get_call_template", "targetdescr"),
+    CPUTarget: ("_toplevel_target_context", "typing_context"),
+    JITCPUCodegen: ("_library_class", "magic_tuple", "set_env"),
+    JITCodeLibrary: (
+        "_finalize_final_module",
+        "_optimize_final_module",
+        "_verify_declare_only_symbols",
+        "serialize_using_bitcode",
+        "serialize_using_object_code",
+    ),
+}
+"""Attributes of numba's classes that are read or overridden later than at import; the others fail by themselves."""
+for _class, _names in _USED.items():
+    for _name in _names:
+        getattr(_class, _name)
+
+
+def make_kernel(function: Callable[..., Any]) -> Any:
+    """A kernel, not compiled yet."""
+    return Kernel(function, targetoptions={"nopython": True, "nogil": True})
+
+
+def dispatchers(kernel: Any) -> tuple[Any, ...]:
+    """The numba dispatchers that a kernel consists of."""
+    return kernel, kernel.inner
+
+
+class Kernel(CPUDispatcher):
+    """A function that is compiled for callers in Python and, apart from that, as `inner`, for other kernels."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+        super().__init__(function, *arguments, **options)
+        self._cache = DiskCache(function, "outer")
+        self.inner = _InnerKernel(function, targetoptions=self.targetoptions)
+
+    def add_overload(self, compiled: Any) -> None:
+        """Let the machine code find the environments of the functions that it was linked from.
+
+        numba itself does so for the function's own environment only.
+        """
+        for environment in compiled._find_referenced_environments():
+            compiled.codegen.set_env(environment.env_name, environment)
+        super().add_overload(compiled)
+
+
+class _InnerKernel(CPUDispatcher):
+    """A kernel that only other kernels call: a way in from Python or C would double the time to compile it."""
+
+    targetdescr = linking_target
+
+    def __init__(self, function: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
+        no_way_in = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        super().__init__(function, targetoptions={**targetoptions, **no_way_in})
+        self._cache = DiskCache(function, "inner")
+
+    def get_call_template(self, arguments: Any, keywords: Any) -> Any:
+        """Of a number in the caller's source only the type counts: numba would compile one version for each number."""
+        typed = {name: types.unliteral(kind) for name, kind in keywords.items()}
+        return super().get_call_template(tuple(map(types.unliteral, arguments)), typed)
+
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
+    """A kernel named in another one's code is the inner one; passed as an argument, it needs the way in for C."""
+    return types.Dispatcher(kernel.inner if context.purpose == Purpose.constant else kernel)

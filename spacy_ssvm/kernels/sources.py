@@ -1,0 +1,19 @@
+"""The sources that machine code is compiled from."""
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent.parent
+_ROOMS = ("features", "structures", "solvers", "models", "kernels")
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> bytes:
+    """SHA-256 of every source file that can hold a kernel, a constant that it reads, or the way it is compiled."""
+    digest = hashlib.sha256()
+    paths = [path for room in _ROOMS for path in (PACKAGE / room).rglob("*.py")]
+    for path in sorted(paths):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.digest()

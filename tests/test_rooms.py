@@ -1,0 +1,224 @@
+"""The rooms of the package: which one may import which, and what they do without."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import spacy_ssvm
+
+from .handmade import learnt
+
+PACKAGE = Path(spacy_ssvm.__file__).parent
+LEVELS = (
+    {"spacy_ssvm", "files", "threads", "registry"},
+    {"kernels"},
+    {"features", "structures", "solvers"},
+    {"models"},
+    {"training", "corpus", "inspect"},
+    {"pipeline"},
+    {"warmup"},
+    {"cli"},
+)
+"""Rooms, and modules that stand by themselves, from bottom to top: one imports those below it only."""
+MAY_IMPORT_EACH_OTHER = {"training", "corpus", "inspect"}
+"""Rooms of one level that do, though not in a circle."""
+PENDING = {
+    ("corpus.checks.entities", "pipeline.ner"),
+    ("corpus.checks.labels", "pipeline.learning"),
+    ("corpus.checks.sentences", "pipeline.senter"),
+    ("corpus.checks.tags", "pipeline.tagger"),
+    ("corpus.checks.trees", "pipeline.gold_trees"),
+    ("corpus.checks.trees", "pipeline.parser"),
+    ("inspect.judged_trees", "pipeline.gold_trees"),
+    ("inspect.tree_analyses", "pipeline.gold_trees"),
+    ("training.tuning", "pipeline.learning"),
+}
+"""Imports that go upward and are to be removed."""
+COMPILERS = {"numba", "llvmlite", "scipy"}
+RESOLVED = {"factories", "architectures", "readers", "loggers", "scorers", "ssvm_features", "ssvm_solvers"}
+"""Registries of spaCy whose functions a config names."""
+
+
+class Arrow(NamedTuple):
+    """One module of the package imports another; early: at import and not in a function or for a type checker."""
+
+    source: str
+    target: str
+    early: bool
+
+
+def name_of(path: Path) -> str:
+    """A module's name below the package, that of the package itself for its own."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "spacy_ssvm"
+
+
+MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def imports(node: ast.AST, early: bool = True) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The import statements below a node, and whether each is run when the module is imported."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child, early
+        late = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        late |= isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        yield from imports(child, early and not late)
+
+
+def imported(path: Path) -> Iterator[tuple[str, bool]]:
+    """The full names that a module imports, of modules or of what they define, and whether it does so at import."""
+    package = ["spacy_ssvm", *path.relative_to(PACKAGE).parent.parts]
+    for statement, early in imports(ast.parse(path.read_text(encoding="utf8"))):
+        if isinstance(statement, ast.Import):
+            yield from ((alias.name, early) for alias in statement.names)
+            continue
+        parents = package[: len(package) - statement.level + 1] if statement.level else []
+        origin = [*parents, *filter(None, [statement.module])]
+        yield from ((".".join([*origin, alias.name]), early) for alias in statement.names)
+
+
+@cache
+def arrows() -> list[Arrow]:
+    found = []
+    for source, path in MODULES.items():
+        for name, early in imported(path):
+            if name.split(".")[0] != "spacy_ssvm":
+                continue
+            target = name.removeprefix("spacy_ssvm.")
+            target = target if target in MODULES else target.rpartition(".")[0] or "spacy_ssvm"
+            assert target in MODULES, (source, name)
+            found.append(Arrow(source, target, early))
+    return [arrow for arrow in found if arrow[:2] not in PENDING]
+
+
+def room(module: str) -> str:
+    return module.split(".")[0]
+
+
+def level(module: str) -> int:
+    return next(height for height, rooms in enumerate(LEVELS) if room(module) in rooms)
+
+
+def require_no_circle(pairs: set[tuple[str, str]]) -> None:
+    """graphlib raises an error that names the circle."""
+    graph = TopologicalSorter[str]()
+    for source, target in pairs:
+        graph.add(source, target)
+    graph.prepare()
+
+
+def test_every_module_is_in_a_room():
+    assert {room(module) for module in MODULES} <= set().union(*LEVELS)
+
+
+def test_no_room_imports_upward():
+    """Neither at import, nor in a function, nor for a type checker."""
+    upward = [arrow for arrow in arrows() if level(arrow.source) < level(arrow.target)]
+    beside = [
+        arrow
+        for arrow in arrows()
+        if level(arrow.source) == level(arrow.target) > 0
+        and room(arrow.source) != room(arrow.target)
+        and room(arrow.source) not in MAY_IMPORT_EACH_OTHER
+    ]
+    assert not upward and not beside
+
+
+def test_no_circle_of_rooms():
+    require_no_circle({(room(source), room(target)) for source, target, _ in arrows() if room(source) != room(target)})
+
+
+def test_no_circle_of_modules_at_import():
+    require_no_circle({(source, target) for source, target, early in arrows() if early})
+
+
+@pytest.mark.parametrize(
+    ("names", "rooms"),
+    [
+        ({"numba", "llvmlite"}, {"kernels"}),
+        ({"spacy", "thinc", "srsly"}, set().union(*LEVELS) - {"spacy_ssvm", "kernels", "structures", "solvers"}),
+    ],
+    ids=["numba", "spaCy"],
+)
+def test_who_imports(names, rooms):
+    found = ((module, name.split(".")[0]) for module, path in MODULES.items() for name, _ in imported(path))
+    assert {room(module) for module, name in found if name in names} <= rooms
+
+
+def run(code: str, *options: str) -> str:
+    """Standard output of a fresh interpreter."""
+    command = [sys.executable, *options, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_structures_decode_and_solvers_learn_without_spacy():
+    modules = [f"spacy_ssvm.{module}" for module in MODULES if room(module) in ("structures", "solvers")]
+    code = f"""
+import importlib, json, sys
+for name in ("spacy", "thinc", "srsly", "confection", "catalogue"):
+    sys.modules[name] = None
+sys.path.append({str(Path(__file__).parents[1])!r})
+for name in {modules}:
+    importlib.import_module(name)
+import numpy as np
+from spacy_ssvm.structures.chain.viterbi import viterbi
+from spacy_ssvm.structures.tree.projective import eisner
+from tests.handmade import learnt
+labels, heads = np.zeros(3, np.int32), np.zeros(3, np.int32)
+tokens, transitions = np.array([[1.0, 0.0], [0.0, 0.5], [0.0, 0.5]]), np.array([[0.0, -2.0], [0.0, 0.0]])
+viterbi(tokens, transitions, np.zeros(2), np.zeros(2), np.zeros((3, 2)), labels)
+eisner(np.array([[0.0, 1.0, 2.0], [0.0, 0.0, 2.0], [0.0, 3.0, 0.0]]), False, heads)
+print(json.dumps([labels.tolist(), heads.tolist(), learnt()]))
+"""
+    labels, heads, weights = json.loads(run(code))
+    assert labels == [0, 0, 0] and heads == [-1, 2, 0] and weights == learnt()
+
+
+def test_modules_that_configs_resolve_import_no_compiler():
+    points = distribution("spacy-ssvm").entry_points
+    modules = sorted({point.module for point in points if point.group.removeprefix("spacy_") in RESOLVED})
+    assert len(modules) > len(RESOLVED) - 2
+    code = f"""
+import importlib, sys
+for name in {modules}:
+    importlib.import_module(name)
+print(sorted({COMPILERS} & {{name.split(".")[0] for name in sys.modules}}))
+"""
+    assert run(code) == "[]"
+
+
+def test_configs_resolve_without_a_compiler():
+    """spaCy resolves a factory's whole config when it loads: no user should wait for a compiler there."""
+    points = distribution("spacy-ssvm").entry_points
+    factories = [point.name for point in points.select(group="spacy_factories")]
+    solvers = [point.name for point in points.select(group="spacy_ssvm_solvers")]
+    code = f"""
+import sys, spacy
+nlp = spacy.blank("en")
+for factory in {factories}:
+    nlp.add_pipe(factory)
+for solver in {solvers}:
+    spacy.util.load_model_from_config(nlp.config.merge({{"components": {{
+        "ssvm_ner": {{"solver": {{"@ssvm_solvers": solver}}}}}}}}), auto_fill=True)
+corpus = {{"@readers": "spacy-ssvm.Corpus.v1", "path": "x.spacy"}}
+spacy.registry.resolve({{"corpora": {{"train": corpus}}}})
+print(sorted({COMPILERS} & {{name.split(".")[0] for name in sys.modules}}))
+"""
+    assert run(code) == "[]"
+
+
+def test_import_alone_is_quiet_and_light():
+    code = "import sys, spacy_ssvm; print(spacy_ssvm.__version__, 'numba' in sys.modules, 'spacy' in sys.modules)"
+    assert run(code, "-W", "error") == f"{distribution('spacy-ssvm').version} False False"

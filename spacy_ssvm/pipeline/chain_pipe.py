@@ -405,8 +405,8 @@ class ChainPipe(LearningPipe):
             else:
                 table = table_of(weights.keys, 0)
             flat = weights.vector
-        data = ChainSet(self._extractor().program, table, self._constraints(), self.n_threads)
-        return Training(self.name, self.solver, data, flat)
+        data = ChainSet(self._extractor().program, table, self._constraints())
+        return Training(self.name, self.solver, data, flat, self.n_threads)
 
     def _data_of(self, index: np.ndarray) -> "ChainSet":
         from ..features.index import empty_table, table_of
@@ -417,7 +417,7 @@ class ChainPipe(LearningPipe):
         if not known or (bits and len(index)):
             raise ValueError("its solver state has no index of features")
         table = empty_table(bits) if bits else table_of(index, 0)
-        return ChainSet(self._extractor().program, table, self._constraints(), self.n_threads)
+        return ChainSet(self._extractor().program, table, self._constraints())
 
     def _decoder(self) -> "ChainDecoder":
         """What predicts with the present weights."""

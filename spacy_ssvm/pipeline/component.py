@@ -25,7 +25,7 @@ from ..training import state_file as solver_state
 from ..training.figures import Figures
 
 if TYPE_CHECKING:
-    from ..solvers.certificate import Certificate
+    from ..solvers.learner import Certificate
 
 LOGGER = logging.getLogger("spacy")
 

@@ -25,7 +25,7 @@ from .patterns import Patterns
 
 if TYPE_CHECKING:
     from ..models.protocol import DataSet
-    from ..solvers.certificate import Certificate
+    from ..solvers.learner import Certificate
     from ..solvers.problem import Problem
     from ..training.calibration import Fit, Judged
     from ..training.training import Training
@@ -411,7 +411,7 @@ class LearningPipe(SsvmPipe):
         from ..training.training import Training
 
         self._void_calibration()
-        self._training = Training(self.name, self.solver, data.emptied(), np.array(weights, np.float64))
+        self._training = Training(self.name, self.solver, data.emptied(), np.array(weights, np.float64), self.n_threads)
         self._scoring = self._saved_state = None
 
     def retune(self, solver: Parameters) -> None:
@@ -449,7 +449,7 @@ class LearningPipe(SsvmPipe):
             state = solver_state.unpack(self._saved_state)
             if state["solver"] == repr(self.solver):
                 nothing, data = self._encode([], []), self._data_of(state["index"])
-                return Training.resumed(self.name, self.solver, data, nothing, state)
+                return Training.resumed(self.name, self.solver, data, nothing, state, self.n_threads)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise models.DamagedModel(f"[{self.name}] learning cannot go on: {error}") from error
         warnings.warn(

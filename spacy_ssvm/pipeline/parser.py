@@ -357,7 +357,7 @@ class SsvmParser(LearningPipe):
         from ..models.tree.data_set import EncodedTrees
         from ..models.tree.problem import ranking_problem
         from ..models.tree.ranking import ranking
-        from ..solvers.adagrad import maximum_likelihood
+        from ..solvers.gradients import maximum_likelihood
 
         if not self.model.attrs["max_heads"] or not batches:
             return
@@ -390,8 +390,8 @@ class SsvmParser(LearningPipe):
             stored = self._weights()
             self._first_pass_weights, start = stored.first_pass, stored.trees
         first_pass = self._first_pass(self._first_pass_weights)
-        data = TreeSet(self._extractor().program, first_pass, self._shape(), self.n_threads)
-        return Training(self.name, self.solver, data, start)
+        data = TreeSet(self._extractor().program, first_pass, self._shape())
+        return Training(self.name, self.solver, data, start, self.n_threads)
 
     def _data_of(self, index: np.ndarray) -> "TreeSet":
         from ..models.tree.candidates import BITS
@@ -400,7 +400,7 @@ class SsvmParser(LearningPipe):
         if index.dtype != np.float32 or index.shape not in ((0,), (1 << BITS,)) or not np.isfinite(index).all():
             raise ValueError("its solver state has no first pass")
         self._first_pass_weights = index
-        return TreeSet(self._extractor().program, self._first_pass(index), self._shape(), self.n_threads)
+        return TreeSet(self._extractor().program, self._first_pass(index), self._shape())
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -21,7 +21,7 @@ VISITS, LOSS = 0, 1
 
 @kernel
 def _visit(oracle, data, examples, weights, C, weighted_steps, history, sums, planes, plane):
-    """Algorithm 4, lines 3 to 9.
+    """The loop of algorithm 4.
 
     A step on example i is the pair step that moves α from its mean plane, w_i/C, to the oracle's plane: γ = step/C.
     """

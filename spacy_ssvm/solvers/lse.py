@@ -141,7 +141,7 @@ class LseLearner(DualLearner):
         return Progress(self.loss, None, dual, self._count(), outside)
 
     def done(self) -> bool:
-        """Whether the gap over the working sets is within the tolerance: as counted in the epoch, then at the present w."""
+        """Whether the gap over the working sets is within the tolerance: as summed in the epoch, then at this w."""
         dual, tolerance = self.progress().dual, self.parameters.tolerance
         if dual is None or self.figures[GAP] > tolerance * (dual + self.figures[GAP]):
             return False

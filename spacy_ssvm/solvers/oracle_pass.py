@@ -66,7 +66,7 @@ def _find(oracle, data, examples, weights, plane):
 def find_all(
     problem: Problem, weights: np.ndarray, examples: np.ndarray, n_threads: int = 1
 ) -> Iterator[tuple[np.ndarray, FoundPlanes]]:
-    """Call the max-oracle of these examples, int64, at w, float64 [d]; yields parts of them, in order, and their planes.
+    """Call the max-oracle of these examples, int64, at w, float64 [d]; yields parts of them in order, and their planes.
 
     w has to stay as it is until the last part.
     """

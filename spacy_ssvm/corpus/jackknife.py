@@ -16,7 +16,7 @@ from ..features.sets import tagger_features
 from ..models.chain.data import Chains, make_chains
 from ..models.chain.problem import chain_problem
 from ..models.chain.scores import decode_sequences
-from ..solvers.learner import start
+from ..solvers.fit import run_epoch, start
 from ..solvers.parameters import Perceptron
 from ..structures.chain.constraints import unconstrained
 
@@ -104,8 +104,7 @@ class Jackknife:
             learner = start(Perceptron(), problem)
             others = np.flatnonzero(annotated & (fold_of[document] != fold))
             for _ in range(EPOCHS):
-                learner.begin_epoch(rng)
-                learner.visit(rng.permutation(others))
+                run_epoch(learner, rng, rng.permutation(others))
             weights = learner.prediction_weights()
             for first, end in zip(blocks[fold:-1:n_folds], blocks[fold + 1 :: n_folds]):
                 held_out = _part(chains, self._starts[first : end + 1])

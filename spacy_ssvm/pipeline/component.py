@@ -43,7 +43,7 @@ from ..training.figures import Figures
 
 if TYPE_CHECKING:
     from ..inspect.explanation import Explanation
-    from ..solvers.certificate import Certificate
+    from ..solvers.learner import Certificate
     from ..solvers.problem import Problem
     from ..training.calibration import CalibrationExample, Fit
     from ..training.training import Training
@@ -305,7 +305,8 @@ class SsvmPipe(TrainablePipe):
         from ..training.training import Training
 
         self._void_calibration()
-        self._training = Training(self.name, self.solver, data.without_docs(), np.array(weights, np.float64))
+        vector, n_threads = np.array(weights, np.float64), self.settings.n_threads
+        self._training = Training(self.name, self.solver, data.without_docs(), vector, n_threads)
         self._predictor = self._saved_state = None
 
     def retune(self, solver: Parameters) -> None:
@@ -634,7 +635,7 @@ class SsvmPipe(TrainablePipe):
 
         weights = self._stored() if store.has_weights(self.model) else None
         data, vector = self._model.start(weights, batches, self.solver.seed)
-        return Training(self.name, self.solver, data, vector)
+        return Training(self.name, self.solver, data, vector, self.settings.n_threads)
 
     def _resumed_training(self) -> "Training":
         """Training from where it was saved, or from the weights alone.
@@ -650,7 +651,7 @@ class SsvmPipe(TrainablePipe):
             state = state_file.unpack(self._saved_state)
             if state["solver"] == repr(self.solver):
                 nothing, data = self._model.encode([], []), self._model.resumed(state["index"])
-                return Training.resumed(self.name, self.solver, data, nothing, state)
+                return Training.resumed(self.name, self.solver, data, nothing, state, self.settings.n_threads)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise store.DamagedModel(f"[{self.name}] learning cannot go on: {error}") from error
         self._warn(

@@ -14,7 +14,7 @@ from ..training.figures import Figures
 from .component import SsvmPipe
 
 if TYPE_CHECKING:
-    from ..solvers.certificate import Certificate
+    from ..solvers.learner import Certificate
 
 FIGURES: dict[str, Callable[[Figures], float | None]] = {
     "Prim~": lambda figures: figures.primal,

@@ -14,7 +14,7 @@ PASSES = 5
 """Passes of coordinate descent between two evaluations of the working sets' own gap."""
 
 MAX_PASSES = 1000
-"""What is left of the gap then is left to the next epoch."""
+"""Passes after which the rest of the gap is left to the next epoch."""
 
 ROUNDING = 1e-10
 """Share of Σ αΔ below which the gap is not worth a pass."""
@@ -22,7 +22,7 @@ ROUNDING = 1e-10
 
 @kernel
 def _gap(weights, planes, C):
-    """The duality gap if the working sets were all there is: Σ_i C ξ_i² − Σ_y α g + (Σ_y α)² / 4C, each at least 0."""
+    """The duality gap over the working sets alone: Σ_i C ξ_i² − Σ_y α g + (Σ_y α)² / 4C, each at least 0."""
     gap = 0.0
     for example in range(len(planes.head)):
         slack = 0.0
@@ -36,7 +36,7 @@ def _gap(weights, planes, C):
     return gap
 
 
-class CpdLearner(BatchLearner, DualLearner):
+class CpdLearner(DualLearner, BatchLearner):
     """½‖w‖² + C Σ ξ_i²: all oracles at one w, then coordinate descent on α ≥ 0 over the working sets."""
 
     parameters: Cpd

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..kernels import kernel
-from .averaging import AveragedLearner, averaged_axpy
 from .gradients import gather
 from .parameters import Dca
+from .perceptron import AveragedLearner, averaged_axpy
 from .planes import dot, find_plane, squared_norm
 from .problem import Kind, Problem, call
 
@@ -53,7 +53,7 @@ class DcaLearner(AveragedLearner):
 
     def __init__(self, parameters: Dca, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.dense = np.zeros_like(self.w)
+        self._dense = np.zeros_like(self.w)
 
     @property
     def needs(self) -> Kind:
@@ -63,7 +63,7 @@ class DcaLearner(AveragedLearner):
         p = self.parameters
         known = (examples, self.w, self.weighted_steps, self.visits, p.C)
         if p.is_smooth:
-            smooth = (p.beta, p.gamma, self.dense, self.buffer)
+            smooth = (p.beta, p.gamma, self._dense, self.buffer)
             self.loss += call(_visit_smooth, self.problem, *known, *smooth, kind="marginal")
         else:
             self.loss += call(_visit_hinge, self.problem, *known, p.gamma, self.buffer)
@@ -71,4 +71,4 @@ class DcaLearner(AveragedLearner):
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
-        self.dense = self.grown(self.dense)
+        self._dense = self.grown(self._dense)

@@ -3,9 +3,10 @@
 import numpy as np
 
 from ..kernels import kernel
+from .certificate import CertifiedLearner
 from .dual import DualLearner
-from .dual_variables import total_alpha
-from .oracle_pass import enter, tax
+from .dual_variables import dual_slack, total_alpha
+from .oracle_pass import add_if_violated
 from .parameters import Dcd
 from .working_set import NONE, drop_inactive, plane_axpy, plane_dot
 
@@ -35,21 +36,14 @@ def inner_pass(examples, weights, planes, C):
 
 
 @kernel
-def _oracle_pass(oracle, data, examples, weights, C, delta, planes, plane):
-    """Algorithm 2, lines 4 to 10. Stops where the working set is full; returns visits, Σ ξ and Σ ξ²."""
-    total, squares = 0.0, 0.0
-    for visited in range(len(examples)):
-        example = examples[visited]
-        slack, fits = enter(oracle, data, example, weights, tax(planes, example, C), delta, planes, plane)
-        if not fits:
-            return visited, total, squares
+def _oracle_pass(oracle, data, examples, weights, C, delta, sums, planes, plane):
+    """Algorithm 2, lines 4 to 10."""
+    for example in examples:
+        add_if_violated(oracle, data, example, weights, dual_slack(planes, example, C), delta, sums, planes, plane)
         update_weight(example, weights, planes, C)
-        total += max(0.0, slack)
-        squares += max(0.0, slack) ** 2
-    return len(examples), total, squares
 
 
-class DcdLearner(DualLearner):
+class DcdLearner(DualLearner, CertifiedLearner):
     """½‖w‖² + C Σ ξ_i² by coordinate descent on α ≥ 0, w = Σ α ΔΦ; inner passes come before the oracle pass."""
 
     parameters: Dcd
@@ -61,4 +55,4 @@ class DcdLearner(DualLearner):
             inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, self.parameters.C)
 
     def visit(self, examples: np.ndarray) -> None:
-        self._visit_all(_oracle_pass, examples, self.w, self.parameters.C, self.parameters.delta)
+        self._run(_oracle_pass, examples, self.w, self.parameters.C, self.parameters.delta)

@@ -1,83 +1,51 @@
-"""What the solvers with dual variables of each example share: working sets that grow and lose examples."""
+"""Learners that keep planes of each example, with dual variables that make up w."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
 from . import dual_variables, working_set
-from .certified import CertifiedLearner
+from .learner import Learner
 from .oracle_check import assert_unbeaten
 from .oracle_pass import collect, find_all
 from .parameters import Parameters
-from .problem import Problem, call
+from .problem import Kind, Problem, call
+from .state import Field
+
+MIN_PART, MAX_PART = 64, 1024
+"""Examples whose planes a kernel adds in one call; fewer than MIN_PART only where PART_ENTRIES says so."""
+
+PART_ENTRIES = 1 << 19
+"""Entries, of eight bytes, that room is made for ahead of a kernel; the planes of one example may have more."""
 
 
-class DualLearner(CertifiedLearner):
-    """A learner that keeps planes and dual variables α of each example; s = s₀ + Σ α ΔΦ, with s₀ where it started.
+class WorkingSetLearner(Learner):
+    """A learner that keeps planes of each example; working sets grow, and lose examples.
 
-    As written here, w = s, and the regulariser is ½‖w − w₀‖²: w₀ᵀΔΦ is part of each plane's loss, and w − w₀ is what is
-    learnt. For another penalty Ω it is Ω(w) − Ω(w₀) − s₀ᵀ(w − w₀), smallest at w₀ too.
+    The solver's parameters have `check_oracle`: before each epoch, assert that no plane that is kept beats the oracle.
     """
 
-    growing: ClassVar[tuple[str, ...]] = ("planes",)
+    parameters: Any
+    STATE: ClassVar[tuple[Field, ...]] = (Field("planes", grows=True), Field("squares"))
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.planes = working_set.empty(problem.n_examples)
-        self.w0 = None if weights is None else self.w.copy()
+        self.squares = 0.0
 
-    def _visit_all(self, dispatcher: Any, examples: np.ndarray, *arguments: Any) -> None:
-        """Run a kernel that returns (visited, loss, squares) and stops where the working set is full."""
-        visited = 0
-        while True:
-            done, loss, squares = call(
-                dispatcher, self.problem, examples[visited:], *arguments, self.planes, self.buffer
-            )
-            visited += done
-            self.loss += loss
-            self.squares += squares
-            if visited == len(examples):
-                return
-            self._make_room(self.problem)
-
-    def _collect(self, examples: np.ndarray, C: float, delta: float) -> None:
-        """Call all oracles at the present w; planes that are violated by more than delta join the working sets.
-
-        C: of the L2-loss, ∞ without it.
-        """
-        for part, found in find_all(self.problem, self.w, examples):
-            done = 0
-            while True:
-                sums = self.loss, self.squares
-                done, self.loss, self.squares = collect(part, found, done, C, delta, *sums, self.planes, self.buffer)
-                if done == len(part):
-                    break
-                self._make_room(self.problem)
-
-    def _check_oracle(self) -> None:
-        assert_unbeaten(self.problem, self.w, self.planes)
-
-    def _make_room(self, problem: Problem) -> None:
-        self._renumber(working_set.make_room(self.planes, problem.n_examples, problem.max_plane_entries))
-
-    def _renumber(self, place: np.ndarray) -> None:
-        """The planes have moved, plane p to place[p]."""
-        return None
-
-    def retune(self, parameters: Any) -> bool:
-        """The dual variables stay, scaled to what the new C allows."""
-        if self.uncertified:
-            return False
-        alpha = self.planes.alpha
-        alpha *= self._kept(parameters)
-        self.parameters = parameters
-        self.w = self._dual_sum()
-        return True
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self.squares = 0.0
+        if self.parameters.check_oracle:
+            assert_unbeaten(self.problem, self.w, self.planes, self.n_threads)
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
-        self.w0 = None if self.w0 is None else self.grown(self.w0)
-        self._make_room(problem)
+        working_set.resize(self.planes, problem.n_examples)
+
+    def forget(self, examples: np.ndarray) -> None:
+        working_set.forget_all(self.planes, examples)
 
     def compact(self) -> None:
         self._renumber(working_set.trim(self.planes))
@@ -85,12 +53,91 @@ class DualLearner(CertifiedLearner):
     def check(self) -> None:
         working_set.check(self.planes, self.problem.n_examples, self.problem.dimension)
 
+    def _run(self, kernel: Any, examples: np.ndarray, *arguments: Any, kind: Kind = "max") -> None:
+        """Visit the examples by kernel(oracle, data, examples, *arguments, sums, planes, plane), part by part.
+
+        The kernel adds one plane at most for each visit, and Σ ξ and Σ ξ² to `sums`.
+        """
+        sums = np.zeros(2)
+        for part in self._parts(examples):
+            call(kernel, self.problem, part, *arguments, sums, self.planes, self.buffer, kind=kind)
+        self.loss += float(sums[0])
+        self.squares += float(sums[1])
+
+    def _collect(self, examples: np.ndarray, C: float, delta: float) -> None:
+        """Call all oracles at the present w; planes that are violated by more than delta join the working sets.
+
+        C: of the L2-loss, ∞ without it.
+        """
+        sums = np.array([self.loss, self.squares])
+        for part, found in find_all(self.problem, self.w, examples, self.n_threads):
+            self._make_room(len(part), int(found.starts[-1]))
+            collect(part, found, C, delta, sums, self.planes, self.buffer)
+        self.loss, self.squares = sums.tolist()
+
+    def _parts(self, examples: np.ndarray) -> Iterator[np.ndarray]:
+        """The examples in parts, in order; room for the planes of all its visits is made before a part is yielded."""
+        while len(examples):
+            entries = np.cumsum(self._max_entries(examples[:MAX_PART]))
+            least = max(1, int(np.searchsorted(entries[:MIN_PART], PART_ENTRIES, "right")))
+            self._make_room(least, int(entries[least - 1]))
+            size = int(np.searchsorted(entries, working_set.free_entries(self.planes), "right"))
+            size = min(size, working_set.free_planes(self.planes))
+            yield examples[:size]
+            examples = examples[size:]
+
+    def _max_entries(self, examples: np.ndarray) -> np.ndarray:
+        """An upper bound of the entries that each visit to these examples (int64) adds, int64."""
+        return np.full(len(examples), self.problem.max_plane_entries, np.int64)
+
+    def _make_room(self, n_planes: int, n_entries: int) -> None:
+        planes = self.planes
+        if working_set.free_planes(planes) < n_planes or working_set.free_entries(planes) < n_entries:
+            self._renumber(working_set.make_room(planes, n_planes, n_entries))
+
+    def _renumber(self, place: np.ndarray) -> None:
+        """The planes have moved, plane p to place[p]."""
+        return None
+
+    def _count(self) -> int:
+        return working_set.count(self.planes)
+
+
+class DualLearner(WorkingSetLearner):
+    """A learner whose dual variables α make up w: s = s₀ + Σ α ΔΦ, with s₀ where it started.
+
+    As written here, w = s, and the regulariser is ½‖w − w₀‖²: w₀ᵀΔΦ is part of each plane's loss, and w − w₀ is what is
+    learnt. For another penalty Ω it is Ω(w) − Ω(w₀) − s₀ᵀ(w − w₀), smallest at w₀ too.
+    """
+
+    STATE: ClassVar[tuple[Field, ...]] = (Field("w0", like="w"), Field("has_forgotten"))
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.w0 = None if weights is None else self.w.copy()
+        self.has_forgotten = False
+
+    def retune(self, parameters: Any) -> bool:
+        """Keep the dual variables, scaled to what the new C allows."""
+        if self.has_forgotten:
+            return False
+        alpha = self.planes.alpha
+        alpha *= min(1.0, parameters.C / self.parameters.C)
+        self.parameters = parameters
+        self.w = self._dual_sum()
+        return True
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.w0 = None if self.w0 is None else self.grown(self.w0)
+
     def remove(self, examples: np.ndarray) -> None:
+        super().remove(examples)
         dual_variables.remove_all(self.planes, examples, self.w)
 
     def forget(self, examples: np.ndarray) -> None:
-        working_set.forget_all(self.planes, examples)
-        self.uncertified = True
+        super().forget(examples)
+        self.has_forgotten = True
 
     def _dual_sums(self) -> tuple[float, float]:
         return dual_variables.dual_sums(self.planes)
@@ -119,6 +166,3 @@ class DualLearner(CertifiedLearner):
     def _dual_point(self, w: np.ndarray) -> np.ndarray:
         """An s that w belongs to, float64 [d], a copy."""
         return w.copy()
-
-    def _count(self) -> int:
-        return working_set.count(self.planes)

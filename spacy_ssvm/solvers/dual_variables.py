@@ -1,4 +1,4 @@
-"""What the dual variables of the working sets add up to: w = Σ α ΔΦ, and the sums in the dual objective."""
+"""Sums over the dual variables of the working sets: w = Σ α ΔΦ, and the terms of the dual objective."""
 
 from ..kernels import kernel
 from .working_set import NONE, forget_all, plane_axpy
@@ -13,6 +13,15 @@ def total_alpha(planes, example):
         total += planes.alpha[p]
         p = planes.next[p]
     return total
+
+
+@kernel
+def dual_slack(planes, example, C):
+    """Σ_y α_i(y) / 2C: the ξ_i that belongs to the dual variables of the L2-loss, 0 for C = ∞.
+
+    The derivative of the dual objective in α_i(y) is g_i(y) less this.
+    """
+    return total_alpha(planes, example) / (2.0 * C)
 
 
 @kernel

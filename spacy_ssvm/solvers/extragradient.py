@@ -1,31 +1,31 @@
 """Extragradient method for the L1-penalised SSVM (Balamurugan et al. 2012, equation II.8; Korpelevich 1976)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels import kernel
-from . import working_set
-from .dual import DualLearner
+from .dual import WorkingSetLearner
 from .dual_variables import total_alpha, weighted_sum
 from .learner import Progress
 from .parameters import Extragradient
+from .planes import shell_sort
 from .problem import Problem
-from .sorting import shell_sort
+from .state import Field
 from .working_set import NONE, WorkingSet, plane_dot
 
 STEPS = 100
 """Extragradient steps between two oracle passes."""
 
 NEGLIGIBLE = 1e-20
-"""‖z − z̄‖² of a saddle point, where all that is left to compare is rounding errors."""
+"""‖z − z̄‖² at a saddle point, where only rounding errors are left to compare."""
 
 CONTRACTION = 0.9
 """Longest step, times the local Lipschitz constant of the gradient: below 1 the method converges."""
 
 
 class Point(NamedTuple):
-    """A point (u, v, α) of the saddle problem, and what its gradient is made of.
+    """A point (u, v, α) of the saddle problem, and the parts of its gradient.
 
     u, v: float64 [d], not negative. planes: working sets with α. w: float64 [d], u − v. s: float64 [d], Σ α ΔΦ.
     gains: float64 [P], g = Δ − wᵀΔΦ of each plane.
@@ -137,14 +137,15 @@ def _approach_saddle(here, ahead, support, step, C):
     return step
 
 
-class ExtragradientLearner(DualLearner):
+class ExtragradientLearner(WorkingSetLearner):
     """‖w‖₁ + C Σ ξ_i as min_{u, v ≥ 0} max_α Σ_j (u_j + v_j) + Σ α (Δ − (u − v)ᵀΔΦ), Σ_y α_i(y) = C with gold.
 
     w = u − v has any sign, where the printed saddle point is of w ≥ 0. Oracles are called at the epoch's first w; at
     its end u, v and α move together. Working sets only grow: without planes that had α = 0 for a while w oscillates.
     """
 
-    parameters: Extragradient  # type: ignore[assignment]
+    parameters: Extragradient
+    STATE = (Field("u"), Field("v"), Field("step"))
 
     def __init__(self, parameters: Extragradient, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
@@ -169,21 +170,10 @@ class ExtragradientLearner(DualLearner):
         super().extend(problem)
         self.u, self.v = self.grown(self.u), self.grown(self.v)
 
-    def retune(self, parameters: Any) -> bool:
-        """It moves w from where it is, and need not get away from there."""
-        return False
-
     def remove(self, examples: np.ndarray) -> None:
-        """w is not made of the dual variables: it stays until it follows what is left of them."""
-        working_set.forget_all(self.planes, examples)
+        """Forget them: w is not a sum over dual variables, and the next epochs move it."""
+        self.forget(examples)
 
     def progress(self) -> Progress:
         primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
-        return Progress(self.loss, primal, None, working_set.count(self.planes))
-
-    def certificate(self) -> None:
-        return None
-
-    def done(self) -> bool:
-        """Never: nothing certifies it."""
-        return False
+        return Progress(self.loss, primal, None, self._count())

@@ -5,32 +5,31 @@ from typing import Any
 import numpy as np
 
 from ..kernels import kernel
+from .certificate import CertifiedLearner
 from .dual import DualLearner
-from .pairs import combine, entries, pair_step
+from .oracle_pass import add_slack
+from .pairs import combine, pair_step, plane_entries
 from .parameters import FrankWolfe
 from .planes import axpy, dot, find_plane, squared_norm
 from .problem import Problem
-from .working_set import NONE, append, drop_inactive, free_room, has_room, make_room
+from .state import Field
+from .working_set import NONE, append, drop_inactive, free_room
 
 VISITS, LOSS = 0, 1
 """In `history`: earlier visits t, and Σ_t t(t + 1)/2 · (what visit t adds to Σ ℓ_i)."""
 
 
 @kernel
-def _visit(oracle, data, examples, weights, C, weighted_steps, history, planes, plane):
-    """Stops where the working set is full; returns visits, Σ ξ and Σ ξ².
+def _visit(oracle, data, examples, weights, C, weighted_steps, history, sums, planes, plane):
+    """The loop of algorithm 4.
 
     A step on example i is the pair step that moves α from its mean plane, w_i/C, to the oracle's plane: γ = step/C.
     """
-    total, squares = 0.0, 0.0
-    for visited in range(len(examples)):
-        example = examples[visited]
+    for example in examples:
         size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
         mean = planes.head[example]
-        indices, values, mean_size = entries(planes, mean)
+        indices, values, mean_size = plane_entries(planes, mean)
         mean_loss = 0.0 if mean == NONE else planes.loss[mean]
-        if not has_room(planes, size + mean_size):
-            return visited, total, squares
         slack = loss - dot(weights, plane.indices, plane.values, size)
         rise = slack - (mean_loss - dot(weights, indices, values, mean_size))
         free_indices, free_values = free_room(planes)
@@ -66,12 +65,10 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, planes, 
             append(planes, example, size, new_loss, C)
             drop_inactive(planes, example)
         history[VISITS] += 1.0
-        total += max(0.0, slack)
-        squares += max(0.0, slack) ** 2
-    return len(examples), total, squares
+        add_slack(sums, slack)
 
 
-class FrankWolfeLearner(DualLearner):
+class FrankWolfeLearner(DualLearner, CertifiedLearner):
     """½‖w‖² + C Σ ξ_i, w = Σ w_i; each working set holds one plane, the mean w_i/C of those met, with α_i = C.
 
     Averaged, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit, or w̄ = w − u/(T(T + 1)/2) after T of them with
@@ -80,6 +77,7 @@ class FrankWolfeLearner(DualLearner):
     """
 
     parameters: FrankWolfe
+    STATE = (Field("weighted_steps"), Field("history"))
 
     def __init__(self, parameters: FrankWolfe, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
@@ -90,13 +88,13 @@ class FrankWolfeLearner(DualLearner):
         self.history = np.zeros(2)
 
     def visit(self, examples: np.ndarray) -> None:
-        self._visit_all(_visit, examples, self.w, self.parameters.C, self.weighted_steps, self.history)
+        self._run(_visit, examples, self.w, self.parameters.C, self.weighted_steps, self.history)
 
     def prediction_weights(self) -> np.ndarray:
         return self.w - self.weighted_steps / self._triangle() if self.parameters.averaging else self.w
 
     def retune(self, parameters: Any) -> bool:
-        """Each α is C: what the new C adds to it is gold's, whose plane is zero, in the mean."""
+        """Each α is the new C; where it is larger, the gold plane, which is zero, has the added share of the mean."""
         growth = max(1.0, parameters.C / self.parameters.C)
         if not super().retune(parameters):
             return False
@@ -114,13 +112,19 @@ class FrankWolfeLearner(DualLearner):
         if self.parameters.averaging:
             self.weighted_steps = self.grown(self.weighted_steps)
 
-    def _make_room(self, problem: Problem) -> None:
-        """A mean plane has the entries of many, and the next mean is written beside it."""
-        largest_mean = int(self.planes.size.max(initial=0))
-        make_room(self.planes, problem.n_examples, problem.max_plane_entries + largest_mean)
+    def _max_entries(self, examples: np.ndarray) -> np.ndarray:
+        """A mean has at most the entries of all planes that it is the mean of.
+
+        An example that is visited several times counts each time as if its earlier visits had enlarged its mean.
+        """
+        heads, means = self.planes.head[examples], np.zeros(len(examples), np.int64)
+        has_mean = heads != NONE
+        means[has_mean] = self.planes.size[heads[has_mean]]
+        _, places, visits = np.unique(examples, return_inverse=True, return_counts=True)
+        return means + visits[places] * self.problem.max_plane_entries
 
     def remove(self, examples: np.ndarray) -> None:
-        """The average starts anew from there, as it cannot be told what these examples have contributed to it."""
+        """The average starts anew, as the contribution of single examples to it is not known."""
         if self.parameters.averaging and (self.planes.head[examples] != NONE).any():
             self._start_average()
         super().remove(examples)

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from .certificate import Certificate
 from .gradients import sum_losses
-from .learner import Learner, Progress
+from .learner import Certificate, Learner, Progress
 from .parameters import Lbfgs
 from .problem import Kind, Problem
+from .state import Field
 
 
 def _scipys_minimize() -> Any:
@@ -33,11 +33,13 @@ class LbfgsLearner(Learner):
     """
 
     parameters: Lbfgs
+    STATE = (Field("centre", like="w"), Field("has_forgotten"))
 
     def __init__(self, parameters: Lbfgs, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self._minimize = _scipys_minimize()
-        self._centre = self.w.copy() if parameters.proximal and weights is not None else None
+        self.centre = self.w.copy() if parameters.proximal and weights is not None else None
+        self.has_forgotten = False
         self._reached: Certificate | None = None
 
     @property
@@ -49,8 +51,8 @@ class LbfgsLearner(Learner):
         self._reached = None
 
     def visit(self, examples: np.ndarray) -> None:
-        """Only adds up the losses at the w that the epoch starts from."""
-        self.loss += sum_losses(self.problem, self.w, self.parameters, examples).value
+        """Only add up the losses at the w that the epoch starts from."""
+        self.loss += sum_losses(self.problem, self.w, self.parameters, examples, self.n_threads).value
 
     def end_epoch(self) -> None:
         options = {"maxiter": self.parameters.iterations, "ftol": 0.0, "gtol": 0.0}
@@ -62,7 +64,7 @@ class LbfgsLearner(Learner):
         """Before the end of an epoch the primal objective is that of its start, summed over visits so far."""
         if self._reached is not None:
             return Progress(self.loss, self._reached.primal, self._reached.dual, None)
-        if self.uncertified:
+        if self.has_forgotten:
             return Progress(self.loss, None, None, None)
         moved = self._moved(self.w)
         return Progress(self.loss, float(moved @ moved) / 2 + self.parameters.C * self.loss, None, None)
@@ -75,7 +77,7 @@ class LbfgsLearner(Learner):
 
     def retune(self, parameters: Any) -> bool:
         """The objective has no memory of where w comes from, but with `proximal`, of where training has started."""
-        if self.uncertified or parameters.proximal != self.parameters.proximal:
+        if self.has_forgotten or parameters.proximal != self.parameters.proximal:
             return False
         self.parameters, self._reached = parameters, None
         return True
@@ -83,24 +85,24 @@ class LbfgsLearner(Learner):
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         self._reached = None
-        if self._centre is not None:
-            self._centre = self.grown(self._centre)
+        if self.centre is not None:
+            self.centre = self.grown(self.centre)
 
     def forget(self, examples: np.ndarray) -> None:
         """From here on w is held to where it is, by ½‖w − w₀‖² as equation 11 of Martins et al. has it."""
-        self._centre, self._reached, self.uncertified = self.w.copy(), None, True
+        self.centre, self._reached, self.has_forgotten = self.w.copy(), None, True
 
     def _objective(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and ∇P(w) for w float64 [d]."""
         C = self.parameters.C
-        loss = sum_losses(self.problem, np.ascontiguousarray(weights), self.parameters)
+        loss = sum_losses(self.problem, np.ascontiguousarray(weights), self.parameters, n_threads=self.n_threads)
         moved = self._moved(weights)
         return float(moved @ moved) / 2 + C * loss.value, moved - C * loss.descent
 
     def _moved(self, weights: np.ndarray) -> np.ndarray:
-        return weights if self._centre is None else weights - self._centre
+        return weights if self.centre is None else weights - self.centre
 
     def _certificate(self, primal: float, gradient: np.ndarray) -> Certificate | None:
-        if self.uncertified:
+        if self.has_forgotten:
             return None
         return Certificate(float(primal), float(primal) - float(gradient @ gradient) / 2)

@@ -1,21 +1,20 @@
-"""What every solver offers to those who drive it: `fit` and the pipeline components."""
+"""The interface of all solvers: what a learner offers to the loops that drive it."""
 
-import importlib
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .certificate import Certificate
 from .parameters import Parameters
 from .planes import plane_buffer
 from .problem import Kind, Problem
+from .state import Field, fields_of, plain, restored
 
 
 class Progress(NamedTuple):
     """Figures of an epoch so far, or of a whole one.
 
-    loss: Σ of what each visit suffered before its update: ξ_i, L_{β,γ} in that family, or Δ(y_i, ŷ) for the perceptron.
+    loss: Σ of the loss of each visit before its update: ξ_i, L_{β,γ} in that family, or Δ(y_i, ŷ) for the perceptron.
     primal: running estimate of the primal objective, summed while w moves; None without such an objective.
     dual: the dual objective, None for solvers without a dual.
     planes: size of all working sets; None for solvers without.
@@ -29,25 +28,46 @@ class Progress(NamedTuple):
     outside: float | None = None
 
 
+class Certificate(NamedTuple):
+    """Objective values at one frozen w, summed over examples, without 1/n; gap = primal − dual ≥ 0 up to rounding."""
+
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """Primal − dual."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap over the primal objective (0 where both vanish)."""
+        return self.gap / abs(self.primal) if self.primal else 0.0
+
+
 class Learner(ABC):
     """A solver at work on a problem: its weights, and whatever it remembers of each example.
 
     parameters: the solver's parameters.
-    problem: what is learnt; `extend` replaces it by a larger one.
+    problem: the examples to learn; `extend` replaces it by a larger one.
     weights: where to start, float64 [d]; zeros by default.
+
+    Raises:
+        ValueError: the problem's structure does not offer the oracle that the solver needs.
     """
 
-    growing: ClassVar[tuple[str, ...]] = ()
-    """Its arrays, and lists and tuples of them, whose shapes change as it learns; `check` has to look at them."""
+    STATE: ClassVar[tuple[Field, ...]] = (Field("w"), Field("loss"))
+    """The attributes that `state` returns, besides those of the base classes."""
+
+    n_threads = 1
+    """How many threads call oracles, in solvers that call them at one w; it changes weights by rounding at most."""
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         self.parameters = parameters
         problem.oracle(self.needs)
         self.problem = problem
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
-        self.uncertified = False
-        """Whether w is made of examples that it remembers no longer: no objective can be told from then on."""
-        self.buffer = plane_buffer(problem.largest(self.needs))
+        self.buffer = plane_buffer(problem.max_entries(self.needs))
         self.loss = 0.0
 
     @property
@@ -56,7 +76,7 @@ class Learner(ABC):
         return "max"
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
-        """What the solver does before the first oracle call of an epoch."""
+        """Start an epoch: all that the solver does before its first oracle call."""
         self.loss = 0.0
 
     @abstractmethod
@@ -64,7 +84,7 @@ class Learner(ABC):
         """Call the oracle of each of these examples (int64), in this order, and learn from it."""
 
     def end_epoch(self) -> None:
-        """What the solver does after the last oracle call of an epoch."""
+        """End an epoch: all that the solver does after its last oracle call."""
         return None
 
     def prediction_weights(self) -> np.ndarray:
@@ -86,7 +106,7 @@ class Learner(ABC):
     def retune(self, parameters: Any) -> bool:
         """Go on with other parameters of the same class, to the same result as if they had been there from the start.
 
-        Returns False, and changes nothing, where what is learnt so far would have an influence: then start anew.
+        Returns False, and changes nothing, where earlier epochs would influence the result: then start anew.
         """
         return False
 
@@ -94,22 +114,46 @@ class Learner(ABC):
         """Go on with a problem that has more examples or, appended, more weights."""
         self.problem = problem
         self.w = self.grown(self.w)
-        self.buffer = plane_buffer(problem.largest(self.needs))
+        self.buffer = plane_buffer(problem.max_entries(self.needs))
 
     def remove(self, examples: np.ndarray) -> None:
-        """Undo what the dual variables of these examples (int64) contribute to w, and forget them."""
+        """Undo the contribution of these examples' dual variables to w, and forget them. examples: int64."""
         return None
 
     def forget(self, examples: np.ndarray) -> None:
         """Drop all memory of these examples (int64); w stays as it is."""
         return None
 
+    def state(self) -> dict[str, Any]:
+        """All that the learner remembers, for `restore`: numbers, arrays, lists and dicts of arrays, and None, by name.
+
+        Arrays are not copied: the state has to be written down before the learner goes on.
+        """
+        self.compact()
+        return {field.name: plain(getattr(self, field.name)) for field in fields_of(type(self))}
+
+    def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
+        """Go on from the state of another learner with the same parameters and problem.
+
+        state: as `state` has returned it, from a file that may hold anything. rng: the generator that training draws
+        from.
+
+        Raises:
+            ValueError: this is not a state of such a learner, or not one of this problem.
+        """
+        fields = fields_of(type(self))
+        if set(state) != {field.name for field in fields}:
+            raise ValueError(f"a {type(self).__name__} remembers other things")
+        for field in fields:
+            setattr(self, field.name, restored(self, field, state[field.name]))
+        self.check()
+
     def compact(self) -> None:
-        """Give up room that nothing needs; what is learnt stays the same."""
+        """Release memory that is not in use; the state stays the same."""
         return None
 
     def check(self) -> None:
-        """Check what was read from a file into its `growing` arrays.
+        """Check the fields that grow, after they were read from a file.
 
         Raises:
             ValueError: they do not fit together, or to the problem.
@@ -120,14 +164,3 @@ class Learner(ABC):
         """`array` float64 [old d] with zeros appended up to the present dimension."""
         missing = self.problem.dimension - len(array)
         return np.concatenate([array, np.zeros(missing)]) if missing else array
-
-
-def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> Learner:
-    """The learner that these parameters name, at w = weights (float64 [d]) or at zero.
-
-    Raises:
-        ValueError: the problem's structure does not offer the oracle that the solver needs.
-    """
-    module, name = parameters.learner.split(":")
-    learner: Learner = getattr(importlib.import_module(module), name)(parameters, problem, weights)
-    return learner

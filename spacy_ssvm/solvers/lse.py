@@ -1,20 +1,19 @@
-"""What the two solvers of the LSE-SSVM share: its working sets, its oracles, and its two loops (LSE-SSVM paper)."""
+"""The base of the two solvers of the LSE-SSVM: its working sets, its oracles, and its two loops (LSE-SSVM paper)."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from ..kernels import kernel
-from . import working_set
-from .certificate import Certificate
 from .dual import DualLearner
 from .learner import Progress
-from .parameters import Parameters
-from .parameters.lse import Lse
+from .oracle_pass import add_slack
+from .parameters import Lse, Parameters
 from .planes import dot, find_planes, kbest_buffer, take_plane
-from .problem import Problem, call
-from .working_set import NONE, add, has_room, is_plane, plane_dot
+from .problem import Problem
+from .state import Field
+from .working_set import NONE, add, is_plane, plane_dot
 
 OUTSIDE, GAP = 0, 1
 """Figures of an epoch: the largest g found outside the working sets; the gap over them, if need be an estimate."""
@@ -24,12 +23,15 @@ NOISE = 1e-9
 
 
 @kernel
-def _claim(planes, example, plane, size, loss, claimed):
-    """Whether a plane of the example equals the one in `plane` and is not yet claimed; then it is."""
+def _match(planes, example, plane, size, loss, matched):
+    """Match the plane in `plane` with an equal one of V_i that is not matched yet, if there is one; whether there is.
+
+    Two structures may have equal planes: each plane of V_i stands for one structure.
+    """
     place, p = 0, planes.head[example]
     while p != NONE:
-        if not claimed[place] and is_plane(planes, p, plane, size, loss):
-            claimed[place] = True
+        if not matched[place] and is_plane(planes, p, plane, size, loss):
+            matched[place] = True
             return True
         place, p = place + 1, planes.next[p]
     return False
@@ -37,7 +39,7 @@ def _claim(planes, example, plane, size, loss, claimed):
 
 @kernel
 def _count(planes, example, weights):
-    """How many planes the example has, and how many of them are violated."""
+    """The number of planes of the example, and of those that are violated."""
     known, violated = 0, 0
     p = planes.head[example]
     while p != NONE:
@@ -49,15 +51,15 @@ def _count(planes, example, weights):
 
 
 @kernel
-def _find_outside(oracle, data, example, weights, k, claimed, planes, plane):
-    """The best of the k best structures that is violated and not in V_i, into `plane`, each plane of V_i one structure.
+def _find_outside(oracle, data, example, weights, k, matched, planes, plane):
+    """Write the best of the k best structures that is violated and not in V_i into `plane`.
 
-    Returns its size, loss and g, with size −1 if there is none; the g of the best structure; and whether more than k
-    may tell.
+    Returns its size, loss and g, with size −1 if there is none; the g of the best structure; and whether there may be
+    one among more than k.
     """
     best = kbest_buffer(k, len(plane.indices))
     found = find_planes(oracle, data, example, weights, 1.0, k, best, plane)
-    claimed[:] = False
+    matched[:] = False
     slack = 0.0
     for j in range(found):
         size, loss = take_plane(best, j, plane)
@@ -65,32 +67,30 @@ def _find_outside(oracle, data, example, weights, k, claimed, planes, plane):
         slack = max(slack, g)
         if g <= NOISE:
             return -1, 0.0, 0.0, slack, False
-        if not _claim(planes, example, plane, size, loss, claimed):
+        if not _match(planes, example, plane, size, loss, matched):
             return size, loss, g, slack, False
     return -1, 0.0, 0.0, slack, found == k
 
 
 @kernel
-def enter(oracle, data, example, weights, outside, figures, planes, plane):
-    """Put the best structure, with `outside` the best that is not in V_i, into V_i if it is violated and not there.
+def add_best(oracle, data, example, weights, outside, figures, sums, planes, plane):
+    """Add the best structure, with `outside` the best that is not in V_i, to V_i if it is violated and not in V_i.
 
-    Before the best violated structure outside V_i come none but violated ones of V_i, in most cases none: k grows until
-    it tells, or is more than these. Two structures may have equal planes. Returns ξ_i, and False if there was no room.
+    The structures better than the best violated one outside V_i are violated ones of V_i, in most cases none: k grows
+    until that one is found, or k is more than these. Counts ξ_i in `sums`.
     """
     known, violated = _count(planes, example, weights)
-    claimed = np.zeros(known, np.bool_)
+    matched = np.zeros(known, np.bool_)
     k, max_k = 1, violated + 1 if outside else 1
     while True:
-        size, loss, g, slack, unsure = _find_outside(oracle, data, example, weights, k, claimed, planes, plane)
-        if not unsure or k == max_k:
+        size, loss, g, slack, undecided = _find_outside(oracle, data, example, weights, k, matched, planes, plane)
+        if not undecided or k == max_k:
             break
         k = min(2 * k, max_k)
     if size >= 0:
-        if not has_room(planes, size):
-            return slack, False
         add(planes, example, plane, size, loss)
         figures[OUTSIDE] = max(figures[OUTSIDE], g)
-    return slack, True
+    add_slack(sums, slack)
 
 
 @kernel
@@ -115,6 +115,7 @@ class LseLearner(DualLearner):
 
     needs = "kbest"
     parameters: Lse
+    STATE: ClassVar[tuple[Field, ...]] = (Field("epochs"), Field("figures"))
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
@@ -130,33 +131,17 @@ class LseLearner(DualLearner):
         self.epochs += 1
         self.figures[:] = 0.0
 
-    def _run(self, dispatcher: Any, examples: np.ndarray, *arguments: Any) -> None:
-        """Run a kernel that returns (visited, Σ ξ) and stops where the working set is full."""
-        outside = self.parameters.oracle == "outside"
-        visited = 0
-        while True:
-            state = self.w, *arguments, outside, self.figures, self.planes, self.buffer
-            done, loss = call(dispatcher, self.problem, examples[visited:], *state, kind="kbest")
-            visited += done
-            self.loss += loss
-            if visited == len(examples):
-                return
-            self._make_room(self.problem)
-
     @abstractmethod
     def _inner_pass(self, rng: np.random.Generator) -> None:
-        """A type-II loop: solve for the working sets as they are."""
+        """A type-II loop: solve over the working sets as they are."""
 
     def progress(self) -> Progress:
         outside = float(self.figures[OUTSIDE]) if self.parameters.oracle == "outside" else None
-        dual = None if self.uncertified else self._dual_objective(self._regulariser(self.w)[1])
-        return Progress(self.loss, None, dual, working_set.count(self.planes), outside)
-
-    def certificate(self) -> Certificate | None:
-        return None
+        dual = None if self.has_forgotten else float(self._dual_sums()[0] - self._regulariser(self.w)[1])
+        return Progress(self.loss, None, dual, self._count(), outside)
 
     def done(self) -> bool:
-        """The figure of the epoch first, and only where that is small what the working sets say at the present w."""
+        """Whether the gap over the working sets is within the tolerance: as summed in the epoch, then at this w."""
         dual, tolerance = self.progress().dual, self.parameters.tolerance
         if dual is None or self.figures[GAP] > tolerance * (dual + self.figures[GAP]):
             return False

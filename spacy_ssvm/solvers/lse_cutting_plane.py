@@ -6,35 +6,31 @@ import numpy as np
 
 from ..kernels import kernel
 from . import dual_variables
-from .lse import GAP, LseLearner, enter
+from .lse import GAP, LseLearner, add_best
 from .parameters import Parameters
 from .problem import Problem
 from .small_qp import smo
-from .working_set import NONE, plane_axpy, plane_dot
+from .state import Field
+from .working_set import N_PLANES, NONE, plane_axpy, plane_dot
 
 REDUCTION = 0.1
-"""The programme over the cuts is solved until its own gap is this share of what the newest cut has left."""
+"""The programme over the cuts is solved until its own gap is this share of the gap before the newest cut."""
 
 ROUNDING = 1e-10
-"""Share of Σ αΔ below which what a cut has left is not worth a cut."""
+"""Share of Σ αΔ below which the gap over the working sets is not worth a cut."""
 
 
 @kernel
-def _find_planes(oracle, data, examples, weights, outside, figures, planes, plane):
-    """Lines 8 to 12. Stops where the working set is full; returns visits and Σ ξ."""
-    total = 0.0
-    for visited in range(len(examples)):
-        slack, fits = enter(oracle, data, examples[visited], weights, outside, figures, planes, plane)
-        if not fits:
-            return visited, total
-        total += slack
-    return len(examples), total
+def _find_planes(oracle, data, examples, weights, outside, figures, sums, planes, plane):
+    """Lines 8 to 12."""
+    for example in examples:
+        add_best(oracle, data, example, weights, outside, figures, sums, planes, plane)
 
 
 @kernel
 def _numbers(planes, examples):
     """The numbers of the examples' planes, int64, in the order of the lists."""
-    numbers, size = np.empty(planes.used[0], np.int64), 0
+    numbers, size = np.empty(planes.counts[N_PLANES], np.int64), 0
     for example in examples:
         p = planes.head[example]
         while p != NONE:
@@ -68,18 +64,18 @@ class LseCuttingPlaneLearner(LseLearner):
     dropped as soon as the programme over the cuts gives it no α.
     """
 
-    growing = ("planes", "cuts", "alpha", "linear", "gram")
+    STATE = (Field("w0"), *(Field(name, grows=True) for name in ("cuts", "alpha", "linear", "gram")))
     w0: np.ndarray
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.w0 = self.w.copy()
-        # The first cut is empty and holds what the others leave of C.
+        # The first cut is empty; its α is C less those of the others.
         self.cuts = [np.zeros(0, np.int64)]
         self.alpha, self.linear, self.gram = np.full(1, self.parameters.C), np.zeros(1), np.zeros((1, 1))
 
     def visit(self, examples: np.ndarray) -> None:
-        self._run(_find_planes, examples)
+        self._run(_find_planes, examples, self.w, self.parameters.oracle == "outside", self.figures, kind="kbest")
 
     def end_epoch(self) -> None:
         self.figures[GAP] = self._cut()
@@ -124,7 +120,7 @@ class LseCuttingPlaneLearner(LseLearner):
         dual_variables.weighted_sum(self.planes, self.w)
 
     def retune(self, parameters: Any) -> bool:
-        kept = self._kept(parameters)
+        kept = min(1.0, parameters.C / self.parameters.C)
         if not super().retune(parameters):
             return False
         self.alpha *= kept

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..kernels import kernel
-from .lse import GAP, LseLearner, enter
+from .lse import GAP, LseLearner, add_best
 from .working_set import NONE, plane_axpy, plane_dot
 
 
@@ -37,23 +37,19 @@ def _inner_pass(examples, weights, C, planes):
 
 
 @kernel
-def _oracle_pass(oracle, data, examples, weights, C, outside, figures, planes, plane):
-    """A type-I loop, lines 8 to 25. Stops where the working set is full; returns visits and Σ ξ."""
-    total = 0.0
-    for visited in range(len(examples)):
-        slack, fits = enter(oracle, data, examples[visited], weights, outside, figures, planes, plane)
-        if not fits:
-            return visited, total
-        figures[GAP] += _solve(examples[visited], weights, C, planes)
-        total += slack
-    return len(examples), total
+def _oracle_pass(oracle, data, examples, weights, C, outside, figures, sums, planes, plane):
+    """A type-I loop, lines 8 to 25."""
+    for example in examples:
+        add_best(oracle, data, example, weights, outside, figures, sums, planes, plane)
+        figures[GAP] += _solve(example, weights, C, planes)
 
 
 class LseSdcdLearner(LseLearner):
     """D = Σ αΔ − ½‖w‖² by coordinate steps α ← clip(α + g / ‖ΔΦ‖², 0, C)."""
 
     def visit(self, examples: np.ndarray) -> None:
-        self._run(_oracle_pass, examples, self.parameters.C)
+        outside = self.parameters.oracle == "outside"
+        self._run(_oracle_pass, examples, self.w, self.parameters.C, outside, self.figures, kind="kbest")
 
     def _inner_pass(self, rng: np.random.Generator) -> None:
         _inner_pass(rng.permutation(self.problem.n_examples), self.w, self.parameters.C, self.planes)

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..kernels import kernel
-from .averaging import AveragedLearner, averaged_axpy
 from .parameters import Mira, Parameters, PredictionMira
+from .perceptron import AveragedLearner, averaged_axpy
 from .planes import dot, find_plane, find_planes, kbest_buffer, plane_product, squared_norm, take_plane
 from .problem import Problem, call
 from .small_qp import hildreth, smo
@@ -43,7 +43,7 @@ def _constraints(weights, best, found, plane, gram, linear):
 
 @kernel
 def _kbest_visit(oracle, data, examples, weights, weighted_steps, visits, loss_scale, C, k, plane):
-    """Equation 17, of which the k best planes are kept; C = ∞ is the programme without slack."""
+    """Equation 17 with the k best planes only; C = ∞ is the programme without slack."""
     best = kbest_buffer(k, len(plane.indices))
     grams, linears, alphas = np.zeros((k + 1, k + 1)), np.zeros(k + 1), np.zeros(k + 1)
     total = 0.0
@@ -91,6 +91,6 @@ class MiraLearner(AveragedLearner):
 
 
 class PredictionMiraLearner(MiraLearner):
-    """The same for the k best ŷ by wᵀΦ(x_i, y), with ξ = 0."""
+    """MIRA for the k best ŷ by wᵀΦ(x_i, y), with ξ = 0."""
 
     loss_scale = 0.0

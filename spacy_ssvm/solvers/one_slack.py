@@ -13,14 +13,15 @@ from .parameters import OneSlack
 from .planes import axpy, dot
 from .problem import Problem
 from .small_qp import smo
+from .state import Field
 
 GOLD = 0
-"""The plane of all gold structures, ΔΦ = 0 and Δ = 0, which holds what the others leave of C."""
+"""The plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C less those of the others."""
 
 
 @kernel
 def _sum_planes(found, summed, losses, slacks):
-    """summed += Σ ΔΦ_i(ŷ_i) of what has been found. Returns Σ Δ_i and Σ ξ_i added to losses and slacks."""
+    """summed += Σ ΔΦ_i(ŷ_i) over the violated planes. Returns losses + Σ Δ_i and slacks + Σ ξ_i."""
     for k in range(len(found.slacks)):
         if found.slacks[k] > 0.0:
             begin, end = found.starts[k], found.starts[k + 1]
@@ -43,35 +44,41 @@ class OneSlackLearner(BatchLearner):
     not visit counts as if its gold structure had been found, which is allowed to be, but the optimum needs epochs that
     visit all.
 
-    What one example has contributed to the planes cannot be told apart: where an example is taken out, all planes go,
-    w stays as w₀, and there is no certificate from then on.
+    The contribution of a single example to the planes is not known: where an example is taken out, all planes go, w
+    stays as w₀, and there is no certificate from then on.
     """
 
     parameters: OneSlack
-    growing = ("indices", "values", "alpha", "losses", "gram", "idle")
+    STATE = (
+        *(Field(name, grows=True) for name in ("indices", "values", "alpha", "losses", "gram", "idle")),
+        *(Field(name) for name in ("w0", "summed", "summed_loss", "seen", "has_forgotten")),
+    )
     w0: np.ndarray
     summed: np.ndarray
     summed_loss: float
 
     def __init__(self, parameters: OneSlack, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self._seen = np.zeros(problem.n_examples, np.bool_)
+        self.seen = np.zeros(problem.n_examples, np.bool_)
+        self.has_forgotten = False
         self._start_from(self.w)
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
+        if self.parameters.check_oracle:
+            self._check_oracle()
         self._clear_sum()
 
     def _find(self, examples: np.ndarray) -> None:
-        for _, found in find_all(self.problem, self.w, examples):
+        for _, found in find_all(self.problem, self.w, examples, self.n_threads):
             self.summed_loss, self.loss = _sum_planes(found, self.summed, self.summed_loss, self.loss)
-        self._seen[examples] = True
+        self.seen[examples] = True
 
     def retune(self, parameters: Any) -> bool:
-        """Gold takes what the new C adds."""
-        if self.uncertified:
+        """The α of gold takes what a larger C adds."""
+        if self.has_forgotten:
             return False
-        self.alpha *= self._kept(parameters)
+        self.alpha *= min(1.0, parameters.C / self.parameters.C)
         self.alpha[GOLD] = parameters.C - self.alpha[GOLD + 1 :].sum()
         self.parameters = parameters
         self.w = self._summed()
@@ -82,16 +89,16 @@ class OneSlackLearner(BatchLearner):
         self.w0 = self.grown(self.w0)
         self.summed = self.grown(self.summed)
         new = np.zeros(problem.n_examples, np.bool_)
-        self._seen = np.append(self._seen, new)[: len(new)]
+        self.seen = np.append(self.seen, new)[: len(new)]
 
     def remove(self, examples: np.ndarray) -> None:
         super().remove(examples)
         self.forget(examples)
 
     def forget(self, examples: np.ndarray) -> None:
-        if self._seen[examples].any():
-            self.uncertified = True
-            self._seen[:] = False
+        if self.seen[examples].any():
+            self.has_forgotten = True
+            self.seen[:] = False
             self._start_from(self.w)
 
     def check(self) -> None:
@@ -126,7 +133,7 @@ class OneSlackLearner(BatchLearner):
         self.w = self._summed()
 
     def _add_plane(self) -> None:
-        """ΔΦ and Δ summed over the epoch, with α = 0, and its row of the Gram matrix; Δ is what w₀ᵀΔΦ leaves of it."""
+        """Add the epoch's plane, Σ ΔΦ and Σ Δ − w₀ᵀΣ ΔΦ, with α = 0, and its row of the Gram matrix."""
         indices = np.flatnonzero(self.summed).astype(np.int32)
         self.indices.append(indices)
         self.values.append(self.summed[indices].astype(np.float32))
@@ -149,8 +156,11 @@ class OneSlackLearner(BatchLearner):
         self.gram = self.gram[np.ix_(kept, kept)]
 
     def _check_oracle(self) -> None:
-        """The planes are sums over examples, and so is what the oracles find."""
-        found, known = slacks(self.problem, self.w).sum, float((self.losses - self.gram @ self.alpha).max())
+        """Assert that no plane beats the sum of what the oracles find; planes are sums over examples, too."""
+        found, known = (
+            slacks(self.problem, self.w, n_threads=self.n_threads).sum,
+            float((self.losses - self.gram @ self.alpha).max()),
+        )
         if known > found + ROUNDING * max(1.0, found, float(self.losses.max())):
             raise AssertionError(beaten("the sum of the oracles", found, known))
 

@@ -24,13 +24,13 @@ def _first_beaten(examples, slacks, weights, rounding, planes):
     return NONE, 0.0, 0.0
 
 
-def assert_unbeaten(problem: Problem, weights: np.ndarray, planes: WorkingSet) -> None:
+def assert_unbeaten(problem: Problem, weights: np.ndarray, planes: WorkingSet, n_threads: int = 1) -> None:
     """Call all oracles at w, float64 [d], and compare with the planes of the working sets.
 
     Raises:
         AssertionError: an oracle has found less than what is known.
     """
-    for part, planes_found in find_all(problem, weights, np.arange(problem.n_examples)):
+    for part, planes_found in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
         example, found, known = _first_beaten(part, planes_found.slacks, weights, ROUNDING, planes)
         if example != NONE:
             raise AssertionError(beaten(f"the oracle of example {example:,}", found, known))

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..kernels import kernel
 from ..threads import in_threads
-from .dual_variables import total_alpha
+from .dual_variables import dual_slack
 from .planes import dot, find_plane, plane_buffer
 from .problem import Problem, call
-from .working_set import NONE, add, find, has_room
+from .working_set import NONE, add, find
 
 PART = 64
 """Examples that a thread takes at a time."""
@@ -24,10 +24,10 @@ ROUND = 16 * PART
 
 
 class FoundPlanes(NamedTuple):
-    """The planes that the max-oracle has found of m examples at one w.
+    """The planes that the max-oracle has found for m examples at one w.
 
     slacks: float64 [m], g = Δ − wᵀΔΦ. losses: float64 [m], Δ. starts: int64 [m + 1], first entry of each plane.
-    indices: int64 [E], values: float64 [E], ΔΦ of all planes, and room behind them.
+    indices: int64 [E], values: float64 [E], ΔΦ of all planes, then unused room.
     """
 
     slacks: np.ndarray
@@ -63,62 +63,56 @@ def _find(oracle, data, examples, weights, plane):
     return FoundPlanes(slacks, losses, starts, indices, values)
 
 
-def find_all(problem: Problem, weights: np.ndarray, examples: np.ndarray) -> Iterator[tuple[np.ndarray, FoundPlanes]]:
-    """The planes of these examples, int64, at w, float64 [d]: parts of the examples, in order, with what is found.
+def find_all(
+    problem: Problem, weights: np.ndarray, examples: np.ndarray, n_threads: int = 1
+) -> Iterator[tuple[np.ndarray, FoundPlanes]]:
+    """Call the max-oracle of these examples, int64, at w, float64 [d]; yields parts of them in order, and their planes.
 
     w has to stay as it is until the last part.
     """
 
     def find(part: np.ndarray) -> FoundPlanes:
-        found: FoundPlanes = call(_find, problem.apart(), part, weights, plane_buffer(problem.max_plane_entries))
+        found: FoundPlanes = call(_find, problem, part, weights, plane_buffer(problem.max_plane_entries))
         return found
 
     for first in range(0, len(examples), ROUND):
         parts = [examples[k : k + PART] for k in range(first, min(first + ROUND, len(examples)), PART)]
-        yield from zip(parts, in_threads(problem.n_threads, find, parts))
+        yield from zip(parts, in_threads(n_threads, find, parts))
 
 
 @kernel
-def _keep(example, slack, relief, delta, planes, plane, size, loss):
-    """Put the plane in `plane` into the working set if it is new and violated; False if there was no room."""
-    if slack - relief > delta and find(planes, example, plane, size, loss) == NONE:
-        if not has_room(planes, size):
-            return False
+def _add_if_new(example, planes, plane, size, loss):
+    if find(planes, example, plane, size, loss) == NONE:
         add(planes, example, plane, size, loss)
-    return True
 
 
 @kernel
-def enter(oracle, data, example, weights, relief, delta, planes, plane):
-    """Call the max-oracle; a plane violated by more than `delta`, less `relief`, joins the working set if it is new.
+def add_slack(sums, g):
+    """Count ξ = max(0, g) of one visit: Σ ξ in sums[0], Σ ξ² in sums[1]."""
+    slack = max(0.0, g)
+    sums[0] += slack
+    sums[1] += slack**2
 
-    Returns g of that plane, and False if there was no room.
-    """
+
+@kernel
+def add_if_violated(oracle, data, example, weights, dual_slack, delta, sums, planes, plane):
+    """Call the max-oracle; a new plane with g − dual_slack > delta joins the working set. Counts ξ in `sums`."""
     size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-    slack = loss - dot(weights, plane.indices, plane.values, size)
-    return slack, _keep(example, slack, relief, delta, planes, plane, size, loss)
+    g = loss - dot(weights, plane.indices, plane.values, size)
+    if g - dual_slack > delta:
+        _add_if_new(example, planes, plane, size, loss)
+    add_slack(sums, g)
 
 
 @kernel
-def tax(planes, example, C):
-    """Σ_y α_i(y) / 2C: what the squared slack takes off each violation in the dual's derivative."""
-    return total_alpha(planes, example) / (2.0 * C)
+def collect(examples, found, C, delta, sums, planes, plane):
+    """Let the planes found of these examples join their working sets, as `add_if_violated` does.
 
-
-@kernel
-def collect(examples, found, k, C, delta, total, squares, planes, plane):
-    """Let what has been found of the examples from the k-th on join their working sets, as `enter` does.
-
-    C: of the L2-loss, ∞ without it. plane: a buffer. Stops where the working set is full; returns how many of the
-    examples are done, and Σ ξ and Σ ξ² added to total and squares.
+    C: of the L2-loss, ∞ without it. plane: a buffer.
     """
-    while k < len(examples):
-        size = found.starts[k + 1] - found.starts[k]
-        _copy(found.indices, found.values, found.starts[k], size, plane.indices, plane.values, 0)
-        relief, slack = tax(planes, examples[k], C), found.slacks[k]
-        if not _keep(examples[k], slack, relief, delta, planes, plane, size, found.losses[k]):
-            break
-        total += max(0.0, slack)
-        squares += max(0.0, slack) ** 2
-        k += 1
-    return k, total, squares
+    for k in range(len(examples)):
+        if found.slacks[k] - dual_slack(planes, examples[k], C) > delta:
+            size = found.starts[k + 1] - found.starts[k]
+            _copy(found.indices, found.values, found.starts[k], size, plane.indices, plane.values, 0)
+            _add_if_new(examples[k], planes, plane, size, found.losses[k])
+        add_slack(sums, found.slacks[k])

@@ -1,11 +1,13 @@
 """Pairs of planes of one example, p and q, on the simplex Σ_y α_i(y) = C: moving α from q to p keeps the sum.
 
-The gold plane (ΔΦ = 0, Δ = 0) is not stored: NONE stands for it, and it holds what is left of C.
+The gold plane (ΔΦ = 0, Δ = 0) is not stored: NONE stands for it, and its α is C less those of the others.
 """
 
 import numpy as np
 
 from ..kernels import kernel
+from .planes import PlaneBuffer, plane_buffer
+from .problem import Problem
 from .working_set import NONE, plane_dot
 
 
@@ -39,7 +41,7 @@ def pair_step(rise, limit, curvature):
 
 @kernel
 def move_alpha(planes, p, q, step):
-    """α_p ← α_p + step, α_q ← α_q − step; that of the gold plane follows by itself."""
+    """α_p ← α_p + step, α_q ← α_q − step; the α of the gold plane is not stored."""
     if p != NONE:
         planes.alpha[p] += step
     if q != NONE:
@@ -70,12 +72,17 @@ def combine(a, p_indices, p_values, p_size, b, q_indices, q_values, q_size, indi
 
 
 @kernel
-def entries(planes, p):
-    """indices, values and size of plane p; of the gold plane (NONE) none."""
+def plane_entries(planes, p):
+    """The indices, values and size of plane p; the gold plane (NONE) has no entries."""
     if p == NONE:
         return planes.indices[:0], planes.values[:0], 0
     begin, size = planes.begin[p], planes.size[p]
     return planes.indices[begin : begin + size], planes.values[begin : begin + size], size
+
+
+def difference_buffer(problem: Problem) -> PlaneBuffer:
+    """Room for the difference of two planes."""
+    return plane_buffer(2 * problem.max_plane_entries)
 
 
 @kernel
@@ -86,8 +93,8 @@ def difference(planes, p, q, direction):
         loss += planes.loss[p]
     if q != NONE:
         loss -= planes.loss[q]
-    p_indices, p_values, p_size = entries(planes, p)
-    q_indices, q_values, q_size = entries(planes, q)
+    p_indices, p_values, p_size = plane_entries(planes, p)
+    q_indices, q_values, q_size = plane_entries(planes, q)
     size = combine(
         1.0, p_indices, p_values, p_size, -1.0, q_indices, q_values, q_size, direction.indices, direction.values
     )

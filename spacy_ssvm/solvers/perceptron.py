@@ -1,11 +1,44 @@
-"""Averaged structured perceptron (Collins 2002; Chang & Yih 2013 §2.1 and §4.3)."""
+"""Averaged structured perceptron (Collins 2002; Chang & Yih 2013 §2.1 and §4.3), and the average of online solvers."""
 
 import numpy as np
 
 from ..kernels import kernel
-from .averaging import AveragedLearner, averaged_axpy
-from .planes import find_plane
-from .problem import call
+from .learner import Learner, Progress
+from .parameters import Parameters
+from .planes import axpy, find_plane
+from .problem import Problem, call
+from .state import Field
+
+
+@kernel
+def averaged_axpy(weights, weighted_steps, visits, step, plane, size):
+    """w ← w + step · ΔΦ after `visits` earlier visits, and the same for the sum that the average is made of.
+
+    With u = Σ_t t · step_t ΔΦ_t, the mean of w after each of T visits is w − u / T: no pass over all d weights.
+    """
+    axpy(weights, step, plane.indices, plane.values, size)
+    axpy(weighted_steps, step * visits, plane.indices, plane.values, size)
+
+
+class AveragedLearner(Learner):
+    """A learner that predicts with the mean of w over all visits."""
+
+    STATE = (Field("weighted_steps"), Field("visits"))
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.weighted_steps = np.zeros_like(self.w)
+        self.visits = 0
+
+    def prediction_weights(self) -> np.ndarray:
+        return self.w - self.weighted_steps / max(self.visits, 1)
+
+    def progress(self) -> Progress:
+        return Progress(self.loss, None, None, None)
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.weighted_steps = self.grown(self.weighted_steps)
 
 
 @kernel

@@ -1,18 +1,17 @@
-"""A plane: one structure seen from the learner's side, a sparse ΔΦ."""
+"""A plane: one structure as the learner sees it, a sparse ΔΦ."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels import kernel
-from .sorting import shell_sort
 
 
 class PlaneBuffer(NamedTuple):
     """The plane that an oracle has just written.
 
-    indices: int64 [m], coordinates of ΔΦ; values: float64 [m]; order: int64 [m] and
-    scratch: float64 [m], to sort them.
+    indices: int64 [m], coordinates of ΔΦ. values: float64 [m]. order: int64 [m] and scratch: float64 [m], room to sort
+    them.
     """
 
     indices: np.ndarray
@@ -67,6 +66,26 @@ def axpy(weights, step, indices, values, size):
     """w ← w + step · ΔΦ."""
     for k in range(size):
         weights[indices[k]] += step * values[k]
+
+
+@kernel
+def shell_sort(keys):
+    """Sort in place, ascending, by Shell's method with Knuth's gaps.
+
+    For the few hundred keys of a plane it takes as long as numba's `sort`, which adds more than a second to the
+    compilation of every kernel that calls it, directly or not.
+    """
+    gap = 1
+    while gap < len(keys) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, len(keys)):
+            key, place = keys[k], k
+            while place >= gap and keys[place - gap] > key:
+                keys[place] = keys[place - gap]
+                place -= gap
+            keys[place] = key
+        gap //= 3
 
 
 @kernel

@@ -1,9 +1,7 @@
-"""What a solver sees of the world: examples behind oracles, and the kernels' way to call them."""
+"""Structured learning problems: examples behind oracles, and how kernels call them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
-
-import numpy as np
 
 from ..kernels import Float64Array, Int64Array, array_type, numba_type, signature, specialise
 
@@ -24,7 +22,8 @@ _OFFERS = {"max": "the best structure", "marginal": "exact marginals", "kbest": 
 class Problem:
     """A structured learning problem.
 
-    Oracles are kernels that write pairs of an index, below d, and a value, where an index may repeat.
+    Oracles are kernels that write pairs of an index, below d, and a value, where an index may repeat. They write to
+    nothing else, so that several threads may call them at a time.
 
     data: NamedTuple of arrays that the oracles read. data_type: its numba type.
     max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss). It
@@ -38,8 +37,6 @@ class Problem:
     kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values) →
         found, or None where the k best are not exact. It writes the planes of the k structures, gold perhaps among
         them, of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first: plane j at starts[j] … starts[j + 1] − 1.
-    scratch: names of the arrays of data that oracles write to. n_threads: how many may call oracles at a time, where w
-        stays as it is.
 
     Raises:
         ValueError: d is 2³¹ or more.
@@ -55,8 +52,6 @@ class Problem:
     max_gradient_entries: int = 0
     kbest_oracle: Any = None
     exact: bool = True
-    scratch: tuple[str, ...] = ()
-    n_threads: int = 1
 
     def __post_init__(self) -> None:
         if self.dimension >= 2**31:
@@ -78,12 +73,7 @@ class Problem:
             )
         return kernel
 
-    def apart(self) -> "Problem":
-        """The same problem for another thread, with scratch arrays of its own."""
-        own = {name: np.empty_like(getattr(self.data, name)) for name in self.scratch}
-        return replace(self, data=self.data._replace(**own)) if own else self
-
-    def largest(self, kind: Kind) -> int:
+    def max_entries(self, kind: Kind) -> int:
         """An upper bound of the pairs that this kind of oracle writes for one plane or gradient."""
         return self.max_gradient_entries if kind == "marginal" else self.max_plane_entries
 

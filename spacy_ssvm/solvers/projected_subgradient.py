@@ -7,6 +7,7 @@ from .learner import Learner, Progress
 from .parameters import ProjectedSubgradient
 from .planes import axpy, dot, find_plane
 from .problem import Problem, call
+from .state import Field
 
 
 def project(w: np.ndarray, radius: float) -> np.ndarray:
@@ -40,6 +41,7 @@ class ProjectedSubgradientLearner(Learner):
     """
 
     parameters: ProjectedSubgradient
+    STATE = (Field("epoch"),)
 
     def __init__(self, parameters: ProjectedSubgradient, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)

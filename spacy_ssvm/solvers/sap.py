@@ -6,13 +6,14 @@ import numpy as np
 
 from ..kernels import kernel
 from . import dual_variables
+from .certificate import CertifiedLearner
 from .dual import DualLearner
 from .dual_variables import total_alpha
-from .oracle_pass import enter
-from .pairs import best_pair, difference, move_alpha
+from .oracle_pass import add_if_violated
+from .pairs import best_pair, difference, difference_buffer, move_alpha
 from .parameters import Sap
-from .planes import plane_buffer
 from .problem import Problem
+from .state import Field
 from .working_set import NONE, drop_inactive
 
 PAIR_STEPS = 10
@@ -24,7 +25,7 @@ LINE_STEPS = 30
 
 @kernel
 def _soft(s, rho1, rho2):
-    """soft(s, ρ₁)/ρ₂: the w that the best β = clip(s, ±ρ₁) leaves."""
+    """soft(s, ρ₁)/ρ₂ = (s − β)/ρ₂ for the best β = clip(s, ±ρ₁)."""
     if s > rho1:
         return (s - rho1) / rho2
     if s < -rho1:
@@ -34,6 +35,7 @@ def _soft(s, rho1, rho2):
 
 @kernel
 def shrink(s, weights, rho1, rho2):
+    """weights ← soft(s, ρ₁)/ρ₂."""
     for k in range(len(s)):
         weights[k] = _soft(s[k], rho1, rho2)
 
@@ -74,7 +76,7 @@ def _best_step(s, limit, rho1, rho2, direction, size, loss):
 
 @kernel
 def _solve(example, s, weights, C, rho1, rho2, planes, direction):
-    """Pair steps on the example's simplex Σ_y α_i(y) = C, gold included, with β = clip(s, ±ρ₁) all the way."""
+    """Pair steps on the example's simplex Σ_y α_i(y) = C, gold included, with β = clip(s, ±ρ₁) after each."""
     for _ in range(PAIR_STEPS):
         gold_alpha = C - total_alpha(planes, example)
         high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
@@ -91,34 +93,27 @@ def _solve(example, s, weights, C, rho1, rho2, planes, direction):
 
 
 @kernel
-def _visit(oracle, data, examples, s, weights, C, rho1, rho2, direction, planes, plane):
-    """Algorithm 2, lines 6 to 15. Stops where the working set is full; returns visits, Σ ξ and Σ ξ²."""
-    total, squares = 0.0, 0.0
-    for visited in range(len(examples)):
-        example = examples[visited]
-        slack, fits = enter(oracle, data, example, weights, 0.0, 0.0, planes, plane)
-        if not fits:
-            return visited, total, squares
+def _visit(oracle, data, examples, s, weights, C, rho1, rho2, direction, sums, planes, plane):
+    """Algorithm 2, lines 6 to 15."""
+    for example in examples:
+        add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
         _solve(example, s, weights, C, rho1, rho2, planes, direction)
         drop_inactive(planes, example)
-        total += max(0.0, slack)
-        squares += max(0.0, slack) ** 2
-    return len(examples), total, squares
 
 
-class SapLearner(DualLearner):
+class SapLearner(DualLearner, CertifiedLearner):
     """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: pair steps on α with the best β; s = Σ α ΔΦ, w = (s − β)/ρ₂ = soft(s, ρ₁)/ρ₂."""
 
     parameters: Sap
+    STATE = (Field("s"),)
 
     def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.s = self._dual_point(self.w)
-        self.direction = plane_buffer(2 * problem.max_plane_entries)
 
     def visit(self, examples: np.ndarray) -> None:
         p = self.parameters
-        self._visit_all(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, self.direction)
+        self._run(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, difference_buffer(self.problem))
 
     def retune(self, parameters: Any) -> bool:
         """The dual variables are feasible whatever ρ₁ and ρ₂ are."""
@@ -130,7 +125,6 @@ class SapLearner(DualLearner):
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         self.s = self.grown(self.s)
-        self.direction = plane_buffer(2 * problem.max_plane_entries)
 
     def remove(self, examples: np.ndarray) -> None:
         dual_variables.remove_all(self.planes, examples, self.s)

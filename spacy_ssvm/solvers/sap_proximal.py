@@ -1,17 +1,24 @@
-"""Sequential alternating proximal method with costs to move, ν and µ (Balamurugan et al. 2012, algorithm 2)."""
+"""Alternating proximal method with costs to move, ν and µ (Balamurugan et al. 2012).
+
+One example at a time as in algorithm 2, or in batches of all examples as in algorithm 1.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..kernels import kernel
-from .oracle_pass import enter
-from .pairs import difference, move_alpha, pair_step
+from .oracle_pass import add_if_violated
+from .pairs import difference, difference_buffer, move_alpha, pair_step
 from .parameters import Sap
 from .planes import squared_norm
 from .problem import Problem
 from .sap import PAIR_STEPS, SapLearner, shrink
+from .state import Field
 from .working_set import NONE, drop_inactive, plane_dot
+
+PASSES = 20
+"""Passes over the working sets in one α-problem of a batch: more would polish an α that the next β changes."""
 
 
 class Box(NamedTuple):
@@ -21,7 +28,7 @@ class Box(NamedTuple):
     From there on, until s_j changes, a visit has nothing to do at j: w = (s − β)/ρ₂ is up to date everywhere at a cost
     that depends on how many coordinates the last visits have touched, not on d.
 
-    beta: float64 [d]. moving: int32 [d], of which the first size[0] (int64 [1]) are the coordinates where β or s has
+    beta: float64 [d]. moving: int32 [d]; its first size[0] (int64 [1]) entries are the coordinates where β or s has
     just changed. moves: bool [d], whether a coordinate is among them.
     """
 
@@ -105,15 +112,11 @@ def solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction
 
 
 @kernel
-def _visit(oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, box, direction, planes, plane):
-    """Algorithm 2, lines 6 to 15. Stops where the working set is full; returns visits, Σ ξ and Σ ξ²."""
-    total, squares = 0.0, 0.0
+def _visit(oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, box, direction, sums, planes, plane):
+    """Algorithm 2, lines 6 to 15."""
     before = np.zeros(len(planes.alpha))
-    for visited in range(len(examples)):
-        example = examples[visited]
-        slack, fits = enter(oracle, data, example, weights, 0.0, 0.0, planes, plane)
-        if not fits:
-            return visited, total, squares
+    for example in examples:
+        add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
         p = planes.head[example]
         while p != NONE:
             before[p] = planes.alpha[p]
@@ -121,16 +124,29 @@ def _visit(oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, box, direc
         solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction)
         drop_inactive(planes, example)
         move_beta(s, weights, rho1, rho2, nu, box)
-        total += max(0.0, slack)
-        squares += max(0.0, slack) ** 2
-    return len(examples), total, squares
+
+
+@kernel
+def _solve_all_alpha(s, weights, C, rho2, mu, box, direction, planes):
+    """The α-problem (IV.12) over the working sets, with β fixed, by passes of pair steps from example to example."""
+    before = planes.alpha.copy()
+    for _ in range(PASSES):
+        steps = 0
+        for example in range(len(planes.head)):
+            steps += solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction)
+        if steps == 0:
+            break
+    for example in range(len(planes.head)):
+        drop_inactive(planes, example)
 
 
 class ProximalSapLearner(SapLearner):
     """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at a cost with β fixed, then β at a cost with α fixed.
 
-    The oracle sees w = (s − β)/ρ₂; to predict, count and evaluate with there is soft(s, ρ₁)/ρ₂, the w of the best β.
+    The oracle sees w = (s − β)/ρ₂; predictions, figures and certificates are of soft(s, ρ₁)/ρ₂, the w of the best β.
     """
+
+    STATE = (Field("box"),)
 
     def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
@@ -144,8 +160,8 @@ class ProximalSapLearner(SapLearner):
 
     def visit(self, examples: np.ndarray) -> None:
         p = self.parameters
-        state = (self.s, self.w, p.C, p.rho1, p.rho2, self.nu, self.mu, self.box, self.direction)
-        self._visit_all(_visit, examples, *state)
+        state = (self.s, self.w, p.C, p.rho1, p.rho2, self.nu, self.mu, self.box)
+        self._run(_visit, examples, *state, difference_buffer(self.problem))
 
     def prediction_weights(self) -> np.ndarray:
         w = np.zeros_like(self.s)
@@ -174,6 +190,19 @@ class ProximalSapLearner(SapLearner):
             raise ValueError("its moving coordinates are not those that are marked")
 
     def remove(self, examples: np.ndarray) -> None:
-        """What is left starts from its best β."""
+        """The remaining examples start from their best β."""
         super().remove(examples)
         self._start_from_best()
+
+
+class BatchSapLearner(ProximalSapLearner):
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: oracles at the epoch's first w; at its end all of α moves, then β, once."""
+
+    def visit(self, examples: np.ndarray) -> None:
+        self._collect(examples, np.inf, 0.0)
+
+    def end_epoch(self) -> None:
+        p = self.parameters
+        direction = difference_buffer(self.problem)
+        _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, self.box, direction, self.planes)
+        move_beta(self.s, self.w, p.rho1, p.rho2, self.nu, self.box)

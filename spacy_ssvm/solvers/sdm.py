@@ -3,13 +3,15 @@
 import numpy as np
 
 from ..kernels import kernel
+from .certificate import CertifiedLearner
 from .dual import DualLearner
 from .dual_variables import total_alpha
-from .oracle_pass import enter
-from .pairs import best_pair, difference, move_alpha, pair_step
+from .oracle_pass import add_if_violated
+from .pairs import best_pair, difference, difference_buffer, move_alpha, pair_step
 from .parameters import Sdm
-from .planes import axpy, plane_buffer, squared_norm
+from .planes import axpy, squared_norm
 from .problem import Problem
+from .state import Field
 from .working_set import NONE, drop_inactive
 
 PAIR_STEPS = 10
@@ -40,39 +42,29 @@ def _inner_pass(examples, weights, C, direction, planes):
 
 
 @kernel
-def _oracle_pass(oracle, data, examples, weights, C, direction, planes, plane):
-    """A type-I loop. Stops where the working set is full; returns visits, Σ ξ and Σ ξ²."""
-    total, squares = 0.0, 0.0
-    for visited in range(len(examples)):
-        slack, fits = enter(oracle, data, examples[visited], weights, 0.0, 0.0, planes, plane)
-        if not fits:
-            return visited, total, squares
-        _solve(examples[visited], weights, C, direction, planes)
-        total += max(0.0, slack)
-        squares += max(0.0, slack) ** 2
-    return len(examples), total, squares
+def _oracle_pass(oracle, data, examples, weights, C, direction, sums, planes, plane):
+    """A type-I loop."""
+    for example in examples:
+        add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
+        _solve(example, weights, C, direction, planes)
 
 
-class SdmLearner(DualLearner):
+class SdmLearner(DualLearner, CertifiedLearner):
     """½‖w‖² + C Σ ξ_i by pair steps on α, w = Σ α ΔΦ; after κ₁ epochs, κ₂ − 1 inner passes before each oracle pass."""
 
     parameters: Sdm
+    STATE = (Field("epochs"),)
 
     def __init__(self, parameters: Sdm, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.direction = plane_buffer(2 * problem.max_plane_entries)
         self.epochs = 0
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
         p, n = self.parameters, self.problem.n_examples
         for _ in range(p.kappa2 - 1 if self.epochs >= p.kappa1 else 0):
-            _inner_pass(rng.permutation(n), self.w, p.C, self.direction, self.planes)
+            _inner_pass(rng.permutation(n), self.w, p.C, difference_buffer(self.problem), self.planes)
         self.epochs += 1
 
     def visit(self, examples: np.ndarray) -> None:
-        self._visit_all(_oracle_pass, examples, self.w, self.parameters.C, self.direction)
-
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self.direction = plane_buffer(2 * problem.max_plane_entries)
+        self._run(_oracle_pass, examples, self.w, self.parameters.C, difference_buffer(self.problem))

@@ -11,6 +11,7 @@ from .learner import Learner, Progress
 from .parameters import Sgd
 from .planes import axpy, dot, find_plane
 from .problem import Kind, Problem, call
+from .state import Field
 
 CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
 SAMPLE = 1000
@@ -66,6 +67,7 @@ class SgdLearner(Learner):
     """w ← (1 − η/(Cl)) w − η ∇L_{β,γ}(w), by default L1-loss; λ = 1/(Cl) in Bottou's schedule."""
 
     parameters: Sgd
+    STATE = (Field("scale"), Field("step"), Field("eta0"), Field("n"))
 
     def __init__(self, parameters: Sgd, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
@@ -122,9 +124,9 @@ class SgdLearner(Learner):
         """½‖w‖² + C Σ L over these examples (int64)."""
         p = self.parameters
         if p.is_smooth:
-            loss = sum_losses(self.problem, w, p, examples).value
+            loss = sum_losses(self.problem, w, p, examples, self.n_threads).value
         else:
-            loss = p.gamma * slacks(self.problem, w / p.gamma, examples).sum
+            loss = p.gamma * slacks(self.problem, w / p.gamma, examples, self.n_threads).sum
         return float(w @ w) / 2 + p.C * loss
 
     def _select_eta0(self, rng: np.random.Generator) -> float:

@@ -10,6 +10,12 @@ from .planes import axpy, dot, squared_norm
 NONE = -1
 """No plane: the end of an example's list."""
 
+N_PLANES, N_DROPPED, N_ENTRIES, N_DROPPED_ENTRIES = range(4)
+"""Places in `WorkingSet.counts`."""
+
+SPARE_PLANES, SPARE_ENTRIES = 1024, 65536
+"""Room that is left beyond what was asked for."""
+
 
 class WorkingSet(NamedTuple):
     """Planes of n examples; each example's form a linked list, newest first.
@@ -19,7 +25,8 @@ class WorkingSet(NamedTuple):
     alpha: float64 [P], dual variables. loss: float64 [P], Δ. norm: float64 [P], ‖ΔΦ‖².
     begin: int64 [P], size: int64 [P]: a plane's entries in indices and values.
     indices: int32 [E], values: float32 [E]: ΔΦ of all planes, indices ascending within a plane.
-    used: int64 [4]: plane slots used, planes dropped among them, entries used, entries dropped among them.
+    counts: int64 [4], at N_PLANES the planes stored, at N_DROPPED those of them that are in no list any longer, at
+        N_ENTRIES and N_DROPPED_ENTRIES the entries of both.
     """
 
     head: np.ndarray
@@ -31,10 +38,10 @@ class WorkingSet(NamedTuple):
     size: np.ndarray
     indices: np.ndarray
     values: np.ndarray
-    used: np.ndarray
+    counts: np.ndarray
 
 
-def empty(n_examples: int, planes: int = 1024, entries: int = 65536) -> WorkingSet:
+def empty(n_examples: int, planes: int = SPARE_PLANES, entries: int = SPARE_ENTRIES) -> WorkingSet:
     """Empty working sets with room for so many planes and entries."""
     return WorkingSet(
         np.full(n_examples, NONE, np.int64),
@@ -50,31 +57,47 @@ def empty(n_examples: int, planes: int = 1024, entries: int = 65536) -> WorkingS
     )
 
 
-def make_room(planes: WorkingSet, n_examples: int, entries: int) -> np.ndarray:
-    """Close the gaps that dropped planes have left, then let the arrays grow, all in place.
-
-    There is room afterwards for n_examples, and for a quarter more planes than there are, one of them of `entries`.
-    What was taken out of these arrays before, such as `free_room`, is void. Returns the new number of each plane.
-    """
+def resize(planes: WorkingSet, n_examples: int) -> None:
+    """Let the last examples go, which must have no planes, or give new ones an empty list, in place."""
     known = len(planes.head)
     planes.head.resize(n_examples, refcheck=False)
     planes.head[known:] = NONE
+
+
+def free_planes(planes: WorkingSet) -> int:
+    """How many planes there is room for."""
+    return len(planes.next) - int(planes.counts[N_PLANES])
+
+
+def free_entries(planes: WorkingSet) -> int:
+    """How many entries there is room for."""
+    return len(planes.indices) - int(planes.counts[N_ENTRIES])
+
+
+def make_room(planes: WorkingSet, n_planes: int, n_entries: int) -> np.ndarray:
+    """Close the gaps that dropped planes have left, then let the arrays grow, all in place.
+
+    There is room afterwards for n_planes more planes of n_entries in all, and for a quarter more than there are
+    already. Views of these arrays that were taken before, such as `free_room`, are void.
+
+    Returns the new number of each plane, int64, NONE for those that were dropped.
+    """
     place = _close_gaps(planes)
-    n_planes, n_entries = int(planes.used[0]), int(planes.used[2])
-    more_planes = max(len(planes.next), n_planes + n_planes // 4 + 1024)
-    _resize(planes, more_planes, max(len(planes.indices), n_entries + n_entries // 4 + entries + 65536))
+    stored, entries = int(planes.counts[N_PLANES]), int(planes.counts[N_ENTRIES])
+    more_planes = max(len(planes.next), stored + stored // 4 + n_planes + SPARE_PLANES)
+    _resize(planes, more_planes, max(len(planes.indices), entries + entries // 4 + n_entries + SPARE_ENTRIES))
     return place
 
 
 def trim(planes: WorkingSet) -> np.ndarray:
-    """Leave nothing in the arrays but the planes, in place. Returns the new number of each plane."""
+    """Release the room that no plane needs, in place. Returns the new number of each plane, as `make_room` does."""
     place = _close_gaps(planes)
-    _resize(planes, int(planes.used[0]), int(planes.used[2]))
+    _resize(planes, int(planes.counts[N_PLANES]), int(planes.counts[N_ENTRIES]))
     return place
 
 
 def _resize(planes: WorkingSet, n_planes: int, n_entries: int) -> None:
-    # New arrays would be there beside the old ones, and nothing in training takes more memory than these.
+    # In place, as a copy would double the memory of the largest arrays in training.
     for of_planes in (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size):
         of_planes.resize(n_planes, refcheck=False)
     for of_entries in (planes.indices, planes.values):
@@ -83,16 +106,18 @@ def _resize(planes: WorkingSet, n_planes: int, n_entries: int) -> None:
 
 def count(planes: WorkingSet) -> int:
     """Number of planes in all working sets."""
-    return int(planes.used[0] - planes.used[1])
+    return int(planes.counts[N_PLANES] - planes.counts[N_DROPPED])
 
 
 def check(planes: WorkingSet, n_examples: int, dimension: int) -> None:
-    """Check what was read from a file, so that no kernel reads or writes out of bounds or goes round in circles.
+    """Check working sets that were read from a file: no kernel may read or write out of bounds or loop for ever.
 
     Raises:
         ValueError: an array has a wrong length, an index is out of range, or lists of planes meet.
     """
-    n_planes, n_dropped, n_entries, n_entries_dropped = map(int, planes.used) if len(planes.used) == 4 else (-1,) * 4
+    n_planes, n_dropped, n_entries, n_entries_dropped = (
+        map(int, planes.counts) if len(planes.counts) == 4 else (-1,) * 4
+    )
     columns = (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size)
     _require(len(planes.head) == n_examples, "has not one list of planes for each example")
     _require(len({*map(len, columns)}) == 1, "has planes without all of their figures")
@@ -126,18 +151,18 @@ def _require(holds: bool, complaint: str) -> None:
 
 @kernel
 def _close_gaps(planes):
-    """Move what is in a list to the front of the arrays; the order of planes there, and in their lists, stays.
+    """Move the planes that are in a list to the front of the arrays; their order there, and in their lists, stays.
 
-    Returns the new number of each plane, int64 [used slots], NONE for those dropped.
+    Returns the new number of each plane, int64 [stored planes], NONE for those that were dropped.
     """
-    place = np.full(planes.used[0], NONE)
+    place = np.full(planes.counts[N_PLANES], NONE)
     for example in range(len(planes.head)):
         p = planes.head[example]
         while p != NONE:
             place[p] = p
             p = planes.next[p]
     at, to = 0, 0
-    for p in range(planes.used[0]):
+    for p in range(planes.counts[N_PLANES]):
         if place[p] == NONE:
             continue
         place[p] = at
@@ -156,29 +181,26 @@ def _close_gaps(planes):
     for example in range(len(planes.head)):
         if planes.head[example] != NONE:
             planes.head[example] = place[planes.head[example]]
-    planes.used[:] = 0
-    planes.used[0] = at
-    planes.used[2] = to
+    planes.counts[:] = 0
+    planes.counts[N_PLANES] = at
+    planes.counts[N_ENTRIES] = to
     return place
 
 
 @kernel
-def has_room(planes, size):
-    """Whether one more plane of `size` entries fits."""
-    return planes.used[0] < len(planes.next) and planes.used[2] + size <= len(planes.indices)
-
-
-@kernel
 def free_room(planes):
-    """indices and values that no plane uses yet, to write one there."""
-    return planes.indices[planes.used[2] :], planes.values[planes.used[2] :]
+    """The indices and values that no plane uses yet, to write a plane there."""
+    return planes.indices[planes.counts[N_ENTRIES] :], planes.values[planes.counts[N_ENTRIES] :]
 
 
 @kernel
 def append(planes, example, size, loss, alpha):
-    """Put the plane written into `free_room` at the head of the example's list; returns its number."""
-    p = planes.used[0]
-    begin = planes.used[2]
+    """Put the plane written into `free_room` at the head of the example's list; returns its number.
+
+    `make_room` must have been called before, for all planes that a kernel may append.
+    """
+    p = planes.counts[N_PLANES]
+    begin = planes.counts[N_ENTRIES]
     planes.begin[p] = begin
     planes.size[p] = size
     planes.loss[p] = loss
@@ -186,8 +208,8 @@ def append(planes, example, size, loss, alpha):
     planes.alpha[p] = alpha
     planes.next[p] = planes.head[example]
     planes.head[example] = p
-    planes.used[0] += 1
-    planes.used[2] += size
+    planes.counts[N_PLANES] += 1
+    planes.counts[N_ENTRIES] += size
     return p
 
 
@@ -236,14 +258,14 @@ def drop_inactive(planes, example):
                 planes.head[example] = following
             else:
                 planes.next[previous] = following
-            planes.used[1] += 1
-            planes.used[3] += planes.size[p]
+            planes.counts[N_DROPPED] += 1
+            planes.counts[N_DROPPED_ENTRIES] += planes.size[p]
         p = following
 
 
 @kernel
 def forget_all(planes, examples):
-    """Empty the working sets of `examples`; what they have contributed to w stays."""
+    """Empty the working sets of `examples`; their contribution to w stays."""
     for example in examples:
         p = planes.head[example]
         while p != NONE:

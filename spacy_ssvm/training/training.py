@@ -10,9 +10,8 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..models.protocol import DataSet
-from ..solvers.certificate import Certificate
-from ..solvers.learner import Learner, start
-from ..solvers.memory import memory, recall
+from ..solvers.fit import start
+from ..solvers.learner import Certificate, Learner
 from ..solvers.parameters import Parameters
 from .figures import Figures
 from .recognition import Recognition
@@ -34,13 +33,22 @@ class Training:
     """The learning of one component between its first and its last `update`.
 
     name: the component's, for messages. parameters: the solver's. data: its examples, empty at first.
-    weights: float64 [d] to start from, or None.
+    weights: float64 [d] to start from, or None. n_threads: how many threads call oracles, with solvers that call them
+        at one w.
     """
 
-    def __init__(self, name: str, parameters: Parameters, data: DataSet, weights: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        parameters: Parameters,
+        data: DataSet,
+        weights: np.ndarray | None = None,
+        n_threads: int = 1,
+    ) -> None:
         self.name = name
         self.parameters = parameters
         self.data = data
+        self.n_threads = n_threads
         self.finished = False
         self.epochs = 0
         self.figures: Figures | None = None
@@ -135,12 +143,18 @@ class Training:
             "surplus": self._surplus,
             **{name: getattr(self, f"_{name}") for name in _FLAGS},
             "finished": self.finished,
-            "learner": memory(self._learner),
+            "learner": self._learner.state(),
         }
 
     @classmethod
     def resumed(
-        cls, name: str, parameters: Parameters, data: DataSet, nothing: Any, state: dict[str, Any]
+        cls,
+        name: str,
+        parameters: Parameters,
+        data: DataSet,
+        nothing: Any,
+        state: dict[str, Any],
+        n_threads: int = 1,
     ) -> "Training":
         """The training that `state` was taken of; its examples are waited for.
 
@@ -150,7 +164,7 @@ class Training:
         Raises:
             ValueError: the state does not fit together, or to the solver or the data.
         """
-        training = cls(name, parameters, data)
+        training = cls(name, parameters, data, n_threads=n_threads)
         digests, sizes, gold = state["digests"], state["sizes"], state["gold"]
         n = len(sizes)
         if digests.dtype != np.uint8 or digests.shape != (n * DIGEST_SIZE,):
@@ -168,9 +182,9 @@ class Training:
             raise ValueError("a count of its solver state is no number")
         training._known.append([digests[k : k + DIGEST_SIZE].tobytes() for k in range(0, len(digests), DIGEST_SIZE)])
         data.add(nothing.reserved(sizes))
-        training._learner = start(parameters, data.problem(), None)
+        training._learner = start(parameters, data.problem(), None, n_threads)
         training._rng.bit_generator.state = json.loads(state["rng"])
-        recall(training._learner, state["learner"], training._rng)
+        training._learner.restore(state["learner"], training._rng)
         training._weights = training._learner.prediction_weights().copy()
         training._visited, training._gone = state["visited"], state["gone"]
         training._awaited = np.ones(n, np.bool_)
@@ -273,7 +287,7 @@ class Training:
         if self._learner is None:
             warm = None if self._weights is None else self.weights()
             try:
-                self._learner = start(self.parameters, self.data.problem(), warm)
+                self._learner = start(self.parameters, self.data.problem(), warm, self.n_threads)
             except (ImportError, ValueError) as error:
                 raise type(error)(f"[{self.name}] {error}") from None
         elif self._learner.problem is not self.data.problem():

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import cpd
 from spacy_ssvm.solvers.dcd import inner_pass
-from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.pairs import combine, pair_step
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sap, Sdm
 

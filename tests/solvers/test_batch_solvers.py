@@ -9,8 +9,7 @@ import pytest
 
 from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers import dual_variables, working_set
-from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sdm
 from spacy_ssvm.structures.tree.parts import LOOPY
 

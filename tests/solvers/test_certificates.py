@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.chain.problem import chain_problem
-from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_light
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS, SPANNING
 

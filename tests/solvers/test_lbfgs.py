@@ -13,9 +13,8 @@ from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.problem import chain_problem
-from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.gradients import sum_losses
-from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Lbfgs, Sap
 from spacy_ssvm.structures.chain.constraints import unconstrained
 from spacy_ssvm.structures.tree.parts import SPANNING

@@ -6,8 +6,7 @@ import pytest
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers import dual_variables, working_set
-from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_light
 
 from ..problems import random_problem

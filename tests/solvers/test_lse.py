@@ -7,8 +7,7 @@ import pytest
 
 from spacy_ssvm.models.chain.problem import chain_problem, multiclass_problem
 from spacy_ssvm.solvers import working_set
-from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import LseCuttingPlane, LseSdcd
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 

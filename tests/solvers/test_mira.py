@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from spacy_ssvm.models.chain.problem import chain_problem
-from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Mira, PredictionMira
 from spacy_ssvm.solvers.small_qp import hildreth, smo
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Mira, Perceptron, Sap, Sgd
 from spacy_ssvm.solvers.sgd import CANDIDATES
 

@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers import dual_variables, working_set
-from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Sap
 from spacy_ssvm.solvers.sap import PAIR_STEPS, SapLearner
-from spacy_ssvm.solvers.sap_batch import PASSES, BatchSapLearner
-from spacy_ssvm.solvers.sap_proximal import ProximalSapLearner, box_at_best, move_beta
+from spacy_ssvm.solvers.sap_proximal import PASSES, BatchSapLearner, ProximalSapLearner, box_at_best, move_beta
 
 from ..problems import all_planes, objective, optimum, random_problem
 from ..structures.tree.tree_problems import tree_problem

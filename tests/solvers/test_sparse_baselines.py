@@ -8,8 +8,7 @@ from scipy.optimize import linprog, minimize
 
 from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers import dual_variables, working_set
-from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Extragradient, ProjectedSubgradient
 from spacy_ssvm.solvers.projected_subgradient import project
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from spacy_ssvm.registry import ssvm_solvers
-from spacy_ssvm.solvers.learner import Learner, start
+from spacy_ssvm.solvers.fit import run_epoch, start
+from spacy_ssvm.solvers.learner import Learner
 from spacy_ssvm.solvers.parameters import Parameters
 from spacy_ssvm.solvers.problem import Problem
 
@@ -70,9 +71,7 @@ def execute(run: Run, data: Path) -> dict[str, Any]:
     seconds = 0.0
     for epoch in range(1, run.epochs + 1):
         started = time.process_time()
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(task.problem.n_examples))
-        learner.end_epoch()
+        run_epoch(learner, rng)
         seconds += time.process_time() - started
         done = learner.done()
         finished = done or epoch == run.epochs
@@ -111,9 +110,7 @@ def _warm_up(parameters: Parameters, problem: Problem) -> None:
         parameters = replace(parameters, kappa1=0)
     learner, rng = start(parameters, problem), np.random.default_rng(0)
     for _ in range(2):
-        learner.begin_epoch(rng)
-        learner.visit(np.arange(min(WARM_UP, problem.n_examples)))
-        learner.end_epoch()
+        run_epoch(learner, rng, np.arange(min(WARM_UP, problem.n_examples)))
 
 
 def _figures(learner: Learner, certified: bool) -> dict[str, Any]:

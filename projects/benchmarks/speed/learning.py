@@ -10,7 +10,8 @@ from spacy import util
 from spacy.training import Example
 
 from spacy_ssvm.registry import ssvm_solvers
-from spacy_ssvm.solvers.learner import Learner, start
+from spacy_ssvm.solvers.fit import run_epoch, start
+from spacy_ssvm.solvers.learner import Learner
 
 
 class Initialized(NamedTuple):
@@ -40,17 +41,15 @@ def initialize(config: str, train: Path, limit: int | None = None, **overrides: 
     return Initialized(nlp, examples, read - started, time.process_time() - read)
 
 
-def learner(solver: str, problem: Any, **settings: Any) -> Learner:
+def learner(solver: str, problem: Any, n_threads: int = 1, **settings: Any) -> Learner:
     """A solver before its first epoch, its kernels compiled."""
     parameters = ssvm_solvers.get(f"spacy-ssvm.{solver}.v1")(**settings)
     epoch(start(parameters, problem), range(min(8, problem.n_examples)))
-    return start(parameters, problem)
+    return start(parameters, problem, n_threads=n_threads)
 
 
 def epoch(learner: Learner, examples: Any, clock: Any = time.process_time) -> float:
     """Seconds of one epoch over these examples, in this order."""
     started = clock()
-    learner.begin_epoch(np.random.default_rng(0))
-    learner.visit(np.asarray(examples, np.int64))
-    learner.end_epoch()
+    run_epoch(learner, np.random.default_rng(0), np.asarray(examples, np.int64))
     return clock() - started

@@ -79,9 +79,9 @@ def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
     """What is timed with so many threads; each run returns its result."""
     limit = min(settings.limit or SENTENCES, SENTENCES)
     path = settings.data / "ewt-train.spacy"
-    problem = initialize("tagger/dcd", path, limit, components__tagger__n_threads=n_threads).pipe.problem()
+    problem = initialize("tagger/dcd", path, limit).pipe.problem()
     order = range(problem.n_examples)
-    learnt = learner("DCD", problem, C=0.1)
+    learnt = learner("DCD", problem, n_threads, C=0.1)
     epoch(learnt, order)
     nlp = spacy.load(models.model(settings.training, "ours-ewt"), config={"components.tagger.n_threads": n_threads})
     sentences = corpora.read(settings.data / "ewt-test.spacy", settings.limit)
@@ -98,7 +98,7 @@ def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
         return np.concatenate([doc.to_array("TAG") for doc in nlp.pipe(docs)])
 
     solvers = {
-        name: Contender(lambda solver=solver, given=given: learner(solver, problem, **given), learn)
+        name: Contender(lambda solver=solver, given=given: learner(solver, problem, n_threads, **given), learn)
         for name, (solver, given) in SOLVERS.items()
     }
     return {

@@ -30,10 +30,10 @@ def _complete(chains, examples, annotated, weights, penalty, changed):
     constraints = chains.constraints
     for k in range(len(examples)):
         first, end = chains.starts[examples[k]], chains.starts[examples[k] + 1]
-        scores = chains.scores[: end - first]
+        scores = np.empty((end - first, len(constraints.start)))
         _agreeing_scores(chains, examples[k], annotated, weights, penalty, scores)
-        path = chains.path[: end - first]
-        viterbi(scores, transitions, constraints.start, constraints.end, chains.best, path)
+        path = np.empty(end - first, np.int32)
+        viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
         for t in range(end - first):
             if chains.gold[first + t] != path[t]:
                 changed[k] = True
@@ -54,13 +54,13 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
 @kernel
 def _best_without(chains, example, annotated, weights, penalty, tokens, labels, path):
     """The best sequence that agrees with `annotated` and has at none of these tokens its label; returns its score."""
-    scores = chains.scores[: len(path)]
+    constraints = chains.constraints
+    scores = np.empty((len(path), len(constraints.start)))
     _agreeing_scores(chains, example, annotated, weights, penalty, scores)
     for k in range(len(tokens)):
         scores[tokens[k], labels[k]] += penalty
-    constraints = chains.constraints
     transitions = transition_scores(chains, weights)
-    return viterbi(scores, transitions, constraints.start, constraints.end, chains.best, path)
+    return viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
 
 
 def complete_without(

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Float32Array, Float64Array, Float64Array2d, Int32Array, Int64Array, numba_type
+from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array, numba_type
 from ...structures.chain.constraints import Constraints
 
 
 class Chains(NamedTuple):
-    """n sequences of T tokens in all, and scratch space for the longest of them.
+    """n sequences of T tokens in all.
 
     The weight vector of a chain with L labels and R feature rows has L * L + R * L entries: transition
     weights (from, to) first, so that it grows at its end when rows are added, then a block of L
@@ -22,9 +22,6 @@ class Chains(NamedTuple):
     gold: int32 [T], gold labels, complete and within the constraints.
     costs: float64 [T], what a wrong label at this token adds to the loss; 0 where gold is unknown.
     kinds: int32 [T], rows of `constraints.token`.
-    scores: float64 [longest, L], scratch: emission scores.
-    best: float64 [longest, L], scratch: the Viterbi lattice.
-    path: int32 [longest], scratch: a decoded sequence.
     """
 
     starts: Int64Array
@@ -35,9 +32,6 @@ class Chains(NamedTuple):
     costs: Float64Array
     kinds: Int32Array
     constraints: Constraints
-    scores: Float64Array2d
-    best: Float64Array2d
-    path: Int32Array
 
 
 class SharedScores(NamedTuple):
@@ -67,14 +61,14 @@ def make_chains(
     costs: np.ndarray | None = None,
     kinds: np.ndarray | None = None,
 ) -> Chains:
-    """Bring the arrays of `Chains` to their types, with default values, and add the scratch space.
+    """Bring the arrays of `Chains` to their types, with default values.
 
     values, costs: 1 everywhere by default. kinds: 0 everywhere by default.
 
     Raises:
         ValueError: a feature value or a cost is not finite, a cost is negative, or lengths disagree.
     """
-    n_tokens, n_labels = len(gold), len(constraints.start)
+    n_tokens = len(gold)
     values = np.ones(len(rows), np.float32) if values is None else np.ascontiguousarray(values, np.float32)
     costs = np.ones(n_tokens) if costs is None else np.ascontiguousarray(costs, np.float64)
     kinds = np.zeros(n_tokens, np.int32) if kinds is None else np.ascontiguousarray(kinds, np.int32)
@@ -95,7 +89,6 @@ def make_chains(
     require_finite(starts, feature_starts, values)
     if not (np.isfinite(costs).all() and (costs >= 0).all()):
         raise ValueError("label costs must be finite and not negative")
-    longest = int(np.diff(starts).max(initial=1))
     return Chains(
         starts,
         feature_starts,
@@ -105,9 +98,6 @@ def make_chains(
         costs,
         kinds,
         Constraints(*(np.ascontiguousarray(part, np.float64) for part in constraints)),
-        np.zeros((longest, n_labels)),
-        np.zeros((longest, n_labels)),
-        np.zeros(longest, np.int32),
     )
 
 

@@ -78,17 +78,15 @@ class ChainSet(DataSet):
 
     program: compiled templates. table: the feature index so far; it grows as chains are added.
     constraints: of all of them. annotated: int32 [T], gold labels within the constraints, -1 where unknown.
-    n_threads: as in `Problem`.
     """
 
     impossible = "such as an entity that begins with whitespace"
 
-    def __init__(self, program: Program, table: Table, constraints: Constraints, n_threads: int = 1) -> None:
+    def __init__(self, program: Program, table: Table, constraints: Constraints) -> None:
         self.table = table
         self.annotated = np.zeros(0, np.int32)
         self._program = program
         self._constraints = constraints
-        self._n_threads = n_threads
         self._chunks: list[Chains] = []
         self._problem: Problem | None = None
         self._wrong: list[Runs] = []
@@ -138,7 +136,7 @@ class ChainSet(DataSet):
     def problem(self) -> Problem:
         if self._problem is None:
             chains = self._chains()
-            self._problem = chain_problem(chains, n_rows(self.table), self._n_threads)
+            self._problem = chain_problem(chains, n_rows(self.table))
         return self._problem
 
     def dimension(self) -> int:
@@ -188,7 +186,7 @@ class ChainSet(DataSet):
         chains.gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
-        return ChainSet(self._program, self.table, self._constraints, self._n_threads)
+        return ChainSet(self._program, self.table, self._constraints)
 
     def _chains(self) -> Chains:
         """All examples as one set of arrays. What `gold` holds by now is kept."""

@@ -132,7 +132,7 @@ class ChainModel:
     def _data_set(self, table: Any) -> "ChainSet":
         from .data_set import ChainSet
 
-        return ChainSet(self.extractor.program, table, self.codec.constraints(), self.settings.n_threads)
+        return ChainSet(self.extractor.program, table, self.codec.constraints())
 
     @cached_property
     def _names(self) -> Any:

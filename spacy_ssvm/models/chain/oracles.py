@@ -19,7 +19,7 @@ def feature_difference(chains, example, labels, indices, values):
 
     Returns the number of entries written and the loss Δ(y_i, y).
     """
-    n_labels = chains.scores.shape[1]
+    n_labels = len(chains.constraints.start)
     first = chains.starts[example]
     entries, loss = 0, 0.0
     for t in range(chains.starts[example + 1] - first):
@@ -51,7 +51,7 @@ def max_oracle(chains, example, weights, loss_scale, indices, values):
     Returns the number of entries and the (unscaled) loss.
     """
     length = chains.starts[example + 1] - chains.starts[example]
-    path = chains.path[:length]
+    path = np.empty(length, np.int32)
     decode(chains, example, weights, loss_scale, path)
     return feature_difference(chains, example, path, indices, values)
 
@@ -62,12 +62,12 @@ def decode_k_best(chains, example, weights, loss_scale, best, before, paths, pat
 
     best, before: scratch of `k_viterbi`, [≥ T, L, k]. paths: int32 [k, ≥ T]. path_scores: [k].
     """
+    constraints = chains.constraints
     length = chains.starts[example + 1] - chains.starts[example]
-    scores = chains.scores[:length]
+    scores = np.empty((length, len(constraints.start)))
     emission_scores(chains, example, weights, scores)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
-    constraints = chains.constraints
     transitions = transition_scores(chains, weights)
     return k_viterbi(
         scores, transitions, constraints.start, constraints.end, best[:length], before[:length], paths, path_scores
@@ -88,7 +88,7 @@ def k_best(
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}")
     length = int(chains.starts[example + 1] - chains.starts[example])
-    n_labels = chains.scores.shape[1]
+    n_labels = len(chains.constraints.start)
     lattice = (length, n_labels, k)
     paths, scores = np.zeros((k, length), np.int32), np.zeros(k)
     found = decode_k_best(
@@ -104,7 +104,7 @@ def kbest_oracle(chains, example, weights, loss_scale, k, starts, losses, indice
     Plane j, in pairs that may repeat, goes to starts[j] … starts[j + 1] − 1 of indices and values, its unscaled loss
     to losses[j]. Returns how many sequences there are, at most k.
     """
-    length, n_labels = chains.starts[example + 1] - chains.starts[example], chains.scores.shape[1]
+    length, n_labels = chains.starts[example + 1] - chains.starts[example], len(chains.constraints.start)
     best, before = np.empty((length, n_labels, k)), np.empty((length, n_labels, k), np.int64)
     paths, scores = np.empty((k, length), np.int32), np.empty(k)
     found = decode_k_best(chains, example, weights, loss_scale, best, before, paths, scores)
@@ -130,16 +130,17 @@ class Marginals(NamedTuple):
 
 
 @kernel
-def expect(chains, example, weights, beta, gamma, labels, counts):
+def expect(chains, example, weights, beta, gamma, scores, labels, counts):
     """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
 
-    chains.scores is left with β times the tokens' scores, losses included. Returns the log-partition. Where it is
-    below FORBIDDEN / 2 the constraints rule out every sequence, and the marginals mean nothing.
+    scores: float64 [T, L], filled with β times the tokens' scores, losses included.
+
+    Returns the log-partition. Where it is below FORBIDDEN / 2 the constraints rule out every sequence, and the
+    marginals mean nothing.
     """
-    length = chains.starts[example + 1] - chains.starts[example]
-    scores, before = chains.scores[:length], chains.best[:length]
     constraints = chains.constraints
-    n_labels = scores.shape[1]
+    length, n_labels = scores.shape
+    before = np.empty_like(scores)
     emission_scores(chains, example, weights, scores)
     if gamma != 0.0:
         add_loss(chains, example, gamma, scores)
@@ -169,10 +170,11 @@ def marginals(chains: Chains, example: int, weights: np.ndarray, beta: float = 1
     Raises:
         ValueError: the constraints rule out every sequence.
     """
-    n_labels = chains.scores.shape[1]
+    n_labels = len(chains.constraints.start)
     labels = np.zeros((int(chains.starts[example + 1] - chains.starts[example]), n_labels))
     transitions = np.zeros((n_labels, n_labels))
-    log_partition = expect(chains, example, weights, float(beta), float(gamma), labels, transitions)
+    scores = np.empty_like(labels)
+    log_partition = expect(chains, example, weights, float(beta), float(gamma), scores, labels, transitions)
     if log_partition < FORBIDDEN / 2:
         raise ValueError(f"the constraints rule out every label sequence of example {example}")
     return Marginals(log_partition, labels, transitions)
@@ -189,14 +191,15 @@ def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
     Returns the number of entries and L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
     """
     first, end = chains.starts[example], chains.starts[example + 1]
-    n_labels = chains.scores.shape[1]
-    labels, counts = np.empty((end - first, n_labels)), np.zeros((n_labels, n_labels))
-    log_partition = expect(chains, example, weights, beta, gamma, labels, counts)
+    n_labels = len(chains.constraints.start)
+    scores, labels = np.empty((end - first, n_labels)), np.empty((end - first, n_labels))
+    counts = np.zeros((n_labels, n_labels))
+    log_partition = expect(chains, example, weights, beta, gamma, scores, labels, counts)
     transitions = transition_scores(chains, weights)
     entries, gold_score = 0, 0.0
     for token in range(first, end):
         t, gold = token - first, chains.gold[token]
-        gold_score += chains.scores[t, gold] / beta
+        gold_score += scores[t, gold] / beta
         labels[t, gold] -= 1.0
         if t > 0:
             gold_score += transitions[chains.gold[token - 1], gold]

@@ -8,8 +8,8 @@ from .data import CHAINS, Chains, dimension, make_chains, max_plane_entries
 from .oracles import kbest_oracle, marginal_oracle, max_gradient_entries, max_oracle
 
 
-def chain_problem(chains: Chains, n_rows: int, n_threads: int = 1) -> Problem:
-    """Sequences; n_rows: of the feature index. n_threads: as in `Problem`."""
+def chain_problem(chains: Chains, n_rows: int) -> Problem:
+    """Sequences; n_rows: of the feature index."""
     return Problem(
         chains,
         CHAINS,
@@ -20,8 +20,6 @@ def chain_problem(chains: Chains, n_rows: int, n_threads: int = 1) -> Problem:
         marginal_oracle=marginal_oracle,
         max_gradient_entries=max_gradient_entries(chains),
         kbest_oracle=kbest_oracle,
-        scratch=("scores", "best", "path"),
-        n_threads=n_threads,
     )
 
 

@@ -81,14 +81,13 @@ def add_loss(chains, example, loss_scale, scores):
 @kernel
 def decode(chains, example, weights, loss_scale, path):
     """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) into path [T]; returns that maximum."""
-    length = chains.starts[example + 1] - chains.starts[example]
-    scores = chains.scores[:length]
+    scores = np.empty((len(path), len(chains.constraints.start)))
     emission_scores(chains, example, weights, scores)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
     constraints = chains.constraints
     transitions = transition_scores(chains, weights)
-    return viterbi(scores, transitions, constraints.start, constraints.end, chains.best, path)
+    return viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
 
 
 @kernel
@@ -98,10 +97,10 @@ def decode_all(chains, shared, weights, labels):
     constraints = chains.constraints
     for example in range(len(chains.starts) - 1):
         first, end = chains.starts[example], chains.starts[example + 1]
-        scores = chains.scores[: end - first]
+        scores = np.empty((end - first, len(constraints.start)))
         emission_scores(chains, example, weights, scores)
         add_shared(shared, first, end, scores)
-        viterbi(scores, transitions, constraints.start, constraints.end, chains.best, labels[first:end])
+        viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), labels[first:end])
 
 
 def decode_sequences(chains: Chains, weights: np.ndarray, shared: SharedScores | None = None) -> np.ndarray:
@@ -134,8 +133,8 @@ def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraint
 
     program: templates over the columns. kinds: int32 [T], rows of `constraints.token`.
     """
-    n_tokens, n_labels = int(columns.starts[-1]), len(constraints.start)
-    max_features, longest = n_tokens * len(program.seeds), int(np.diff(columns.starts).max(initial=1))
+    n_tokens = int(columns.starts[-1])
+    max_features = n_tokens * len(program.seeds)
     return Chains(
         columns.starts,
         np.zeros(n_tokens + 1, np.int64),
@@ -145,9 +144,6 @@ def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraint
         np.empty(0),
         kinds,
         constraints,
-        np.empty((longest, n_labels)),
-        np.empty((longest, n_labels)),
-        np.empty(longest, np.int32),
     )
 
 

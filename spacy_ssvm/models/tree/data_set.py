@@ -79,17 +79,15 @@ class EncodedTrees:
 class TreeSet(DataSet):
     """Sentences with their candidate arcs and gold trees.
 
-    program: compiled templates. first_pass: what leaves the candidates. shape: of the trees. n_threads: as in
-    `Problem`.
+    program: compiled templates. first_pass: what leaves the candidates. shape: of the trees.
     """
 
     impossible = "such as crossing arcs where only projective trees are built, or a second root"
 
-    def __init__(self, program: ArcProgram, first_pass: FirstPass, shape: Shape, n_threads: int = 1) -> None:
+    def __init__(self, program: ArcProgram, first_pass: FirstPass, shape: Shape) -> None:
         self._program = program
         self._first_pass = first_pass
         self._shape = shape
-        self._n_threads = n_threads
         self._chunks: list[Trees] = []
         self._docs = np.zeros((0, 2), np.int64)
         self._problem: Problem | None = None
@@ -134,7 +132,7 @@ class TreeSet(DataSet):
 
     def problem(self) -> Problem:
         if self._problem is None:
-            self._problem = tree_problem(self._all(), self._n_threads)
+            self._problem = tree_problem(self._all())
         return self._problem
 
     def dimension(self) -> int:
@@ -180,7 +178,7 @@ class TreeSet(DataSet):
         trees.gold[place], trees.gold_labels[place] = heads, labels
 
     def without_docs(self) -> "TreeSet":
-        return TreeSet(self._program, self._first_pass, self._shape, self._n_threads)
+        return TreeSet(self._program, self._first_pass, self._shape)
 
     def _tokens(self, doc: int) -> slice:
         first, count = self._docs[doc]

@@ -135,7 +135,7 @@ class TreeModel:
     def _data_set(self, first_pass: np.ndarray) -> "TreeSet":
         from .data_set import TreeSet
 
-        return TreeSet(self.extractor.program, self._first_pass(first_pass), self.shape, self.settings.n_threads)
+        return TreeSet(self.extractor.program, self._first_pass(first_pass), self.shape)
 
     def _first_pass(self, weights: np.ndarray) -> "FirstPass":
         from .candidates import FirstPass
@@ -145,7 +145,7 @@ class TreeModel:
 
     def _trained_first_pass(self, batches: "Sequence[EncodedTrees]", seed: int) -> np.ndarray:
         """The weights of the first pass, float32 [2^BITS], or none where it is not to prune. Logs what it keeps."""
-        from ...solvers.adagrad import maximum_likelihood
+        from ...solvers.gradients import maximum_likelihood
         from ...structures.tree.parts import UNKNOWN
         from .candidates import BITS
         from .data_set import EncodedTrees

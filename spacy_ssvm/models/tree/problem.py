@@ -15,7 +15,7 @@ from .oracles import (
 )
 
 
-def tree_problem(trees: Trees, n_threads: int = 1) -> Problem:
+def tree_problem(trees: Trees) -> Problem:
     """Sentences with trees; marginals and the k best are exact where only single arcs are scored."""
     first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
     return Problem(
@@ -29,7 +29,6 @@ def tree_problem(trees: Trees, n_threads: int = 1) -> Problem:
         max_gradient_entries=max_gradient_entries(trees) if first_order else 0,
         kbest_oracle=kbest_oracle if first_order else None,
         exact=trees.shape.structure != LOOPY,
-        n_threads=n_threads,
     )
 
 

@@ -1,0 +1,447 @@
+"""The solvers' parameters, as configs name them. Importing this module does not import numba."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """What all solvers share.
+
+    seed: of the order in which examples are visited.
+    """
+
+    learner: ClassVar[str]
+    """module:class of the implementation."""
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _whole(self, "seed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualParameters(Parameters):
+    """What the solvers with dual variables share.
+
+    C: weight of the loss. tolerance: relative duality gap at which training is complete.
+    check_oracle: before each epoch, assert that no plane that is kept is more violated than what the oracles find: one
+        more pass, which may tell an oracle that is not exact.
+    """
+
+    C: float = 0.1
+    tolerance: float = 1e-3
+    check_oracle: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive(self, "C")
+        _not_negative(self, "tolerance")
+        _flag(self, "check_oracle")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLoopParameters(DualParameters):
+    """What the solvers with the two-loop heuristic of the LSE-SSVM paper share.
+
+    kappa1: epochs without inner passes (κ₁).
+    kappa2: from then on one pass in so many calls the oracles (κ₂, at least 1); the others are inner passes.
+    """
+
+    kappa1: int = 10
+    kappa2: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _whole(self, "kappa1")
+        _positive_whole(self, "kappa2")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossFamily(Parameters):
+    """What the solvers for L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))) share.
+
+    Martins et al. 2010, equation 3. (β, γ) = (1, 0) is the CRF's loss, (1, 1) softmax-margin, (∞, 1) the structured
+    SVM's; (∞, 0), the perceptron's, has its regularised optimum at w = 0 and is refused.
+
+    C: weight of the loss.
+    beta: β, positive, or "inf", where log-sum-exp is a maximum and the model need not offer exact marginals.
+    gamma: γ, weight of the loss Δ within L, not negative.
+    """
+
+    C: float = 0.1
+    beta: float | Literal["inf"] = "inf"
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive(self, "C")
+        if str(self.beta) == "inf":
+            object.__setattr__(self, "beta", math.inf)
+        else:
+            _positive(self, "beta")
+        _not_negative(self, "gamma")
+        if self.gamma == 0 and not self.is_smooth:
+            raise ValueError(
+                "solver.beta = inf with solver.gamma = 0 is the perceptron's loss, which w = 0 makes smallest: "
+                "raise solver.gamma, set a finite solver.beta, or choose the perceptron"
+            )
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether β < ∞."""
+        return float(self.beta) < math.inf
+
+    @property
+    def oracle(self) -> Literal["max", "marginal"]:
+        """The oracle that evaluates L and its gradient."""
+        return "marginal" if self.is_smooth else "max"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perceptron(Parameters):
+    """Averaged structured perceptron (Chang & Yih 2013 §2.1 and §4.3): w ← w + ΔΦ(ŷ), ŷ decoded without loss."""
+
+    learner = "spacy_ssvm.solvers.perceptron:PerceptronLearner"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mira(Parameters):
+    """Max-loss MIRA, averaged: the least change of w after which C pays for what the k best structures, taken with
+    their loss, still violate (Martins et al. 2010, equations 15 and 17).
+
+    C: weight of the loss; the largest step where k = 1.
+    k: how many structures of an example take part in a step; above 1 the k best must be exact.
+    """
+
+    learner = "spacy_ssvm.solvers.mira:MiraLearner"
+
+    C: float = 0.1
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive(self, "C")
+        _positive_whole(self, "k")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionMira(Parameters):
+    """Prediction-based MIRA, averaged: the least change of w after which none of the k best structures, taken without
+    their loss, is violated (Chang & Yih 2013 §2.1; Martins et al. 2010, footnote 7).
+
+    k: how many structures of an example take part in a step; above 1 the k best must be exact.
+    """
+
+    learner = "spacy_ssvm.solvers.mira:PredictionMiraLearner"
+
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive_whole(self, "k")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sgd(LossFamily):
+    """Stochastic (sub)gradient descent on ½‖w‖² + C Σ L_{β,γ}: by default the L1-loss SSVM (Chang & Yih 2013 §4.3).
+
+    eta0: initial learning rate, or None to select it from 2⁻¹ … 2⁻⁵ on 1,000 examples by lowest primal.
+    schedule: "bottou", η_T = η₀ / (1 + η₀T / (Cl))^0.75 for l examples, or "printed", the same without l,
+        as Chang & Yih 2013 prints it, which decays l times as fast, or "epochs", η_T = η₀ / (1 + T / l), as Martins
+        et al. 2010 have it for β < ∞. "bottou" is the default for every loss: it alone decays with the λ = 1/(Cl) of
+        the objective, where "epochs" comes near the optimum but slowly if C is large.
+    """
+
+    learner = "spacy_ssvm.solvers.sgd:SgdLearner"
+
+    eta0: float | None = None
+    schedule: Literal["bottou", "printed", "epochs"] = "bottou"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.eta0 is not None:
+            _positive(self, "eta0")
+        if self.schedule not in ("bottou", "printed", "epochs"):
+            raise ValueError(f'solver.schedule must be "bottou", "printed" or "epochs", not {self.schedule!r}')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dca(LossFamily):
+    """Dual coordinate ascent, averaged (Martins et al. 2010, algorithms 1 and 2): softmax-margin by default.
+
+    With β = ∞ and γ = 1 this is max-loss 1-best MIRA. It keeps no dual variable: compare it by scores, not objectives.
+
+    C: the largest step.
+    """
+
+    learner = "spacy_ssvm.solvers.dca:DcaLearner"
+
+    C: float = 1.0
+    beta: float | Literal["inf"] = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lbfgs(LossFamily):
+    """L-BFGS on ½‖w‖² + C Σ L_{β,γ}, β < ∞: softmax-margin by default. Needs SciPy, and room for some 30 times w.
+
+    iterations: of L-BFGS in an epoch, each a pass over all examples or slightly more; every epoch starts it anew.
+    tolerance: relative duality gap at which training is complete.
+    proximal: where training starts from earlier weights w₀, hold w to them, ½‖w − w₀‖², instead of to zero.
+    """
+
+    learner = "spacy_ssvm.solvers.lbfgs:LbfgsLearner"
+
+    C: float = 1.0
+    beta: float | Literal["inf"] = 1.0
+    iterations: int = 10
+    tolerance: float = 1e-3
+    proximal: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.is_smooth:
+            raise ValueError("solver.beta must be finite for L-BFGS, which needs a smooth loss: choose another solver")
+        _positive(self, "iterations")
+        _whole(self, "iterations")
+        _not_negative(self, "tolerance")
+        _flag(self, "proximal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dcd(DualParameters):
+    """Dual coordinate descent on the L2-loss SSVM, ½‖w‖² + C Σ ξ_i² (Chang & Yih 2013, algorithms 1 to 3).
+
+    inner_passes: passes over the working sets before each oracle pass (r); 0 is DCD-Light.
+    delta: a plane enters a working set when it is violated by more than this (δ); it bounds the gap that is reached.
+    """
+
+    learner = "spacy_ssvm.solvers.dcd:DcdLearner"
+
+    inner_passes: int = 5
+    delta: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _whole(self, "inner_passes")
+        _not_negative(self, "delta")
+
+
+def dcd_light(
+    *, C: float = 0.1, delta: float = 1e-3, tolerance: float = 1e-3, check_oracle: bool = False, seed: int = 0
+) -> Dcd:
+    """DCD-Light (Chang & Yih 2013, algorithm 2): dual coordinate descent without inner passes."""
+    return Dcd(C=C, inner_passes=0, delta=delta, tolerance=tolerance, check_oracle=check_oracle, seed=seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cpd(DualParameters):
+    """CPD: cutting planes with dual coordinate descent on the L2-loss SSVM, ½‖w‖² + C Σ ξ_i² (Chang & Yih 2013 §4.4.1).
+
+    delta: a plane enters a working set when it is violated by more than this (δ); it bounds the gap that is reached.
+    """
+
+    learner = "spacy_ssvm.solvers.cpd:CpdLearner"
+
+    delta: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _not_negative(self, "delta")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSlack(DualParameters):
+    """1-slack cutting planes on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Joachims et al. 2009; SVM-Struct).
+
+    The paper's C is nC here, as its planes are means over the examples, and sums here.
+
+    idle_epochs: a plane that has had no weight for more epochs than this is dropped.
+    """
+
+    learner = "spacy_ssvm.solvers.one_slack:OneSlackLearner"
+
+    idle_epochs: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _whole(self, "idle_epochs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrankWolfe(DualParameters):
+    """Block-coordinate Frank–Wolfe with line search on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Lacoste-Julien et al. 2013).
+
+    The paper's λ is 1/(Cn) here, its w the same, its ℓ and its objectives are 1/(Cn) times those here.
+
+    averaging: predict with the mean of w over all visits, the t-th weighted by t.
+    """
+
+    learner = "spacy_ssvm.solvers.frank_wolfe:FrankWolfeLearner"
+
+    averaging: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _flag(self, "averaging")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sdm(TwoLoopParameters):
+    """Sequential dual method on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Shevade et al. 2011), with a two-loop heuristic."""
+
+    learner = "spacy_ssvm.solvers.sdm:SdmLearner"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sap(DualParameters):
+    """Sequential alternating proximal method on the elastic-net SSVM, ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i.
+
+    Balamurugan et al. 2012, algorithm 2; with ν = µ = 0, β is always at its best and α steps in full.
+
+    rho1: weight of ‖w‖₁; more makes w sparser. rho2: weight of ½‖w‖², positive.
+    nu: cost of moving β, as the paper's ν, which goes with duals that sum to 1; on ours, which sum to C, it is Cν.
+    mu: cost of moving α, as the paper's µ; on our duals it is µ/C.
+    batch: algorithm 1: all oracles and all of α before β moves once; the paper's sequential approach learns sooner.
+    """
+
+    rho1: float = 0.5
+    rho2: float = 0.5
+    nu: float = 0.0
+    mu: float = 0.0
+    batch: bool = False
+
+    @property
+    def learner(self) -> str:  # type: ignore[override]
+        """The variant that these parameters ask for."""
+        if self.batch:
+            return "spacy_ssvm.solvers.sap_proximal:BatchSapLearner"
+        if self.nu or self.mu:
+            return "spacy_ssvm.solvers.sap_proximal:ProximalSapLearner"
+        return "spacy_ssvm.solvers.sap:SapLearner"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _not_negative(self, "rho1")
+        _positive(self, "rho2")
+        _not_negative(self, "nu")
+        _not_negative(self, "mu")
+        _flag(self, "batch")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectedSubgradient(Parameters):
+    """Projected subgradient method on Σ ξ_i subject to ‖w‖₁ ≤ ε (Balamurugan et al. 2012, equation II.7 and §V.1).
+
+    epsilon: radius of the L1 ball (ε); less makes w sparser. Choose it by development score.
+    eta0: step in the first epoch; it is η₀/√k in epoch k.
+    """
+
+    learner = "spacy_ssvm.solvers.projected_subgradient:ProjectedSubgradientLearner"
+
+    epsilon: float = 100.0
+    eta0: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive(self, "epsilon")
+        _positive(self, "eta0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extragradient(Parameters):
+    """Extragradient method on ‖w‖₁ + C Σ ξ_i, a saddle point over working sets (Balamurugan et al. 2012 §II).
+
+    C: weight of the loss; less makes w sparser.
+    check_oracle: before each epoch, assert that no plane that is kept is more violated than what the oracles find.
+    """
+
+    learner = "spacy_ssvm.solvers.extragradient:ExtragradientLearner"
+
+    C: float = 0.1
+    check_oracle: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive(self, "C")
+        _flag(self, "check_oracle")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lse(TwoLoopParameters):
+    """What both share.
+
+    C: weight of the loss, which counts every violated structure: the objective wants less of it than others.
+    tolerance: training is complete when the gap over the structures that the working sets hold, relative to their
+        primal objective, is at most this. The gap over all structures is larger, and not known.
+    oracle: "outside", the best structure that is not in the working set yet, or "printed", the best of all, as in the
+        LSE-SSVM paper: once that one is known nothing new enters, and training stops short of the optimum.
+    """
+
+    C: float = 0.01
+    oracle: Literal["outside", "printed"] = "outside"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.oracle not in ("outside", "printed"):
+            raise ValueError(f'solver.oracle must be "outside" or "printed", not {self.oracle!r}')
+
+
+@dataclass(frozen=True, kw_only=True)
+class LseSdcd(Lse):
+    """Sequential dual coordinate descent on the LSE-SSVM (LSE-SSVM paper, algorithm 2); parameters as for both."""
+
+    learner = "spacy_ssvm.solvers.lse_sdcd:LseSdcdLearner"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LseCuttingPlane(Lse):
+    """1-slack cutting planes on the LSE-SSVM (LSE-SSVM paper, algorithm 1); parameters as for both."""
+
+    learner = "spacy_ssvm.solvers.lse_cutting_plane:LseCuttingPlaneLearner"
+
+
+def _number(parameters: Parameters, name: str) -> float:
+    """Check that a parameter is a finite number, and store it as a float: configs may hold an int or a str instead."""
+    value = getattr(parameters, name)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"solver.{name} must be a finite number, not {value!r}")
+    object.__setattr__(parameters, name, number)
+    return number
+
+
+def _positive(parameters: Parameters, name: str) -> None:
+    value = getattr(parameters, name)
+    if _number(parameters, name) <= 0:
+        raise ValueError(f"solver.{name} must be positive, not {value!r}")
+
+
+def _not_negative(parameters: Parameters, name: str) -> None:
+    value = getattr(parameters, name)
+    if _number(parameters, name) < 0:
+        raise ValueError(f"solver.{name} must not be negative, not {value!r}")
+
+
+def _whole(parameters: Parameters, name: str) -> None:
+    value = getattr(parameters, name)
+    number = _number(parameters, name)
+    if number != int(number) or number < 0:
+        raise ValueError(f"solver.{name} must be a whole number of at least 0, not {value!r}")
+    object.__setattr__(parameters, name, int(number))
+
+
+def _positive_whole(parameters: Parameters, name: str) -> None:
+    _whole(parameters, name)
+    if getattr(parameters, name) == 0:
+        raise ValueError(f"solver.{name} must be positive, not 0")
+
+
+def _flag(parameters: Parameters, name: str) -> None:
+    value = getattr(parameters, name)
+    if not isinstance(value, bool):
+        raise ValueError(f"solver.{name} must be true or false, not {value!r}")

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import srsly
-
+from . import metrics
 from .runs import Run
 
 Row = dict[str, Any]
@@ -17,17 +16,12 @@ class Record:
     """What one run has left: its rows, one an epoch, and those of them that were evaluated."""
 
     def __init__(self, record: dict[str, Any]) -> None:
-        self._record = record
         self.settings: dict[str, Any] = record["settings"]
         self.weights: int = record["weights"]
         self.examples: int = record["examples"]
         self.done: bool = record["done"]
         self.rows: list[Row] = record["rows"]
         self.scored = [row for row in self.rows if "test" in row]
-
-    def shows(self, run: Run) -> bool:
-        """Whether all is measured that the run wants."""
-        return run.is_shown_by(self._record)
 
     @property
     def last(self) -> Row:
@@ -90,22 +84,28 @@ def verdict(found: Sequence[bool | None], expected: int) -> bool | None:
 
 
 class Results:
-    """Records by their runs; None for a run that has none, or one that says less, which is noted."""
+    """The records of runs, read from the tables of a folder.
 
-    def __init__(self, metrics: Path) -> None:
-        self.metrics = metrics
+    A run without a record has None, and so does a run whose record has measured less than the run wants. `missing` are
+    the names of all that were asked for in vain.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.missing: set[str] = set()
-        self._records: dict[str, Record | None] = {}
+        self._tables: dict[str, metrics.Table] = {}
+
+    def _row(self, task: str, run: str) -> dict[str, Any] | None:
+        if task not in self._tables:
+            self._tables[task] = metrics.read(self.folder, task)
+        return self._tables[task].get(run)
 
     def __getitem__(self, run: Run) -> Record | None:
-        if run.name not in self._records:
-            path = self.metrics / f"{run.name}.json"
-            self._records[run.name] = Record(srsly.read_json(path)) if path.exists() else None
-        found = self._records[run.name]
-        if found is None or not found.shows(run):
+        record = self._row(run.task, run.row)
+        if record is None or not run.is_shown_by(record):
             self.missing.add(run.name)
             return None
-        return found
+        return Record(record)
 
     def all(self, runs: Iterable[Run]) -> list[Record]:
         """The records of those runs that have one."""
@@ -122,10 +122,9 @@ class Results:
             return None
         return max(found, key=lambda record: (record.best() if best_epoch else record.last)["dev"])
 
-    def peer(self, name: str) -> Any:
-        """The figures of another package, a JSON file of that name, or None."""
-        path = self.metrics / "peers" / f"{name}.json"
-        if not path.exists():
-            self.missing.add(f"peers/{name}")
-            return None
-        return srsly.read_json(path)
+    def peer(self, system: str, run: str) -> dict[str, Any] | None:
+        """The figures of a run in the table of ours, spaCy or CRFsuite, or None."""
+        figures = self._row(f"{metrics.PEERS}-{system}", run)
+        if figures is None:
+            self.missing.add(f"{metrics.PEERS}-{system}/{run}")
+        return figures

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scripts.train import CONFIGS, parser_alone
 from spacy import util
 from spacy.training import Example
 
@@ -13,9 +14,7 @@ from spacy_ssvm.solvers.problem import Problem
 
 from . import chunk_tags, letters, multiclass
 
-ROOT = Path(__file__).parents[1]
-CONFIGS = ROOT.parents[1] / "configs"
-ASSETS = ROOT / "assets"
+ASSETS = Path(__file__).parents[1] / "assets"
 Scores = dict[str, float]
 
 
@@ -100,11 +99,8 @@ def parser(
     part = "part" if corpus.startswith("conll2007") else "train"
     columns = ["tag", "pos"] if "pos" in tags else ["tag", "morph"]
     overrides: dict[str, Any] = {
+        **parser_alone(*columns),
         "nlp.lang": language,
-        "nlp.pipeline": ["parser"],
-        "corpora.train.jackknife": [],
-        "corpora.train.columns": columns,
-        "corpora.dev.columns": columns,
         "corpora.train.gold_preproc": not several_roots,
         "corpora.dev.gold_preproc": not several_roots,
         "components.parser.multi_root": several_roots,

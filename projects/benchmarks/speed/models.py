@@ -5,13 +5,13 @@ Where `scripts/peers.py` has trained one of spaCy's to its end, that is used ins
 """
 
 import argparse
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import spacy
-from scripts.peers import CONFIGS, spacy_config, train
+from scripts.peers import spacy_config, train
+from scripts.train import CONFIGS, parser_alone
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import minibatch
 from tqdm import tqdm
@@ -20,13 +20,7 @@ from . import corpora, crf
 
 DOCUMENT = 10
 """Sentences of a document."""
-GIVEN = json.dumps(["tag", "pos"])
-PARSER_ALONE = {
-    "nlp.pipeline": json.dumps(["parser"]),
-    "corpora.train.jackknife": "[]",
-    "corpora.train.columns": GIVEN,
-    "corpora.dev.columns": GIVEN,
-}
+PARSER_ALONE = parser_alone("tag", "pos")
 
 
 @dataclass(frozen=True)
@@ -36,15 +30,15 @@ class Recipe:
     pipeline: str
     files: str
     language: str = "en"
-    overrides: dict[str, str] = field(default_factory=dict)
+    overrides: dict[str, Any] = field(default_factory=dict)
 
 
 OURS = {
     "ours-ewt": Recipe("tagger", "ewt"),
     "ours-ner-dutch": Recipe("ner", "conll2002-ned", "nl"),
     "ours-parser": Recipe("parser", "ewt"),
-    "ours-parser-1": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": "1"}),
-    "ours-parser-2": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": "2"}),
+    "ours-parser-1": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": 1}),
+    "ours-parser-2": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": 2}),
     "ours-ner-english": Recipe("ner", "wnut17"),
     "ours-senter": Recipe("senter", "documents"),
 }
@@ -117,7 +111,7 @@ def make(name: str, data: Path, training: Path, epochs: int | None, steps: int) 
     if recipe.files == "documents":
         write_documents(data, training)
         data = training
-    overrides: dict[str, Any] = {f"paths.{part}": data / f"{recipe.files}-{part}.spacy" for part in ("train", "dev")}
+    overrides: dict[str, Any] = {f"paths.{part}": f"{data}/{recipe.files}-{part}.spacy" for part in ("train", "dev")}
     target.mkdir(parents=True, exist_ok=True)
     if name in OURS:
         config = CONFIGS / recipe.pipeline / "dcd.cfg"

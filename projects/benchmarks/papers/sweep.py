@@ -1,8 +1,8 @@
 """Do all runs of the papers that have no record yet: python -m papers.sweep [--papers dcd …] [--jobs 2].
 
-Runs go `jobs` at a time; those whose seconds are shown then go alone, one after the other. A run ends with a row in the
-table of its task, METRICS/TASK.jsonl. If a sweep is interrupted, the next one goes on with the runs that have none. Runs
-of a corpus that is not there are left out and named. With --epochs no run is longer than that.
+Runs go `jobs` at a time; those whose seconds are shown then go alone, one after the other. A run ends with a row in
+the table of its task, METRICS/TASK.jsonl. If a sweep is interrupted, the next one goes on with the runs that have none.
+Runs of a corpus that is not there are left out and named. With --epochs no run is longer than that.
 """
 
 import argparse

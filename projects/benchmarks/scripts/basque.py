@@ -52,7 +52,7 @@ def main() -> None:
         }
         train(Path(config), target / "all", options(overrides))
         evaluate = [sys.executable, "-m", "spacy", "ssvm", "evaluate", str(target / "all" / "model-last")]
-        columns = [part for name in GIVEN for part in ("--columns", name)]
+        columns = [part for name in GIVEN for part in ("--column", name)]
         subprocess.run([*evaluate, f"{data}/conll2007-eus-test.spacy", *columns], check=True)
 
 

@@ -1,8 +1,8 @@
 """`spacy train` with a summary: CONFIG OUTPUT [--section.key value …].
 
 The arguments after OUTPUT are overrides, as `spacy train` takes them. The summary is printed, and written to
-OUTPUT/result.json: the solver, the best score and its epoch, the non-zeros of its weights, and the user CPU seconds of the
-training process.
+OUTPUT/result.json: the solver, the best score and its epoch, the non-zeros of its weights, and the user CPU seconds of
+the training process.
 """
 
 import json

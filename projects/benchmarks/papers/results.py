@@ -76,11 +76,11 @@ def ahead(mine: Record, rival: Record, column: str, falling: bool = False) -> tu
     return wins, len(rows)
 
 
-def verdict(found: Sequence[bool | None], expected: int) -> bool | None:
+def verdict(comparisons: Sequence[bool | None], expected: int) -> bool | None:
     """All of as many comparisons as expected hold, or one does not; None where that is open."""
-    if False in found:
+    if False in comparisons:
         return False
-    return True if len(found) == expected and None not in found else None
+    return True if len(comparisons) == expected and None not in comparisons else None
 
 
 class Results:
@@ -109,7 +109,7 @@ class Results:
 
     def all(self, runs: Iterable[Run]) -> list[Record]:
         """The records of those runs that have one."""
-        return [found for run in runs if (found := self[run]) is not None]
+        return [record for run in runs if (record := self[run]) is not None]
 
     def chosen(self, runs: Iterable[Run], best_epoch: bool = False) -> Record | None:
         """Of several runs, the one whose last weights, or those of its best epoch, score best on "dev".
@@ -117,10 +117,10 @@ class Results:
         None unless all are there: a choice among some is another one.
         """
         wanted = list(runs)
-        found = self.all(wanted)
-        if len(found) < len(wanted):
+        records = self.all(wanted)
+        if len(records) < len(wanted):
             return None
-        return max(found, key=lambda record: (record.best() if best_epoch else record.last)["dev"])
+        return max(records, key=lambda record: (record.best() if best_epoch else record.last)["dev"])
 
     def peer(self, system: str, run: str) -> dict[str, Any] | None:
         """The figures of a run in the table of ours, spaCy or CRFsuite, or None."""

@@ -116,7 +116,7 @@ def chunks(data: Path) -> Task:
     """Chunk tags of CoNLL-2000, IOB2, with given part-of-speech tags."""
     files = [need(data / f"conll2000-{part}.spacy") for part in ("part", "dev", "test")]
     problem, parts = chunk_tags.read(CONFIGS / "chunker" / "sap.cfg", files)
-    return Task(problem, lambda weights: {part: found.accuracy(weights) for part, found in parts.items()})
+    return Task(problem, lambda weights: {name: part.accuracy(weights) for name, part in parts.items()})
 
 
 def letter_fold(original: bool, fold: int) -> Loader:
@@ -140,9 +140,9 @@ def classes(name: str) -> Loader:
     def load(data: Path) -> Task:
         for file in filter(None, multiclass.SOURCES[name]):
             need(ASSETS / "multiclass" / file)
-        found = multiclass.read(name, ASSETS / "multiclass")
-        problem = multiclass.problem(found.train)
-        return Task(problem, lambda weights: {"test": multiclass.accuracy(found, weights)})
+        split = multiclass.read(name, ASSETS / "multiclass")
+        problem = multiclass.problem(split.train)
+        return Task(problem, lambda weights: {"test": multiclass.accuracy(split, weights)})
 
     return load
 

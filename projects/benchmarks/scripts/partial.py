@@ -106,8 +106,8 @@ def scores(task: Task, train: Sequence[tuple[Doc, Doc]], dev: Sequence[Doc]) -> 
     nlp.initialize(lambda: examples)
     for _ in range(EPOCHS):
         nlp.update(examples)
-    found = nlp.evaluate([example(task, doc, doc) for doc in dev])
-    return [100 * found[score] for score in task.scores]
+    results = nlp.evaluate([example(task, doc, doc) for doc in dev])
+    return [100 * results[score] for score in task.scores]
 
 
 def rows(task: Task, data: Path, limit: int, draws: int) -> Iterator[tuple[str, list[float]]]:
@@ -119,8 +119,8 @@ def rows(task: Task, data: Path, limit: int, draws: int) -> Iterator[tuple[str, 
     )
 
     def averaged(make: Callable[[random.Random], list[tuple[Doc, Doc]]], n: int = draws) -> list[float]:
-        found = [scores(task, make(random.Random(draw)), dev) for draw in range(n)]
-        return [mean(column) for column in zip(*found)]
+        drawn = [scores(task, make(random.Random(draw)), dev) for draw in range(n)]
+        return [mean(column) for column in zip(*drawn)]
 
     def removed(rng: random.Random) -> list[tuple[Doc, Doc]]:
         return [(doc, task.without(doc, rng)) for doc in train]
@@ -145,8 +145,8 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     for task in TASKS:
-        for name, found in rows(task, arguments.data, arguments.limit, arguments.draws):
-            values = ", ".join(f"{score} {value:.1f}" for score, value in zip(task.scores, found))
+        for name, means in rows(task, arguments.data, arguments.limit, arguments.draws):
+            values = ", ".join(f"{score} {value:.1f}" for score, value in zip(task.scores, means))
             print(f"{task.factory:12} {name:28} {values}", flush=True)
 
 

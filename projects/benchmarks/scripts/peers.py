@@ -19,6 +19,7 @@ from papers import metrics
 
 from spacy_ssvm.corpus.reader import create_corpus
 
+from .clocked_train import best
 from .train import CONFIGS, options
 
 CORPORA: dict[str, tuple[str, str, str, str]] = {
@@ -45,10 +46,9 @@ def train(config: Path, overrides: dict[str, Any], output: Path) -> dict[str, fl
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = os.times()
     seconds = after.children_user - before.children_user + after.children_system - before.children_system
-    rows = list(srsly.read_jsonl(output / "clock.jsonl"))
-    best = max(rows, key=lambda row: (row["score"], -row["seconds"]))
+    seconds_to_best = best(list(srsly.read_jsonl(output / "clock.jsonl")))["seconds"]
     megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return {"seconds": round(seconds, 1), "seconds_to_best": best["seconds"], "megabytes": round(megabytes)}
+    return {"seconds": round(seconds, 1), "seconds_to_best": seconds_to_best, "megabytes": round(megabytes)}
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ def race(contenders: Mapping[str, Contender], rounds: int, clock: Callable[[], f
             contender.run(prepared)
             seconds[name].append(clock() - started)
             del prepared
-    return {name: found[1:] for name, found in seconds.items()}
+    return {name: times[1:] for name, times in seconds.items()}
 
 
 def ratio(seconds: Mapping[str, Sequence[float]], rival: str, mine: str) -> float:

@@ -12,7 +12,7 @@ from .clock import spend
 from .settings import Settings
 
 TOKENS = (1_000, 250_000, 500_000, 1_000_000)
-MOST_TRAINING, LINEAR = 1000, 1.25
+MAX_TRAINING, MAX_GROWTH = 1000, 1.25
 SCRIPT = """
 import json, sys, time
 import spacy
@@ -56,9 +56,9 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     page.plot("speed-memory", "Memory of tagging one Doc.", [Panel("", "tokens of the Doc", "MB", curves)])
     title, peak = "Memory, peak of training the EWT tagger", figures["training"]
     bars = [
-        Bar(title, peak, at_most=MOST_TRAINING, unit="MB")
+        Bar(title, peak, at_most=MAX_TRAINING, unit="MB")
         if peak
-        else missing(title, "its clock does not say", at_most=MOST_TRAINING, unit="MB")
+        else missing(title, "its clock does not say", at_most=MAX_TRAINING, unit="MB")
     ]
     longest = rows[-1]
     speed = f"{longest['tokens'] / longest['seconds']:,.0f} tokens/s"
@@ -66,5 +66,7 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     if len(rows) == len(TOKENS):
         half, whole = (1e6 * megabytes / n for megabytes, n in zip(grown[-2:], tokens[-2:]))
         title = f"Memory, a token of a Doc of {tokens[-1]:,} beside one of {tokens[-2]:,}"
-        bars.append(Bar(title, whole / half, at_most=LINEAR, ours=f"{whole:.0f} bytes", peer=f"ours: {half:.0f} bytes"))
+        bars.append(
+            Bar(title, whole / half, at_most=MAX_GROWTH, ours=f"{whole:.0f} bytes", peer=f"ours: {half:.0f} bytes")
+        )
     return bars

@@ -96,7 +96,7 @@ def write_documents(data: Path, training: Path) -> None:
             document = Doc.from_docs(list(sentences))
             assert document is not None
             read = nlp(Doc(nlp.vocab, words=[token.text for token in document]))
-            document.set_ents([Span(document, found.start, found.end, found.label_) for found in read.ents])
+            document.set_ents([Span(document, entity.start, entity.end, entity.label_) for entity in read.ents])
             target.add(document)
         target.to_disk(training / f"documents-{part}.spacy")
 
@@ -129,7 +129,7 @@ def make_crfsuite(name: str, data: Path, training: Path) -> None:
     column = "ents" if recipe.pipeline == "ner" else "tags"
     sentences = corpora.read(data / f"{recipe.files}-train.spacy")
     extract = crf.Features(templates(training, CRFSUITE[name])).memoised
-    crf.train(extract, [(one.words, getattr(one, column)) for one in sentences], training / name)
+    crf.train(extract, [(sentence.words, getattr(sentence, column)) for sentence in sentences], training / name)
 
 
 def main() -> None:

@@ -100,8 +100,8 @@ def _lengths(settings: Settings) -> list[dict[str, Any]]:
     for length in (length for length in LENGTHS if length <= len(words)):
         parts = [Sentence(list(part), [], [], []) for part in minibatch(words, length)]
         contenders = {name: _piped(nlp, parts) for name, nlp in pipelines.items()}
-        found = _race(contenders, parts, min(settings.rounds, LENGTHS_ROUNDS))
-        rows.append({"length": length, **found})
+        record = _race(contenders, parts, min(settings.rounds, LENGTHS_ROUNDS))
+        rows.append({"length": length, **record})
     return rows
 
 
@@ -117,8 +117,8 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         "quick-pipeline; “quick” ones were trained for some hundred steps only."
     )
     speeds = {
-        name: {who: found["tokens"] / median(times) for who, times in found["seconds"].items()}
-        for name, found in figures.items()
+        name: {who: record["tokens"] / median(times) for who, times in record["seconds"].items()}
+        for name, record in figures.items()
         if name in (*CHAINS, "parser", "pipeline")
     }
     lengths = figures["lengths"]
@@ -152,8 +152,8 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         ]
     wanted = {1: 4, 2: 2, 3: None}
     bars += [
-        bar("parser", f"Prediction, parser of order {order}, spaCy", "spaCy", least, f"ours, order {order}")
-        for order, least in wanted.items()
+        bar("parser", f"Prediction, parser of order {order}, spaCy", "spaCy", at_least, f"ours, order {order}")
+        for order, at_least in wanted.items()
     ]
     bars.append(bar("pipeline", "Prediction, from raw text to trees and entities, spaCy's four components", "spaCy", 5))
     if len(lengths) > 1:

@@ -21,7 +21,7 @@ PAPERS_BEST_C = {
 RATES = (0.001, 0.01, 0.1, 1)
 """η₀ of SGD for NER, to choose among by the development score after an epoch, as the paper does; it also tries more."""
 RATE = {0.1: 0.1, 1: 0.1, 10: 0.1}
-"""C, and the rate to go on with; where the first epochs choose another one, the figure leaves SGD out."""
+"""The rate of the long run for each C. If the first epochs choose another rate, the figure leaves SGD out."""
 TREE_RATE = 0.01
 """What the paper chose for trees."""
 PAPERS_TABLE = {
@@ -46,13 +46,13 @@ def sgd_run(task: str, C: float, epochs: int, eta0: float, beta: Any = 1, gamma:
 
 
 def sgd_runs(C: float) -> list[Run]:
-    """An epoch with each rate, and all with the chosen one."""
+    """One epoch with each rate, and all epochs with the chosen one."""
     first = [sgd_run("ner-dutch", C, 1, eta0) for eta0 in RATES]
     return [*first, sgd_run("ner-dutch", C, NER_EPOCHS, RATE[C], timed=True)]
 
 
 def best_sgd(results: Results, C: float) -> Record | None:
-    """The rate whose first epoch is best on the development part, if it is the one that has gone on."""
+    """The run with the chosen rate, if that rate is the best one on the development part after one epoch."""
     *first, whole = (results[wanted] for wanted in sgd_runs(C))
     if whole is None or None in first:
         return None
@@ -150,7 +150,7 @@ def figure_4(results: Results, page: Page) -> None:
 
 
 def claims(results: Results, page: Page, scores: dict[str, list[Scores]]) -> None:
-    """Of those between and of both ends, the one that is best on the development part is compared on test."""
+    """Losses are chosen on the development part, among those between CRF and SVM and among the two; test decides."""
     page.heading("Claims", 3)
     between = {task: (max(pairs[1:-1])[1], max(pairs[0], pairs[-1])[1]) for task, pairs in scores.items()}
     page.claim(

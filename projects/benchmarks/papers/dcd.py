@@ -30,11 +30,11 @@ TIMED = {
 """The tasks whose time is measured, and their C for the L2-loss and the L1-loss: Table 1's choice or the next one."""
 L2_LOSS = ("DCD", "DCDLight", "CPD")
 LEAD = 0.9
-"""Ahead at this share of a rival's epochs counts as ahead."""
+"""A solver that is ahead at this share of the rival's epochs counts as ahead."""
 
 
 def table_runs(task: str, solver: str) -> list[Run]:
-    """Over the grid of C, for solvers that have one that the paper chooses."""
+    """A run for each C of the grid, or one run if the solver has no C in the paper."""
     if solver in ("Perceptron", "PredictionMIRA"):
         return [run(task, solver, EPOCHS[task], every=EPOCHS[task])]
     return [run(task, solver, EPOCHS[task], every=EPOCHS[task], C=C) for C in GRID]
@@ -76,9 +76,7 @@ def table_1(results: Results, page: Page) -> None:
     for task, name in NAMES.items():
         records = [results.chosen(table_runs(task, solver)) for solver in SOLVERS.values()]
         cells = [
-            None
-            if record is None
-            else f"{record.last['test']:.2f}" + (f" (C {record.settings['C']:g})" if record.settings else "")
+            record and f"{record.last['test']:.2f}" + (f" (C {record.settings['C']:g})" if record.settings else "")
             for record in records
         ]
         rows.append([name, *cells])

@@ -15,7 +15,7 @@ METHODS = {"CP": "LSECuttingPlane", "SDCD": "LSE"}
 ORACLES = {"corrected": "outside", "printed": "printed"}
 GRID = (0.01, 0.1, 1)
 SHOWN = 1e-3
-"""Nearer to the best dual known, which is that of the better run, a curve says nothing."""
+"""Curves end at this relative distance from the best dual known, which is that of the better run."""
 FOLD_TASKS = [f"{LETTERS}-{fold}" for fold in range(FOLDS)]
 LETTER_EPOCHS, CLASS_EPOCHS, TOLERANCE = 60, 100, 0.01
 PAPERS_LETTERS = {

@@ -9,10 +9,10 @@ CORPORA = {
     "ner-spanish": ("CoNLL-2002 Spanish, entity F1", "conll2002-esp"),
     "parser": ("EWT, trees on predicted tags, LAS without punctuation", None),
 }
-"""What is scored, and the files that CRFsuite has learnt from."""
+"""What is scored, and the files that CRFsuite learns from."""
 NAMES = {"ours": "spacy-ssvm, DCD-SSVM", "spacy": "spaCy"}
 TRAINERS = ("pa", "ap", "arow", "lbfgs")
-"""Of CRFsuite."""
+"""The algorithms of CRFsuite that `scripts.crfsuite` runs."""
 
 
 def report(results: Results, page: Page) -> None:

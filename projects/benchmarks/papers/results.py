@@ -1,4 +1,4 @@
-"""The records of runs, as the papers' tables and figures ask for them."""
+"""The records of runs, as the tables and figures of the papers ask for them."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from .runs import Run
 
 Row = dict[str, Any]
 NEAR = 0.999
-"""Of the best score: what counts as having arrived."""
+"""A run has arrived when it reaches this share of the best score."""
 
 
 class Record:
-    """What one run has left: its rows, one an epoch, and those of them that were evaluated."""
+    """The record of one run. rows: one per epoch; scored: those that were evaluated."""
 
     def __init__(self, record: dict[str, Any]) -> None:
         self.settings: dict[str, Any] = record["settings"]
@@ -30,7 +30,7 @@ class Record:
 
     def best(self, part: str = "dev") -> Row:
         """The evaluated row with the best score on a part, the first of equals."""
-        return max(self.scored, key=lambda row: (row[part], -row["epoch"]))
+        return max(self.scored, key=lambda row: row[part])
 
     def epoch_seconds(self) -> float:
         """CPU seconds of an epoch, on average."""
@@ -42,7 +42,7 @@ class Record:
         return next((row for row in rows if (row[column] <= value if falling else row[column] >= value)), None)
 
     def seconds_to(self, column: str, value: float, falling: bool = False) -> str:
-        """CPU seconds until that row, or those in which it was not reached."""
+        """CPU seconds until that row, as text; "> s" if it was not reached in the s seconds of the run."""
         row = self.reaching(column, value, falling)
         return f"{row['seconds']:.1f}" if row else f"> {self.last['seconds']:.1f}"
 
@@ -50,9 +50,9 @@ class Record:
 def sooner(
     mine: Record, rival: Record, column: str, value: float, falling: bool = False, allowance: float = 1.0
 ) -> bool | None:
-    """Whether mine reaches a value in less CPU time than a rival, times an allowance.
+    """Whether mine reaches a value in at most the CPU time of a rival times an allowance.
 
-    None where that is open: neither reaches it, or the rival's run was over too soon to tell.
+    None if that is open: neither reaches it, or the rival's run ended too soon to tell.
     """
     own, other = mine.reaching(column, value, falling), rival.reaching(column, value, falling)
     if own is None:
@@ -63,9 +63,9 @@ def sooner(
 
 
 def ahead(mine: Record, rival: Record, column: str, falling: bool = False) -> tuple[int, int]:
-    """At how many of the rival's rows mine is at least as good at that time, and how many rows those are.
+    """The number of the rival's rows at whose time mine is at least as good, and the number of the rival's rows.
 
-    Mine has nothing to show before its first row.
+    Before its first row, mine is not as good.
     """
     rows = [row for row in rival.rows if row.get(column) is not None]
     wins = 0
@@ -77,7 +77,7 @@ def ahead(mine: Record, rival: Record, column: str, falling: bool = False) -> tu
 
 
 def verdict(comparisons: Sequence[bool | None], expected: int) -> bool | None:
-    """All of as many comparisons as expected hold, or one does not; None where that is open."""
+    """Whether all comparisons hold: False once one does not, None if one is open or fewer were made than expected."""
     if False in comparisons:
         return False
     return True if len(comparisons) == expected and None not in comparisons else None
@@ -108,13 +108,13 @@ class Results:
         return Record(record)
 
     def all(self, runs: Iterable[Run]) -> list[Record]:
-        """The records of those runs that have one."""
+        """The records of the runs that have one."""
         return [record for run in runs if (record := self[run]) is not None]
 
     def chosen(self, runs: Iterable[Run], best_epoch: bool = False) -> Record | None:
-        """Of several runs, the one whose last weights, or those of its best epoch, score best on "dev".
+        """The run whose last weights, or those of its best epoch, score best on "dev".
 
-        None unless all are there: a choice among some is another one.
+        None unless all runs have a record: a choice among some of them would be another choice.
         """
         wanted = list(runs)
         records = self.all(wanted)

@@ -19,13 +19,13 @@ Scores = dict[str, float]
 
 
 class NoData(Exception):
-    """A corpus is not there."""
+    """The files of a corpus do not exist."""
 
 
 class Task(NamedTuple):
     """What is learnt, and how well weights do it.
 
-    evaluate: float64 [d] → the score in per cent of each part, "dev" and "test", of which "dev" may be missing.
+    evaluate: weights, float64 [d] → the score of each part in per cent: "test" and, unless the task has none, "dev".
     """
 
     problem: Problem

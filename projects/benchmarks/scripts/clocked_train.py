@@ -6,7 +6,7 @@ then, and the score.
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,11 +35,6 @@ def make_clock(path: str) -> Callable[..., tuple[Callable[[dict[str, Any] | None
         return log, lambda: srsly.write_jsonl(path, rows)
 
     return set_up
-
-
-def best(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The evaluation with the best score, the first of equals."""
-    return max(rows, key=lambda row: (row["score"], -row["seconds"]))
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ def train(config: Path, output: Path, arguments: Sequence[str]) -> dict[str, Any
     seconds = os.times().children_user - before
     component = load_config(config)["nlp"]["pipeline"][-1]
     rows = list(srsly.read_jsonl(log))
-    best = max(rows, key=lambda row: (row["score"], -row["epoch"]))
+    best = max(rows, key=lambda row: row["score"])
     result = {
         "output": str(output),
         "solver": load_config(output / "model-best" / "config.cfg")["components"][component]["solver"],

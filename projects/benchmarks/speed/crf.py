@@ -58,10 +58,7 @@ class Features:
     """
 
     def __init__(self, templates: Sequence[str]) -> None:
-        parsed = [
-            (str(template), [(p.attribute, p.offset) for p in template.parts])
-            for template in parse_templates(list(templates))
-        ]
+        parsed = [(str(t), [(p.attribute, p.offset) for p in t.parts]) for t in parse_templates(list(templates))]
         self._templates = [(name, parts) for name, parts in parsed if parts]
         self._bias = [name for name, parts in parsed if not parts]
         self._read = {attribute: ATTRIBUTES[attribute] for _, parts in self._templates for attribute, _ in parts}

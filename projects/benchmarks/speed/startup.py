@@ -1,6 +1,5 @@
 """Ready at once: a fresh process to its first Doc, with and without SciPy; and what the very first one compiles."""
 
-import json
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -10,7 +9,7 @@ from papers.page import Page
 
 from . import models
 from .bars import Bar
-from .clock import Seconds, Spent, ratio, spend
+from .clock import Seconds, ratio, spend
 from .settings import Settings
 
 WITHOUT_SCIPY = 'import sys; sys.modules["scipy"] = None'
@@ -66,7 +65,7 @@ def measure(settings: Settings) -> dict[str, Any]:
         "spaCy": models.find(settings.training, "ewt"),
     }
     chosen = COMPONENTS if settings.limit is None else COMPONENTS[:1]
-    everything = [_printed(spend(["-c", EVERYTHING])) for _ in range(2)] if settings.limit is None else []
+    everything = [spend(["-c", EVERYTHING]).figures for _ in range(2)] if settings.limit is None else []
     return {
         "everything": everything[-1:],
         "with SciPy": _starts(FIRST_DOC, paths, settings.rounds),
@@ -92,13 +91,8 @@ def _compilations(component: str) -> list[dict[str, float]]:
         processes = []
         for _ in range(2):
             spent = spend(["-c", FIRST_TRAINING, component], NUMBA_CACHE_DIR=cache)
-            processes.append({**_printed(spent), "cpu": spent.cpu, "wall": spent.wall})
+            processes.append({**spent.figures, "cpu": spent.cpu, "wall": spent.wall})
         return processes
-
-
-def _printed(spent: Spent) -> dict[str, int]:
-    printed: dict[str, int] = json.loads(spent.output.splitlines()[-1])
-    return printed
 
 
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:

@@ -70,7 +70,7 @@ def _processes(settings: Settings) -> Seconds:
         for _ in range(min(settings.rounds, ROUNDS)):
             for name in seconds:
                 started = [pool.submit(spend, work) for _ in range(int(name))]
-                printed = [float(process.result().output.splitlines()[-1]) for process in started]
+                printed = [process.result().figures for process in started]
                 seconds[name].append(sum(printed) / len(printed))
     return seconds
 

@@ -1,16 +1,27 @@
-"""Write configs/COMPONENT/SOLVER.cfg from templates/COMPONENT.cfg: filled, ready for `spacy train`.
+"""Write configs/COMPONENT/SOLVER.cfg: filled configs, ready for `spacy train`.
 
 python configs/generate.py [FOLDER], by default the folder of this file.
 """
 
 import sys
 import tempfile
+from functools import reduce
 from pathlib import Path
 
 from spacy.cli.init_config import fill_config
 from spacy.util import load_config
+from thinc.api import Config
 
 HERE = Path(__file__).parent
+TEMPLATES = {
+    "chunker": ("base", "chunker"),
+    "ner": ("base", "ner"),
+    "parser": ("base", "parser"),
+    "pipeline": ("base", "senter", "parser", "pipeline"),
+    "senter": ("base", "senter"),
+    "tagger": ("base", "tagger"),
+}
+"""The files of `templates` that each config is merged from. A later file overrides an earlier one."""
 SOLVERS: dict[str, dict[str, str | float]] = {
     "dcd": {"@ssvm_solvers": "spacy-ssvm.DCD.v1", "C": 0.1},
     "dcd_light": {"@ssvm_solvers": "spacy-ssvm.DCDLight.v1", "C": 0.1},
@@ -35,24 +46,37 @@ TUNED: dict[str, dict[str, dict[str, float]]] = {
         "sgd": {"C": 0.03},
     },
 }
-"""Solver parameters of components whose planes are of another size than those of sentences with a label a token."""
+"""Solver parameters of components whose planes are not of the size of a sentence with one label per token."""
+
+
+def override(config: Config, other: Config) -> Config:
+    """Set the values of another config; sections and keys keep their order, unlike in `Config.merge`."""
+    for key, value in other.items():
+        config[key] = override(config[key], value) if isinstance(value, dict) and key in config else value
+    return config
+
+
+def make(templates: tuple[str, ...], solver: str) -> Config:
+    """Merge the templates. The last component of the pipeline gets the solver, those before it get DCD."""
+    config = reduce(override, (load_config(HERE / "templates" / f"{name}.cfg") for name in templates))
+    *before, last = config["nlp"]["pipeline"]
+    for component, name in [*((component, "dcd") for component in before), (last, solver)]:
+        tuned = TUNED.get(component, {}).get(name, {})
+        config["components"][component]["solver"] = {**SOLVERS[name], **tuned, "seed": "${system.seed}"}
+    return config
 
 
 def generate(folder: Path) -> list[Path]:
-    """Write all configs below `folder`, where the last component has the solver; returns their paths."""
+    """Write all configs below a folder; returns their paths."""
     written = []
-    for template in sorted((HERE / "templates").glob("*.cfg")):
-        for name, solver in SOLVERS.items():
-            config = load_config(template)
-            component = config["nlp"]["pipeline"][-1]
-            tuned = TUNED.get(component, {}).get(name, {})
-            config["components"][component]["solver"] = {**solver, **tuned, "seed": "${system.seed}"}
-            path = folder / template.stem / f"{name}.cfg"
+    for component, templates in TEMPLATES.items():
+        for solver in SOLVERS:
+            path = folder / component / f"{solver}.cfg"
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory() as scratch:
-                base = Path(scratch) / "base.cfg"
-                config.to_disk(base)
-                fill_config(path, base, silent=True)
+                unfilled = Path(scratch) / "config.cfg"
+                make(templates, solver).to_disk(unfilled)
+                fill_config(path, unfilled, silent=True)
             written.append(path)
     return written
 

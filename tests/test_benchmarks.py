@@ -62,7 +62,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy after all solvers' runs on one corpus and one measurement of speed, on a slice."""
     copy = copied(tmp_path_factory.mktemp("repository"))
-    run(copy, "scripts/convert.py", "assets", "smoke/data", "ewt", "brown", "--limit", "40")
+    run(copy, "-m", "scripts.convert", "assets", "smoke/data", "ewt", "brown", "--limit", "40")
     smoke = ["--data", "smoke/data", "--metrics", "smoke/metrics"]
     run(copy, "-m", "papers.sweep", "--papers", "solvers", "--epochs", "2", "--jobs", "1", *smoke)
     run(copy, "-m", "papers.report", "smoke/metrics", "smoke/report")
@@ -77,18 +77,23 @@ def listed(project: Path, papers: list[str]) -> set[str]:
     return set(run(project, "-c", code).splitlines())
 
 
+def table(path: Path) -> dict[str, dict[str, Any]]:
+    """The rows of a table of metrics, in the order of the file."""
+    return {row.pop("run"): row for row in srsly.read_jsonl(path)}
+
+
 def recorded(project: Path) -> set[str]:
-    """The names of what has a record."""
-    metrics = project / "smoke" / "metrics"
-    return {path.relative_to(metrics).as_posix().removesuffix(".json") for path in metrics.glob("*/*.json")}
+    """The names of the papers' runs that have a record."""
+    tables = {path.stem: table(path) for path in project.glob("smoke/metrics/*.jsonl") if path.stem != "speed"}
+    return {f"{task}/{row}" for task, rows in tables.items() for row in rows}
 
 
 def check_records(project: Path) -> None:
     """Records of the papers' runs hold what was learnt in two epochs at most."""
-    paths = [path for path in project.glob("smoke/metrics/*/*.json") if path.parent.name != "speed"]
-    assert paths
-    for path in paths:
-        record = srsly.read_json(path)
+    paths = [path for path in project.glob("smoke/metrics/*.jsonl") if path.stem != "speed"]
+    records = [record for path in paths for record in table(path).values()]
+    assert records
+    for record in records:
         rows = record["rows"]
         assert 1 <= len(rows) <= 2
         assert 0 <= rows[-1]["test"] <= 100
@@ -147,14 +152,38 @@ def test_a_claim_is_confirmed_by_all_of_its_parts(judges, found, expected, resul
 
 
 def test_a_choice_among_some_of_the_runs_is_none(judges, tmp_path: Path) -> None:
-    runs = importlib.import_module("papers.runs")
+    runs, metrics = (importlib.import_module(f"papers.{name}") for name in ("runs", "metrics"))
     wanted = [runs.run("task", "DCD", 2, C=C) for C in (0.1, 1)]
     row = {"epoch": 1, "seconds": 1.0, "dev": 50.0, "test": 50.0}
     base = {"settings": {}, "weights": 1, "examples": 1, "done": True, "every": 1, "timed": False, "certified": False}
-    runs.write({**base, "rows": [row]}, tmp_path / f"{wanted[0].name}.json")
+    metrics.write(tmp_path, "task", wanted[0].row, {**base, "rows": [row]})
     assert judges.Results(tmp_path).chosen(wanted) is None
-    runs.write({**base, "rows": [{**row, "dev": 51.0}]}, tmp_path / f"{wanted[1].name}.json")
+    metrics.write(tmp_path, "task", wanted[1].row, {**base, "rows": [{**row, "dev": 51.0}]})
     assert judges.Results(tmp_path).chosen(wanted).last["dev"] == 51
+
+
+def test_a_row_is_replaced_and_the_others_stay_as_they_are(judges, tmp_path: Path) -> None:
+    metrics = importlib.import_module("papers.metrics")
+    assert metrics.read(tmp_path, "task") == {}
+    for name, value in (("b", 0.1 + 0.2), ("a", 1), ("b", 2 / 3), ("c", None)):
+        metrics.write(tmp_path, "task", name, {"value": value})
+    assert metrics.read(tmp_path, "task") == {"a": {"value": 1}, "b": {"value": 2 / 3}, "c": {"value": None}}
+    assert [path.name for path in tmp_path.iterdir()] == ["task.jsonl"]
+    text = (tmp_path / "task.jsonl").read_text()
+    with pytest.raises(ValueError, match="JSON compliant"):
+        metrics.write(tmp_path, "task", "d", {"value": float("nan")})
+    assert (tmp_path / "task.jsonl").read_text() == text
+
+
+def test_rows_of_the_repository_are_where_their_runs_look_for_them(judges) -> None:
+    runs = importlib.import_module("papers.runs")
+    for path in (PROJECT / "metrics").glob("*.jsonl"):
+        rows = table(path)
+        assert list(rows) == sorted(rows)
+        for name, record in rows.items():
+            if "task" in record:
+                run = runs.run(record["task"], record["solver"], record["epochs"], **record["settings"])
+                assert (run.task, run.row) == (path.stem, name)
 
 
 def test_a_record_of_another_run_does_not_count(judges) -> None:
@@ -260,7 +289,7 @@ class TestPart:
     def test_every_run_has_a_record(self, part: Path) -> None:
         """But those of the corpora that were not converted."""
         expected = {name for name in listed(part, ["solvers"]) if name.startswith("pos-ewt/")}
-        assert len(expected) > 20 and recorded(part) - {"speed/growth"} == expected
+        assert len(expected) > 20 and recorded(part) == expected
 
     def test_records_hold_what_was_learnt(self, part: Path) -> None:
         check_records(part)
@@ -268,7 +297,7 @@ class TestPart:
     def test_the_report_shows_what_there_is(self, part: Path) -> None:
         text = (part / "smoke" / "report" / "report.md").read_text("utf8")
         table = text.partition("Tags of EWT, with the tagger's features")[2].split("\n\n")[1]
-        assert len(re.findall(r"^\| [^|]+ \| 2 \| ", table, re.MULTILINE)) == len(recorded(part) - {"speed/growth"})
+        assert len(re.findall(r"^\| [^|]+ \| 2 \| ", table, re.MULTILINE)) == len(recorded(part))
         speed_text = (part / "smoke" / "report" / "speed" / "speed.md").read_text("utf8")
         assert "Growth with the corpus" in speed_text and "Not measured yet: prediction, token" in speed_text
 
@@ -299,17 +328,19 @@ class TestSmoke:
 
     def test_an_interrupted_sweep_goes_on(self, project: Path) -> None:
         """Only the run whose record is gone is done again."""
-        records = sorted(project.glob("smoke/metrics/classes-digits/*.json"))
-        before = {path: path.stat().st_mtime_ns for path in records}
-        records[0].unlink()
+        path = project / "smoke" / "metrics" / "classes-digits.jsonl"
+        others = {other: other.stat().st_mtime_ns for other in path.parent.iterdir() if other != path}
+        before = table(path)
+        path.write_text("".join(path.read_text("utf8").splitlines(keepends=True)[1:]), "utf8")
         run(project, "-m", "papers.sweep", "--epochs", "2", "--data", "smoke/data", "--metrics", "smoke/metrics")
-        after = {path: path.stat().st_mtime_ns for path in sorted(project.glob("smoke/metrics/classes-digits/*.json"))}
-        assert after.keys() == before.keys()
-        assert [path for path in records if after[path] != before[path]] == records[:1]
+        after = table(path)
+        assert list(after) == list(before)
+        assert all(after[name] == before[name] for name in list(before)[1:])
+        assert others == {other: other.stat().st_mtime_ns for other in path.parent.iterdir() if other != path}
 
     def test_speed_has_a_record_and_a_row_of_everything(self, project: Path) -> None:
         """But what takes hours to train; and no slice is without its figures."""
-        records = {path.stem: srsly.read_json(path) for path in project.glob("smoke/metrics/speed/*.json")}
+        records = table(project / "smoke" / "metrics" / "speed.jsonl")
         assert len(records) == 8 and all(record["figures"] for record in records.values())
         text = (project / "smoke" / "report" / "speed" / "speed.md").read_text("utf8")
         rows = [line.split(" | ") for line in text.split("## Machine")[0].splitlines() if line.startswith("| ")][2:]

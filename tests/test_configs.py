@@ -32,7 +32,7 @@ def test_each_of_the_generators_solvers_has_a_config_for_every_component():
     solvers = {config["components"][config["nlp"]["pipeline"][-1]]["solver"]["@ssvm_solvers"] for config in configs}
     assert solvers == {solver["@ssvm_solvers"] for solver in generator().SOLVERS.values()}
     assert solvers <= set(registry.ssvm_solvers.get_all())
-    assert len(PATHS) == len(solvers) * len(list((CONFIGS / "templates").glob("*.cfg")))
+    assert len(PATHS) == len(solvers) * len(generator().TEMPLATES)
 
 
 @pytest.mark.parametrize(

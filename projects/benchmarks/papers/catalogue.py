@@ -11,11 +11,11 @@ PAPERS = {"dcd": dcd, "lse": lse, "dca": dca, "sap": sap, "solvers": solvers}
 
 def find_runs(papers: Iterable[str]) -> list[Run]:
     """Each run of these papers once, so that its record serves all papers: where two want the same, it does both."""
-    found: dict[str, Run] = {}
+    runs: dict[str, Run] = {}
     for paper in PAPERS.values():
         for run in paper.RUNS:
-            other = found.setdefault(run.name, run)
-            found[run.name] = replace(
+            other = runs.setdefault(run.name, run)
+            runs[run.name] = replace(
                 run,
                 epochs=max(run.epochs, other.epochs),
                 timed=run.timed or other.timed,
@@ -23,4 +23,4 @@ def find_runs(papers: Iterable[str]) -> list[Run]:
                 every=min(run.every, other.every),
             )
     wanted = {run.name for paper in papers for run in PAPERS[paper].RUNS}
-    return [run for name, run in found.items() if name in wanted]
+    return [run for name, run in runs.items() if name in wanted]

@@ -44,9 +44,9 @@ def read(config: Path, files: list[Path]) -> tuple[Problem, dict[str, Part]]:
     table, *rows = add_features(columns[0], extractor.program, empty_table(features.hash_bits))
     free = unconstrained(len(numbers))
     known = make_chains(columns[0].starts, rows[0], rows[1], gold[0], free, rows[2])
-    found = {}
+    evaluated = {}
     for name, part, numbered in zip(("dev", "test"), columns[1:], gold[1:]):
         rows = look_up_features(part, extractor.program, table)
         nowhere = np.zeros_like(numbered)
-        found[name] = Part(make_chains(part.starts, rows[0], rows[1], nowhere, free, rows[2]), numbered)
-    return chain_problem(known, n_rows(table)), found
+        evaluated[name] = Part(make_chains(part.starts, rows[0], rows[1], nowhere, free, rows[2]), numbered)
+    return chain_problem(known, n_rows(table)), evaluated

@@ -8,9 +8,9 @@ from .results import Record
 
 def curves(records: Mapping[str, Record | None], x: str, y: str) -> list[Curve]:
     """A curve for each record that is there and has figures in column y."""
-    found = []
+    result = []
     for name, record in records.items():
         rows = [] if record is None else [row for row in record.rows if row.get(y) is not None]
         if rows:
-            found.append(Curve(name, [row[x] for row in rows], [row[y] for row in rows]))
-    return found
+            result.append(Curve(name, [row[x] for row in rows], [row[y] for row in rows]))
+    return result

@@ -21,7 +21,7 @@ PAPERS_BEST_C = {
 RATES = (0.001, 0.01, 0.1, 1)
 """η₀ of SGD for NER, to choose among by the development score after an epoch, as the paper does; it also tries more."""
 RATE = {0.1: 0.1, 1: 0.1, 10: 0.1}
-"""C, and the rate to go on with; where the first epochs choose another one, the figure leaves SGD out."""
+"""The rate of the long run for each C. If the first epochs choose another rate, the figure leaves SGD out."""
 TREE_RATE = 0.01
 """What the paper chose for trees."""
 PAPERS_TABLE = {
@@ -46,14 +46,14 @@ def sgd_run(task: str, C: float, epochs: int, eta0: float, beta: Any = 1, gamma:
 
 
 def sgd_runs(C: float) -> list[Run]:
-    """An epoch with each rate, and all with the chosen one."""
+    """One epoch with each rate, and all epochs with the chosen one."""
     first = [sgd_run("ner-dutch", C, 1, eta0) for eta0 in RATES]
     return [*first, sgd_run("ner-dutch", C, NER_EPOCHS, RATE[C], timed=True)]
 
 
 def best_sgd(results: Results, C: float) -> Record | None:
-    """The rate whose first epoch is best on the development part, if it is the one that has gone on."""
-    *first, whole = (results[one] for one in sgd_runs(C))
+    """The run with the chosen rate, if that rate is the best one on the development part after one epoch."""
+    *first, whole = (results[wanted] for wanted in sgd_runs(C))
     if whole is None or None in first:
         return None
     best = max((record for record in first if record is not None), key=lambda record: record.rows[0]["dev"])
@@ -76,9 +76,9 @@ def tree_runs(language: str, second: bool) -> dict[str, Run]:
 
 RUNS = [
     *(table_run(task, *loss, C) for task, (_, _, grid) in TABLE.items() for loss in LOSSES for C in grid),
-    *(one for C in TABLE["ner-dutch"][2] for one in sgd_runs(C)),
+    *(wanted for C in TABLE["ner-dutch"][2] for wanted in sgd_runs(C)),
     lbfgs_run(),
-    *(one for language in TREES for second in (False, True) for one in tree_runs(language, second).values()),
+    *(wanted for language in TREES for second in (False, True) for wanted in tree_runs(language, second).values()),
 ]
 
 
@@ -101,15 +101,15 @@ def table_1(results: Results, page: Page) -> dict[str, list[Scores]]:
     page.heading("Table 1: β and γ", 3)
     rows, scores = [], {}
     for task, (name, _, grid) in TABLE.items():
-        found = [results.chosen(table_run(task, *loss, C) for C in grid) for loss in LOSSES]
+        records = [results.chosen(table_run(task, *loss, C) for C in grid) for loss in LOSSES]
         for what, key in (("best C", None), ("dev", "dev"), ("test", "test")):
             cells = [
-                None if one is None else f"{one.settings['C']:g}" if key is None else f"{one.last[key]:.2f}"
-                for one in found
+                None if record is None else f"{record.settings['C']:g}" if key is None else f"{record.last[key]:.2f}"
+                for record in records
             ]
             rows.append([f"{name}, {what}", *cells])
-        if all(found):
-            scores[task] = [(one.last["dev"], one.last["test"]) for one in found if one is not None]
+        if all(records):
+            scores[task] = [(record.last["dev"], record.last["test"]) for record in records if record is not None]
     rows += [[name, *figures] for name, figures in (PAPERS_BEST_C | PAPERS_TABLE).items()]
     page.table(["(β, γ)", *(f"({str(beta).replace('inf', '∞')}, {gamma})" for beta, gamma in LOSSES)], rows)
     return scores
@@ -125,10 +125,10 @@ def figure_3(results: Results, page: Page) -> None:
         for x, label in (("epoch", "epochs"), ("seconds", "CPU seconds")):
             # An epoch of L-BFGS is many passes.
             shown = records if x == "epoch" else {**records, "L-BFGS, C = 1": results[lbfgs_run()]}
-            found = curves(shown, x, part)
-            top = max((max(curve.y) for curve in found), default=100)
-            lowest = min((curve.y[-1] for curve in found), default=0)
-            panels.append(Panel(f"NER, Dutch, {part}", label, "F1", found, y_range=(lowest - 4, top + 0.5)))
+            drawn = curves(shown, x, part)
+            top = max((max(curve.y) for curve in drawn), default=100)
+            lowest = min((curve.y[-1] for curve in drawn), default=0)
+            panels.append(Panel(f"NER, Dutch, {part}", label, "F1", drawn, y_range=(lowest - 4, top + 0.5)))
     page.heading("Figure 3: the CRF by DCA, SGD and L-BFGS", 3)
     page.plot("dca-3", "F1 against epochs and CPU seconds; L-BFGS has a marker every 20 iterations", panels, columns=2)
 
@@ -137,7 +137,7 @@ def figure_4(results: Results, page: Page) -> None:
     panels = []
     for second in (False, True):
         for language, name in TREES.items():
-            records = {solver: results[one] for solver, one in tree_runs(language, second).items()}
+            records = {solver: results[wanted] for solver, wanted in tree_runs(language, second).items()}
             title = f"{name}, {'siblings and grandparents' if second else 'arc-factored'}"
             panels.append(Panel(title, "epochs", "test UAS", curves(records, "epoch", "test")))
     page.heading("Figure 4: parsing, DCA and SGD", 3)
@@ -150,9 +150,9 @@ def figure_4(results: Results, page: Page) -> None:
 
 
 def claims(results: Results, page: Page, scores: dict[str, list[Scores]]) -> None:
-    """Of those between and of both ends, the one that is best on the development part is compared on test."""
+    """Losses are chosen on the development part, among those between CRF and SVM and among the two; test decides."""
     page.heading("Claims", 3)
-    between = {task: (max(found[1:-1])[1], max(found[0], found[-1])[1]) for task, found in scores.items()}
+    between = {task: (max(pairs[1:-1])[1], max(pairs[0], pairs[-1])[1]) for task, pairs in scores.items()}
     page.claim(
         "A loss between CRF and SVM is at least as good as both.",
         verdict([a >= b for a, b in between.values()], len(TABLE)),
@@ -163,11 +163,11 @@ def claims(results: Results, page: Page, scores: dict[str, list[Scores]]) -> Non
     for C in TABLE["ner-dutch"][2]:
         dca, sgd = results[table_run("ner-dutch", 1, 0, C)], best_sgd(results, C)
         if dca is not None and sgd is not None:
-            least = 0.995 * max(dca.best()["dev"], sgd.best()["dev"])
-            seconds = [one.seconds_to("dev", least) for one in (dca, sgd)]
-            faster.append(sooner(dca, sgd, "dev", least, allowance=1.1))
+            goal = 0.995 * max(dca.best()["dev"], sgd.best()["dev"])
+            seconds = [record.seconds_to("dev", goal) for record in (dca, sgd)]
+            faster.append(sooner(dca, sgd, "dev", goal, allowance=1.1))
             parts.append(
-                f"C = {C:g}: DCA {seconds[0]}, SGD {seconds[1]} CPU seconds to {least:.2f} dev F1, and SGD "
+                f"C = {C:g}: DCA {seconds[0]}, SGD {seconds[1]} CPU seconds to {goal:.2f} dev F1, and SGD "
                 f"{(len(RATES) - 1) * sgd.rows[0]['seconds']:.0f} more to choose its rate"
             )
     page.claim(

@@ -29,12 +29,12 @@ TIMED = {
 }
 """The tasks whose time is measured, and their C for the L2-loss and the L1-loss: Table 1's choice or the next one."""
 L2_LOSS = ("DCD", "DCDLight", "CPD")
-MOST = 0.9
-"""Ahead at this share of a rival's epochs counts as ahead."""
+LEAD = 0.9
+"""A solver that is ahead at this share of the rival's epochs counts as ahead."""
 
 
 def table_runs(task: str, solver: str) -> list[Run]:
-    """Over the grid of C, for solvers that have one that the paper chooses."""
+    """A run for each C of the grid, or one run if the solver has no C in the paper."""
     if solver in ("Perceptron", "PredictionMIRA"):
         return [run(task, solver, EPOCHS[task], every=EPOCHS[task])]
     return [run(task, solver, EPOCHS[task], every=EPOCHS[task], C=C) for C in GRID]
@@ -49,7 +49,7 @@ def timed_run(task: str, solver: str, certified: bool = False) -> Run:
 
 DUAL, OTHERS = {"DCD-Light": "DCDLight", "DCD-SSVM": "DCD", "CPD": "CPD"}, {"FW": "FrankWolfe", "1-slack": "OneSlack"}
 RUNS = [
-    *(one for task in EPOCHS for solver in SOLVERS.values() for one in table_runs(task, solver)),
+    *(wanted for task in EPOCHS for solver in SOLVERS.values() for wanted in table_runs(task, solver)),
     *(timed_run(task, solver, True) for task in TIMED for solver in DUAL.values()),
     *(timed_run(task, solver) for task in TIMED for solver in (*OTHERS.values(), *SOLVERS.values())),
 ]
@@ -74,10 +74,10 @@ def table_1(results: Results, page: Page) -> None:
     page.heading("Table 1: online learners and DCD-SSVM, test", 3)
     rows = []
     for task, name in NAMES.items():
-        found = [results.chosen(table_runs(task, solver)) for solver in SOLVERS.values()]
+        records = [results.chosen(table_runs(task, solver)) for solver in SOLVERS.values()]
         cells = [
-            None if one is None else f"{one.last['test']:.2f}" + (f" (C {one.settings['C']:g})" if one.settings else "")
-            for one in found
+            record and f"{record.last['test']:.2f}" + (f" (C {record.settings['C']:g})" if record.settings else "")
+            for record in records
         ]
         rows.append([name, *cells])
     rows += [[f"{name} (the paper)", *figures] for name, figures in PAPERS_TABLE.items()]
@@ -94,10 +94,10 @@ def figures(results: Results, page: Page) -> None:
         objectives.append(Panel(title, seconds, "primal objective", curves(dual, "seconds", "primal"), log="y"))
         tests.append(Panel(title, seconds, score, curves(dual, "seconds", "test")))
         for panels, names in ((batch, ["DCD-SSVM", *OTHERS]), (online, SOLVERS)):
-            found = curves({name: some[name] for name in names}, "seconds", "test")
-            lowest = min((one.y[-1] for one in found if one.name != "1-slack"), default=0)
-            top = max((max(one.y) for one in found), default=100)
-            panels.append(Panel(title, seconds, score, found, y_range=(lowest - 3, top + 0.3)))
+            drawn = curves({name: some[name] for name in names}, "seconds", "test")
+            lowest = min((curve.y[-1] for curve in drawn if curve.name != "1-slack"), default=0)
+            top = max((max(curve.y) for curve in drawn), default=100)
+            panels.append(Panel(title, seconds, score, drawn, y_range=(lowest - 3, top + 0.3)))
     chosen = "; ".join(f"{NAMES[task]}: {squared:g}, {linear:g}" for task, (squared, linear) in TIMED.items())
     page.text(
         "The runs of the figures have a C for the L2-loss and one for the L1-loss, Table 1's choice or the next one of "
@@ -131,12 +131,12 @@ def online_claim(results: Results, page: Page) -> None:
             mine, rival = results[timed_run(task, "DCD")], results[timed_run(task, solver)]
             if mine is not None and rival is not None:
                 wins, of = ahead(mine, rival, "test")
-                leads.append(wins >= MOST * of)
+                leads.append(wins >= LEAD * of)
                 parts.append(f"{NAMES[task]}, {name}: at {wins} of {of}")
     page.claim(
         "DCD-SSVM is at least as good as the online learners at equal time.",
         verdict(leads, len(TIMED) * len(rivals)),
-        f"ahead on test at these epochs of theirs ({MOST:.0%} of all would confirm it): {'; '.join(parts)}."
+        f"ahead on test at these epochs of theirs ({LEAD:.0%} of all would confirm it): {'; '.join(parts)}."
         if parts
         else "",
     )
@@ -155,7 +155,7 @@ def primal_claim(results: Results, page: Page) -> None:
             rows.append([NAMES[task], f"{share:.0%}", *times])
         for name in ("DCD-Light", "CPD"):
             wins, of = ahead(records["DCD-SSVM"], records[name], "primal", falling=True)
-            leads.append(wins >= MOST * of)
+            leads.append(wins >= LEAD * of)
             parts.append(f"{NAMES[task]}, {name}: at {wins} of {of}")
     page.table(["CPU seconds until the primal is near the best dual", "within", *DUAL], rows, texts=2)
     page.claim(
@@ -171,27 +171,27 @@ def batch_claim(results: Results, page: Page) -> None:
     rows: list[list[str]] = []
     leads: dict[str, list[bool | None]] = {rival: [] for rival in OTHERS}
     for task in TIMED:
-        found = {name: record for name, solver in names.items() if (record := results[timed_run(task, solver)])}
-        if len(found) < len(names):
+        records = {name: record for name, solver in names.items() if (record := results[timed_run(task, solver)])}
+        if len(records) < len(names):
             continue
-        least = NEAR * max(record.best("test")["test"] for record in found.values())
-        rows.append([NAMES[task], f"{least:.2f}", *(one.seconds_to("test", least) for one in found.values())])
-        mine = found["DCD-SSVM"]
+        goal = NEAR * max(record.best("test")["test"] for record in records.values())
+        rows.append([NAMES[task], f"{goal:.2f}", *(record.seconds_to("test", goal) for record in records.values())])
+        mine = records["DCD-SSVM"]
         for rival, allowance in (("1-slack", 1.0), ("FW", 1.5)):
-            other = found[rival]
-            least = NEAR * max(one.best("test")["test"] for one in (mine, other))
-            leads[rival].append(sooner(mine, other, "test", least, allowance=allowance))
+            other = records[rival]
+            goal = NEAR * max(record.best("test")["test"] for record in (mine, other))
+            leads[rival].append(sooner(mine, other, "test", goal, allowance=allowance))
     page.table(["CPU seconds to 99.9 % of the best test score", "score", *names], rows)
     for rival, claim, reached in (
         ("1-slack", "DCD-SSVM is faster than SVM-Struct.", "sooner"),
         ("FW", "DCD-SSVM is competitive with Frank–Wolfe.", "in at most 1.5 times its time"),
     ):
-        found_leads = leads[rival]
+        decided = leads[rival]
         page.claim(
             claim,
-            verdict(found_leads, len(TIMED)),
-            f"at 99.9 % of the better one's best test score {reached} on {found_leads.count(True)} of "
-            f"{len(found_leads)} tasks; both are our code."
-            if found_leads
+            verdict(decided, len(TIMED)),
+            f"at 99.9 % of the better one's best test score {reached} on {decided.count(True)} of "
+            f"{len(decided)} tasks; both are our code."
+            if decided
             else "",
         )

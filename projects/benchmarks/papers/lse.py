@@ -15,7 +15,7 @@ METHODS = {"CP": "LSECuttingPlane", "SDCD": "LSE"}
 ORACLES = {"corrected": "outside", "printed": "printed"}
 GRID = (0.01, 0.1, 1)
 SHOWN = 1e-3
-"""Nearer to the best dual known, which is that of the better run, a curve says nothing."""
+"""Curves end at this relative distance from the best dual known, which is that of the better run."""
 FOLD_TASKS = [f"{LETTERS}-{fold}" for fold in range(FOLDS)]
 LETTER_EPOCHS, CLASS_EPOCHS, TOLERANCE = 60, 100, 0.01
 PAPERS_LETTERS = {
@@ -132,12 +132,12 @@ def letters_tables(results: Results, page: Page) -> None:
     for C in GRID:
         for rule, oracle in ORACLES.items():
             runs = {method: [letter_run(task, method, C, oracle) for task in FOLD_TASKS] for method in METHODS}
-            found = {method: results.all(runs[method]) for method in METHODS}
-            if any(len(records) < FOLDS for records in found.values()):
+            records = {method: results.all(runs[method]) for method in METHODS}
+            if any(len(folds) < FOLDS for folds in records.values()):
                 continue
-            times = [spread([one.last["seconds"] for one in found[method]]) for method in METHODS]
-            tests = [spread([one.last["test"] for one in found[method]]) for method in METHODS]
-            ends = [f"{sum(one.done for one in found[method])}" for method in METHODS]
+            times = [spread([record.last["seconds"] for record in records[method]]) for method in METHODS]
+            tests = [spread([record.last["test"] for record in records[method]]) for method in METHODS]
+            ends = [f"{sum(record.done for record in records[method])}" for method in METHODS]
             rows.append([f"C = {C:g}, {rule}", *times, *tests, *ends])
         rows.append([f"C = {C:g} (the paper, OCR)", *PAPERS_LETTERS[C], None, None])
     header = ["", "CP, CPU s", "SDCD, CPU s", "CP, test", "SDCD, test", "CP at tolerance", "SDCD at tolerance"]
@@ -195,9 +195,9 @@ def dual_claim(results: Results, page: Page, optima: dict[str, float]) -> None:
         if cp is None or sdcd is None:
             continue
         for share in shares:
-            least = (1 - share) * optimum
-            rows.append([name_of(task), f"{share:.0%}", *(one.seconds_to("dual", least) for one in (cp, sdcd))])
-            tenth.append(sooner(sdcd, cp, "dual", least, allowance=0.1))
+            goal = (1 - share) * optimum
+            rows.append([name_of(task), f"{share:.0%}", *(record.seconds_to("dual", goal) for record in (cp, sdcd))])
+            tenth.append(sooner(sdcd, cp, "dual", goal, allowance=0.1))
     page.table(["CPU seconds until the dual is near the best known", "within", *METHODS], rows, texts=2)
     page.claim(
         "SDCD is an order of magnitude faster than CP.",
@@ -215,10 +215,10 @@ def test_claim(results: Results, page: Page) -> None:
     for task in SEQUENCES:
         cp, sdcd = (results[sequence_run(task, method)] for method in METHODS)
         if cp is not None and sdcd is not None:
-            least = 0.999 * max(one.best("test")["test"] for one in (cp, sdcd))
-            seconds = [one.seconds_to("test", least) for one in (cp, sdcd)]
-            parts.append(f"{name_of(task)}: CP {seconds[0]}, SDCD {seconds[1]} CPU seconds to {least:.2f}")
-            earlier.append(sooner(sdcd, cp, "test", least))
+            goal = 0.999 * max(record.best("test")["test"] for record in (cp, sdcd))
+            seconds = [record.seconds_to("test", goal) for record in (cp, sdcd)]
+            parts.append(f"{name_of(task)}: CP {seconds[0]}, SDCD {seconds[1]} CPU seconds to {goal:.2f}")
+            earlier.append(sooner(sdcd, cp, "test", goal))
     page.claim("SDCD reaches its test accuracy earlier.", verdict(earlier, len(SEQUENCES)), "; ".join(parts))
 
 
@@ -228,13 +228,13 @@ def sdm_claim(results: Results, page: Page) -> None:
     for task in SEQUENCES:
         sdcd, sdm = results[sequence_run(task, "SDCD")], results[sdm_run(task)]
         if sdcd is not None and sdm is not None:
-            least = 0.999 * min(one.best("test")["test"] for one in (sdcd, sdm))
-            seconds = [one.seconds_to("test", least) for one in (sdcd, sdm)]
+            goal = 0.999 * min(record.best("test")["test"] for record in (sdcd, sdm))
+            seconds = [record.seconds_to("test", goal) for record in (sdcd, sdm)]
             parts.append(
-                f"{name_of(task)}: SDCD {seconds[0]}, SDM {seconds[1]} CPU seconds to {least:.2f}, "
+                f"{name_of(task)}: SDCD {seconds[0]}, SDM {seconds[1]} CPU seconds to {goal:.2f}, "
                 f"{sdcd.epoch_seconds():.1f} and {sdm.epoch_seconds():.1f} an epoch"
             )
-            faster.append(sooner(sdm, sdcd, "test", least))
+            faster.append(sooner(sdm, sdcd, "test", goal))
     page.claim("SDM is faster than SDCD.", verdict(faster, len(SEQUENCES)), "; ".join(parts))
 
 

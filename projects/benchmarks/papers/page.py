@@ -72,8 +72,8 @@ class Page:
     def claim(self, claim: str, holds: bool | None, evidence: str) -> None:
         """A claim of the paper, and what our figures say of it; None where they do not decide."""
         verdict = {True: "Confirmed", False: "Not confirmed", None: "Open"}[holds]
-        found = f"{evidence.rstrip('.')}." if evidence else "not measured yet."
-        self.blocks.append(f"- **{claim}** {verdict}: {found}")
+        reason = f"{evidence.rstrip('.')}." if evidence else "not measured yet."
+        self.blocks.append(f"- **{claim}** {verdict}: {reason}")
 
     def plot(self, name: str, caption: str, panels: Sequence[Panel], columns: int = 3) -> None:
         """Panels side by side, as an SVG; those without curves are left out."""
@@ -130,6 +130,6 @@ class Page:
         html = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>\n'
         (self.folder / f"{self.name}.html").write_text(f"{html}{body}\n</html>\n", encoding="utf8")
 
-    def _embedded(self, found: re.Match) -> str:
-        data = base64.b64encode((self.folder / found[1]).read_bytes()).decode()
+    def _embedded(self, link: re.Match) -> str:
+        data = base64.b64encode((self.folder / link[1]).read_bytes()).decode()
         return f'src="data:image/svg+xml;base64,{data}"'

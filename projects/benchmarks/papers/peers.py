@@ -9,8 +9,10 @@ CORPORA = {
     "ner-spanish": ("CoNLL-2002 Spanish, entity F1", "conll2002-esp"),
     "parser": ("EWT, trees on predicted tags, LAS without punctuation", None),
 }
-"""What is scored, and the files that CRFsuite has learnt from."""
+"""What is scored, and the files that CRFsuite learns from."""
 NAMES = {"ours": "spacy-ssvm, DCD-SSVM", "spacy": "spaCy"}
+TRAINERS = ("pa", "ap", "arow", "lbfgs")
+"""The algorithms of CRFsuite that `scripts.crfsuite` runs."""
 
 
 def report(results: Results, page: Page) -> None:
@@ -18,14 +20,16 @@ def report(results: Results, page: Page) -> None:
     rows = []
     for corpus, (name, files) in CORPORA.items():
         for system in NAMES:
-            found = results.peer(f"{system}-{corpus}")
-            if found:
-                figures = (f"{found[key]:.2f}" for key in ("dev", "test"))
-                times = (f"{found[key]:.0f}" for key in ("seconds", "seconds_to_best"))
-                rows.append([name, NAMES[system], *figures, *times])
-        for found in (results.peer(f"crfsuite-{corpus}") or []) if files else []:
-            scores = (f"{found[f'{files}-{part}']:.2f}" for part in ("dev", "test"))
-            rows.append([name, f"CRFsuite, {found['trainer']}", *scores, f"{found['cpu_seconds']:.0f}", None])
+            figures = results.peer(system, corpus)
+            if figures:
+                scores = (f"{figures[part]:.2f}" for part in ("dev", "test"))
+                times = (f"{figures[key]:.0f}" for key in ("seconds", "seconds_to_best"))
+                rows.append([name, NAMES[system], *scores, *times])
+        for trainer in TRAINERS if files else ():
+            figures = results.peer("crfsuite", f"{corpus},{trainer}")
+            if figures:
+                scores = (f"{figures[f'{files}-{part}']:.2f}" for part in ("dev", "test"))
+                rows.append([name, f"CRFsuite, {trainer}", *scores, f"{figures['cpu_seconds']:.0f}", None])
     page.table(["corpus", "system", "dev", "test", "CPU seconds", "to the best dev score"], rows, texts=2)
     page.text(
         "Gold tokens, one sentence a document. Ours and CRFsuite's trainers learn from the same features and labels. "

@@ -1,18 +1,18 @@
-"""Write the report of the records that are there: python -m papers.report METRICS FOLDER."""
+"""Write the report of all runs in the tables of metrics: python -m papers.report METRICS FOLDER."""
 
 import sys
 from collections import Counter
 from pathlib import Path
 
-from . import peers
+from . import metrics, peers
 from .catalogue import PAPERS, find_runs
 from .page import Page
 from .results import Results
 
 
 def main() -> None:
-    metrics, folder = map(Path, sys.argv[1:])
-    results, page = Results(metrics), Page(folder)
+    tables, folder = map(Path, sys.argv[1:])
+    results, page = Results(tables), Page(folder)
     page.heading("Four papers, on open data", 1)
     page.text(
         "Below the comparison with others, every solver is ours and runs on the same features and decoders, with one "
@@ -43,7 +43,7 @@ def gaps(results: Results, page: Page) -> None:
     if missing:
         page.text("Runs that have not been done yet, or have no data:")
         page.table(["task", "runs", "missing"], [[task, counts[task], count] for task, count in missing.items()])
-    peers_missing = sorted(name for name in results.missing if name.startswith("peers/"))
+    peers_missing = sorted(name for name in results.missing if name.startswith(metrics.PEERS))
     if peers_missing:
         page.text("Not measured yet: " + ", ".join(peers_missing) + ".")
 

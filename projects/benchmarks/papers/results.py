@@ -1,33 +1,27 @@
-"""The records of runs, as the papers' tables and figures ask for them."""
+"""The records of runs, as the tables and figures of the papers ask for them."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import srsly
-
+from . import metrics
 from .runs import Run
 
 Row = dict[str, Any]
 NEAR = 0.999
-"""Of the best score: what counts as having arrived."""
+"""A run has arrived when it reaches this share of the best score."""
 
 
 class Record:
-    """What one run has left: its rows, one an epoch, and those of them that were evaluated."""
+    """The record of one run. rows: one per epoch; scored: those that were evaluated."""
 
     def __init__(self, record: dict[str, Any]) -> None:
-        self._record = record
         self.settings: dict[str, Any] = record["settings"]
         self.weights: int = record["weights"]
         self.examples: int = record["examples"]
         self.done: bool = record["done"]
         self.rows: list[Row] = record["rows"]
         self.scored = [row for row in self.rows if "test" in row]
-
-    def shows(self, run: Run) -> bool:
-        """Whether all is measured that the run wants."""
-        return run.is_shown_by(self._record)
 
     @property
     def last(self) -> Row:
@@ -36,7 +30,7 @@ class Record:
 
     def best(self, part: str = "dev") -> Row:
         """The evaluated row with the best score on a part, the first of equals."""
-        return max(self.scored, key=lambda row: (row[part], -row["epoch"]))
+        return max(self.scored, key=lambda row: row[part])
 
     def epoch_seconds(self) -> float:
         """CPU seconds of an epoch, on average."""
@@ -48,7 +42,7 @@ class Record:
         return next((row for row in rows if (row[column] <= value if falling else row[column] >= value)), None)
 
     def seconds_to(self, column: str, value: float, falling: bool = False) -> str:
-        """CPU seconds until that row, or those in which it was not reached."""
+        """CPU seconds until that row, as text; "> s" if it was not reached in the s seconds of the run."""
         row = self.reaching(column, value, falling)
         return f"{row['seconds']:.1f}" if row else f"> {self.last['seconds']:.1f}"
 
@@ -56,9 +50,9 @@ class Record:
 def sooner(
     mine: Record, rival: Record, column: str, value: float, falling: bool = False, allowance: float = 1.0
 ) -> bool | None:
-    """Whether mine reaches a value in less CPU time than a rival, times an allowance.
+    """Whether mine reaches a value in at most the CPU time of a rival times an allowance.
 
-    None where that is open: neither reaches it, or the rival's run was over too soon to tell.
+    None if that is open: neither reaches it, or the rival's run ended too soon to tell.
     """
     own, other = mine.reaching(column, value, falling), rival.reaching(column, value, falling)
     if own is None:
@@ -69,9 +63,9 @@ def sooner(
 
 
 def ahead(mine: Record, rival: Record, column: str, falling: bool = False) -> tuple[int, int]:
-    """At how many of the rival's rows mine is at least as good at that time, and how many rows those are.
+    """The number of the rival's rows at whose time mine is at least as good, and the number of the rival's rows.
 
-    Mine has nothing to show before its first row.
+    Before its first row, mine is not as good.
     """
     rows = [row for row in rival.rows if row.get(column) is not None]
     wins = 0
@@ -82,50 +76,55 @@ def ahead(mine: Record, rival: Record, column: str, falling: bool = False) -> tu
     return wins, len(rows)
 
 
-def verdict(found: Sequence[bool | None], expected: int) -> bool | None:
-    """All of as many comparisons as expected hold, or one does not; None where that is open."""
-    if False in found:
+def verdict(comparisons: Sequence[bool | None], expected: int) -> bool | None:
+    """Whether all comparisons hold: False once one does not, None if one is open or fewer were made than expected."""
+    if False in comparisons:
         return False
-    return True if len(found) == expected and None not in found else None
+    return True if len(comparisons) == expected and None not in comparisons else None
 
 
 class Results:
-    """Records by their runs; None for a run that has none, or one that says less, which is noted."""
+    """The records of runs, read from the tables of a folder.
 
-    def __init__(self, metrics: Path) -> None:
-        self.metrics = metrics
+    A run without a record has None, and so does a run whose record has measured less than the run wants. `missing` are
+    the names of all that were asked for in vain.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.missing: set[str] = set()
-        self._records: dict[str, Record | None] = {}
+        self._tables: dict[str, metrics.Table] = {}
+
+    def _row(self, task: str, run: str) -> dict[str, Any] | None:
+        if task not in self._tables:
+            self._tables[task] = metrics.read(self.folder, task)
+        return self._tables[task].get(run)
 
     def __getitem__(self, run: Run) -> Record | None:
-        if run.name not in self._records:
-            path = self.metrics / f"{run.name}.json"
-            self._records[run.name] = Record(srsly.read_json(path)) if path.exists() else None
-        found = self._records[run.name]
-        if found is None or not found.shows(run):
+        record = self._row(run.task, run.row)
+        if record is None or not run.is_shown_by(record):
             self.missing.add(run.name)
             return None
-        return found
+        return Record(record)
 
     def all(self, runs: Iterable[Run]) -> list[Record]:
-        """The records of those runs that have one."""
-        return [found for run in runs if (found := self[run]) is not None]
+        """The records of the runs that have one."""
+        return [record for run in runs if (record := self[run]) is not None]
 
     def chosen(self, runs: Iterable[Run], best_epoch: bool = False) -> Record | None:
-        """Of several runs, the one whose last weights, or those of its best epoch, score best on "dev".
+        """The run whose last weights, or those of its best epoch, score best on "dev".
 
-        None unless all are there: a choice among some is another one.
+        None unless all runs have a record: a choice among some of them would be another choice.
         """
         wanted = list(runs)
-        found = self.all(wanted)
-        if len(found) < len(wanted):
+        records = self.all(wanted)
+        if len(records) < len(wanted):
             return None
-        return max(found, key=lambda record: (record.best() if best_epoch else record.last)["dev"])
+        return max(records, key=lambda record: (record.best() if best_epoch else record.last)["dev"])
 
-    def peer(self, name: str) -> Any:
-        """The figures of another package, a JSON file of that name, or None."""
-        path = self.metrics / "peers" / f"{name}.json"
-        if not path.exists():
-            self.missing.add(f"peers/{name}")
-            return None
-        return srsly.read_json(path)
+    def peer(self, system: str, run: str) -> dict[str, Any] | None:
+        """The figures of a run in the table of ours, spaCy or CRFsuite, or None."""
+        figures = self._row(f"{metrics.PEERS}-{system}", run)
+        if figures is None:
+            self.missing.add(f"{metrics.PEERS}-{system}/{run}")
+        return figures

@@ -1,6 +1,5 @@
 """One solver on one task, and the curve that is kept of it."""
 
-import json
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,9 +37,14 @@ class Run:
     every: int = 1
 
     @property
+    def row(self) -> str:
+        """The name of its row in the table of its task: solver and settings."""
+        return ",".join([self.solver, *(f"{key}={value}" for key, value in self.settings)])
+
+    @property
     def name(self) -> str:
-        """What distinguishes it, fit for a path."""
-        return f"{self.task}/" + ",".join([self.solver, *(f"{key}={value}" for key, value in self.settings)])
+        """Task, solver and settings."""
+        return f"{self.task}/{self.row}"
 
     def is_shown_by(self, record: dict[str, Any]) -> bool:
         """Whether a record of this name has measured, for its epochs, all that this run measures."""
@@ -94,14 +98,6 @@ def execute(run: Run, data: Path) -> dict[str, Any]:
         "weights": task.problem.dimension,
         "rows": rows,
     }
-
-
-def write(record: dict[str, Any], path: Path) -> None:
-    """Write a record so that a file is there only when it is whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(record, allow_nan=False) + "\n", encoding="utf8")
-    part.replace(path)
 
 
 def _warm_up(parameters: Parameters, problem: Problem) -> None:

@@ -72,7 +72,7 @@ RUNS = [
     *(solved(C) for C in GAPS),
     sap("pos-brown", 0.9, 1, EPOCHS),
     *(sap(task, rho1, 0.1, EPOCHS) for task in SWEPT for rho1 in RHOS),
-    *(one for task in LARGE for one in dense(task)),
+    *(wanted for task in LARGE for wanted in dense(task)),
 ]
 
 
@@ -95,9 +95,9 @@ def report(results: Results, page: Page) -> None:
 
 def sizes(results: Results, page: Page) -> None:
     rows = [
-        [name, f"{one.examples:,}", f"{one.weights:,}"]
+        [name, f"{record.examples:,}", f"{record.weights:,}"]
         for task, name in LARGE.items()
-        if (one := results[dense(task)[0]]) is not None
+        if (record := results[dense(task)[0]]) is not None
     ]
     page.table(["corpus", "training sentences", "possible weights"], rows)
 
@@ -142,7 +142,7 @@ def as_good(results: Results, task: str, score: float) -> tuple[Record, Row] | N
     """Of all epochs of SAP with a development score of at least so much, the one with the fewest weights."""
     runs = [*(swept(task, C) for C in CS), *(sap(task, rho1, 0.1, EPOCHS) for rho1 in RHOS)]
     rows = [(record, row) for record in results.all(runs) for row in record.scored if row["dev"] >= score]
-    return min(rows, key=lambda found: (found[1]["non_zeros"], found[1]["seconds"]), default=None)
+    return min(rows, key=lambda pair: (pair[1]["non_zeros"], pair[1]["seconds"]), default=None)
 
 
 def table_2(results: Results, page: Page) -> None:
@@ -191,9 +191,9 @@ def figure_3(results: Results, page: Page) -> None:
     page.heading("Figure 3: the effect of ρ₁, C = 0.1", 3)
     panels, rows = [], []
     for task, name in SWEPT.items():
-        found = {rho1: results[sap(task, rho1, 0.1, EPOCHS)] for rho1 in RHOS}
-        panels += both(name, {f"ρ₁ = {rho1:g}": record for rho1, record in found.items()}, "epoch", "epochs")
-        for rho1, record in found.items():
+        records = {rho1: results[sap(task, rho1, 0.1, EPOCHS)] for rho1 in RHOS}
+        panels += both(name, {f"ρ₁ = {rho1:g}": record for rho1, record in records.items()}, "epoch", "epochs")
+        for rho1, record in records.items():
             if record is not None:
                 rows.append([name, f"{rho1:g}", tested(record), f"{record.best()['non_zeros']:,}"])
     page.table(["corpus", "ρ₁", "test accuracy", "non-zeros"], rows)
@@ -219,8 +219,8 @@ def converged(results: Results, page: Page) -> None:
     for C in GAPS:
         if (record := results[solved(C)]) is not None:
             last = record.last
-            found = f"{last['gap']:.2%}", last["epoch"], f"{last['seconds']:.0f}"
-            rows.append([f"{C:g}", *found, f"{last['dev']:.2f}", f"{last['test']:.2f}", f"{last['non_zeros']:,}"])
+            solution = f"{last['gap']:.2%}", last["epoch"], f"{last['seconds']:.0f}"
+            rows.append([f"{C:g}", *solution, f"{last['dev']:.2f}", f"{last['test']:.2f}", f"{last['non_zeros']:,}"])
     page.table(["C", "relative gap", "epochs", "CPU seconds", "dev accuracy", "test accuracy", "non-zeros"], rows)
 
 
@@ -262,8 +262,8 @@ def ball_claim(results: Results, page: Page) -> None:
             if other is not None:
                 best, mine = other.best(), as_good(results, task, other.best()["dev"])
                 leads.append(mine is not None and is_ahead(mine[1], best))
-                found = "none as good" if mine is None else f"{mine[1]['non_zeros']:,} in {mine[1]['seconds']:.0f} s"
-                parts.append(f"{name}, ε = {radius}: {found}, against {best['non_zeros']:,} in {best['seconds']:.0f} s")
+                ours = "none as good" if mine is None else f"{mine[1]['non_zeros']:,} in {mine[1]['seconds']:.0f} s"
+                parts.append(f"{name}, ε = {radius}: {ours}, against {best['non_zeros']:,} in {best['seconds']:.0f} s")
     page.claim(
         "SAP is sparser than the projected subgradient method at the same accuracy, and faster.",
         verdict(leads, len(SWEPT) * len(RADII)),

@@ -67,11 +67,11 @@ def report(results: Results, page: Page) -> None:
         "epoch of L-BFGS is ten iterations."
     )
     for task, name in TASKS.items():
-        found = [(entry.name, results[entry_run(task, entry)]) for entry in ENTRIES]
-        records = [record for _, record in found if record is not None]
+        entries = [(entry.name, results[entry_run(task, entry)]) for entry in ENTRIES]
+        records = [record for _, record in entries if record is not None]
         if records:
             page.text(f"{name}: {records[0].examples:,} sentences, {records[0].weights:,} possible weights.")
-        rows = [[label, *([None] * 7 if record is None else row(record))] for label, record in found]
+        rows = [[label, *([None] * 7 if record is None else row(record))] for label, record in entries]
         page.table(["solver", "epochs", "s", "to 99.9 %", "dev", "test", "gap", "non-zeros"], rows)
 
 

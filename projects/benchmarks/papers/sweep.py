@@ -1,8 +1,8 @@
 """Do all runs of the papers that have no record yet: python -m papers.sweep [--papers dcd …] [--jobs 2].
 
-Runs go `jobs` at a time, then those whose seconds are shown alone, one after the other. A run ends with a record in
-METRICS; whatever interrupts the sweep, the next one goes on with the runs that have none. Runs of a corpus that is not
-there are left out and named. With --epochs no run is longer than that.
+Runs go `jobs` at a time; those whose seconds are shown then go alone, one after the other. A run ends with a row in
+the table of its task, METRICS/TASK.jsonl. If a sweep is interrupted, the next one goes on with the runs that have none.
+Runs of a corpus that is not there are left out and named. With --epochs no run is longer than that.
 """
 
 import argparse
@@ -11,57 +11,59 @@ import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
-import srsly
 from tqdm import tqdm
 
+from . import metrics
 from .catalogue import PAPERS, find_runs
-from .runs import Run, execute, write
+from .runs import Run, execute
 from .tasks import NoData
 
 FAILED = "failed:"
 
 
-def record(run: Run, data: Path, metrics: Path) -> str:
-    """Do one run; returns why it could not be done, or nothing."""
+def attempt(run: Run, data: Path) -> dict[str, Any] | str:
+    """Do one run; returns its record, or why it could not be done."""
     warnings.simplefilter("ignore")
     try:
-        found = execute(run, data)
+        return execute(run, data)
     except NoData as error:
         return f"no data: {error}"
     except Exception:
         return f"{FAILED} {run.name}:\n{traceback.format_exc()}"
-    write(found, metrics / f"{run.name}.json")
-    return ""
 
 
-def is_done(run: Run, path: Path) -> bool:
-    """Whether there is a record of all that this run would say."""
-    if not path.exists():
-        return False
-    found = srsly.read_json(path)
-    return bool(found["epochs"] == run.epochs and run.is_shown_by(found))
+def is_done(run: Run, table: metrics.Table) -> bool:
+    """Whether the table of its task has all that this run measures."""
+    record = table.get(run.row)
+    return record is not None and record["epochs"] == run.epochs and run.is_shown_by(record)
 
 
-def sweep(runs: Iterable[Run], data: Path, metrics: Path, jobs: int) -> Counter:
-    """Do these runs; returns the reasons for those that are missing, and how many."""
+def sweep(runs: Sequence[Run], data: Path, folder: Path, jobs: int) -> Counter:
+    """Do the runs without a record; returns the reasons for those that could not be done, and how often each occurs."""
     reasons: Counter = Counter()
-    missing = [run for run in runs if not is_done(run, metrics / f"{run.name}.json")]
+    tables = {task: metrics.read(folder, task) for task in {run.task for run in runs}}
+    missing = [run for run in runs if not is_done(run, tables[run.task])]
     for timed, workers in ((False, jobs), (True, 1)):
         # In the order of tasks, so that a process reads a corpus once.
         chosen = sorted((run for run in missing if run.timed == timed), key=lambda run: run.task)
         # Fresh processes, which read how many threads to use.
         with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            done = as_completed(pool.submit(record, run, data, metrics) for run in chosen)
-            for one in tqdm(done, total=len(chosen), desc="timed" if timed else "scores", unit="run"):
-                error = one.exception()
-                reasons[one.result() if error is None else f"{FAILED} {error!r}"] += 1
-    del reasons[""]
+            started = {pool.submit(attempt, run, data): run for run in chosen}
+            label = "timed" if timed else "scores"
+            for future in tqdm(as_completed(started), total=len(chosen), desc=label, unit="run"):
+                run, error = started[future], future.exception()
+                result = future.result() if error is None else f"{FAILED} {error!r}"
+                if isinstance(result, str):
+                    reasons[result] += 1
+                else:
+                    metrics.write(folder, run.task, run.row, result)
     return reasons
 
 

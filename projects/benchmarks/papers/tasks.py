@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scripts.train import CONFIGS, parser_alone
 from spacy import util
 from spacy.training import Example
 
@@ -13,20 +14,18 @@ from spacy_ssvm.solvers.problem import Problem
 
 from . import chunk_tags, letters, multiclass
 
-ROOT = Path(__file__).parents[1]
-CONFIGS = ROOT.parents[1] / "configs"
-ASSETS = ROOT / "assets"
+ASSETS = Path(__file__).parents[1] / "assets"
 Scores = dict[str, float]
 
 
 class NoData(Exception):
-    """A corpus is not there."""
+    """The files of a corpus do not exist."""
 
 
 class Task(NamedTuple):
     """What is learnt, and how well weights do it.
 
-    evaluate: float64 [d] → the score in per cent of each part, "dev" and "test", of which "dev" may be missing.
+    evaluate: weights, float64 [d] → the score of each part in per cent: "test" and, unless the task has none, "dev".
     """
 
     problem: Problem
@@ -100,11 +99,8 @@ def parser(
     part = "part" if corpus.startswith("conll2007") else "train"
     columns = ["tag", "pos"] if "pos" in tags else ["tag", "morph"]
     overrides: dict[str, Any] = {
+        **parser_alone(*columns),
         "nlp.lang": language,
-        "nlp.pipeline": ["parser"],
-        "corpora.train.jackknife": [],
-        "corpora.train.columns": columns,
-        "corpora.dev.columns": columns,
         "corpora.train.gold_preproc": not several_roots,
         "corpora.dev.gold_preproc": not several_roots,
         "components.parser.multi_root": several_roots,
@@ -120,7 +116,7 @@ def chunks(data: Path) -> Task:
     """Chunk tags of CoNLL-2000, IOB2, with given part-of-speech tags."""
     files = [need(data / f"conll2000-{part}.spacy") for part in ("part", "dev", "test")]
     problem, parts = chunk_tags.read(CONFIGS / "chunker" / "sap.cfg", files)
-    return Task(problem, lambda weights: {part: found.accuracy(weights) for part, found in parts.items()})
+    return Task(problem, lambda weights: {name: part.accuracy(weights) for name, part in parts.items()})
 
 
 def letter_fold(original: bool, fold: int) -> Loader:
@@ -144,9 +140,9 @@ def classes(name: str) -> Loader:
     def load(data: Path) -> Task:
         for file in filter(None, multiclass.SOURCES[name]):
             need(ASSETS / "multiclass" / file)
-        found = multiclass.read(name, ASSETS / "multiclass")
-        problem = multiclass.problem(found.train)
-        return Task(problem, lambda weights: {"test": multiclass.accuracy(found, weights)})
+        split = multiclass.read(name, ASSETS / "multiclass")
+        problem = multiclass.problem(split.train)
+        return Task(problem, lambda weights: {"test": multiclass.accuracy(split, weights)})
 
     return load
 

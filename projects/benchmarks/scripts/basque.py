@@ -5,12 +5,11 @@ epochs, and scored on the test part. C and the first pass's limits were chosen o
 morphology are given. A sentence is a Doc and may have several roots.
 """
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-import srsly
+from .train import options, parser_alone, train
 
 STRUCTURES = (
     ("projective", 1, 0.01, 9, 0),
@@ -20,15 +19,7 @@ STRUCTURES = (
     ("nonprojective", 2, 0.003, 8, 24),
 )
 """Structure, order, C, margin and max_heads."""
-GIVEN = ["tag", "lemma", "morph"]
-
-
-def train(config: str, target: Path, overrides: dict[str, str]) -> int:
-    """Run train.py; returns the best epoch on the dev part."""
-    command = [sys.executable, str(Path(__file__).with_name("train.py")), config, "{}", str(target)]
-    arguments = [part for key, value in overrides.items() for part in (f"--{key}", value)]
-    subprocess.run([*command, *arguments], check=True)
-    return int(srsly.read_json(target / "result.json")["best_epoch"])
+GIVEN = ("tag", "lemma", "morph")
 
 
 def main() -> None:
@@ -36,35 +27,32 @@ def main() -> None:
     for structure, order, C, margin, max_heads in STRUCTURES:
         target = Path(output) / f"{structure}-{order}"
         overrides = {
+            **parser_alone(*GIVEN),
             "nlp.lang": "eu",
-            "nlp.pipeline": '["parser"]',
-            "corpora.train.jackknife": "[]",
-            "corpora.train.columns": json.dumps(GIVEN),
-            "corpora.dev.columns": json.dumps(GIVEN),
-            "corpora.train.gold_preproc": "false",
-            "corpora.dev.gold_preproc": "false",
+            "corpora.train.gold_preproc": False,
+            "corpora.dev.gold_preproc": False,
             "paths.train": f"{data}/conll2007-eus-part.spacy",
             "paths.dev": f"{data}/conll2007-eus-dev.spacy",
-            "training.score_weights.uas": "1.0",
-            "training.score_weights.las": "0.0",
-            "components.parser.multi_root": "true",
-            "components.parser.solver.C": str(C),
+            "training.score_weights.uas": 1.0,
+            "training.score_weights.las": 0.0,
+            "components.parser.multi_root": True,
+            "components.parser.solver.C": C,
             "components.parser.model.structure": structure,
-            "components.parser.model.order": str(order),
-            "components.parser.model.margin": str(margin),
-            "components.parser.model.max_heads": str(max_heads),
-            "components.parser.model.features.tags": '["tag", "morph"]',
-            "components.parser.model.features.hash_bits": "21",
+            "components.parser.model.order": order,
+            "components.parser.model.margin": margin,
+            "components.parser.model.max_heads": max_heads,
+            "components.parser.model.features.tags": ["tag", "morph"],
+            "components.parser.model.features.hash_bits": 21,
         }
-        epochs = train(config, target, overrides)
+        best = train(Path(config), target, options(overrides))
         overrides |= {
             "paths.train": f"{data}/conll2007-eus-train.spacy",
-            "training.max_epochs": str(epochs),
-            "training.patience": "0",
+            "training.max_epochs": best["best_epoch"],
+            "training.patience": 0,
         }
-        train(config, target / "all", overrides)
+        train(Path(config), target / "all", options(overrides))
         evaluate = [sys.executable, "-m", "spacy", "ssvm", "evaluate", str(target / "all" / "model-last")]
-        columns = [part for name in GIVEN for part in ("--columns", name)]
+        columns = [part for name in GIVEN for part in ("--column", name)]
         subprocess.run([*evaluate, f"{data}/conll2007-eus-test.spacy", *columns], check=True)
 
 

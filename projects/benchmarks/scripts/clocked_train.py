@@ -12,11 +12,12 @@ from typing import IO, Any
 
 import spacy
 import srsly
-from peak_memory import peak_memory
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.train import train
 from spacy.language import Language
 from spacy.util import load_config
+
+from .peak_memory import peak_memory
 
 
 @spacy.registry.loggers("benchmarks.Clock.v1")

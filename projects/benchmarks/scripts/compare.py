@@ -20,8 +20,8 @@ def counts(model: str, corpus: str, columns: list[str]) -> np.ndarray:
     nlp = spacy.load(model)
     examples = list(create_corpus(corpus, columns=columns, gold_preproc=True)(nlp))
     list(nlp.pipe(example.predicted for example in examples))
-    found = [count(example) for example in examples]
-    return np.array([(one.gold, one.heads, one.arcs) for one in found])
+    counted = [count(example) for example in examples]
+    return np.array([(sentence.gold, sentence.heads, sentence.arcs) for sentence in counted])
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     a, b = counts(first, corpus, columns), counts(second, corpus, columns)
     draws = np.random.default_rng(0).integers(0, len(a), (SAMPLES, len(a)))
     for place, name in ((1, "UAS"), (2, "LAS")):
-        scores = [100 * found[:, place].sum() / found[:, 0].sum() for found in (a, b)]
+        scores = [100 * parser[:, place].sum() / parser[:, 0].sum() for parser in (a, b)]
         tokens = a[:, 0][draws].sum(1)
         samples = 100 * (b[:, place] - a[:, place])[draws].sum(1) / tokens
         low, high = np.quantile(samples, [0.025, 0.975])

@@ -1,7 +1,8 @@
 """Train CRFsuite on exactly the features of a config's component and score it as spaCy scores.
 
 The features are the component's own: its templates give every token a set of row numbers, and CRFsuite gets
-these numbers as attributes, so that both learners see the same input and the same labels.
+these numbers as attributes, so that both learners see the same input and the same labels. With --corpus NAME, each
+trainer's figures become the row NAME,TRAINER of METRICS/peers-crfsuite.jsonl.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pycrfsuite
+from papers import metrics
 from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -78,7 +80,8 @@ def main() -> None:
     parser.add_argument("--trainers", nargs="+", default=list(TRAINERS), choices=list(TRAINERS))
     parser.add_argument("--columns", nargs="*", default=[])
     parser.add_argument("--costs", type=json.loads, default={}, help='per-label costs, as {"O": 0.5}')
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--corpus", help="the name of its rows; without it, figures are only printed")
+    parser.add_argument("--metrics", type=Path, default=Path("metrics"))
     arguments = parser.parse_args()
 
     config = load_config(arguments.config)
@@ -97,7 +100,6 @@ def main() -> None:
     columns = [extractor.reader.read([example.predicted for example in part], nlp.vocab) for part in parts]
     table, *train_features = add_features(columns[0], extractor.program, empty_table(features.hash_bits))
     train_items = items(columns[0], train_features)
-    results = []
     for name in arguments.trainers:
         started = time.process_time()
         trainer = pycrfsuite.Trainer(algorithm=name, params=TRAINERS[name], verbose=False)
@@ -121,11 +123,9 @@ def main() -> None:
                     result[path.stem] = round(100 * get_ner_prf(scored)["ents_f"], 2)
                 else:
                     result[path.stem] = round(100 * Scorer.score_token_attr(scored, "tag")["tag_acc"], 2)
-        results.append(result)
         print(json.dumps(result), flush=True)
-    if arguments.output is not None:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(json.dumps(results, indent=2) + "\n")
+        if arguments.corpus is not None:
+            metrics.write(arguments.metrics, f"{metrics.PEERS}-crfsuite", f"{arguments.corpus},{name}", result)
 
 
 if __name__ == "__main__":

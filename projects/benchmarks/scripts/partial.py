@@ -1,9 +1,12 @@
 """Learn from half of the labels: python scripts/partial.py DATA [--limit 3000] [--draws 2].
 
 From the first sentences of EWT (tags, trees) and of the Dutch CoNLL-2002 corpus (entities), each component learns from
-all labels; from half of the sentences; from all sentences, half of whose labels have been removed at random; from those
-of them that are complete still, which is what is left of the data where partial annotation cannot be learnt from; and,
-where that can be said, from what is missing as if it were wrong: a removed entity is then no entity.
+
+- all labels;
+- half of the sentences;
+- all sentences, with half of the labels removed at random;
+- those of the same sentences that are still complete, which is all that learning without partial annotation can use;
+- the same sentences with what is missing taken for wrong, for entities only: a removed entity is then no entity.
 
 Prints scores of the development part, means over draws of what is removed.
 """
@@ -62,9 +65,11 @@ def missing_is_outside(doc: Doc) -> Doc:
 
 @dataclass(frozen=True)
 class Task:
-    """corpus, language: what it learns from. attribute: of a token, empty where it is missing. scores: spaCy's names.
-    without: removes half of the labels of a Doc. settings: of the component. has_tags: whether it reads gold tags.
-    taken_for_wrong: says of what is missing that it is not there.
+    """A component and its corpus.
+
+    attribute: of a token, empty if its label is missing. scores: spaCy's names. without: removes half of the labels of
+    a Doc. settings: of the component. has_tags: whether it reads gold tags. taken_for_wrong: annotates what is missing
+    as absent.
     """
 
     factory: str
@@ -99,19 +104,19 @@ def example(task: Task, gold: Doc, reference: Doc) -> Example:
 
 
 def scores(task: Task, train: Sequence[tuple[Doc, Doc]], dev: Sequence[Doc]) -> list[float]:
-    """Percent, of what has learnt from these sentences as far as their references tell."""
+    """Scores in per cent on the development part after learning from pairs of a gold Doc and what is left of it."""
     nlp = spacy.blank(task.language, vocab=dev[0].vocab)
     nlp.add_pipe(task.factory, config=task.settings)
     examples = [example(task, *pair) for pair in train]
     nlp.initialize(lambda: examples)
     for _ in range(EPOCHS):
         nlp.update(examples)
-    found = nlp.evaluate([example(task, doc, doc) for doc in dev])
-    return [100 * found[score] for score in task.scores]
+    results = nlp.evaluate([example(task, doc, doc) for doc in dev])
+    return [100 * results[score] for score in task.scores]
 
 
 def rows(task: Task, data: Path, limit: int, draws: int) -> Iterator[tuple[str, list[float]]]:
-    """How it learns, and the scores, means over the draws."""
+    """What the component learns from, and its scores, means over the draws."""
     vocab = spacy.blank(task.language).vocab
     train, dev = (
         [doc for doc in read(data / f"{task.corpus}-{part}.spacy", vocab, limit) if len(doc)]
@@ -119,8 +124,8 @@ def rows(task: Task, data: Path, limit: int, draws: int) -> Iterator[tuple[str, 
     )
 
     def averaged(make: Callable[[random.Random], list[tuple[Doc, Doc]]], n: int = draws) -> list[float]:
-        found = [scores(task, make(random.Random(draw)), dev) for draw in range(n)]
-        return [mean(column) for column in zip(*found)]
+        drawn = [scores(task, make(random.Random(draw)), dev) for draw in range(n)]
+        return [mean(column) for column in zip(*drawn)]
 
     def removed(rng: random.Random) -> list[tuple[Doc, Doc]]:
         return [(doc, task.without(doc, rng)) for doc in train]
@@ -145,8 +150,8 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     for task in TASKS:
-        for name, found in rows(task, arguments.data, arguments.limit, arguments.draws):
-            values = ", ".join(f"{score} {value:.1f}" for score, value in zip(task.scores, found))
+        for name, means in rows(task, arguments.data, arguments.limit, arguments.draws):
+            values = ", ".join(f"{score} {value:.1f}" for score, value in zip(task.scores, means))
             print(f"{task.factory:12} {name:28} {values}", flush=True)
 
 

@@ -1,7 +1,8 @@
 """A component of ours or of spaCy, as `spacy train` makes it: SYSTEM CORPUS DATA OUTPUT [METRICS].
 
-SYSTEM is ours or spacy, CORPUS one of CORPORA. Writes METRICS/peers/SYSTEM-CORPUS.json: scores of the best model on the
-development and the test part, the CPU seconds of the training process, those until its best score, and its peak memory.
+SYSTEM is ours or spacy, CORPUS one of CORPORA. Writes the row CORPUS of METRICS/peers-SYSTEM.jsonl: scores of the best
+model on the development and the test part, the CPU seconds of the training process, those until its best score, and its
+peak memory.
 """
 
 import json
@@ -14,10 +15,12 @@ from typing import Any
 
 import spacy
 import srsly
+from papers import metrics
 
 from spacy_ssvm.corpus.reader import create_corpus
 
-CONFIGS = Path(__file__).parents[3] / "configs"
+from .train import CONFIGS, options
+
 CORPORA: dict[str, tuple[str, str, str, str]] = {
     "ewt": ("tagger", "ewt", "en", "tag_acc"),
     "ner-dutch": ("ner", "conll2002-ned", "nl", "ents_f"),
@@ -37,17 +40,12 @@ def spacy_config(component: str, language: str, target: Path) -> Path:
 
 def train(config: Path, overrides: dict[str, Any], output: Path) -> dict[str, float]:
     """Run `spacy train`; returns the CPU seconds of its process, those until its best score, and its peak in MB."""
-    arguments = [part for key, value in overrides.items() for part in (f"--{key}", str(value))]
+    command = [sys.executable, "-m", "scripts.clocked_train", str(config), str(output), *options(overrides)]
     before = os.times()
-    subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("clocked_train.py")), str(config), str(output), *arguments],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = os.times()
     seconds = after.children_user - before.children_user + after.children_system - before.children_system
-    rows = list(srsly.read_jsonl(output / "clock.jsonl"))
-    best = max(rows, key=lambda row: (row["score"], -row["seconds"]))
+    best = max(srsly.read_jsonl(output / "clock.jsonl"), key=lambda row: row["score"])
     megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return {"seconds": round(seconds, 1), "seconds_to_best": best["seconds"], "megabytes": round(megabytes)}
 
@@ -58,10 +56,10 @@ def main() -> None:
     target = Path(output) / f"{system}-{corpus}"
     target.mkdir(parents=True, exist_ok=True)
     paths = {part: f"{data}/{files}-{part}.spacy" for part in ("train", "dev", "test")}
-    overrides = {"paths.train": paths["train"], "paths.dev": paths["dev"]}
+    overrides: dict[str, Any] = {"paths.train": paths["train"], "paths.dev": paths["dev"]}
     if system == "spacy":
         config = spacy_config(component, language, target / "config.cfg")
-        overrides |= {"corpora.train.gold_preproc": "true", "corpora.dev.gold_preproc": "true"}
+        overrides |= {"corpora.train.gold_preproc": True, "corpora.dev.gold_preproc": True}
     else:
         config = CONFIGS / component / "dcd.cfg"
         overrides |= {"nlp.lang": language}
@@ -72,9 +70,7 @@ def main() -> None:
         scores = nlp.evaluate(list(create_corpus(paths[part], gold_preproc=True)(nlp)))
         figures[part] = round(100 * scores[score], 2)
     print(json.dumps({"corpus": corpus, **figures}))
-    metrics = Path(rest[0] if rest else "metrics") / "peers"
-    metrics.mkdir(parents=True, exist_ok=True)
-    srsly.write_json(metrics / f"{system}-{corpus}.json", figures)
+    metrics.write(Path(*rest or ["metrics"]), f"{metrics.PEERS}-{system}", corpus, figures)
 
 
 if __name__ == "__main__":

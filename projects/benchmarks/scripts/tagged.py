@@ -1,7 +1,7 @@
 """Write corpora whose tags are predicted, for parsers: TAGGER TRAIN OTHER …
 
-Of TRAIN, each sentence's tags are those of taggers that have not seen it; of the others, those of the pipeline TAGGER.
-Heads and labels stay gold. data/ewt-dev.spacy becomes data/ewt-dev-tagged.spacy.
+A sentence of TRAIN gets its tags from taggers that have not seen it (jackknifing); those of the other corpora get
+theirs from the pipeline TAGGER. Heads and labels stay gold. data/ewt-dev.spacy becomes data/ewt-dev-tagged.spacy.
 """
 
 import sys

@@ -63,8 +63,8 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         f"probabilities exact marginals by β = {BETA}; an explanation decodes anew without each tag, entity and arc."
     )
     rows = []
-    for name, found in figures.items():
-        seconds, tokens = found["seconds"], found["tokens"]
+    for name, record in figures.items():
+        seconds, tokens = record["seconds"], record["tokens"]
         cells = [
             f"{1e6 * median(seconds[column]) / tokens:,.1f} ({ratio(seconds, column, PLAIN):.1f})" for column in COLUMNS
         ]

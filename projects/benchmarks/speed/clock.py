@@ -1,6 +1,7 @@
 """Clocks: contenders that take turns in this process, and whole child processes."""
 
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -14,14 +15,14 @@ Seconds = dict[str, list[float]]
 
 
 class Contender(NamedTuple):
-    """Timed is run(prepared), and not what prepares it."""
+    """run(prepare()) is called; only `run` is timed."""
 
     prepare: Callable[[], Any]
     run: Callable[[Any], Any]
 
 
 def race(contenders: Mapping[str, Contender], rounds: int, clock: Callable[[], float] = time.process_time) -> Seconds:
-    """Seconds of each contender, in rounds in which all take turns, after one that does not count."""
+    """Seconds of each contender. All take turns in each round; a first round warms up and does not count."""
     seconds: Seconds = {name: [] for name in contenders}
     for _ in range(rounds + 1):
         for name, contender in contenders.items():
@@ -31,20 +32,25 @@ def race(contenders: Mapping[str, Contender], rounds: int, clock: Callable[[], f
             contender.run(prepared)
             seconds[name].append(clock() - started)
             del prepared
-    return {name: found[1:] for name, found in seconds.items()}
+    return {name: times[1:] for name, times in seconds.items()}
 
 
 def ratio(seconds: Mapping[str, Sequence[float]], rival: str, mine: str) -> float:
-    """How many times as long the rival takes: the median over rounds, so that what slows a round slows both."""
+    """How many times as long the rival takes, the median over rounds: what slows a round slows both."""
     return median(other / own for other, own in zip(seconds[rival], seconds[mine]))
 
 
 class Spent(NamedTuple):
-    """The seconds of a child process, and what it has printed."""
+    """The seconds of a child process, and what it printed."""
 
     cpu: float
     wall: float
     output: str
+
+    @property
+    def figures(self) -> Any:
+        """The last line of the output, read as JSON."""
+        return json.loads(self.output.splitlines()[-1])
 
 
 def spend(arguments: Sequence[str], **environment: str) -> Spent:

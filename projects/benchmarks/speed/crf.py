@@ -58,7 +58,7 @@ class Features:
     """
 
     def __init__(self, templates: Sequence[str]) -> None:
-        parsed = [(str(one), [(p.attribute, p.offset) for p in one.parts]) for one in parse_templates(list(templates))]
+        parsed = [(str(t), [(p.attribute, p.offset) for p in t.parts]) for t in parse_templates(list(templates))]
         self._templates = [(name, parts) for name, parts in parsed if parts]
         self._bias = [name for name, parts in parsed if not parts]
         self._read = {attribute: ATTRIBUTES[attribute] for _, parts in self._templates for attribute, _ in parts}
@@ -76,22 +76,22 @@ class Features:
         """Straightforward: each attribute of each token, then each template of each token."""
         reach, around = self._reach, [OUTSIDE] * self._reach
         columns = {name: [*around, *map(read, words), *around] for name, read in self._read.items()}
-        found = []
+        tokens = []
         for t in range(reach, reach + len(words)):
             features = list(self._bias)
             for name, parts in self._templates:
                 values = [columns[attribute][t + offset] for attribute, offset in parts]
                 if all(values):
                     features.append(f"{name}={'|'.join(values)}")
-            found.append(features)
-        return found
+            tokens.append(features)
+        return tokens
 
     def memoised(self, words: Sequence[str]) -> list[list[str]]:
         """What depends on one word only is made once for each distinct word."""
         known, reach = self._known, self._reach
         around = [self._about(OUTSIDE)] * reach
         about = [*around, *[known.get(word) or self._about(word) for word in words], *around]
-        found = []
+        tokens = []
         for t in range(reach, reach + len(words)):
             features = list(self._bias)
             for place, (offset, _) in enumerate(self._singles):
@@ -100,8 +100,8 @@ class Features:
                 values = [about[t + offset][1][attribute] for attribute, offset in parts]
                 if all(values):
                     features.append(f"{name}={'|'.join(values)}")
-            found.append(features)
-        return found
+            tokens.append(features)
+        return tokens
 
     def _about(self, word: str) -> tuple[list[list[str]], dict[str, str]]:
         values = {name: OUTSIDE if word == OUTSIDE else read(word) for name, read in self._read.items()}

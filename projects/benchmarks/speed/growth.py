@@ -27,16 +27,16 @@ def _row(settings: Settings, n_sentences: int) -> dict[str, Any]:
         "tagger/dcd", settings.data / "brown-train.spacy", n_sentences, components__tagger__model__features=features
     )
     problem = ready.pipe.problem()
-    one = learner("DCD", problem, C=0.1)
-    epochs = [epoch(one, range(problem.n_examples)) for _ in range(min(EPOCHS, settings.rounds))]
+    solver = learner("DCD", problem, C=0.1)
+    epochs = [epoch(solver, range(problem.n_examples)) for _ in range(min(EPOCHS, settings.rounds))]
     return {
         "sentences": problem.n_examples,
         "tokens": len(problem.data.gold),
         "weights": problem.dimension,
         "initializing": ready.initializing,
         "epochs": epochs,
-        "planes": one.progress().planes,
-        "working set": sum(array.nbytes for array in one.planes) / 1e6,  # type: ignore[attr-defined]
+        "planes": solver.progress().planes,
+        "working set": sum(array.nbytes for array in solver.planes) / 1e6,  # type: ignore[attr-defined]
         "features": sum(array.nbytes for array in (problem.data.rows, problem.data.values)) / 1e6,
     }
 

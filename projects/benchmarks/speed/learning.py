@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from papers.tasks import CONFIGS
+from scripts.train import CONFIGS
 from spacy import util
 from spacy.training import Example
 

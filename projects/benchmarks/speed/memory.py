@@ -1,6 +1,5 @@
 """Memory: of training, from its clock, and of one very long Doc, each length in a process of its own."""
 
-import json
 from typing import Any
 
 import srsly
@@ -12,7 +11,7 @@ from .clock import spend
 from .settings import Settings
 
 TOKENS = (1_000, 250_000, 500_000, 1_000_000)
-MOST_TRAINING, LINEAR = 1000, 1.25
+MAX_TRAINING, GROWTH = 1000, 1.25
 SCRIPT = """
 import json, sys, time
 import spacy
@@ -40,9 +39,7 @@ def measure(settings: Settings) -> dict[str, Any]:
     clock = list(srsly.read_jsonl(path.parent / "clock.jsonl"))
     return {
         "training": max((row.get("megabytes", 0) for row in clock), default=0),
-        "doc": [
-            json.loads(spend(["-c", SCRIPT, str(path), str(corpus), str(n)]).output.splitlines()[-1]) for n in numbers
-        ],
+        "doc": [spend(["-c", SCRIPT, str(path), str(corpus), str(n)]).figures for n in numbers],
     }
 
 
@@ -56,9 +53,9 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     page.plot("speed-memory", "Memory of tagging one Doc.", [Panel("", "tokens of the Doc", "MB", curves)])
     title, peak = "Memory, peak of training the EWT tagger", figures["training"]
     bars = [
-        Bar(title, peak, at_most=MOST_TRAINING, unit="MB")
+        Bar(title, peak, at_most=MAX_TRAINING, unit="MB")
         if peak
-        else missing(title, "its clock does not say", at_most=MOST_TRAINING, unit="MB")
+        else missing(title, "its clock does not say", at_most=MAX_TRAINING, unit="MB")
     ]
     longest = rows[-1]
     speed = f"{longest['tokens'] / longest['seconds']:,.0f} tokens/s"
@@ -66,5 +63,5 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     if len(rows) == len(TOKENS):
         half, whole = (1e6 * megabytes / n for megabytes, n in zip(grown[-2:], tokens[-2:]))
         title = f"Memory, a token of a Doc of {tokens[-1]:,} beside one of {tokens[-2]:,}"
-        bars.append(Bar(title, whole / half, at_most=LINEAR, ours=f"{whole:.0f} bytes", peer=f"ours: {half:.0f} bytes"))
+        bars.append(Bar(title, whole / half, at_most=GROWTH, ours=f"{whole:.0f} bytes", peer=f"ours: {half:.0f} bytes"))
     return bars

@@ -5,13 +5,13 @@ Where `scripts/peers.py` has trained one of spaCy's to its end, that is used ins
 """
 
 import argparse
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import spacy
-from scripts.peers import CONFIGS, spacy_config, train
+from scripts.peers import spacy_config, train
+from scripts.train import CONFIGS, parser_alone
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import minibatch
 from tqdm import tqdm
@@ -20,13 +20,7 @@ from . import corpora, crf
 
 DOCUMENT = 10
 """Sentences of a document."""
-GIVEN = json.dumps(["tag", "pos"])
-PARSER_ALONE = {
-    "nlp.pipeline": json.dumps(["parser"]),
-    "corpora.train.jackknife": "[]",
-    "corpora.train.columns": GIVEN,
-    "corpora.dev.columns": GIVEN,
-}
+PARSER_ALONE = parser_alone("tag", "pos")
 
 
 @dataclass(frozen=True)
@@ -36,15 +30,15 @@ class Recipe:
     pipeline: str
     files: str
     language: str = "en"
-    overrides: dict[str, str] = field(default_factory=dict)
+    overrides: dict[str, Any] = field(default_factory=dict)
 
 
 OURS = {
     "ours-ewt": Recipe("tagger", "ewt"),
     "ours-ner-dutch": Recipe("ner", "conll2002-ned", "nl"),
     "ours-parser": Recipe("parser", "ewt"),
-    "ours-parser-1": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": "1"}),
-    "ours-parser-2": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": "2"}),
+    "ours-parser-1": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": 1}),
+    "ours-parser-2": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": 2}),
     "ours-ner-english": Recipe("ner", "wnut17"),
     "ours-senter": Recipe("senter", "documents"),
 }
@@ -102,7 +96,7 @@ def write_documents(data: Path, training: Path) -> None:
             document = Doc.from_docs(list(sentences))
             assert document is not None
             read = nlp(Doc(nlp.vocab, words=[token.text for token in document]))
-            document.set_ents([Span(document, found.start, found.end, found.label_) for found in read.ents])
+            document.set_ents([Span(document, entity.start, entity.end, entity.label_) for entity in read.ents])
             target.add(document)
         target.to_disk(training / f"documents-{part}.spacy")
 
@@ -117,7 +111,7 @@ def make(name: str, data: Path, training: Path, epochs: int | None, steps: int) 
     if recipe.files == "documents":
         write_documents(data, training)
         data = training
-    overrides: dict[str, Any] = {f"paths.{part}": data / f"{recipe.files}-{part}.spacy" for part in ("train", "dev")}
+    overrides: dict[str, Any] = {f"paths.{part}": f"{data}/{recipe.files}-{part}.spacy" for part in ("train", "dev")}
     target.mkdir(parents=True, exist_ok=True)
     if name in OURS:
         config = CONFIGS / recipe.pipeline / "dcd.cfg"
@@ -135,7 +129,7 @@ def make_crfsuite(name: str, data: Path, training: Path) -> None:
     column = "ents" if recipe.pipeline == "ner" else "tags"
     sentences = corpora.read(data / f"{recipe.files}-train.spacy")
     extract = crf.Features(templates(training, CRFSUITE[name])).memoised
-    crf.train(extract, [(one.words, getattr(one, column)) for one in sentences], training / name)
+    crf.train(extract, [(sentence.words, getattr(sentence, column)) for sentence in sentences], training / name)
 
 
 def main() -> None:

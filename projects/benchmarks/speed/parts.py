@@ -14,3 +14,5 @@ PARTS = {
     "analyses": analyses,
 }
 """Each has measure(settings) → figures, and report(figures, page) → bars."""
+TABLE = "speed"
+"""Of metrics, with a row for each part."""

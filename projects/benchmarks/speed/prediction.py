@@ -41,10 +41,6 @@ def _race(contenders: dict[str, Contender], sentences: Sequence[Sentence], round
     return {"tokens": corpora.n_tokens(sentences), "seconds": race(contenders, rounds)}
 
 
-def _load(path: Path, *exclude: str) -> Any:
-    return spacy.load(path, exclude=exclude)
-
-
 def _piped(
     nlp: Any, sentences: Sequence[Sentence], make: Callable[[Vocab, Sequence[Sentence]], list[Doc]] = corpora.bare
 ) -> Contender:
@@ -60,8 +56,8 @@ def _chains(training: Path, corpus: str, sentences: Sequence[Sentence]) -> dict[
         return Contender(lambda: words, lambda read: [tagger.tag(extract(sentence)) for sentence in read])
 
     return {
-        "ours": _piped(_load(models.model(training, f"ours-{corpus}")), sentences),
-        "spaCy": _piped(_load(models.find(training, corpus)), sentences),
+        "ours": _piped(spacy.load(models.model(training, f"ours-{corpus}")), sentences),
+        "spaCy": _piped(spacy.load(models.find(training, corpus)), sentences),
         "CRFsuite, plain": tagged_by(features.plain),
         "CRFsuite, memoised": tagged_by(features.memoised),
     }
@@ -70,10 +66,13 @@ def _chains(training: Path, corpus: str, sentences: Sequence[Sentence]) -> dict[
 def _parsers(training: Path, sentences: Sequence[Sentence]) -> dict[str, Contender]:
     """Parsers alone, on gold tags and sentences."""
     names = {1: "ours-parser-1", 2: "ours-parser-2", 3: "ours-parser"}
-    ours = {order: _load(models.model(training, name), "tagger", "pos_tagger") for order, name in names.items()}
+    ours = {
+        order: spacy.load(models.model(training, name), exclude=["tagger", "pos_tagger"])
+        for order, name in names.items()
+    }
     return {
         **{f"ours, order {order}": _piped(nlp, sentences, corpora.tagged) for order, nlp in ours.items()},
-        "spaCy": _piped(_load(models.find(training, "parser"), "tagger"), sentences, corpora.tagged),
+        "spaCy": _piped(spacy.load(models.find(training, "parser"), exclude=["tagger"]), sentences, corpora.tagged),
     }
 
 
@@ -82,7 +81,7 @@ def _pipelines(training: Path, sentences: Sequence[Sentence]) -> dict[str, Conte
     texts = [
         " ".join(" ".join(sentence.words) for sentence in several) for several in minibatch(sentences, models.DOCUMENT)
     ]
-    pipelines = {"ours": models.pipeline(training), "spaCy": _load(models.model(training, "quick-pipeline"))}
+    pipelines = {"ours": models.pipeline(training), "spaCy": spacy.load(models.model(training, "quick-pipeline"))}
     return {
         name: Contender(lambda: texts, lambda read, nlp=nlp: list(nlp.pipe(read))) for name, nlp in pipelines.items()
     }
@@ -94,14 +93,14 @@ def _lengths(settings: Settings) -> list[dict[str, Any]]:
     words = [word for sentence in sentences for word in sentence.words][: LENGTHS[-1]]
     rows = []
     pipelines = {
-        "ours": _load(models.model(settings.training, "ours-ewt")),
-        "spaCy": _load(models.find(settings.training, "ewt")),
+        "ours": spacy.load(models.model(settings.training, "ours-ewt")),
+        "spaCy": spacy.load(models.find(settings.training, "ewt")),
     }
     for length in (length for length in LENGTHS if length <= len(words)):
         parts = [Sentence(list(part), [], [], []) for part in minibatch(words, length)]
         contenders = {name: _piped(nlp, parts) for name, nlp in pipelines.items()}
-        found = _race(contenders, parts, min(settings.rounds, LENGTHS_ROUNDS))
-        rows.append({"length": length, **found})
+        record = _race(contenders, parts, min(settings.rounds, LENGTHS_ROUNDS))
+        rows.append({"length": length, **record})
     return rows
 
 
@@ -117,8 +116,8 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         "quick-pipeline; “quick” ones were trained for some hundred steps only."
     )
     speeds = {
-        name: {who: found["tokens"] / median(times) for who, times in found["seconds"].items()}
-        for name, found in figures.items()
+        name: {who: record["tokens"] / median(times) for who, times in record["seconds"].items()}
+        for name, record in figures.items()
         if name in (*CHAINS, "parser", "pipeline")
     }
     lengths = figures["lengths"]
@@ -152,8 +151,8 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         ]
     wanted = {1: 4, 2: 2, 3: None}
     bars += [
-        bar("parser", f"Prediction, parser of order {order}, spaCy", "spaCy", least, f"ours, order {order}")
-        for order, least in wanted.items()
+        bar("parser", f"Prediction, parser of order {order}, spaCy", "spaCy", at_least, f"ours, order {order}")
+        for order, at_least in wanted.items()
     ]
     bars.append(bar("pipeline", "Prediction, from raw text to trees and entities, spaCy's four components", "spaCy", 5))
     if len(lengths) > 1:

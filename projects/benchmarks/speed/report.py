@@ -1,20 +1,20 @@
-"""Write the report of the records that are there: python -m speed.report METRICS FOLDER."""
+"""Write the report of the parts that have been measured: python -m speed.report METRICS FOLDER."""
 
 import sys
 from pathlib import Path
 from typing import Any
 
-import srsly
+from papers import metrics
 from papers.page import Page
 
 from .bars import HEADER, Bar
-from .parts import PARTS
+from .parts import PARTS, TABLE
 
 
 def main() -> None:
-    metrics, folder = map(Path, sys.argv[1:])
-    paths = {part: metrics / "speed" / f"{part}.json" for part in PARTS}
-    records = {part: srsly.read_json(path) for part, path in paths.items() if path.exists()}
+    tables, folder = map(Path, sys.argv[1:])
+    table = metrics.read(tables, TABLE)
+    records = {part: table[part] for part in PARTS if part in table}
     details = Page(folder, "speed")
     bars = [bar for part, record in records.items() for bar in PARTS[part].report(record["figures"], details)]
     page = Page(folder, "speed")

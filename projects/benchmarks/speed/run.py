@@ -1,8 +1,8 @@
 """Measure the parts that have no record yet, or those named: python -m speed.run [PART …] [--rounds 7].
 
-Each part runs by itself in a fresh process with one thread, and ends with a record in METRICS/speed; whatever
-interrupts the run, the next one goes on with the parts that have none. On a machine that does something else too, the
-figures are worth nothing.
+Each part runs by itself in a fresh process with one thread, and ends with a row in METRICS/speed.jsonl. If a run is
+interrupted, the next one goes on with the parts that have none. If the machine does something else too, the figures are
+worth nothing.
 """
 
 import argparse
@@ -14,17 +14,18 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
-from papers.runs import write
+from papers import metrics
 from tqdm import tqdm
 
 from .machine import describe
-from .parts import PARTS
+from .parts import PARTS, TABLE
 from .settings import Settings
 
 
-def record(part: str, settings: Settings, path: Path) -> str:
-    """Measure one part; returns why that was not possible, or nothing."""
+def attempt(part: str, settings: Settings) -> dict[str, Any] | str:
+    """Measure one part; returns its record, or why that was not possible."""
     warnings.simplefilter("ignore")
     machine, started = describe(), time.perf_counter()
     try:
@@ -33,8 +34,7 @@ def record(part: str, settings: Settings, path: Path) -> str:
         return str(error)
     except Exception:
         return traceback.format_exc()
-    write({"machine": machine, "wall": time.perf_counter() - started, "figures": figures}, path)
-    return ""
+    return {"machine": machine, "wall": time.perf_counter() - started, "figures": figures}
 
 
 def main() -> None:
@@ -51,16 +51,18 @@ def main() -> None:
         parser.error(f"no part is called {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     settings = Settings(arguments.data, arguments.training, arguments.rounds, arguments.limit)
-    paths = {part: arguments.metrics / "speed" / f"{part}.json" for part in PARTS}
-    chosen = arguments.parts or [part for part, path in paths.items() if not path.exists()]
+    done = metrics.read(arguments.metrics, TABLE)
+    chosen = arguments.parts or [part for part in PARTS if part not in done]
     failed = False
     for part in (progress := tqdm(chosen, unit="part")):
         progress.set_postfix_str(part)
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            reason = pool.submit(record, part, settings, paths[part]).result()
-        if reason:
+            result = pool.submit(attempt, part, settings).result()
+        if isinstance(result, str):
             failed = True
-            tqdm.write(f"{part}: {reason}")
+            tqdm.write(f"{part}: {result}")
+        else:
+            metrics.write(arguments.metrics, TABLE, part, result)
     if failed:
         sys.exit(1)
 

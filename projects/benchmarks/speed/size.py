@@ -26,7 +26,7 @@ COMPONENTS = {
 PLAIN = "as trained"
 VARIANTS = [("float16", 1.0), ("int8", 1.0), ("int8", 0.5)]
 """Of `spacy ssvm compress`: how values are stored, and the share of the weights that is kept."""
-MOST_MILLISECONDS = 100
+MAX_MILLISECONDS = 100
 
 
 def measure(settings: Settings) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def measure(settings: Settings) -> dict[str, Any]:
 def _variants(settings: Settings, name: str, folder: Path) -> dict[str, Any]:
     """Each variant that can be made; "missing" says why others cannot."""
     path = models.model(settings.training, name)
-    found: dict[str, Any] = {PLAIN: _figures(settings, name, path)}
+    variants: dict[str, Any] = {PLAIN: _figures(settings, name, path)}
     for values, keep in VARIANTS:
         target = folder / f"{name}-{values}-{keep}"
         try:
@@ -46,10 +46,10 @@ def _variants(settings: Settings, name: str, folder: Path) -> dict[str, Any]:
         except RuntimeError as error:
             if "No such command" not in str(error):
                 raise
-            return {**found, "missing": "there is no `spacy ssvm compress`"}
-        found[f"{values}, {keep:.0%} of the weights"] = _figures(settings, name, target)
+            return {**variants, "missing": "there is no `spacy ssvm compress`"}
+        variants[f"{values}, {keep:.0%} of the weights"] = _figures(settings, name, target)
         shutil.rmtree(target)
-    return found
+    return variants
 
 
 def _figures(settings: Settings, name: str, path: Path) -> dict[str, Any]:
@@ -77,21 +77,25 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         "that is there, with what its first prediction builds."
     )
     rows, bars = [], []
-    for name, (component, _, _, most, loss) in COMPONENTS.items():
-        variants = {key: found for key, found in figures[name].items() if key != "missing"}
+    for name, (component, _, _, max_megabytes, max_loss) in COMPONENTS.items():
+        variants = {key: variant for key, variant in figures[name].items() if key != "missing"}
         plain = variants[PLAIN]["score"]
-        for variant, found in variants.items():
-            megabytes, score, load = found["megabytes"], found["score"], 1000 * median(found["seconds"])
-            rows.append([name, variant, f"{megabytes:.2f}", f"{score:.2f}", f"{score - plain:+.2f}", f"{load:.0f}"])
-        title = f"Size, {component}, at a loss of at most {loss} points"
-        good = {key: found["megabytes"] for key, found in variants.items() if found["score"] >= plain - loss - 1e-9}
+        for stored, variant in variants.items():
+            megabytes, score, load = variant["megabytes"], variant["score"], 1000 * median(variant["seconds"])
+            rows.append([name, stored, f"{megabytes:.2f}", f"{score:.2f}", f"{score - plain:+.2f}", f"{load:.0f}"])
+        title = f"Size, {component}, at a loss of at most {max_loss} points"
+        good = {
+            key: variant["megabytes"]
+            for key, variant in variants.items()
+            if variant["score"] >= plain - max_loss - 1e-9
+        }
         best = min(good, key=lambda key: good[key])
         trained = f"as trained: {variants[PLAIN]['megabytes']:.1f} MB"
         if "missing" in figures[name]:
-            bars.append(missing(title, f"{figures[name]['missing']}; {trained}", at_most=most, unit="MB"))
+            bars.append(missing(title, f"{figures[name]['missing']}; {trained}", at_most=max_megabytes, unit="MB"))
         else:
-            bars.append(Bar(title, good[best], at_most=most, unit="MB", ours=best, peer=trained))
+            bars.append(Bar(title, good[best], at_most=max_megabytes, unit="MB", ours=best, peer=trained))
         milliseconds = 1000 * median(variants[best]["seconds"])
-        bars.append(Bar(f"Loading, {component}", milliseconds, at_most=MOST_MILLISECONDS, unit="ms", ours=best))
+        bars.append(Bar(f"Loading, {component}", milliseconds, at_most=MAX_MILLISECONDS, unit="ms", ours=best))
     page.table(["model", "stored", "MB", "dev", "loss", "load, ms"], rows, texts=2)
     return bars

@@ -1,6 +1,5 @@
 """Ready at once: a fresh process to its first Doc, with and without SciPy; and what the very first one compiles."""
 
-import json
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -10,7 +9,7 @@ from papers.page import Page
 
 from . import models
 from .bars import Bar
-from .clock import Seconds, Spent, ratio, spend
+from .clock import Seconds, ratio, spend
 from .settings import Settings
 
 WITHOUT_SCIPY = 'import sys; sys.modules["scipy"] = None'
@@ -57,7 +56,7 @@ print(json.dumps({"kernels": len(found), "misses": sum(kernel.misses for kernel 
 """
 """Every component with every solver."""
 COMPONENTS = ("ssvm_tagger", "ssvm_ner", "ssvm_senter", "ssvm_parser")
-MOST_TIMES, MOST_SECONDS = 1.5, 10
+MAX_RATIO, MAX_SECONDS = 1.5, 10
 
 
 def measure(settings: Settings) -> dict[str, Any]:
@@ -66,7 +65,7 @@ def measure(settings: Settings) -> dict[str, Any]:
         "spaCy": models.find(settings.training, "ewt"),
     }
     chosen = COMPONENTS if settings.limit is None else COMPONENTS[:1]
-    everything = [_printed(spend(["-c", EVERYTHING])) for _ in range(2)] if settings.limit is None else []
+    everything = [spend(["-c", EVERYTHING]).figures for _ in range(2)] if settings.limit is None else []
     return {
         "everything": everything[-1:],
         "with SciPy": _starts(FIRST_DOC, paths, settings.rounds),
@@ -77,28 +76,23 @@ def measure(settings: Settings) -> dict[str, Any]:
 
 def _starts(script: str, paths: dict[str, Path], rounds: int) -> dict[str, Seconds]:
     """Seconds of the whole process by both clocks, in turns, after a round that fills the caches."""
-    found: dict[str, Seconds] = {clock: {name: [] for name in paths} for clock in ("cpu", "wall")}
+    starts: dict[str, Seconds] = {clock: {name: [] for name in paths} for clock in ("cpu", "wall")}
     for _ in range(rounds + 1):
         for name, path in paths.items():
             spent = spend(["-c", script, str(path)])
-            found["cpu"][name].append(spent.cpu)
-            found["wall"][name].append(spent.wall)
-    return {clock: {name: times[1:] for name, times in seconds.items()} for clock, seconds in found.items()}
+            starts["cpu"][name].append(spent.cpu)
+            starts["wall"][name].append(spent.wall)
+    return {clock: {name: times[1:] for name, times in seconds.items()} for clock, seconds in starts.items()}
 
 
 def _compilations(component: str) -> list[dict[str, float]]:
     """The first process that ever trains a component, with its default solver, and the second."""
     with tempfile.TemporaryDirectory() as cache:
-        found = []
+        processes = []
         for _ in range(2):
             spent = spend(["-c", FIRST_TRAINING, component], NUMBA_CACHE_DIR=cache)
-            found.append({**_printed(spent), "cpu": spent.cpu, "wall": spent.wall})
-        return found
-
-
-def _printed(spent: Spent) -> dict[str, int]:
-    found: dict[str, int] = json.loads(spent.output.splitlines()[-1])
-    return found
+            processes.append({**spent.figures, "cpu": spent.cpu, "wall": spent.wall})
+        return processes
 
 
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:
@@ -114,11 +108,11 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         for clock, seconds in figures[scipy].items():
             ours, peer = (f"{median(seconds[name]):.2f} s" for name in ("ours", "spaCy"))
             title = f"Start to first Doc, {scipy}, {clock} time, spaCy's tagger"
-            bars.append(Bar(title, ratio(seconds, "ours", "spaCy"), at_most=MOST_TIMES, ours=ours, peer=peer))
+            bars.append(Bar(title, ratio(seconds, "ours", "spaCy"), at_most=MAX_RATIO, ours=ours, peer=peer))
     for component, (first, second) in figures["first"].items():
         compiling = first["cpu"] - second["cpu"]
         title = f"First compilation, {component}"
-        bars.append(Bar(title, compiling, at_most=MOST_SECONDS, unit="s", ours=f"{first['misses']} kernels"))
+        bars.append(Bar(title, compiling, at_most=MAX_SECONDS, unit="s", ours=f"{first['misses']} kernels"))
         title = f"Compiled by the second process, {component}"
         of = f"of {second['kernels']} kernels, {second['cpu']:.1f} s"
         bars.append(Bar(title, second["misses"], at_most=0, unit="kernels", ours=of))

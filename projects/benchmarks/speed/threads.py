@@ -53,9 +53,9 @@ def measure(settings: Settings) -> dict[str, Any]:
         return {"missing": "the components have no `n_threads`"}
     figures: dict[str, Any] = {"seconds": {}, "reproducible": {}, "equal": {}}
     for name in NAMES:
-        pair = {str(n): found[name] for n, found in contenders.items()}
+        pair = {str(n): own[name] for n, own in contenders.items()}
         figures["seconds"][name] = race(pair, min(settings.rounds, ROUNDS), time.perf_counter)
-        one, two, again = (found.run(found.prepare()) for found in (pair["1"], pair["2"], pair["2"]))
+        one, two, again = (contender.run(contender.prepare()) for contender in (pair["1"], pair["2"], pair["2"]))
         figures["reproducible"][name] = np.array_equal(two, again)
         figures["equal"][name] = np.array_equal(one, two)
     figures["processes"] = _processes(settings)
@@ -65,14 +65,14 @@ def measure(settings: Settings) -> dict[str, Any]:
 def _processes(settings: Settings) -> Seconds:
     """Seconds of a process alone, and the mean of two at a time that share nothing; each does the same work."""
     work = ["-c", TAGGING, str(models.model(settings.training, "ours-ewt")), str(settings.data / "ewt-test.spacy")]
-    found: Seconds = {"1": [], "2": []}
+    seconds: Seconds = {"1": [], "2": []}
     with ThreadPoolExecutor(2) as pool:
         for _ in range(min(settings.rounds, ROUNDS)):
-            for name in found:
+            for name in seconds:
                 started = [pool.submit(spend, work) for _ in range(int(name))]
-                printed = [float(process.result().output.splitlines()[-1]) for process in started]
-                found[name].append(sum(printed) / len(printed))
-    return found
+                printed = [process.result().figures for process in started]
+                seconds[name].append(sum(printed) / len(printed))
+    return seconds
 
 
 def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
@@ -86,13 +86,13 @@ def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
     nlp = spacy.load(models.model(settings.training, "ours-ewt"), config={"components.tagger.n_threads": n_threads})
     sentences = corpora.read(settings.data / "ewt-test.spacy", settings.limit)
 
-    def learn(one: Any) -> np.ndarray:
-        epoch(one, order)
-        return np.array(one.prediction_weights())
+    def learn(solver: Any) -> np.ndarray:
+        epoch(solver, order)
+        return np.array(solver.prediction_weights())
 
-    def certify(one: Any) -> np.ndarray:
-        found = one.certificate()
-        return np.array([found.primal, found.dual])
+    def certify(solver: Any) -> np.ndarray:
+        certificate = solver.certificate()
+        return np.array([certificate.primal, certificate.dual])
 
     def tag(docs: list[Doc]) -> np.ndarray:
         return np.concatenate([doc.to_array("TAG") for doc in nlp.pipe(docs)])

@@ -49,13 +49,13 @@ def measure(settings: Settings) -> dict[str, Any]:
 def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
     """Seconds of each step, and of the whole."""
     ((_, pipe),) = nlp.pipeline
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
 
     @contextmanager
     def step(name: str) -> Iterator[None]:
         started = time.process_time()
         yield
-        found[name] = found.get(name, 0.0) + time.process_time() - started
+        seconds[name] = seconds.get(name, 0.0) + time.process_time() - started
 
     docs = corpora.bare(nlp.vocab, sentences)
     with step("whole"):
@@ -86,9 +86,9 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
         assert np.mean(labels == again) > 0.999  # but for sums in another order
         with step("annotation"):
             pipe.set_annotations(batch, np.split(labels, columns.starts[1:-1]))
-    found["rows"] = found.pop("rows and decoder") - found["decoder"]
-    found["the rest"] = found["whole"] - sum(found.get(name, 0.0) for name in STEPS)
-    return found
+    seconds["rows"] = seconds.pop("rows and decoder") - seconds["decoder"]
+    seconds["the rest"] = seconds["whole"] - sum(seconds.get(name, 0.0) for name in STEPS)
+    return seconds
 
 
 def _scores(chains: Chains, shared: SharedScores, weights: np.ndarray) -> np.ndarray:
@@ -144,15 +144,15 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     )
     rows, profiles = [], {}
     for corpus, (name, _) in CHAINS.items():
-        found = figures[corpus]
+        record = figures[corpus]
         micros = {
-            step: 1e6 * median(one.get(step, 0.0) for one in found["rounds"]) / found["tokens"]
+            step: 1e6 * median(round_.get(step, 0.0) for round_ in record["rounds"]) / record["tokens"]
             for step in [*STEPS, "whole"]
         }
         profiles[name] = micros
-        found["bytes"]["whole"] = sum(found["bytes"].values())
+        record["bytes"]["whole"] = sum(record["bytes"].values())
         for step, micro in micros.items():
-            touched = found["bytes"].get(step)
+            touched = record["bytes"].get(step)
             alone = None if touched is None else f"{1e6 * touched / figures['bytes/s']:.3f}"
             rows.append([name, step, f"{micro:.3f}", None if touched is None else f"{touched:.0f}", alone])
     page.table(["component", "step", "µs", "bytes", "memory alone, µs"], rows, texts=2)

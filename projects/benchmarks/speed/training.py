@@ -56,15 +56,15 @@ def _epochs(settings: Settings, corpus: str) -> dict[str, list[float]]:
 
     def between() -> None:
         order = rng.permutation(problem.n_examples)
-        for name, one in learners.items():
-            seconds[name].append(epoch(one, order))
+        for name, solver in learners.items():
+            seconds[name].append(epoch(solver, order))
 
     trainer = Paced(between, min(EPOCHS, settings.rounds))
     chains = problem.data
     for first, end in zip(chains.starts[:-1], chains.starts[1:]):
         tokens = range(first, end)
         rows = [chains.rows[chains.feature_starts[t] : chains.feature_starts[t + 1]] for t in tokens]
-        trainer.append([list(map(str, found)) for found in rows], [labels[chains.gold[t]] for t in tokens])
+        trainer.append([list(map(str, row)) for row in rows], [labels[chains.gold[t]] for t in tokens])
     trainer.train("")
     return {**seconds, PEER: [iteration["time"] for iteration in trainer.logparser.iterations]}
 
@@ -74,7 +74,7 @@ def _clock(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     rows = list(srsly.read_jsonl(path))
-    best = max(rows, key=lambda row: (row["score"], -row["seconds"]))
+    best = max(rows, key=lambda row: row["score"])
     return {
         "to best": best["seconds"],
         "score": best["score"],
@@ -96,38 +96,38 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         [
             [
                 name,
-                f"{found['to best']:.0f}",
-                f"{100 * found['score']:.2f}",
-                f"{found['rows'][0][0]:.1f}",
-                f"{(found['rows'][-1][0] - found['rows'][0][0]) / max(len(found['rows']) - 1, 1):.2f}",
-                len(found["rows"]),
-                found["megabytes"],
+                f"{record['to best']:.0f}",
+                f"{100 * record['score']:.2f}",
+                f"{record['rows'][0][0]:.1f}",
+                f"{(record['rows'][-1][0] - record['rows'][0][0]) / max(len(record['rows']) - 1, 1):.2f}",
+                len(record["rows"]),
+                record["megabytes"],
             ]
-            for name, found in trainings.items()
-            if found
+            for name, record in trainings.items()
+            if record
         ],
     )
     bars = []
-    for corpus, (name, least) in TRAININGS.items():
+    for corpus, (name, factor) in TRAININGS.items():
         ours, peer = (trainings[f"{system}-{corpus}"] for system in ("ours", "spacy"))
         titles = [f"Training, {name}, {to} score, spaCy" for to in ("to its own best", "to spaCy's best")]
         if not (ours and peer):
-            bars += [missing(title, "run the commands `speed-models` and `spacy`", at_least=least) for title in titles]
+            bars += [missing(title, "run the commands `speed-models` and `spacy`", at_least=factor) for title in titles]
             continue
         as_good = min((seconds for seconds, score in ours["rows"] if score >= peer["score"]), default=None)
         for title, seconds in zip(titles, (ours["to best"], as_good)):
             if seconds is None:
-                bars.append(missing(title, "that score was not reached", at_least=least))
+                bars.append(missing(title, "that score was not reached", at_least=factor))
             else:
                 own, other = figure(seconds) + " s", figure(peer["to best"]) + " s"
-                bars.append(Bar(title, peer["to best"] / seconds, least, ours=own, peer=other))
+                bars.append(Bar(title, peer["to best"] / seconds, factor, ours=own, peer=other))
     page.text("CPU seconds of an epoch on the same features and labels, learners taking turns:")
-    rows = [[corpus, who, f"{median(found):.3f}"] for corpus in CHAINS for who, found in figures[corpus].items()]
+    rows = [[corpus, who, f"{median(times):.3f}"] for corpus in CHAINS for who, times in figures[corpus].items()]
     page.table(["corpus", "learner", "s"], rows, texts=2)
     for corpus, (name, _) in CHAINS.items():
-        for solver, least in (("DCD-SSVM", 1), ("perceptron", 2)):
+        for solver, factor in (("DCD-SSVM", 1), ("perceptron", 2)):
             seconds = figures[corpus]
             own, other = (f"{median(seconds[who]):.3f} s" for who in (solver, PEER))
             title = f"Training, {name}, an epoch of {solver}, CRFsuite's pa"
-            bars.append(Bar(title, ratio(seconds, PEER, solver), least, ours=own, peer=other))
+            bars.append(Bar(title, ratio(seconds, PEER, solver), factor, ours=own, peer=other))
     return bars

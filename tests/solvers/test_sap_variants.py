@@ -14,8 +14,8 @@ from spacy_ssvm.solvers.sap import PAIR_STEPS, SapLearner
 from spacy_ssvm.solvers.sap_batch import PASSES, BatchSapLearner
 from spacy_ssvm.solvers.sap_proximal import ProximalSapLearner, box_at_best, move_beta
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, objective, optimum, random_problem
-from ..structures.tree.tree_problems import tree_problem
 from .reference import Enumerated
 from .running import epochs
 from .test_learner import halves

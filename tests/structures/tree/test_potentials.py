@@ -9,7 +9,7 @@ from spacy_ssvm.models.tree.decoding import potentials
 from spacy_ssvm.structures.tree.parts import FORBIDDEN, PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING
 from spacy_ssvm.structures.tree.potentials import k_best, marginals, margins
 
-from .tree_problems import EXACT, tiny_trees
+from ...models.tree.enumeration import EXACT, tiny_trees
 
 few = settings(max_examples=25)
 exact = pytest.mark.parametrize("structure", EXACT.values(), ids=EXACT.keys())

@@ -12,8 +12,8 @@ from spacy_ssvm.models.chain.problem import chain_problem
 from spacy_ssvm.solvers.problem import Problem
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
-from .structures.enumeration import joint_feature, loss, sequences
-from .structures.tree.tree_problems import Example
+from .models.chain.enumeration import joint_feature, loss, sequences
+from .models.tree.enumeration import Example
 
 
 def random_problem(

@@ -6,7 +6,7 @@ import numpy as np
 
 from spacy_ssvm.solvers.problem import Problem
 
-from ..structures.enumeration import joint_feature, loss, sequences
+from ..models.chain.enumeration import joint_feature, loss, sequences
 
 
 class Enumerated:

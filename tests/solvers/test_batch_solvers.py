@@ -13,8 +13,8 @@ from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sdm
 from spacy_ssvm.structures.tree.parts import LOOPY
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, objective, optimum, random_problem
-from ..structures.tree.tree_problems import tree_problem
 from .running import epochs
 from .test_learner import halves
 

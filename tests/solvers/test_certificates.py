@@ -10,8 +10,8 @@ from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_light
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS, SPANNING
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, objective, random_problem
-from ..structures.tree.tree_problems import tree_problem
 
 ROUNDING = 1e-12
 

@@ -19,8 +19,8 @@ from spacy_ssvm.solvers.parameters import Lbfgs, Sap
 from spacy_ssvm.structures.chain.constraints import unconstrained
 from spacy_ssvm.structures.tree.parts import SPANNING
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import random_problem
-from ..structures.tree.tree_problems import tree_problem
 from .family_reference import family
 from .test_optimum import single_tokens
 

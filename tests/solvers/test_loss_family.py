@@ -18,9 +18,9 @@ from spacy_ssvm.solvers.planes import PlaneBuffer, merge, plane_buffer
 from spacy_ssvm.solvers.sgd import CANDIDATES
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS, SPANNING
 
+from ..models.chain.enumeration import tiny_chains
+from ..models.tree.enumeration import tree_problem
 from ..problems import random_problem
-from ..structures.enumeration import tiny_chains
-from ..structures.tree.tree_problems import tree_problem
 from . import family_reference as reference
 from .family_reference import family
 from .running import epochs

@@ -11,8 +11,8 @@ from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import LseCuttingPlane, LseSdcd
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, random_problem, summed_errors, summed_errors_optimum
-from ..structures.tree.tree_problems import tree_problem
 from .running import epochs
 from .test_learner import halves, planes_of
 

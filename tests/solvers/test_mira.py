@@ -14,8 +14,8 @@ from spacy_ssvm.solvers.parameters import Mira, PredictionMira
 from spacy_ssvm.solvers.small_qp import hildreth, smo
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, random_problem
-from ..structures.tree.tree_problems import tree_problem
 from .reference import Enumerated
 from .test_learner import halves
 

@@ -8,8 +8,8 @@ from spacy_ssvm.models.chain.problem import multiclass_problem
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.parameters import Dcd, Sap, dcd_light
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, objective, optimum, random_problem
-from ..structures.tree.tree_problems import tree_problem
 
 
 @pytest.fixture(scope="module", params=[(0, False), (1, False), (2, True)], ids=["0/1", "0/1 again", "real"])

@@ -11,8 +11,8 @@ from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.solvers.parameters import Cpd, Dcd, FrankWolfe, LseCuttingPlane, LseSdcd, OneSlack, Sap, Sdm, dcd_light
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import random_problem
-from ..structures.tree.tree_problems import tree_problem
 
 SOLVERS = {
     "DCD-SSVM": Dcd,

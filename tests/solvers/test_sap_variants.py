@@ -12,8 +12,8 @@ from spacy_ssvm.solvers.parameters import Sap
 from spacy_ssvm.solvers.sap import PAIR_STEPS, SapLearner
 from spacy_ssvm.solvers.sap_proximal import PASSES, BatchSapLearner, ProximalSapLearner, box_at_best, move_beta
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, objective, optimum, random_problem
-from ..structures.tree.tree_problems import tree_problem
 from .reference import Enumerated
 from .running import epochs
 from .test_learner import halves

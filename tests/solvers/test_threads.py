@@ -12,8 +12,8 @@ from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.solvers.parameters import Cpd, Dcd, Extragradient, Lbfgs, OneSlack, Sap
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, random_problem
-from ..structures.tree.tree_problems import tree_problem
 from .running import epochs
 
 SOLVERS = {

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.models.chain.data import dimension, make_chains
-from spacy_ssvm.models.chain.scores import decode_sequences
 from spacy_ssvm.structures.chain import biluo
 from spacy_ssvm.structures.chain.biluo import FIXED, Kind, biluo_constraints, n_states, segments, state
+from spacy_ssvm.structures.chain.scored import ChainScores
 
-from .enumeration import joint_feature, sequences
+from .enumeration import legal_sequences
 
 
 def segmentations(length, n_types, first=0):
@@ -37,22 +36,9 @@ def labelled(found, length):
     return tuple(y)
 
 
-def chain(kinds, n_types):
-    """One sequence whose tokens have one feature each, of their own."""
-    length = len(kinds)
-    return make_chains(
-        np.array([0, length]),
-        np.arange(length + 1),
-        np.arange(length),
-        np.zeros(length),
-        biluo_constraints(n_types),
-        kinds=np.array(kinds, np.int32),
-    )
-
-
 @pytest.mark.parametrize(("length", "n_types"), [(0, 1), (1, 2), (2, 2), (3, 2), (5, 1)])
 def test_legal_sequences_are_the_segmentations(length, n_types):
-    legal = sequences(chain([Kind.FREE] * length, n_types), 0)
+    legal = legal_sequences(biluo_constraints(n_types), [Kind.FREE] * length)
     expected = {labelled(found, length): found for found in segmentations(length, n_types)}
     assert set(legal) == set(expected) and len(legal) == len(set(legal))
     for y in legal:
@@ -75,20 +61,21 @@ def test_kinds_of_tokens(kinds):
         return True
 
     expected = {labelled(found, len(kinds)): found for found in segmentations(len(kinds), 1)}
-    legal = set(sequences(chain(kinds, 1), 0))
+    legal = set(legal_sequences(biluo_constraints(1), kinds))
     assert legal == {y for y, found in expected.items() if allowed(found, y)}
 
 
 @given(st.integers(1, 2), st.integers(0, 3), st.integers(0, 2**32 - 1))
-def test_decoding_finds_the_best_segmentation(n_types, length, seed):
-    chains = chain([Kind.FREE] * length, n_types)
-    weights = np.random.default_rng(seed).normal(size=dimension(n_states(n_types), length))
-    y = tuple(decode_sequences(chains, weights))
-    score = {
-        candidate: weights @ joint_feature(chains, 0, candidate, len(weights))
-        for candidate in (labelled(found, length) for found in segmentations(length, n_types))
-    }
-    assert score[y] == pytest.approx(max(score.values()), abs=1e-10)
+def test_the_best_sequence_is_the_best_segmentation(n_types, length, seed):
+    rng, allowed = np.random.default_rng(seed), biluo_constraints(n_types)
+    tokens, transitions = rng.normal(size=(length, n_states(n_types))), rng.normal(size=(n_states(n_types),) * 2)
+    (best,) = ChainScores(tokens, transitions + allowed.transition, allowed.start, allowed.end).best(1)
+
+    def score(y) -> float:
+        return sum(tokens[range(length), y]) + sum(transitions[pair] for pair in itertools.pairwise(y))
+
+    expected = max(score(list(labelled(found, length))) for found in segmentations(length, n_types))
+    assert score(best.labels.tolist()) == pytest.approx(expected, abs=1e-10)
 
 
 def test_every_state_has_its_own_number():

@@ -16,7 +16,7 @@ from spacy_ssvm.structures.chain.scored import ChainScores, KnownLabels, LabelSe
 from spacy_ssvm.structures.tree.parts import PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING
 from spacy_ssvm.structures.tree.scored import ANY, KnownTree, LabelledTree, heads_and_labels_above
 
-from .tree.tree_problems import EXACT, tiny_trees
+from ..models.tree.enumeration import EXACT, tiny_trees
 
 SCORES = st.one_of(st.integers(-2, 2).map(float), st.floats(-3, 3, allow_subnormal=False))
 BETAS = st.sampled_from([0.01, 0.5, 1.0, 3.0])

@@ -1,12 +1,10 @@
 """The oracles of a chain: planes of the most violated and of the k best sequences, losses L_{β,γ} and gradients."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from ...kernels import kernel
-from ...structures.chain.constraints import FORBIDDEN
 from ...structures.chain.forward_backward import backward, count_steps, forward, steps_backward, steps_forward
 from ...structures.chain.kbest import k_viterbi
 from .data import Chains
@@ -74,29 +72,6 @@ def decode_k_best(chains, example, weights, loss_scale, best, before, paths, pat
     )
 
 
-def k_best(
-    chains: Chains, example: int, weights: np.ndarray, k: int, loss_scale: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """The k sequences of one example with the largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
-
-    weights: float64 [d], contiguous.
-    Returns labels int32 [m, T] and scores float64 [m]; m < k where the constraints allow fewer sequences.
-
-    Raises:
-        ValueError: k is less than 1.
-    """
-    if k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
-    length = int(chains.starts[example + 1] - chains.starts[example])
-    n_labels = len(chains.constraints.start)
-    lattice = (length, n_labels, k)
-    paths, scores = np.zeros((k, length), np.int32), np.zeros(k)
-    found = decode_k_best(
-        chains, example, weights, float(loss_scale), np.zeros(lattice), np.zeros(lattice, np.int64), paths, scores
-    )
-    return paths[:found], scores[:found]
-
-
 @kernel
 def kbest_oracle(chains, example, weights, loss_scale, k, starts, losses, indices, values):
     """The planes of the k sequences of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
@@ -116,27 +91,13 @@ def kbest_oracle(chains, example, weights, loss_scale, k, starts, losses, indice
     return found
 
 
-class Marginals(NamedTuple):
-    """What the distribution over one example's sequences expects.
-
-    log_partition: log Σ_y exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))).
-    labels: float64 [T, L], probability of each label at each token.
-    transitions: float64 [L, L], expected number of each transition.
-    """
-
-    log_partition: float
-    labels: np.ndarray
-    transitions: np.ndarray
-
-
 @kernel
 def expect(chains, example, weights, beta, gamma, scores, labels, counts):
     """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
 
     scores: float64 [T, L], filled with β times the tokens' scores, losses included.
 
-    Returns the log-partition. Where it is below FORBIDDEN / 2 the constraints rule out every sequence, and the
-    marginals mean nothing.
+    Returns the log-partition; the constraints must allow some sequence.
     """
     constraints = chains.constraints
     length, n_labels = scores.shape
@@ -160,24 +121,6 @@ def expect(chains, example, weights, beta, gamma, scores, labels, counts):
         for j in range(n_labels):
             labels[t, j] = math.exp(before[t, j] + labels[t, j] - log_partition)
     return log_partition
-
-
-def marginals(chains: Chains, example: int, weights: np.ndarray, beta: float = 1.0, gamma: float = 0.0) -> Marginals:
-    """Log-partition, label marginals and expected transitions of one example under w, float64 [d], contiguous.
-
-    beta: β > 0. gamma: γ.
-
-    Raises:
-        ValueError: the constraints rule out every sequence.
-    """
-    n_labels = len(chains.constraints.start)
-    labels = np.zeros((int(chains.starts[example + 1] - chains.starts[example]), n_labels))
-    transitions = np.zeros((n_labels, n_labels))
-    scores = np.empty_like(labels)
-    log_partition = expect(chains, example, weights, float(beta), float(gamma), scores, labels, transitions)
-    if log_partition < FORBIDDEN / 2:
-        raise ValueError(f"the constraints rule out every label sequence of example {example}")
-    return Marginals(log_partition, labels, transitions)
 
 
 NEGLIGIBLE = 1e-14

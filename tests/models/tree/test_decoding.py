@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import Shape, dimension
@@ -17,24 +17,18 @@ from spacy_ssvm.structures.tree.parts import (
     SPANNING,
 )
 
-from .enumeration import is_projective, is_tree
-from .tree_problems import EXACT, Labelled, examples_of, random_sentences, tiny_trees
-
-ALL = [*EXACT.values(), LOOPY]
-NAMES = [*EXACT, "loopy"]
+from ...structures.tree.enumeration import is_projective, is_tree
+from .enumeration import Labelled, every, exact, examples_of, few, labelled_tree, random_sentences, tiny_trees
 
 
 def decoded(data, weights) -> list[Labelled]:
     heads, labels = decode_all(data, weights)
     assert heads.dtype == labels.dtype == np.int32 and len(heads) == len(labels) == data.columns.starts[-1]
-    return [
-        Labelled((-1, *heads[first:end].tolist()), (ROOT_LABEL, *labels[first:end].tolist()))
-        for first, end in zip(data.columns.starts, data.columns.starts[1:])
-    ]
+    return [labelled_tree(heads[example.tokens], labels[example.tokens]) for example in examples_of(data)]
 
 
-@pytest.mark.parametrize("structure", EXACT.values(), ids=EXACT)
-@settings(max_examples=25)
+@exact
+@few
 @given(data=st.data())
 def test_every_tree_of_a_batch_is_the_best(structure, data):
     """In either precision, and whatever gold and its costs say."""
@@ -42,18 +36,17 @@ def test_every_tree_of_a_batch_is_the_best(structure, data):
     for weights in (tiny.weights, tiny.weights.astype(np.float32)):
         for example, y in zip(tiny.examples, decoded(tiny.data, weights), strict=True):
             values = example.scores(example.labelled, weights.astype(np.float64))
-            assert y in example.labelled
             assert values[example.labelled.index(y)] == pytest.approx(values.max(), abs=1e-5)
 
 
-def long_sentences(structure: int, sizes: list[int], multi_root: bool = False, density: float = 0.2):
+def long_sentences(structure: int, sizes: list[int], multi_root: bool = False):
     rng = np.random.default_rng(len(sizes))
-    data = random_sentences(rng, Shape(4, 12, 8, structure, multi_root), sizes, density)
+    data = random_sentences(rng, Shape(4, 12, 8, structure, multi_root), sizes, 0.2)
     return data, np.random.default_rng(7).normal(size=dimension(data.shape)).astype(np.float32)
 
 
 @pytest.mark.parametrize("multi_root", [False, True])
-@pytest.mark.parametrize("structure", ALL[1:], ids=NAMES[1:])
+@every
 def test_long_sentences(structure, multi_root):
     """Trees of candidates, with the root's label at the root's arcs only; crossing arcs where these are allowed."""
     data, weights = long_sentences(structure, [40, 0, 1, 25], multi_root)
@@ -68,29 +61,28 @@ def test_long_sentences(structure, multi_root):
     assert crossing == (structure in (SPANNING, LOOPY))
 
 
-@pytest.mark.parametrize("structure", ALL, ids=NAMES)
+@every
 def test_a_batch_is_its_sentences(structure):
-    sizes = [7, 0, 12, 1]
-    data, weights = long_sentences(structure, sizes)
+    data, weights = long_sentences(structure, [7, 0, 12, 1])
     together = decoded(data, weights)
     assert decoded(data, weights) == together, "decoding changes nothing"
-    for number, (first, end) in enumerate(zip(data.columns.starts, data.columns.starts[1:])):
-        starts = data.candidate_starts[first : end + 1]
+    for example, y in zip(examples_of(data), together):
+        tokens, starts = example.tokens, data.candidate_starts[example.first : example.tokens.stop + 1]
         columns = data.columns._replace(
-            starts=np.array([0, end - first]),
-            keys=data.columns.keys[:, first:end].copy(),
-            reals=data.columns.reals[:, first:end].copy(),
+            starts=np.array([0, example.n]),
+            keys=data.columns.keys[:, tokens].copy(),
+            reals=data.columns.reals[:, tokens].copy(),
         )
         alone = data._replace(
             columns=columns,
             candidate_starts=starts - starts[0],
             candidates=data.candidates[starts[0] : starts[-1]].copy(),
-            gold=data.gold[first:end].copy(),
-            gold_labels=data.gold_labels[first:end].copy(),
-            head_costs=data.head_costs[first:end].copy(),
-            label_costs=data.label_costs[first:end].copy(),
+            **{
+                name: getattr(data, name)[tokens].copy()
+                for name in ("gold", "gold_labels", "head_costs", "label_costs")
+            },
         )
-        assert decoded(alone, weights) == [together[number]]
+        assert decoded(alone, weights) == [y]
 
 
 def test_more_trees_are_no_worse():
@@ -99,9 +91,8 @@ def test_more_trees_are_no_worse():
     totals = []
     for structure, multi_root in ((SPANNING, True), (PROJECTIVE, True), (PROJECTIVE, False)):
         shape = data.shape._replace(structure=structure, multi_root=multi_root)
-        trees = data._replace(shape=shape, decoder=decoder(structure))
-        pairs = zip(examples_of(data), decoded(trees, weights), strict=True)
-        totals.append(sum(example.scores([y], weights.astype(np.float64))[0] for example, y in pairs))
+        found = decoded(data._replace(shape=shape, decoder=decoder(structure)), weights)
+        totals.append(sum(e.scores([y], weights.astype(np.float64))[0] for e, y in zip(examples_of(data), found)))
     assert totals == sorted(totals, reverse=True)
     assert totals[0] > totals[-1]
 
@@ -111,8 +102,7 @@ def test_more_trees_are_no_worse():
 )
 def test_each_order_is_best_at_its_own_scores(lower, higher):
     data, weights = long_sentences(higher, [24, 30])
-    shape = data.shape._replace(structure=lower)
-    below = decoded(data._replace(shape=shape, decoder=decoder(lower)), weights)
+    below = decoded(data._replace(shape=data.shape._replace(structure=lower), decoder=decoder(lower)), weights)
     above = decoded(data, weights)
     assert above != below
     for example, simple, better in zip(examples_of(data), below, above, strict=True):
@@ -123,5 +113,4 @@ def test_each_order_is_best_at_its_own_scores(lower, higher):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_no_sentences(dtype):
     data, weights = long_sentences(PROJECTIVE, [])
-    heads, labels = decode_all(data, weights.astype(dtype))
-    assert len(heads) == len(labels) == 0
+    assert decoded(data, weights.astype(dtype)) == []

@@ -5,6 +5,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import Shape, Trees, dimension
@@ -21,7 +23,7 @@ from spacy_ssvm.structures.tree.parts import (
 )
 
 from ...features.arc_reference import REAL, Kernels, Sentence, read
-from .enumeration import Tree, inner_neighbour, trees
+from ...structures.tree.enumeration import Tree, inner_neighbour, trees
 
 EXACT = {
     "projective": PROJECTIVE,
@@ -30,6 +32,11 @@ EXACT = {
     "spanning": SPANNING,
 }
 """The structures whose decoding is exact."""
+
+exact = pytest.mark.parametrize("structure", EXACT.values(), ids=EXACT)
+every = pytest.mark.parametrize("structure", [*EXACT.values(), LOOPY], ids=[*EXACT, "loopy"])
+first_order = pytest.mark.parametrize("structure", [PROJECTIVE, SPANNING], ids=["projective", "spanning"])
+few = settings(max_examples=25)
 
 ARCS = [
     "head.tag[0]+mod.tag[0]",
@@ -58,6 +65,11 @@ class Labelled(NamedTuple):
     labels: tuple[int, ...]
 
 
+def labelled_tree(heads, labels) -> Labelled:
+    """From the heads and labels of tokens."""
+    return Labelled((-1, *heads.tolist()), (ROOT_LABEL, *labels.tolist()))
+
+
 class Example:
     """The trees of one example of `data`.
 
@@ -67,7 +79,7 @@ class Example:
     def __init__(self, data: Trees, example: int) -> None:
         self.data, self.example = data, example
         self.first, end = map(int, data.columns.starts[example : example + 2])
-        self.n = end - self.first
+        self.n, self.tokens = end - self.first, slice(self.first, end)
         self._arcs = Kernels(data.program, data.columns, example, data.shape.arc_bits)
         self._labels = Kernels(data.program, data.columns, example, data.shape.label_bits)
         self._known: dict[tuple, np.ndarray] = {}
@@ -87,10 +99,7 @@ class Example:
     @cached_property
     def labelled(self) -> list[Labelled]:
         """All of them with all labels: the root's for its arcs and for no other."""
-        n_labels = self.data.shape.n_labels
-        if n_labels == 1:
-            return [Labelled(y, (ROOT_LABEL,) * (self.n + 1)) for y in self.legal]
-        others = [label for label in range(n_labels) if label != ROOT_LABEL]
+        others = [label for label in range(self.data.shape.n_labels) if label != ROOT_LABEL] or [ROOT_LABEL]
         found = []
         for y in self.legal:
             choices = itertools.product(*([ROOT_LABEL] if h == 0 else others for h in y[1:]))
@@ -99,9 +108,7 @@ class Example:
 
     @property
     def gold(self) -> Labelled:
-        tokens = slice(self.first, self.first + self.n)
-        labels = self.data.gold_labels[tokens].tolist()
-        return Labelled((-1, *self.data.gold[tokens].tolist()), (ROOT_LABEL, *labels))
+        return labelled_tree(self.data.gold[self.tokens], self.data.gold_labels[self.tokens])
 
     def joint_feature(self, y: Labelled) -> np.ndarray:
         """Φ(x_i, y), float64 [d]."""
@@ -138,6 +145,13 @@ class Example:
                 total += self.data.label_costs[token] * (y.labels[m] != gold.labels[m])
         return float(total)
 
+    @cached_property
+    def planes(self) -> tuple[np.ndarray, np.ndarray]:
+        """ΔΦ [Y, d] and Δ [Y] of every labelled tree."""
+        gold = self.joint_feature(self.gold)
+        differences = np.array([gold - self.joint_feature(y) for y in self.labelled])
+        return differences, np.array([self.loss(y) for y in self.labelled])
+
     def scores(self, ys: list[Labelled], weights: np.ndarray, loss_scale: float = 0.0) -> np.ndarray:
         """wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) of each tree in `ys`."""
         return np.array([weights @ self.joint_feature(y) + loss_scale * self.loss(y) for y in ys])
@@ -173,8 +187,7 @@ def random_sentences(
         np.array([*itertools.chain(*candidates)], np.int32),
         np.zeros(n_tokens, np.int32),
         np.zeros(n_tokens, np.int32),
-        np.ones(n_tokens) if hamming else rng.choice([0.0, 0.5, 1.0, 2.25], n_tokens),
-        np.ones(n_tokens) if hamming else rng.choice([0.0, 0.5, 1.0, 2.25], n_tokens),
+        *(np.ones((2, n_tokens)) if hamming else rng.choice([0.0, 0.5, 1.0, 2.25], (2, n_tokens))),
         shape,
         decoder(shape.structure),
     )
@@ -194,8 +207,7 @@ def random_trees(
     for example in examples_of(data):
         ys = example.labelled
         chosen = rng.integers(len(ys)) if rng.random() < noise else int(example.scores(ys, rule).argmax())
-        tokens = slice(example.first, example.first + example.n)
-        data.gold[tokens], data.gold_labels[tokens] = ys[chosen].heads[1:], ys[chosen].labels[1:]
+        data.gold[example.tokens], data.gold_labels[example.tokens] = ys[chosen].heads[1:], ys[chosen].labels[1:]
     return data
 
 

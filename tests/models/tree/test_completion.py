@@ -10,42 +10,28 @@ from spacy_ssvm.models.tree.data import Shape
 from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.parts import LOOPY, ROOT_LABEL
 
-from .enumeration import is_tree
-from .tree_problems import EXACT, Example, Labelled, random_sentences, shapes, tiny_trees
-
-TREES = {name: structure for name, structure in EXACT.items() if name != "independent"}
-of_trees = pytest.mark.parametrize("structure", TREES.values(), ids=TREES)
+from ...structures.tree.enumeration import is_tree
+from .enumeration import Example, Labelled, every, exact, examples_of, few, random_sentences, shapes, tiny_trees
 
 
 def agrees(example: Example, y: Labelled, heads: np.ndarray, labels: np.ndarray) -> bool:
     """Whether a tree has the heads and labels that are given, int32 [T]."""
-    tokens = slice(example.first, example.first + example.n)
-    return all(
-        known in (UNKNOWN, chosen)
-        for knowns, choices in ((heads, y.heads), (labels, y.labels))
-        for known, chosen in zip(knowns[tokens], choices[1:])
-    )
+    pairs = [*zip(heads[example.tokens], y.heads[1:]), *zip(labels[example.tokens], y.labels[1:])]
+    return all(known in (UNKNOWN, chosen) for known, chosen in pairs)
 
 
-def partly_annotated(draw, data):
-    """The data with costs only where heads and labels are known; and these."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    share = draw(st.sampled_from([0.0, 0.3, 0.7]))
-    known, labelled = rng.random((2, len(data.gold))) < share
-    costs = data._replace(head_costs=np.where(known, 1.0, 0.0), label_costs=np.where(labelled, 1.0, 0.0))
-    heads = np.where(known, data.gold, UNKNOWN)
-    labels = np.where(labelled & (data.shape.n_labels > 1), data.gold_labels, UNKNOWN)
-    return costs, heads, labels
-
-
-@pytest.mark.parametrize("structure", [*TREES.values(), LOOPY], ids=[*TREES, "loopy"])
-@settings(max_examples=25)
+@every
+@few
 @given(data=st.data())
 def test_complete(structure, data):
     """The best tree that agrees with what is annotated; examples that change are named. Loopy: any such tree."""
     tiny = data.draw(tiny_trees(structure))
-    trees, heads, labels = partly_annotated(data.draw, tiny.data)
-    examples = tiny._replace(data=trees).examples
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    known, labelled = rng.random((2, len(tiny.data.gold))) < data.draw(st.sampled_from([0.0, 0.3, 0.7]))
+    heads = np.where(known, tiny.data.gold, UNKNOWN)
+    labels = np.where(labelled & (tiny.data.shape.n_labels > 1), tiny.data.gold_labels, UNKNOWN)
+    trees = tiny.data._replace(head_costs=np.where(known, 1.0, 0.0), label_costs=np.where(labelled, 1.0, 0.0))
+    examples = examples_of(trees)
     before = [example.gold for example in examples]
     chosen = np.array(data.draw(st.lists(st.sampled_from(range(len(examples))), unique=True)), np.int64)
     changed = complete(trees, chosen, tiny.weights)
@@ -70,7 +56,7 @@ def random_annotation(rng, example: Example, n_labels: int) -> tuple[np.ndarray,
             return heads, rng.integers(UNKNOWN, n_labels, example.n).astype(np.int32)
 
 
-@pytest.mark.parametrize("structure", [*TREES.values(), LOOPY], ids=[*TREES, "loopy"])
+@every
 @settings(max_examples=40)
 @given(data=st.data())
 def test_project(structure, data):
@@ -79,15 +65,14 @@ def test_project(structure, data):
     shape = data.draw(shapes(structure))
     sizes = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=2))
     trees = random_sentences(rng, shape, sizes, density=data.draw(st.sampled_from([1.0, 0.5])))
-    examples = [Example(trees, number) for number in range(len(sizes))]
+    examples = examples_of(trees)
     annotated = [random_annotation(rng, example, shape.n_labels) for example in examples]
     old_heads, old_labels = (np.concatenate(arrays) for arrays in zip(*annotated))
     heads, labels = old_heads.copy(), old_labels.copy()
     examples_changed = project(trees, heads, labels)
     expected = 0
     for example in examples:
-        tokens = slice(example.first, example.first + example.n)
-        before, after = old_heads[tokens], heads[tokens]
+        before, after = old_heads[example.tokens], heads[example.tokens]
         fewest = min(sum(a not in (UNKNOWN, h) for a, h in zip(before, y[1:])) for y in example.legal)
         assert (before != after).sum() == fewest
         assert ((before == UNKNOWN) == (after == UNKNOWN)).all()
@@ -100,11 +85,10 @@ def test_project(structure, data):
     kept = (heads > 0) & (old_labels != ROOT_LABEL)
     np.testing.assert_array_equal(labels[kept], old_labels[kept])
     assert (labels[(heads != 0) & (old_labels == ROOT_LABEL)] == UNKNOWN).all()
-    unknown = (heads == UNKNOWN) & (labels != old_labels)
-    assert (labels[unknown] == UNKNOWN).all()
+    assert (labels[(heads == UNKNOWN) & (labels != old_labels)] == UNKNOWN).all()
 
 
-@of_trees
+@exact
 def test_a_label_keeps_a_token_from_the_root(structure):
     """Where heads are unknown and another tree is there, no root is chosen that is labelled as something else."""
     trees = random_sentences(np.random.default_rng(0), Shape(3, 5, 5, structure, False), [3])

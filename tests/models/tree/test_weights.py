@@ -7,19 +7,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from spacy_ssvm.features.arc_sets import arc_templates
+from spacy_ssvm.models.architectures import tree
 from spacy_ssvm.models.packing import Packing, Sparse, pack
 from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
-from spacy_ssvm.models.tree.weights import TYPES, TreeWeights, load, store, widen
+from spacy_ssvm.models.tree.weights import TreeWeights, load, store, widen
 
 LABELS = ("ROOT", "nsubj", "obj")
 SPARSE = st.one_of(st.just(np.float32(0)), st.floats(-10, 10, width=32).map(np.float32))
 
 
 def model():
-    from spacy_ssvm.models.architectures import tree
-
-    features = arc_templates(["head.lower[0]"], ["mod.lower[0]"], ["mod.lower[0]"], hash_bits=8, label_hash_bits=8)
-    return tree(features)
+    return tree(arc_templates(["head.lower[0]"], ["mod.lower[0]"], ["mod.lower[0]"], hash_bits=8, label_hash_bits=8))
 
 
 def weights(n_trees: int = 7, n_first_pass: int = 4) -> TreeWeights:
@@ -52,7 +50,6 @@ def test_only_weights_that_are_not_zero_are_kept():
     ("labels", "n_weights", "n_first_pass", "complaint"),
     [
         (("ROOT", "obj", "nsubj"), 7, 4, "digest"),
-        (("ROOT", "nsubj"), 7, 4, "digest"),
         (LABELS, 8, 4, "it has 7 weights where the features have 8"),
         (LABELS, 7, 5, "first pass is of a wrong size"),
     ],
@@ -62,16 +59,6 @@ def test_weights_of_something_else(labels, n_weights, n_first_pass, complaint):
     store(holder, weights(), LABELS)
     with pytest.raises(DamagedModel, match=complaint):
         load(holder, labels, n_weights, n_first_pass)
-
-
-@pytest.mark.parametrize("key", [*TYPES, "shape", "digest"])
-@pytest.mark.parametrize("change", [None, lambda a: a[:-1], lambda a: a.astype(np.float64), lambda a: a[::-1].copy()])
-def test_an_array_that_was_changed(key, change):
-    holder = model()
-    store(holder, weights(300, 200), LABELS, Packing("int8"))
-    holder.set_param(key, change and change(holder.get_param(key)))
-    with pytest.raises(DamagedModel):
-        load(holder, LABELS, 300, 200)
 
 
 def test_packing_rounds_both_vectors_and_prunes_the_trees():
@@ -89,45 +76,33 @@ def test_packing_rounds_both_vectors_and_prunes_the_trees():
     assert np.count_nonzero(again.first_pass) >= 190
 
 
-def sparse(indices, values):
-    return Sparse(np.array(indices, np.int64), np.array(values, np.float32), np.zeros(0, np.float32))
-
-
 @pytest.mark.parametrize("prefix", ["", "first_pass_"])
 @pytest.mark.parametrize(
-    ("indices", "values", "complaint"),
+    ("indices", "values", "shape", "complaint"),
     [
-        ([0, 9], [1, 1], "index is out of range"),
-        ([1, 2], [1], "not as many"),
-        ([1, 2], [1, np.nan], "not finite"),
-        ([1, 2], [1, np.inf], "not finite"),
+        ([0, 9], [1, 1], [3, 7, 4], "index is out of range"),
+        ([1, 2], [1], [3, 7, 4], "not as many"),
+        ([1, 2], [1, np.nan], [3, 7, 4], "not finite"),
+        ([1, 2], [1, np.inf], [3, 7, 4], "not finite"),
+        ([0], [1], [2, 7, 4], "weights for 2 labels, but the component has 3"),
+        ([0], [1], [3, 7, 1], "first pass is of a wrong size"),
     ],
 )
-def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, indices, values, complaint):
-    holder = model()
-    stored = {**pack("", sparse([0], [1])), **pack("first_pass_", sparse([0], [1]))}
-    store_arrays(holder, {**stored, **pack(prefix, sparse(indices, values))}, [len(LABELS), 7, 4], LABELS)
+def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, indices, values, shape, complaint):
+    holder, nothing = model(), np.zeros(0, np.float32)
+    good = Sparse(np.array([0], np.int64), np.ones(1, np.float32), nothing)
+    bad = Sparse(np.array(indices, np.int64), np.array(values, np.float32), nothing)
+    store_arrays(holder, {**pack("", good), **pack("first_pass_", good), **pack(prefix, bad)}, shape, LABELS)
     with pytest.raises(DamagedModel, match=complaint):
         load(holder, LABELS, 7, 4)
 
 
-def test_a_number_of_labels_that_is_not_that_of_the_component():
-    holder = model()
-    stored = {**pack("", sparse([], [])), **pack("first_pass_", sparse([], []))}
-    store_arrays(holder, stored, [2, 7, 0], LABELS)
-    with pytest.raises(DamagedModel, match="weights for 2 labels, but the component has 3"):
-        load(holder, LABELS, 7, 4)
-
-
-@given(n_before=st.integers(1, 4), more=st.integers(0, 3), n_arcs=st.sampled_from([0, 4, 8]), rows=st.integers(1, 5))
-def test_widening_moves_no_weight_to_another_label(n_before, more, n_arcs, rows):
-    dense = np.arange(1, n_arcs + rows * n_before + 1, dtype=np.float32)
+@given(n_before=st.integers(1, 4), more=st.integers(0, 3), n_arcs=st.sampled_from([0, 4, 8]), n_rows=st.integers(1, 5))
+def test_widening_moves_no_weight_to_another_label(n_before, more, n_arcs, n_rows):
+    dense = np.arange(1, n_arcs + n_rows * n_before + 1, dtype=np.float32)
     before = TreeWeights(dense, np.ones(2, np.float32))
     after = widen(before, n_arcs, n_before, n_before + more)
-    assert after.trees.dtype == np.float32
+    assert after.trees.dtype == np.float32 and after.first_pass is before.first_pass
     assert np.array_equal(after.trees[:n_arcs], dense[:n_arcs])
-    for row in range(rows):
-        for label in range(n_before + more):
-            found = after.trees[n_arcs + row * (n_before + more) + label]
-            assert found == (dense[n_arcs + row * n_before + label] if label < n_before else 0)
-    assert after.first_pass is before.first_pass
+    rows = after.trees[n_arcs:].reshape(n_rows, n_before + more)
+    assert np.array_equal(rows[:, :n_before], dense[n_arcs:].reshape(n_rows, n_before)) and not rows[:, n_before:].any()

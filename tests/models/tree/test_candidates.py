@@ -15,7 +15,7 @@ from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.parts import PROJECTIVE
 
 from ...features.arc_reference import Kernels
-from .tree_problems import random_sentences
+from .enumeration import random_sentences
 
 lengths = st.lists(st.integers(0, 6), min_size=1, max_size=3)
 seeds = st.integers(0, 2**32 - 1)
@@ -26,14 +26,15 @@ def sentences_of(rng, sizes):
     return data.columns, data.program
 
 
+def places(sizes) -> list[tuple[int, int]]:
+    """Of each token its sentence's length and its number in it, from 1."""
+    return [(n, m) for n in sizes for m in range(1, n + 1)]
+
+
 def random_heads(rng, sizes, share: float) -> np.ndarray:
     """Some tokens' heads, int32 [T], UNKNOWN for the others."""
-    found = []
-    for n in sizes:
-        for m in range(1, n + 1):
-            others = [h for h in range(n + 1) if h != m]
-            found.append(rng.choice(others) if rng.random() < share else UNKNOWN)
-    return np.array(found, np.int32)
+    others = [[h for h in range(n + 1) if h != m] for n, m in places(sizes)]
+    return np.array([rng.choice(heads) if rng.random() < share else UNKNOWN for heads in others], np.int32)
 
 
 def per_token(starts, candidates, sizes) -> list[list[int]]:
@@ -47,17 +48,10 @@ def arc_scores(columns, program: ArcProgram, bits: int, weights) -> list[dict[in
     found = []
     for sentence in range(len(columns.starts) - 1):
         kernels = Kernels(program, columns, sentence, bits)
-        for m in range(1, kernels.n + 1):
-            scores = {}
-            for h in range(kernels.n + 1):
-                if h != m:
-                    scores[h] = sum(weights[i] * value for i, value in kernels.features("arc", {"head": h, "mod": m}))
-            found.append(scores)
+        for _, m in places([kernels.n]):
+            features = {h: kernels.features("arc", {"head": h, "mod": m}) for h in range(kernels.n + 1) if h != m}
+            found.append({h: sum(weights[i] * value for i, value in fired) for h, fired in features.items()})
     return found
-
-
-def places(sizes) -> list[int]:
-    return [m for n in sizes for m in range(1, n + 1)]
 
 
 @settings(max_examples=40)
@@ -69,7 +63,7 @@ def test_prune(seed, sizes, most, margin, ties):
     weights = rng.integers(-2, 3, 1 << bits).astype(float) if ties else rng.normal(size=1 << bits)
     needed = random_heads(rng, sizes, 0.3)
     found = per_token(*prune(columns, program, bits, weights, most, margin, needed), sizes)
-    for m, must, kept, scores in zip(places(sizes), needed, found, arc_scores(columns, program, bits, weights)):
+    for (_, m), must, kept, scores in zip(places(sizes), needed, found, arc_scores(columns, program, bits, weights)):
         assert kept == sorted({*kept}) and m not in kept
         assert m - 1 in kept and (must == UNKNOWN or must in kept)
         highest = max(scores.values())
@@ -80,8 +74,7 @@ def test_prune(seed, sizes, most, margin, ties):
                 assert score < highest - margin + 1e-9 or as_good >= most
             elif h not in (m - 1, must):
                 assert score >= highest - margin - 1e-9 and better < most
-        extra = len({m - 1, must} - {UNKNOWN})
-        assert len(kept) <= most + extra
+        assert len(kept) <= most + len({m - 1, must} - {UNKNOWN})
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -107,15 +100,11 @@ def test_near_candidates(with_alone):
     alone = rng.random(n_tokens) < 0.5 if with_alone else None
     starts = np.cumsum([0, *sizes])
     found = per_token(*near_candidates(starts, needed, *([alone] if with_alone else [])), sizes)
-    token = 0
-    for n in sizes:
-        for m in range(1, n + 1):
-            others = {h for h in range(n + 1) if h == 0 or abs(h - m) <= REACH} - {m}
-            expected = {m - 1} if with_alone and alone[token] else others
-            assert found[token] == sorted(expected | ({int(needed[token])} - {UNKNOWN}))
-            token += 1
-    far = [m for m, must in zip(places(sizes), needed) if must > 0 and abs(must - m) > REACH]
-    assert far, "a head out of reach that is needed"
+    for token, (n, m) in enumerate(places(sizes)):
+        others = {h for h in range(n + 1) if h == 0 or abs(h - m) <= REACH} - {m}
+        expected = {m - 1} if with_alone and alone[token] else others
+        assert found[token] == sorted(expected | ({int(needed[token])} - {UNKNOWN}))
+    assert any(must > 0 and abs(must - m) > REACH for (_, m), must in zip(places(sizes), needed)), "one out of reach"
 
 
 @settings(max_examples=30)

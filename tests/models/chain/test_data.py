@@ -1,0 +1,49 @@
+"""What `make_chains` refuses, and what it lays out."""
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.models.chain.data import dimension, make_chains, max_plane_entries
+from spacy_ssvm.structures.chain.constraints import unconstrained
+
+GIVEN = {
+    "starts": np.array([0, 2, 3]),
+    "feature_starts": np.array([0, 1, 3, 4]),
+    "rows": np.array([0, 1, 0, 1]),
+    "gold": np.array([0, 1, 1]),
+    "constraints": unconstrained(2),
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        *(
+            ({"values": np.array([1.0, 1.0, 1.0, value])}, "token 0 in sequence 1 has a value that is not finite")
+            for value in (np.nan, np.inf, -np.inf)
+        ),
+        *(
+            ({"costs": np.array([1.0, cost, 1.0])}, "costs must be finite and not negative")
+            for cost in (np.nan, np.inf, -1.0)
+        ),
+        *(
+            ({"kinds": np.array([0, kind, 0])}, "of a kind that the 1 token constraints do not have")
+            for kind in (-1, 1)
+        ),
+        ({"starts": GIVEN["starts"][:2]}, "do not fit together"),
+        ({"feature_starts": GIVEN["feature_starts"][:3]}, "do not fit together"),
+        ({"rows": GIVEN["rows"][:3]}, "do not fit together"),
+        ({"values": np.ones(3)}, "do not fit together"),
+        ({"costs": np.ones(2)}, "do not fit together"),
+    ],
+)
+def test_arrays_that_contradict_each_other_are_refused(changed, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        make_chains(**{**GIVEN, **changed})
+
+
+def test_layout():
+    chains = make_chains(**GIVEN)
+    assert dimension(2, 2) == 8
+    assert max_plane_entries(chains) == 2 * (3 + 2)
+    assert chains.values.tolist() == [1.0] * 4 and chains.costs.tolist() == [1.0] * 3

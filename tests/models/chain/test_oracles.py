@@ -1,0 +1,114 @@
+"""The oracles of chains against enumeration."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_ssvm.models.chain.data import make_chains, max_plane_entries
+from spacy_ssvm.models.chain.oracles import feature_difference
+from spacy_ssvm.models.chain.problem import chain_problem, multiclass_problem
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, unconstrained
+
+from ..oracles import check_gradient, check_kbest, check_max, dense
+from .enumeration import joint_feature, loss, tiny_chains
+
+
+@given(tiny_chains(), st.data())
+def test_feature_difference(tiny, data):
+    """Any sequence, legal or not; gold leaves nothing."""
+    d, room = len(tiny.weights), max_plane_entries(tiny.chains)
+    for example in tiny.examples:
+        gold = tiny.gold(example)
+        drawn = data.draw(st.lists(st.integers(0, tiny.n_labels - 1), min_size=len(gold), max_size=len(gold)))
+        for y in (drawn, gold):
+            indices, values = np.zeros(room, np.int64), np.zeros(room)
+            entries, found = feature_difference(tiny.chains, example, np.array(y, np.int32), indices, values)
+            expected = joint_feature(tiny.chains, example, gold, d) - joint_feature(tiny.chains, example, y, d)
+            np.testing.assert_allclose(dense(indices[:entries], values[:entries], d), expected, atol=1e-12)
+            assert found == pytest.approx(loss(tiny.chains, example, y), abs=1e-12)
+        assert entries == 0 and found == 0.0
+
+
+@given(tiny_chains(), st.sampled_from([0.0, 1.0]))
+def test_max_oracle(tiny, loss_scale):
+    problem = chain_problem(tiny.chains, tiny.n_rows)
+    for example in tiny.examples:
+        check_max(problem, example, tiny.weights, loss_scale, *tiny.planes(example))
+
+
+@given(
+    tiny_chains(), st.sampled_from([0.3, 1.0, 2.5]), st.sampled_from([0.0, 1.0, 3.0]), st.sampled_from([1, 1e3, 1e5])
+)
+def test_gradient(tiny, beta, gamma, scale):
+    """Differences of scores up to some 700 are factors that a float64 holds, larger ones are none."""
+    tiny = replace(tiny, weights=scale * tiny.weights)
+    problem = chain_problem(tiny.chains, tiny.n_rows)
+    for example in tiny.examples:
+        check_gradient(
+            problem, example, tiny.weights, beta, gamma, *tiny.planes(example), atol=max(1e-9, 1e-10 * scale)
+        )
+
+
+@given(tiny_chains(), st.integers(1, 40), st.sampled_from([0.0, 0.5, 1.0]))
+def test_kbest(tiny, k, loss_scale):
+    problem = chain_problem(tiny.chains, tiny.n_rows)
+    for example in tiny.examples:
+        check_kbest(problem, example, tiny.weights, loss_scale, k, *tiny.planes(example))
+
+
+def expected_features(weights, constraints, n_features: int) -> tuple[float, np.ndarray]:
+    """log Σ exp(wᵀΦ) and E[Φ] of two tokens, of which the first n_features have a feature each, a row of their own."""
+    feature_starts = np.minimum(np.arange(3), n_features)
+    gold = np.array([0, int(constraints.end[0] != 0)])
+    chains = make_chains(np.array([0, 2]), feature_starts, np.arange(n_features), gold, constraints)
+    problem = chain_problem(chains, n_features)
+    indices, values = np.zeros(problem.max_gradient_entries, np.int64), np.zeros(problem.max_gradient_entries)
+    entries, value = problem.marginal_oracle(problem.data, 0, weights, 1.0, 0.0, indices, values)
+    phi = joint_feature(chains, 0, gold, len(weights))
+    return value + weights @ phi, phi - dense(indices[:entries], values[:entries], len(weights))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_large_scores_neither_overflow_nor_vanish(sign):
+    """Scores of ±2,000: exp of them is not a float64, the probabilities are."""
+    weights = np.array([0.0, 0.0, 0.0, 0.0, 2000.0, 2000.0, 2000.0, 2001.0]) * sign
+    log_partition, found = expected_features(weights, unconstrained(2), 2)
+    sums = [weights[4 + i] + weights[6 + j] for i, j in itertools.product(range(2), repeat=2)]
+    assert log_partition == pytest.approx(np.logaddexp.reduce(sums), rel=1e-14)
+    upper = 1 / (1 + np.exp(-sign))
+    np.testing.assert_allclose(found[4:], [0.5, 0.5, 1 - upper, upper], atol=1e-12)
+
+
+@pytest.mark.parametrize("score", [-300.0, -460.0, -740.0, -2000.0])
+def test_no_digit_is_lost_where_the_only_way_is_an_improbable_one(score):
+    """exp(−740) is a float64 of one digit, beside the transitions to label 0, after which no sequence may end."""
+    ends = unconstrained(2)._replace(end=np.array([FORBIDDEN, 0.0]))
+    log_partition, found = expected_features(np.array([0.0, score, 0.0, score + 0.5]), ends, 0)
+    assert log_partition == pytest.approx(score + np.log1p(np.exp(0.5)), rel=1e-14)
+    second = 1 / (1 + np.exp(-0.5))
+    np.testing.assert_allclose(found, [0, 1 - second, 0, second], atol=1e-12)
+
+
+def test_classes_are_chains_of_length_one():
+    """Class c of example i has the plane x_i at the gold class's weights, −x_i at those of c, and loss 1."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 2)).astype(np.float32)
+    gold = np.array([2, 0, 1])
+    problem = multiclass_problem(np.arange(0, 7, 2), np.tile([0, 1], 3), x.ravel(), gold, 3, 2)
+    assert (problem.n_examples, problem.dimension) == (3, 3 * 3 + 2 * 3)
+    weights = rng.normal(size=problem.dimension)
+    for i in range(3):
+        differences = np.zeros((3, problem.dimension))
+        for c in range(3):
+            block = np.zeros((2, 3))
+            block[:, gold[i]] += x[i]
+            block[:, c] -= x[i]
+            differences[c, 9:] = block.ravel()
+        planes = differences, (np.arange(3) != gold[i]).astype(float)
+        check_max(problem, i, weights, 1.0, *planes)
+        check_gradient(problem, i, weights, 1.0, 1.0, *planes)
+        check_kbest(problem, i, weights, 1.0, 3, *planes)

@@ -1,0 +1,58 @@
+"""Constraints of chains, and limits to the labels of single tokens, against enumeration."""
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, broken, first_fixed, limited, unconstrained, with_fixed
+
+from .enumeration import draw_constraints, legal_sequences, listed, violations
+
+
+@st.composite
+def constrained(draw):
+    """Constraints, and the kinds of up to four tokens, int32 [T]."""
+    n_labels, n_tokens = draw(st.integers(1, 3)), draw(st.integers(0, 4))
+    gold = np.array(listed(draw, st.integers(0, n_labels - 1), n_tokens), np.int32)
+    kinds = np.array(listed(draw, st.integers(0, 1), n_tokens), np.int32)
+    return draw_constraints(draw, n_labels, gold, kinds, [0, n_tokens]), kinds
+
+
+@given(constrained(), st.data())
+def test_limits_leave_the_legal_sequences_that_keep_to_them(given, data):
+    constraints, kinds = given
+    shape = len(kinds), len(constraints.start)
+    chosen = np.flatnonzero(listed(data.draw, st.booleans(), shape[0]))
+    allowed = np.array(listed(data.draw, st.booleans(), len(chosen) * shape[1]), np.bool_).reshape(-1, shape[1])
+    everywhere = np.ones(shape, np.bool_)
+    everywhere[chosen] = allowed
+    expected = [y for y in legal_sequences(constraints, kinds) if everywhere[np.arange(len(y)), y].all()]
+    before = kinds.copy()
+    assert legal_sequences(*limited(constraints, kinds, chosen, allowed)) == expected
+    assert kinds.tolist() == before.tolist()
+
+
+@given(constrained(), st.integers(0, 4))
+def test_broken_tokens(given, cut):
+    """Of two sequences, one of which may be empty."""
+    constraints, kinds = given
+    starts = np.array([0, min(cut, len(kinds)), len(kinds)])
+    for y in itertools.product(range(len(constraints.start)), repeat=len(kinds)):
+        found = broken(constraints, kinds, starts, np.array(y, np.int32))
+        for first, end in itertools.pairwise(starts):
+            expected = violations(constraints, kinds[first:end], y[first:end])
+            assert found[first:end].any() == (expected > 0) and found[first:end].sum() <= expected
+
+
+def test_unconstrained_allows_everything():
+    assert [part.shape for part in unconstrained(3)] == [(3,), (3,), (3, 3), (1, 3)]
+    assert not any(part.any() for part in unconstrained(3))
+
+
+def test_fixed_labels_are_the_last_kinds():
+    fixed = with_fixed(unconstrained(3))
+    assert first_fixed(fixed) == 1
+    assert [np.flatnonzero(row == 0).tolist() for row in fixed.token] == [[0, 1, 2], [0], [1], [2]]
+    assert (fixed.token[fixed.token != 0] == FORBIDDEN).all()

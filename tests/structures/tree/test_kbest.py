@@ -1,0 +1,99 @@
+"""The k best first-order trees against enumeration: by score, since ties may come in any order."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_ssvm.structures.tree.parts import FORBIDDEN
+
+from .enumeration import arcs_score, is_tree, score_matrices
+from .first_order import PROJECTIVE, SPANNING, roots, structures
+
+
+def check(structure, scores, k, multi_root):
+    found, heads = structure.k_best(scores, k, multi_root)
+    legal = structure.trees(len(scores) - 1, multi_root)
+    values = np.array([arcs_score(scores, tree) for tree in legal])
+    expected = np.sort(values[values > FORBIDDEN / 2])[::-1][:k]
+    listed = [tuple(row) for row in heads.tolist()]
+    assert heads.dtype == np.int32 and heads.shape == (len(expected), len(scores))
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert (np.diff(found) <= 0).all()
+    assert len(set(listed)) == len(listed) and set(listed) <= set(legal)
+    assert [arcs_score(scores, tree) for tree in listed] == pytest.approx(found, rel=1e-12, abs=1e-12)
+
+
+@structures
+@given(scores=score_matrices(), k=st.integers(1, 30), multi_root=st.booleans())
+def test_k_best(structure, scores, k, multi_root):
+    check(structure, scores, k, multi_root)
+
+
+@structures
+@given(scores=score_matrices(max_tokens=4), multi_root=st.booleans())
+def test_a_large_k_lists_every_tree(structure, scores, multi_root):
+    check(structure, scores, 130, multi_root)
+
+
+@roots
+@pytest.mark.parametrize("k", [1, 300, 3000])
+def test_six_tokens(k, multi_root):
+    random = np.random.default_rng(k)
+    check(PROJECTIVE, random.normal(size=(7, 7)), k, multi_root)
+    check(PROJECTIVE, random.integers(-1, 2, size=(7, 7)).astype(np.float64), k, multi_root)
+
+
+@structures
+@given(scores=score_matrices(forbidden=False), token=st.integers(1, 5))
+def test_none_where_every_tree_is_forbidden(structure, scores, token):
+    scores[:, min(token, len(scores) - 1)] = FORBIDDEN
+    found, heads = structure.k_best(scores, 3, True)
+    assert len(found) == len(heads) == (0 if len(scores) > 1 else 1)
+
+
+@given(score_matrices(), st.integers(-3, 0))
+def test_k_below_one_is_refused(scores, k):
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        PROJECTIVE.k_best(scores, k, False)
+
+
+@roots
+@pytest.mark.parametrize(
+    ("structure", "n", "k"), [(PROJECTIVE, 60, 200), (PROJECTIVE, 500, 5), (SPANNING, 60, 20)], ids=str
+)
+def test_a_long_sentence(structure, n, k, multi_root):
+    """Distinct legal trees in order, the first the best, and the second the best without some arc of it."""
+    scores = np.random.default_rng(n).normal(size=(n + 1, n + 1))
+    scores[0] += 2.0
+    found, heads = structure.k_best(scores, k, multi_root)
+    best_score, best = structure.best(scores, multi_root)
+    assert found[0] == best_score and tuple(heads[0].tolist()) == best
+    assert len(found) == k == len(np.unique(heads, axis=0))
+    assert (np.diff(found) <= 0).all()
+    for score, tree in zip(found, map(tuple, heads.tolist())):
+        assert structure.is_legal(tree, multi_root)
+        assert arcs_score(scores, tree) == pytest.approx(score, rel=1e-12)
+    if n == 60:
+        seconds = []
+        for m in range(1, n + 1):
+            without = scores.copy()
+            without[best[m], m] = FORBIDDEN
+            seconds.append(structure.best(without, multi_root)[0])
+        assert found[1] == pytest.approx(max(seconds), rel=1e-12)
+
+
+@roots
+def test_no_exchange_of_one_head_is_left_out(multi_root):
+    """All that beat the last spanning tree of the list are in it."""
+    scores = np.random.default_rng(0).normal(size=(61, 61))
+    scores[0] += 2.0
+    found, heads = SPANNING.k_best(scores, 20, multi_root)
+    listed = {tuple(tree) for tree in heads.tolist()}
+    best = tuple(heads[0].tolist())
+    for m in range(1, 61):
+        for h in range(61):
+            other = (*best[:m], h, *best[m + 1 :])
+            beats = h != m and found[0] - scores[best[m], m] + scores[h, m] > found[-1] + 1e-9
+            if beats and is_tree(other) and (multi_root or other.count(0) == 1):
+                assert other in listed

@@ -1,0 +1,203 @@
+"""Log-partitions and marginals of first-order trees: sums over all trees, determinants, derivatives, counts."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_ssvm.structures.tree.parts import FORBIDDEN
+
+from .enumeration import arcs_score, score_matrices
+from .first_order import PROJECTIVE, SPANNING, roots, structures
+
+
+def summed(structure, scores: np.ndarray, multi_root: bool) -> tuple[float, np.ndarray]:
+    """The same from the definition."""
+    marginals = np.zeros(scores.shape)
+    scored = [(arcs_score(scores, tree), tree) for tree in structure.trees(len(scores) - 1, multi_root)]
+    scored = sorted((score, tree) for score, tree in scored if score > FORBIDDEN / 2)
+    if not scored:
+        return -np.inf, marginals
+    highest = scored[-1][0]
+    total = sum(np.exp(score - highest) for score, _ in scored)
+    for score, tree in scored:
+        marginals[tree[1:], range(1, len(tree))] += np.exp(score - highest) / total
+    return highest + np.log(total), marginals
+
+
+def check(structure, scores, multi_root, rel=1e-10):
+    log_partition, marginals = structure.marginals(scores, multi_root)
+    expected, expected_marginals = summed(structure, scores, multi_root)
+    if expected == -np.inf:
+        assert log_partition < FORBIDDEN / 2
+    else:
+        assert log_partition == pytest.approx(expected, rel=min(rel, 1e-12), abs=1e-12)
+    assert marginals == pytest.approx(expected_marginals, rel=rel, abs=1e-200)
+    return marginals
+
+
+@structures
+@given(scores=score_matrices(), multi_root=st.booleans(), scale=st.sampled_from([1.0, 10.0, 20.0]))
+def test_sums_over_all_trees(structure, scores, multi_root, scale):
+    check(structure, np.where(scores == FORBIDDEN, FORBIDDEN, scores * scale), multi_root)
+
+
+@roots
+def test_six_tokens(multi_root):
+    check(PROJECTIVE, np.random.default_rng(6).normal(size=(7, 7)), multi_root)
+
+
+@given(score_matrices(max_tokens=4), st.booleans())
+def test_large_scores_neither_overflow_nor_vanish(scores, multi_root):
+    """Scores of ±2,000: exp of them is not a float64, the probabilities are."""
+    check(PROJECTIVE, np.where(scores == FORBIDDEN, FORBIDDEN, np.sign(scores) * 2000.0), multi_root)
+
+
+@structures
+@given(scores=score_matrices(), multi_root=st.booleans())
+def test_the_diagonal_and_column_0_are_ignored(structure, scores, multi_root):
+    blank = scores.copy()
+    np.fill_diagonal(blank, np.nan)
+    blank[:, 0] = np.nan
+    for of_blank, expected in zip(structure.marginals(blank, multi_root), structure.marginals(scores, multi_root)):
+        np.testing.assert_array_equal(of_blank, expected)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 60, 200])
+def test_equal_scores_count_the_trees(n):
+    """There are as many projective trees as ternary trees of n nodes; with one root, whose two sides are independent,
+    as many as pairs of ternary trees of n − 1 nodes in all. Cayley's formula counts the spanning trees."""
+    for structure, multi_root, expected in (
+        (PROJECTIVE, True, math.comb(3 * n, n) // (2 * n + 1)),
+        (PROJECTIVE, False, math.comb(3 * n - 2, n - 1) // n),
+        (SPANNING, True, (n + 1) ** (n - 1)),
+        (SPANNING, False, n ** (n - 1)),
+    ):
+        log_partition, _ = structure.marginals(np.zeros((n + 1, n + 1)), multi_root)
+        assert log_partition == pytest.approx(math.log(expected), rel=1e-12)
+
+
+@roots
+@pytest.mark.parametrize(
+    ("structure", "n", "deviation"),
+    [(PROJECTIVE, 60, 1.0), (SPANNING, 500, 1.0), (SPANNING, 100, 10.0), (SPANNING, 100, 30.0)],
+    ids=str,
+)
+def test_marginals_are_derivatives_of_the_log_partition(structure, n, deviation, multi_root):
+    rng = np.random.default_rng(0)
+    scores, direction = rng.normal(scale=deviation, size=(2, n + 1, n + 1))
+    direction /= deviation
+    step = 1e-3
+    above, below = (structure.marginals(scores + way * step * direction, multi_root)[0] for way in (1.0, -1.0))
+    _, marginals = structure.marginals(scores, multi_root)
+    assert (marginals * direction).sum() == pytest.approx((above - below) / (2 * step), abs=1e-4)
+    assert (marginals >= 0).all() and not marginals[:, 0].any() and not np.diag(marginals).any()
+    np.testing.assert_allclose(marginals.sum(0)[1:], 1.0, rtol=1e-9)
+    if not multi_root:
+        assert marginals[0].sum() == pytest.approx(1.0, abs=1e-10)
+
+
+@structures
+@roots
+def test_the_best_tree_takes_all_as_scores_grow(structure, multi_root):
+    n = 60
+    scores = 1e6 * np.random.default_rng(n).normal(size=(n + 1, n + 1))
+    best, heads = structure.best(scores, multi_root)
+    log_partition, marginals = structure.marginals(scores, multi_root)
+    expected = np.zeros_like(scores)
+    expected[heads[1:], range(1, n + 1)] = 1.0
+    assert log_partition == pytest.approx(best, rel=1e-12)
+    np.testing.assert_allclose(marginals, expected, atol=1e-6)
+
+
+@structures
+@roots
+def test_the_only_tree(structure, multi_root):
+    assert structure.marginals(np.full((1, 1), 7.0), multi_root)[0] == 0.0
+    log_partition, marginals = structure.marginals(np.full((2, 2), 7.0), multi_root)
+    assert log_partition == 7.0 and marginals.tolist() == [[0.0, 1.0], [0.0, 0.0]]
+
+
+@roots
+@pytest.mark.parametrize("n", [2, 3, 20, 100])
+def test_determinants_of_longer_sentences(n, multi_root):
+    scores = np.random.default_rng(n).normal(size=(n + 1, n + 1))
+    potentials = np.exp(scores) * (1 - np.eye(n + 1))
+    inner = potentials[1:, 1:]
+    laplacian = np.diag(inner.sum(0)) - inner
+    if multi_root:
+        laplacian += np.diag(potentials[0, 1:])
+    else:
+        laplacian[0] = potentials[0, 1:]
+    log_partition, marginals = SPANNING.marginals(scores, multi_root)
+    assert log_partition == pytest.approx(np.linalg.slogdet(laplacian)[1], rel=1e-12)
+    # The derivative of log |L| by L is its transposed inverse; that of L by each score has two entries at most.
+    derivative = np.linalg.inv(laplacian).T
+    diagonal, off = np.diag(derivative).copy(), derivative.copy()
+    expected = np.zeros(scores.shape)
+    if multi_root:
+        expected[0, 1:] = potentials[0, 1:] * diagonal
+    else:
+        expected[0, 1:] = potentials[0, 1:] * derivative[0]
+        diagonal[0], off[0] = 0.0, 0.0
+    expected[1:, 1:] = inner * (diagonal - off)
+    assert marginals[:, 1:] == pytest.approx(expected[:, 1:], rel=1e-9, abs=1e-12)
+
+
+@roots
+@pytest.mark.parametrize("depth", [1.0, 30.0, 300.0])
+def test_probable_arcs_that_form_a_cycle(depth, multi_root):
+    """Nothing but the cycle 1 ⇄ 2 is probable, and no tree holds it."""
+    scores = np.full((4, 4), -depth)
+    scores[1, 2] = scores[2, 1] = scores[0, 3] = 0.0
+    scores[3, 1] = scores[3, 2] = -depth + np.log(3.0)
+    if not multi_root:
+        scores[0, 1] = scores[0, 2] = FORBIDDEN
+    marginals = check(SPANNING, scores, multi_root, 1e-13)
+    assert marginals[1, 2] == pytest.approx(marginals[2, 1], rel=1e-14)
+
+
+@roots
+def test_a_group_that_only_the_root_enters(multi_root):
+    """A single root must be in it."""
+    n = 5
+    scores = np.random.default_rng(0).normal(size=(n + 1, n + 1))
+    for size in range(1, n + 1):
+        for group in itertools.combinations(range(1, n + 1), size):
+            closed = scores.copy()
+            closed[np.ix_([h for h in range(1, n + 1) if h not in group], group)] = FORBIDDEN
+            check(SPANNING, closed, multi_root, 1e-12)
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(1, 5))])
+def test_what_exp_brings_to_0_is_no_tree_for_any_token(order):
+    """The only tree holds two arcs of -600, on the way that alone leads out of the cycle of the first two tokens."""
+    a, b, c, d = order
+    scores = np.full((5, 5), FORBIDDEN)
+    scores[b, a] = scores[a, b] = scores[a, c] = scores[0, d] = 0.0
+    scores[c, a] = scores[d, c] = -600.0
+    log_partition, marginals = SPANNING.marginals(scores, True)
+    if log_partition == -np.inf:
+        assert not marginals.any()
+    else:
+        assert log_partition == pytest.approx(-1200.0) and marginals.sum() == pytest.approx(4.0)
+
+
+@roots
+def test_no_tree(multi_root):
+    """Tokens that nothing enters, and two groups of which each needs a root of its own."""
+    scores = np.zeros((5, 5))
+    scores[[0, 1, 2], 3] = scores[[0, 1, 2], 4] = FORBIDDEN
+    assert SPANNING.marginals(scores, multi_root)[0] == -np.inf
+    assert not SPANNING.marginals(scores, multi_root)[1].any()
+    scores = np.zeros((5, 5))
+    for group in ([1, 2], [3, 4]):
+        scores[np.ix_([h for h in (1, 2, 3, 4) if h not in group], group)] = FORBIDDEN
+    log_partition, marginals = SPANNING.marginals(scores, multi_root)
+    if multi_root:
+        assert log_partition == pytest.approx(np.log(9.0), rel=1e-14)
+    else:
+        assert log_partition == -np.inf and not marginals.any()

@@ -25,24 +25,11 @@ LEVELS = (
     {"models"},
     {"training", "corpus", "inspect"},
     {"pipeline"},
-    {"warmup"},
     {"cli"},
 )
 """Rooms, and modules that stand by themselves, from bottom to top: one imports those below it only."""
 MAY_IMPORT_EACH_OTHER = {"training", "corpus", "inspect"}
 """Rooms of one level that do, though not in a circle."""
-PENDING = {
-    ("corpus.checks.entities", "pipeline.ner"),
-    ("corpus.checks.labels", "pipeline.learning"),
-    ("corpus.checks.sentences", "pipeline.senter"),
-    ("corpus.checks.tags", "pipeline.tagger"),
-    ("corpus.checks.trees", "pipeline.gold_trees"),
-    ("corpus.checks.trees", "pipeline.parser"),
-    ("inspect.judged_trees", "pipeline.gold_trees"),
-    ("inspect.tree_analyses", "pipeline.gold_trees"),
-    ("training.tuning", "pipeline.learning"),
-}
-"""Imports that go upward and are to be removed."""
 COMPILERS = {"numba", "llvmlite", "scipy"}
 RESOLVED = {"factories", "architectures", "readers", "loggers", "scorers", "ssvm_features", "ssvm_solvers"}
 """Registries of spaCy whose functions a config names."""
@@ -98,7 +85,7 @@ def arrows() -> list[Arrow]:
             target = target if target in MODULES else target.rpartition(".")[0] or "spacy_ssvm"
             assert target in MODULES, (source, name)
             found.append(Arrow(source, target, early))
-    return [arrow for arrow in found if arrow[:2] not in PENDING]
+    return found
 
 
 def room(module: str) -> str:

@@ -1,15 +1,132 @@
-"""`spacy ssvm warmup`: compile all kernels now, so that no user waits for it later."""
+"""`spacy ssvm warmup`: compile all kernels ahead of their first use, for Docker images, benchmarks and before forking."""
 
+import logging
+import tempfile
 import time
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+from spacy.training import Example
 from wasabi import msg
+
+from ..registry import ssvm_solvers
+
+if TYPE_CHECKING:
+    from ..kernels import CacheStatistics
+
+ALWAYS = {"kappa1": 0, "check_oracle": True}
+"""Settings that reach kernels which the defaults reach late or never, for all solvers that have them."""
+ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
+    "spacy-ssvm.MIRA.v1": [{"k": 2}],
+    "spacy-ssvm.PredictionMIRA.v1": [{"k": 2}],
+    "spacy-ssvm.SGD.v1": [{"beta": 1.0}],
+    "spacy-ssvm.DCA.v1": [{"beta": "inf"}],
+    "spacy-ssvm.SAP.v1": [{"nu": 1.0}, {"batch": True}],
+}
+"""Settings with which a solver runs other kernels than without."""
+SCORED = ("scored_tags", "scored_ents", "scored_starts", "scored_parses")
+WRONG = "wrong"
+"""The group of spans that are no entities."""
+LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
+"""Rules of the parser that match in the last sentence only."""
+STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
+
+
+def warmup() -> "list[CacheStatistics]":
+    """Train, save, load and run every component with every solver on three sentences.
+
+    Returns the cache statistics of all kernels: what was found on disk and what was compiled.
+    """
+    from ..features.index import empty_table, grown
+    from ..kernels import cache_statistics
+
+    logger = logging.getLogger("spacy")
+    logger.disabled = True  # that a solver is done after two sentences is no news
+    try:
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a token without a gold label is there on purpose
+            phrases = Path(folder) / "phrases.txt"
+            phrases.write_text("an example\n", encoding="utf8")
+            for name, solver in ssvm_solvers.get_all().items():
+                for settings in ({}, *ALTERNATIVES.get(name, [])):
+                    with suppress(ImportError):  # a solver whose extra is not installed will not be used either
+                        known = {field.name for field in fields(solver(**settings))}
+                        always = {key: value for key, value in ALWAYS.items() if key in known}
+                        _run(_pipeline({"@ssvm_solvers": name, **always, **settings}, str(phrases)))
+            for structure, order in STRUCTURES:
+                _run(_parser({"@ssvm_solvers": "spacy-ssvm.DCD.v1"}, structure, order))
+            grown(empty_table(), 1 << 17)
+    finally:
+        logger.disabled = False
+    return cache_statistics()
 
 
 def warmup_command() -> None:
     """Compile the kernels of every component and solver, or load them from the disk cache."""
-    from ..warmup import warmup
-
     started = time.perf_counter()
     statistics = warmup()
     misses = sum(kernel.misses for kernel in statistics)
     msg.good(f"{len(statistics)} kernels ready in {time.perf_counter() - started:.1f} s ({misses} compiled)")
+
+
+def _pipeline(solver: dict[str, Any], phrases: str) -> Language:
+    """All components, the parser with a structure that every solver can learn."""
+    nlp = _parser(solver, "projective", 1)
+    nlp.add_pipe("ssvm_senter", config={"solver": solver})
+    nlp.add_pipe("ssvm_tagger", config={"solver": solver})
+    features = {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "gazetteers": {"phrases": phrases}}
+    model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
+    nlp.add_pipe("ssvm_ner", config={"solver": solver, "model": model, "incorrect_spans_key": WRONG})
+    return nlp
+
+
+def _parser(solver: dict[str, Any], structure: str, order: int) -> Language:
+    nlp = spacy.blank("en")
+    arcs = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 8, "label_hash_bits": 8}
+    tree = {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order, "features": arcs}
+    nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": tree, "patterns": LIMITS})
+    return nlp
+
+
+def _run(nlp: Language) -> None:
+    sentences: list[list[str | None]] = [["An", "example"], ["Another", None], ["One", "more"]]
+    examples = [_example(nlp.vocab, words) for words in sentences]
+    nlp.initialize(partial(list, examples[:2]))
+    nlp.update(examples[:2])
+    nlp.update(examples)
+    doc = examples[0].predicted
+    for name in nlp.pipe_names:
+        pipe: Any = nlp.get_pipe(name)
+        pipe.certificate()
+        pipe.predict([doc])
+        pipe.predict([examples[-1].predicted])
+        pipe.from_bytes(pipe.to_bytes())
+        pipe.predict([doc])
+        with suppress(ValueError):  # a structure that is not decoded exactly
+            pipe.kbest(doc, 2)
+            for method in SCORED:
+                if hasattr(pipe, method):
+                    getattr(pipe, method)([doc])
+            pipe.explain(doc)
+
+
+def _example(vocab: Any, words: list[str | None]) -> Example:
+    tokens = [word or "x" for word in words]
+    reference = Doc(
+        vocab,
+        words=tokens,
+        tags=["" if word is None else word.lower() for word in words],
+        ents=["B-THING", *("" if word is None else "O" for word in words[1:])],
+        heads=[0] * len(words),
+        deps=["" if word is None else "ROOT" if place == 0 else "dep" for place, word in enumerate(words)],
+    )
+    reference.spans[WRONG] = [Span(reference, k, k + 1, "THING") for k, word in enumerate(words) if word is None]
+    return Example(Doc(vocab, words=tokens), reference)

@@ -63,6 +63,16 @@ class SsvmPipe(TrainablePipe):
         ValueError: the codec is for models of another architecture, or n_threads is no whole number of at least 1.
     """
 
+    _bound: StructuredModel | None
+    _predictor: Predictor | None
+    _training: "Training | None"
+    _weights: Any
+    _saved_state: bytes | None
+    _tutor: "SsvmPipe | None"
+    _unreadable: Unreadable
+    _labels_are_given: bool
+    _complaints: set[int]
+
     def __init__(
         self,
         vocab: Vocab,
@@ -853,15 +863,10 @@ class SsvmPipe(TrainablePipe):
 
     def _forget(self) -> None:
         """Drop everything that is derived from settings and model, and all memory of training."""
-        self._bound: StructuredModel | None = None
-        self._predictor: Predictor | None = None
-        self._training: Training | None = None
-        self._weights: Any = None
-        self._saved_state: bytes | None = None
-        self._tutor: SsvmPipe | None = None
+        self._bound = self._predictor = self._training = self._weights = self._saved_state = self._tutor = None
         self._unreadable = Unreadable(self.name)
         self._labels_are_given = False
-        self._complaints: set[int] = set()
+        self._complaints = set()
 
 
 def _contents(path: Path) -> bytes | None:

@@ -87,6 +87,7 @@ def train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: 
         ValueError: one of them is none of ours.
     """
     others = {other: pipe for other, pipe in nlp.pipeline if other not in (name, *frozen)}
+    pipe: Any
     for other, pipe in others.items():
         if hasattr(pipe, "retune"):
             for _ in range(epochs):

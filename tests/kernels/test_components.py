@@ -23,7 +23,7 @@ def test_second_process_compiles_nothing_for_any_component(tmp_path):
 
 @pytest.mark.slow
 def test_second_process_finds_every_kernel_of_every_solver(tmp_path):
-    code = "\nfrom spacy_ssvm.warmup import warmup\nprint(len(warmup()))\n"
+    code = "\nfrom spacy_ssvm.cli.warmup import warmup\nprint(len(warmup()))\n"
     left_out = "{one.__name__ for one in kernels.KERNELS if not one.overloads and not one.inner.overloads}"
     check = f"from spacy_ssvm import kernels\nassert {left_out} <= {ONLY_TESTED}, {left_out}\n"
     first = run(code + check, NUMBA_CACHE_DIR=str(tmp_path))

@@ -49,7 +49,7 @@ print(json.dumps({"kernels": len(found), "misses": sum(kernel.misses for kernel 
 """Train, save, load and predict: COMPONENT."""
 EVERYTHING = """
 import json
-from spacy_ssvm.warmup import warmup
+from spacy_ssvm.cli.warmup import warmup
 
 found = warmup()
 print(json.dumps({"kernels": len(found), "misses": sum(kernel.misses for kernel in found)}))

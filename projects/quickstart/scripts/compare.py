@@ -10,7 +10,7 @@ from spacy import util
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_ssvm.warmup import warmup
+from spacy_ssvm.cli.warmup import warmup
 
 SCORES = {"senter": "sents_f", "tagger": "tag_acc", "parser": "las", "ner": "ents_f"}
 COLUMNS = {

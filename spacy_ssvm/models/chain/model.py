@@ -61,7 +61,7 @@ class ChainModel:
         docs = [example.predicted for example in examples]
         columns, kinds = self._read(docs)
         numbers = self.codec.numbers()
-        annotated = np.array([numbers.get(label, -1) for found in gold for label in found.labels], np.int32)  # type: ignore[arg-type]
+        annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
         forbidden = [
             [
                 (first, np.array([numbers[label] for label in run], np.int32))
@@ -94,7 +94,7 @@ class ChainModel:
             raise ValueError("its solver state has no index of features")
         return self._data_set(empty_table(bits) if bits else table_of(index, 0))
 
-    def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:  # type: ignore[override]
+    def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
         from ...features.index import row_keys
 
         weights = files.in_use(vector, row_keys(data.table), int(data.table.counts[1]), len(self.labels))

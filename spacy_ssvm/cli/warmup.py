@@ -1,4 +1,4 @@
-"""`spacy ssvm warmup`: compile all kernels ahead of their first use, for Docker images, benchmarks and before forking."""
+"""`spacy ssvm warmup`: compile all kernels ahead of their first use, for Docker images and before forking."""
 
 import logging
 import tempfile

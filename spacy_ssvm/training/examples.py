@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..corpus.unreadable import Unreadable
 from ..models.protocol import Codec, StructuredModel
-from .training import Training
+
+if TYPE_CHECKING:
+    from .training import Training
 
 BATCH = 1000
 """Examples that are encoded at a time before training starts."""
@@ -27,7 +29,7 @@ class ExampleReader:
         self._unreadable = unreadable
 
     def gold(
-        self, examples: Mapping[int, Example], training: Training | None = None
+        self, examples: Mapping[int, Example], training: "Training | None" = None
     ) -> tuple[dict[int, bytes], dict[int, Any]]:
         """The annotation of the predicted Docs that features and constraints read, as bytes, and the gold annotation.
 

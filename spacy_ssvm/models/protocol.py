@@ -87,8 +87,8 @@ class Structure(Protocol):
 class Factor(Protocol):
     """A term of a structure's score: the label of a token, a transition, an arc, a pair of arcs, hashable and ordered.
 
-    token: the token, from 0 within the sequence, whose features it has. labels: the numbers of the weight labels that
-    it scores, none where its features have no label.
+    token: the token, from 0 within the sequence, whose features it has. labels: the weight labels that tell its
+    features from features of the same names in other factors; none where these are the same features.
     """
 
     @property
@@ -198,6 +198,9 @@ class NamedPart(NamedTuple):
         """What a text says of it, such as "PER", or "nsubj of eats" for an arc; words: of the Doc."""
         return self.label if self.head in (None, self.start) else f"{self.label} of {words[self.head]}"
 
+
+MIN_PROBABILITY = 0.01
+"""The smallest probability that is listed, unless another one is asked for."""
 
 Listing = Callable[[Any, float], Iterable[tuple[Any, float]]]
 """The parts whose probability or margin is at least so much, from what `marginals` or `margins` returns."""

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..inspect.confidence import MIN_PROBABILITY
-from ..models.protocol import Known, Listing, Scored
+from ..models.protocol import MIN_PROBABILITY, Known, Listing, Scored
 from ..structures import NONE_OF_THESE, UNKNOWN
 
 MIN_BETA, MAX_BETA = 1e-4, 1e4

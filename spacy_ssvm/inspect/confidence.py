@@ -5,11 +5,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any, SupportsIndex
 
-from ..models.scored import Listing, NamedPart, PartNames, ScoredSequence
+from ..models.scored import MIN_PROBABILITY, Listing, NamedPart, PartNames, ScoredSequence
 from ..solvers.parameters import LossFamily, Parameters
-
-MIN_PROBABILITY = 0.01
-"""The smallest probability that is listed, unless another one is asked for."""
 
 CALIBRATED = "inverse_temperature"
 """The name of β in the cfg of a calibrated component."""

@@ -10,15 +10,15 @@ from spacy import displacy
 if TYPE_CHECKING:
     from .explanation import Finding
 
-COMPACT = {"compact": True, "distance": 110}
-"""displaCy's settings for arcs."""
+OF_ARCS = {"distance": 140}
+"""displaCy's settings for trees: pixels between words, in place of 175."""
 
 
 def page(words: Sequence[str], findings: "Sequence[Finding]", max_reasons: int) -> str:
     """A page that needs no other file; findings: spans, or an arc for each word. max_reasons: of each finding."""
     has_arcs = any(finding.head is not None for finding in findings)
     if has_arcs:
-        drawn = displacy.render(_sentences(words, findings), "dep", jupyter=False, options=COMPACT, manual=True)
+        drawn = displacy.render(_sentences(words, findings), "dep", jupyter=False, options=OF_ARCS, manual=True)
     else:
         drawn = displacy.render(_spans(words, findings), "ent", jupyter=False, manual=True)
     sections = [_section(words, number, finding, max_reasons) for number, finding in enumerate(findings, 1)]

@@ -7,6 +7,9 @@ import numpy as np
 
 from ..structures import NONE_OF_THESE, UNKNOWN
 
+MIN_PROBABILITY = 0.01
+"""The smallest probability that is listed, unless another one is asked for."""
+
 
 class Structure(Protocol):
     """A structure y with its score; what else it has depends on the output space."""
@@ -18,8 +21,8 @@ class Structure(Protocol):
 class Factor(Protocol):
     """A term of a structure's score: the label of a token, a transition, an arc, a pair of arcs, hashable and ordered.
 
-    token: the token, from 0 within the sequence, whose features it has. labels: the numbers of the weight labels that
-    it scores, none where its features have no label.
+    token: the token, from 0 within the sequence, whose features it has. labels: the weight labels that tell its
+    features from features of the same names in other factors; none where these are the same features.
     """
 
     @property

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..inspect.confidence import MIN_PROBABILITY
-from ..models.scored import Known, Listing, Scored
+from ..models.scored import MIN_PROBABILITY, Known, Listing, Scored
 
 MIN_BETA, MAX_BETA = 1e-4, 1e4
 """The bounds of the search for β."""

@@ -54,15 +54,20 @@ class Arc(NamedTuple):
 class TreeFactor(NamedTuple):
     """A term of a tree's score: an arc, its label, or its pair with the inner neighbour or with the arc above it.
 
-    Nodes are 0 for the root, 1 … n for tokens, and n + 1 for nobody. third: the sibling or the head's head. labels:
-    (label,) for the kind "label", () for the others.
+    Nodes are 0 for the root, 1 … n for tokens, and n + 1 for nobody. third: the sibling or the head's head. label: that
+    of the kind "label"; ANY for the others.
     """
 
     kind: Kind
     head: int
     modifier: int
     third: int
-    labels: tuple[int, ...] = ()
+    label: int = ANY
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """None: the features of two trees are told apart by their names alone."""
+        return ()
 
     @property
     def token(self) -> int:
@@ -304,7 +309,7 @@ class TreeScores:
             found.append(TreeFactor("arc", h, m, nobody))
             # Labels of arcs from the root have no features of their own.
             if h != 0 and self.label_scores.shape[1] > 1:
-                found.append(TreeFactor("label", h, m, nobody, (int(y.labels[m - 1]),)))
+                found.append(TreeFactor("label", h, m, nobody, int(y.labels[m - 1])))
             if with_siblings:
                 step = 1 if h > m else -1
                 inner = next((node for node in range(m + step, h, step) if heads[node] == h), nobody)

@@ -13,68 +13,31 @@ from .arc_reference import KINDS, REAL, Kernels, Sentence, direction, distance, 
 BITS = 62
 """So many that no two features collide."""
 
-ARCS = [
-    "head.tag[0]",
-    "mod.tag[0]",
-    "head.tag[0]+mod.tag[0]",
-    "head.tag[0]+mod.tag[0]+direction",
-    "head.tag[0]+mod.tag[0]+distance",
-    "mod.tag[0]+direction",
-    "mod.tag[0]+distance",
-    "mod.lower[0]+distance",
-    "head.lower[0]+mod.tag[0]",
-    "head.tag[0]+mod.lower[0]",
-    "head.tag[-1]+head.tag[0]+mod.tag[1]",
-    "head.tag[-3]",
-    "mod.lower[2]+distance",
-    "head.lower[0]+head.tag[0]",
-    "head.tag[1]",
-    "direction",
-    "distance",
-    "between.tag+direction",
-    "head.tag[0]+between.tag+mod.tag[0]",
-    "mod.tag[0]+between.lower",
-    "mod.tag[0]+between.lower+distance",
-    "head._.heat[0]",
-    "head._.heat[-1]+mod.tag[0]",
-    "head._.heat[0]+mod._.heat[0]+direction",
-    "mod.tag[0]+between._.heat",
-]
-SIBLINGS = [
-    "sib.tag[0]",
-    "sib.tag[0]+mod.tag[0]",
-    "sib.tag[0]+mod.tag[0]+direction",
-    "sib.tag[0]+mod.tag[0]+distance",
-    "head.tag[0]+mod.tag[0]+sib.tag[0]",
-    "sib.tag[-1]",
-    "sib.lower[0]+direction",
-    "head._.heat[0]+sib._.heat[0]",
-    "mod.lower[1]+sib.lower[-1]+sib.tag[0]",
-]
-GRANDPARENTS = [
-    "grand.tag[0]",
-    "mod.tag[0]+grand.tag[0]",
-    "mod.tag[0]+grand.tag[0]+direction",
-    "head.tag[0]+grand.tag[0]+distance",
-    "head.tag[0]+mod.tag[0]+grand.tag[0]",
-    "grand.tag[1]",
-    "grand.lower[0]+direction",
-    "mod._.heat[0]+grand._.heat[0]",
-]
-LABELS = [
-    "head.tag[0]",
-    "head.tag[0]+direction",
-    "head.tag[0]+distance",
-    "mod.tag[0]",
-    "mod.tag[0]+direction",
-    "mod.lower[0]+distance",
-    "head.tag[0]+mod.tag[0]",
-    "head.tag[0]+mod.tag[0]+direction",
-    "mod.tag[0]+between.tag",
-    "direction",
-    "mod._.heat[0]",
-    "mod.tag[-1]+mod.tag[0]",
-]
+TEMPLATES = (
+    """
+head.tag[0] mod.tag[0] head.tag[0]+mod.tag[0] head.tag[0]+mod.tag[0]+direction head.tag[0]+mod.tag[0]+distance
+mod.tag[0]+direction mod.tag[0]+distance mod.lower[0]+distance head.lower[0]+mod.tag[0]
+head.tag[0]+mod.lower[0] head.tag[-1]+head.tag[0]+mod.tag[1] head.tag[-3] mod.lower[2]+distance
+head.lower[0]+head.tag[0] head.tag[1] direction distance between.tag+direction
+head.tag[0]+between.tag+mod.tag[0] mod.tag[0]+between.lower mod.tag[0]+between.lower+distance head._.heat[0]
+head._.heat[-1]+mod.tag[0] head._.heat[0]+mod._.heat[0]+direction mod.tag[0]+between._.heat
+""",
+    """
+sib.tag[0] sib.tag[0]+mod.tag[0] sib.tag[0]+mod.tag[0]+direction sib.tag[0]+mod.tag[0]+distance
+head.tag[0]+mod.tag[0]+sib.tag[0] sib.tag[-1] sib.lower[0]+direction head._.heat[0]+sib._.heat[0]
+mod.lower[1]+sib.lower[-1]+sib.tag[0]
+""",
+    """
+grand.tag[0] mod.tag[0]+grand.tag[0] mod.tag[0]+grand.tag[0]+direction head.tag[0]+grand.tag[0]+distance
+head.tag[0]+mod.tag[0]+grand.tag[0] grand.tag[1] grand.lower[0]+direction mod._.heat[0]+grand._.heat[0]
+""",
+    """
+head.tag[0] head.tag[0]+direction head.tag[0]+distance mod.tag[0] mod.tag[0]+direction mod.lower[0]+distance
+head.tag[0]+mod.tag[0] head.tag[0]+mod.tag[0]+direction mod.tag[0]+between.tag direction mod._.heat[0]
+mod.tag[-1]+mod.tag[0]
+""",
+)
+ARCS, SIBLINGS, GRANDPARENTS, LABELS = map(str.split, TEMPLATES)
 
 
 def assert_same_features(expected: dict[object, list], found: dict[object, list]):

@@ -120,16 +120,6 @@ def arcs_of(texts: list[str], sentence: Sentence, *arcs: tuple[int, int]) -> lis
     return Kernels(program, columns, 0, BITS).indices(*arcs)
 
 
-def test_one_feature_for_each_distinct_value_between():
-    sentence = values_of([1, 2, 1, None, 2, 3, 1])
-    text = "head.lower[0]+between.tag+mod.lower[0]"
-    counts = {(1, 2): 0, (1, 3): 1, (1, 4): 2, (1, 5): 2, (1, 6): 2, (1, 7): 3, (4, 5): 0, (0, 7): 3, (0, 1): 0}
-    assert [len(found) for found in arcs_of([text], sentence, *counts)] == list(counts.values())
-    # The same values, read from the other side of the arc.
-    right, left = arcs_of([text], sentence, (1, 7), (7, 1))
-    assert right == left
-
-
 def test_the_root_is_one_word_whatever_is_read_of_it():
     """Its neighbours are not looked at, and it is nothing that stands before the first token."""
     texts = ["head.tag[0]", "head.tag[1]", "head.tag[-1]"]
@@ -137,22 +127,6 @@ def test_the_root_is_one_word_whatever_is_read_of_it():
     assert len(root) == len(first) == len(last) == 3
     assert not root & first and not root & last
     assert arcs_of(texts, distinct(5), (0, 4)) == [root]
-
-
-def test_outside_is_a_value_and_no_value_is_none():
-    sentence = values_of([7, None, 7])
-    first, second, third = arcs_of(["mod.tag[-1]"], sentence, (2, 1), (1, 2), (1, 3))
-    assert len(first) == len(second) == 1 and first != second and third == set()
-    end, inside, last = arcs_of(["mod.tag[2]"], sentence, (1, 2), (2, 1), (1, 3))
-    assert len(end) == len(inside) == 1 and end != inside and last == end
-
-
-@pytest.mark.parametrize("third", ["sib", "grand"])
-def test_nobody_is_neither_the_root_nor_a_token(third):
-    program, columns = read([distinct(3)], [f"{third}.tag[0]", f"{third}.lower[0]"])
-    kernels = Kernels(program, columns, 0, BITS)
-    found = [kernels.features(third, {"head": 1, "mod": 3, third: node}) for node in (0, 2, 4)]
-    assert len({index for features in found for index, _ in features}) == 6
 
 
 @pytest.mark.parametrize(

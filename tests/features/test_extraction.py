@@ -110,17 +110,6 @@ def test_every_attribute_in_templates(annotated, nlp):
     assert_same_partition(rows, extraction.expected([annotated]))
 
 
-def test_outside_is_a_value_and_no_value_is_none(nlp):
-    """Before and behind the Doc every template fires, the same everywhere; inside, only where there is a value."""
-    extraction = Extraction(["has_digit[-1]", "has_digit[1]"], nlp.vocab)
-    docs = [Doc(nlp.vocab, words=words) for words in (["a", "1", "b"], ["c"])]
-    _, rows = extraction.add(docs, empty_table())
-    before, end = rows[3]
-    inside = rows[2][0]
-    assert rows == [[before, rows[0][1]], [], [inside, end], [before, end]]
-    assert len({before, end, inside, rows[0][1]}) == 4
-
-
 def test_rows_do_not_depend_on_the_order_of_templates(nlp):
     docs = documents([(["a", "abc", "7", "."], 1), (["A", "b"], 2)], nlp.vocab)
     keys = []

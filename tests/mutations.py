@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = "spacy_ssvm"
+PACKAGE = ROOT / "spacy_ssvm"
 GROUPS = {
     "kernels": [f"{room}/**/*.py" for room in ("features", "structures", "models", "solvers")],
     "solvers": ["solvers/**/*.py"],
@@ -46,12 +46,8 @@ FILE_SECONDS, MUTANT_SECONDS = 1200.0, 2400.0
 """A test file that takes longer hangs: the mutant is noticed. Of a mutant that takes longer no further file is run."""
 
 EQUIVALENT = {
-    ("spacy_ssvm/pipeline/ner.py", "kind[first : last + 1] = FIXED + OUTSIDE", "FIXED + OUTSIDE → (FIXED - OUTSIDE)"): (
-        "OUTSIDE is 0"
-    ),
-    ("spacy_ssvm/features/hashing.py", "key = max(key, np.uint64(1))", "1 → (1 + 1)"): (
-        "a key of 1 is as rare as one of 0"
-    ),
+    ("pipeline/ner.py", "kind[first : last + 1] = FIXED + OUTSIDE", "FIXED + OUTSIDE → (FIXED - OUTSIDE)"): "it is 0",
+    ("features/hashing.py", "key = max(key, np.uint64(1))", "1 → (1 + 1)"): "a key of 1 is as rare as one of 0",
 }
 """Why no test can notice a mutant: (file, text of its line, mutation) → reason."""
 
@@ -65,43 +61,38 @@ EXTREMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimu
 class Mutant(NamedTuple):
     """`before`, the source of a file from byte `start` on, replaced by `after`.
 
-    text: of the line. kind: of the node. compiled: whether machine code can change, as by kernels and constants.
+    key: file, text of the line, mutation. kind: of the node. compiled: whether machine code can change.
     """
 
     group: str
-    path: str
+    key: tuple[str, str, str]
     line: int
-    text: str
     kind: str
     start: int
     before: str
     after: str
     compiled: bool
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        return self.path, self.text, f"{self.before} → {self.after}"
-
-
-def altered(node: ast.AST, **fields: object) -> str:
-    return f"({ast.unparse(type(node)(**dict(ast.iter_fields(node)) | fields))})"
-
 
 def replacements(node: ast.AST) -> Iterator[tuple[Any, str]]:
     """Parts of a node, each with the source of a mutation."""
+
+    def altered(**fields: object) -> tuple[ast.AST, str]:
+        return node, f"({ast.unparse(type(node)(**dict(ast.iter_fields(node)) | fields))})"
+
     match node:
         case ast.Compare(ops=operators):
             for k, operator in enumerate(operators):
                 if type(operator) in SWAPS:
-                    yield node, altered(node, ops=[*operators[:k], SWAPS[type(operator)](), *operators[k + 1 :]])
+                    yield altered(ops=[*operators[:k], SWAPS[type(operator)](), *operators[k + 1 :]])
         case ast.BinOp(op=operator) | ast.BoolOp(op=operator) if type(operator) in SWAPS:
-            yield node, altered(node, op=SWAPS[type(operator)]())
+            yield altered(op=SWAPS[type(operator)]())
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield node, f"({ast.unparse(operand)})"
         case ast.Name(id=name) if name in EXTREMES:
             yield node, EXTREMES[name]
         case ast.Attribute(attr=name) if name in EXTREMES:
-            yield node, altered(node, attr=EXTREMES[name])
+            yield altered(attr=EXTREMES[name])
         case ast.Constant(value=bool(value)):
             yield node, str(not value)
         case ast.Constant(value=int(value) | float(value)):
@@ -130,30 +121,28 @@ def mutants_of(group: str, path: Path) -> Iterator[Mutant]:
     source = path.read_bytes()
     lines = source.splitlines(keepends=True)
     offsets = [0, *accumulate(map(len, lines))]
-
     for node, function in sites(ast.parse(source)):
-        decorators = function.decorator_list if function else []
-        in_kernel = any(isinstance(decorator, ast.Name) and decorator.id == "kernel" for decorator in decorators)
+        in_kernel = function is not None and any(ast.unparse(one) == "kernel" for one in function.decorator_list)
         if in_kernel == (group == "kernels") or group not in ("kernels", "solvers"):
             for part, after in replacements(node):
                 start = offsets[part.lineno - 1] + part.col_offset
                 before = source[start : offsets[part.end_lineno - 1] + part.end_col_offset].decode()
-                name, text = path.relative_to(ROOT).as_posix(), lines[part.lineno - 1].decode().strip()
-                kind, compiled = type(node).__name__, in_kernel or function is None
-                yield Mutant(group, name, part.lineno, text, kind, start, before, after, compiled)
+                text = lines[part.lineno - 1].decode().strip()
+                key = path.relative_to(PACKAGE).as_posix(), text, f"{before} → {after}"
+                # Constants are compiled into kernels.
+                compiled, kind = in_kernel or function is None, type(node).__name__
+                yield Mutant(group, key, part.lineno, kind, start, before, after, compiled)
 
 
 def draw(seed: int, count: int) -> list[Mutant]:
     """As many of each group, and of each kind as long as there are any; no two of them on lines that are the same."""
-
-    def rank(mutant: Mutant) -> bytes:
-        return hashlib.sha256(repr((seed, mutant.key)).encode()).digest()
-
     drawn = []
     for group, patterns in GROUPS.items():
-        paths = sorted({path for pattern in patterns for path in (ROOT / PACKAGE).glob(pattern)})
-        ranked = sorted((mutant for path in paths for mutant in mutants_of(group, path)), key=rank)
-        lines = sorted({mutant.key[:2]: mutant for mutant in ranked}.values(), key=lambda mutant: mutant.kind)
+        paths = [sorted(PACKAGE.glob(pattern)) for pattern in patterns]
+        assert all(paths), f"{group}: a file was moved"
+        mutants = [mutant for path in chain(*paths) for mutant in mutants_of(group, path)]
+        mutants.sort(key=lambda mutant: hashlib.sha256(repr((seed, mutant.key)).encode()).digest())
+        lines = sorted({mutant.key[:2]: mutant for mutant in mutants}.values(), key=lambda mutant: mutant.kind)
         turns = zip_longest(*(list(same) for _, same in groupby(lines, key=lambda mutant: mutant.kind)))
         drawn += list(filter(None, chain(*turns)))[: count // len(GROUPS)]
     return drawn
@@ -166,7 +155,7 @@ def module_name(path: Path) -> str:
 @cache
 def imports() -> dict[str, set[str]]:
     """The modules of the package and the tests that each of them imports, wherever in its source."""
-    paths = {module_name(path): path for folder in (PACKAGE, "tests") for path in (ROOT / folder).rglob("*.py")}
+    paths = {module_name(path): path for folder in (PACKAGE, ROOT / "tests") for path in folder.rglob("*.py")}
     found: dict[str, set[str]] = {}
     for name, path in paths.items():
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
@@ -191,15 +180,15 @@ def distances(module: str) -> dict[str, int]:
 
 
 def nearest_tests(path: str) -> list[str]:
-    """Test files, nearest first: those named after a module, by imports, of its room, of whole pipelines."""
-    distance = distances(module_name(ROOT / path))
-    rooms = [Path(path).parts[1], "pipeline", "conformance"]
+    """Test files: named after a module, those that import it, of its room, of whole pipelines, and all that need it."""
+    distance = distances(module_name(PACKAGE / path))
+    rooms = [Path(path).parts[0], "pipeline", "conformance"]
     ranked = []
     for name in imports():
         room, test = name.split(".")[1:2], name.rpartition(".")[2]
         if test.startswith("test_") and (name in distance or room[0] in rooms):
-            place = rooms.index(room[0]) if room[0] in rooms else len(rooms)
-            ranked.append((test != f"test_{Path(path).stem}", distance.get(name, 100), place, name))
+            place, steps = rooms.index(room[0]) if room[0] in rooms else len(rooms), distance.get(name, 100)
+            ranked.append((test != f"test_{Path(path).stem}", steps > 1, place, steps, name))
     return [f"{name.replace('.', '/')}.py" for *_, name in sorted(ranked)]
 
 
@@ -209,8 +198,8 @@ def seed_cache(mutant: Mutant, folder: Path, environment: dict[str, str]) -> Non
 
     code = "from spacy_ssvm.kernels import source_digest; print(source_digest().hex())"
     run = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
-    stale = [f"{name}." for name in distances(module_name(ROOT / mutant.path))] if mutant.compiled else []
-    target = folder / PACKAGE / "__pycache__"
+    stale = [f"{name}." for name in distances(module_name(PACKAGE / mutant.key[0]))] if mutant.compiled else []
+    target = folder / PACKAGE.name / "__pycache__"
     target.mkdir(exist_ok=True)
     for path in cache_folders()[0].glob("*.nbc"):
         content = path.read_bytes()
@@ -226,13 +215,12 @@ def noticed_by(mutant: Mutant) -> str | None:
     with tempfile.TemporaryDirectory(prefix="mutant-") as temporary:
         folder, log = Path(temporary) / "repository", Path(temporary) / "log"
         shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_COPIED))
-        source = (ROOT / mutant.path).read_bytes()
+        source = (PACKAGE / mutant.key[0]).read_bytes()
         rest = source[mutant.start :].removeprefix(mutant.before.encode())
-        (folder / mutant.path).write_bytes(source[: mutant.start] + mutant.after.encode() + rest)
-        environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
-        environment["PYTHONPATH"] = str(folder)
+        (folder / PACKAGE.name / mutant.key[0]).write_bytes(source[: mutant.start] + mutant.after.encode() + rest)
+        environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": ""}
         seed_cache(mutant, folder, environment)
-        for test in nearest_tests(mutant.path):
+        for test in nearest_tests(mutant.key[0]):
             if time.monotonic() - began > MUTANT_SECONDS:
                 break
             command = [sys.executable, "-m", "pytest", *PYTEST.split(), test]
@@ -256,8 +244,8 @@ def judge(number: int, mutant: Mutant) -> bool | None:
     began, reason = time.monotonic(), EQUIVALENT.get(mutant.key)
     test = None if reason else noticed_by(mutant)
     result = f"equivalent: {reason}" if reason else test or "MISSED"
-    place, seconds = f"{mutant.path}:{mutant.line}", f"{time.monotonic() - began:.0f} s"
-    print(number, mutant.group, place, mutant.key[-1], result, seconds, sep=" | ", flush=True)
+    columns = number, mutant.group, f"{mutant.key[0]}:{mutant.line}", mutant.key[-1], result
+    print(*columns, f"{time.monotonic() - began:.0f} s", sep=" | ", flush=True)
     return None if reason else test is not None
 
 

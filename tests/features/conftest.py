@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 
 LATIN = "The QUICK brown iPhone-4 14:05 1999 3.14 e-mail me@example.org https://example.org/x $ € . ... -- ( U.S.A. ß"
 MIXED = "naïve Straße ÉCOLE İstanbul ǅ ﬁne x² ٣٤ 東京 Привет देवनागरी e\u0301te\u0301 👍 👩\u200d👩\u200d👧 a\u200db _x_"
@@ -12,6 +12,21 @@ WORDS = [*LATIN.split(), *MIXED.split(), *SHORT.split(), " ", "\n\n", "\t", "\xa
 @pytest.fixture(scope="session")
 def nlp():
     return spacy.blank("en")
+
+
+@pytest.fixture
+def extensions():
+    """Registers extensions of tokens by their default values, and takes them away again."""
+    names = []
+
+    def register(**defaults):
+        for name, default in defaults.items():
+            Token.set_extension(name, default=default, force=True)
+            names.append(name)
+
+    yield register
+    for name in names:
+        Token.remove_extension(name)
 
 
 @pytest.fixture

@@ -13,68 +13,31 @@ from .arc_reference import KINDS, REAL, Kernels, Sentence, direction, distance, 
 BITS = 62
 """So many that no two features collide."""
 
-ARCS = [
-    "head.tag[0]",
-    "mod.tag[0]",
-    "head.tag[0]+mod.tag[0]",
-    "head.tag[0]+mod.tag[0]+direction",
-    "head.tag[0]+mod.tag[0]+distance",
-    "mod.tag[0]+direction",
-    "mod.tag[0]+distance",
-    "mod.lower[0]+distance",
-    "head.lower[0]+mod.tag[0]",
-    "head.tag[0]+mod.lower[0]",
-    "head.tag[-1]+head.tag[0]+mod.tag[1]",
-    "head.tag[-3]",
-    "mod.lower[2]+distance",
-    "head.lower[0]+head.tag[0]",
-    "head.tag[1]",
-    "direction",
-    "distance",
-    "between.tag+direction",
-    "head.tag[0]+between.tag+mod.tag[0]",
-    "mod.tag[0]+between.lower",
-    "mod.tag[0]+between.lower+distance",
-    "head._.heat[0]",
-    "head._.heat[-1]+mod.tag[0]",
-    "head._.heat[0]+mod._.heat[0]+direction",
-    "mod.tag[0]+between._.heat",
-]
-SIBLINGS = [
-    "sib.tag[0]",
-    "sib.tag[0]+mod.tag[0]",
-    "sib.tag[0]+mod.tag[0]+direction",
-    "sib.tag[0]+mod.tag[0]+distance",
-    "head.tag[0]+mod.tag[0]+sib.tag[0]",
-    "sib.tag[-1]",
-    "sib.lower[0]+direction",
-    "head._.heat[0]+sib._.heat[0]",
-    "mod.lower[1]+sib.lower[-1]+sib.tag[0]",
-]
-GRANDPARENTS = [
-    "grand.tag[0]",
-    "mod.tag[0]+grand.tag[0]",
-    "mod.tag[0]+grand.tag[0]+direction",
-    "head.tag[0]+grand.tag[0]+distance",
-    "head.tag[0]+mod.tag[0]+grand.tag[0]",
-    "grand.tag[1]",
-    "grand.lower[0]+direction",
-    "mod._.heat[0]+grand._.heat[0]",
-]
-LABELS = [
-    "head.tag[0]",
-    "head.tag[0]+direction",
-    "head.tag[0]+distance",
-    "mod.tag[0]",
-    "mod.tag[0]+direction",
-    "mod.lower[0]+distance",
-    "head.tag[0]+mod.tag[0]",
-    "head.tag[0]+mod.tag[0]+direction",
-    "mod.tag[0]+between.tag",
-    "direction",
-    "mod._.heat[0]",
-    "mod.tag[-1]+mod.tag[0]",
-]
+TEMPLATES = (
+    """
+head.tag[0] mod.tag[0] head.tag[0]+mod.tag[0] head.tag[0]+mod.tag[0]+direction head.tag[0]+mod.tag[0]+distance
+mod.tag[0]+direction mod.tag[0]+distance mod.lower[0]+distance head.lower[0]+mod.tag[0]
+head.tag[0]+mod.lower[0] head.tag[-1]+head.tag[0]+mod.tag[1] head.tag[-3] mod.lower[2]+distance
+head.lower[0]+head.tag[0] head.tag[1] direction distance between.tag+direction
+head.tag[0]+between.tag+mod.tag[0] mod.tag[0]+between.lower mod.tag[0]+between.lower+distance head._.heat[0]
+head._.heat[-1]+mod.tag[0] head._.heat[0]+mod._.heat[0]+direction mod.tag[0]+between._.heat
+""",
+    """
+sib.tag[0] sib.tag[0]+mod.tag[0] sib.tag[0]+mod.tag[0]+direction sib.tag[0]+mod.tag[0]+distance
+head.tag[0]+mod.tag[0]+sib.tag[0] sib.tag[-1] sib.lower[0]+direction head._.heat[0]+sib._.heat[0]
+mod.lower[1]+sib.lower[-1]+sib.tag[0]
+""",
+    """
+grand.tag[0] mod.tag[0]+grand.tag[0] mod.tag[0]+grand.tag[0]+direction head.tag[0]+grand.tag[0]+distance
+head.tag[0]+mod.tag[0]+grand.tag[0] grand.tag[1] grand.lower[0]+direction mod._.heat[0]+grand._.heat[0]
+""",
+    """
+head.tag[0] head.tag[0]+direction head.tag[0]+distance mod.tag[0] mod.tag[0]+direction mod.lower[0]+distance
+head.tag[0]+mod.tag[0] head.tag[0]+mod.tag[0]+direction mod.tag[0]+between.tag direction mod._.heat[0]
+mod.tag[-1]+mod.tag[0]
+""",
+)
+ARCS, SIBLINGS, GRANDPARENTS, LABELS = map(str.split, TEMPLATES)
 
 
 def assert_same_features(expected: dict[object, list], found: dict[object, list]):
@@ -157,16 +120,6 @@ def arcs_of(texts: list[str], sentence: Sentence, *arcs: tuple[int, int]) -> lis
     return Kernels(program, columns, 0, BITS).indices(*arcs)
 
 
-def test_one_feature_for_each_distinct_value_between():
-    sentence = values_of([1, 2, 1, None, 2, 3, 1])
-    text = "head.lower[0]+between.tag+mod.lower[0]"
-    counts = {(1, 2): 0, (1, 3): 1, (1, 4): 2, (1, 5): 2, (1, 6): 2, (1, 7): 3, (4, 5): 0, (0, 7): 3, (0, 1): 0}
-    assert [len(found) for found in arcs_of([text], sentence, *counts)] == list(counts.values())
-    # The same values, read from the other side of the arc.
-    right, left = arcs_of([text], sentence, (1, 7), (7, 1))
-    assert right == left
-
-
 def test_the_root_is_one_word_whatever_is_read_of_it():
     """Its neighbours are not looked at, and it is nothing that stands before the first token."""
     texts = ["head.tag[0]", "head.tag[1]", "head.tag[-1]"]
@@ -174,22 +127,6 @@ def test_the_root_is_one_word_whatever_is_read_of_it():
     assert len(root) == len(first) == len(last) == 3
     assert not root & first and not root & last
     assert arcs_of(texts, distinct(5), (0, 4)) == [root]
-
-
-def test_outside_is_a_value_and_no_value_is_none():
-    sentence = values_of([7, None, 7])
-    first, second, third = arcs_of(["mod.tag[-1]"], sentence, (2, 1), (1, 2), (1, 3))
-    assert len(first) == len(second) == 1 and first != second and third == set()
-    end, inside, last = arcs_of(["mod.tag[2]"], sentence, (1, 2), (2, 1), (1, 3))
-    assert len(end) == len(inside) == 1 and end != inside and last == end
-
-
-@pytest.mark.parametrize("third", ["sib", "grand"])
-def test_nobody_is_neither_the_root_nor_a_token(third):
-    program, columns = read([distinct(3)], [f"{third}.tag[0]", f"{third}.lower[0]"])
-    kernels = Kernels(program, columns, 0, BITS)
-    found = [kernels.features(third, {"head": 1, "mod": 3, third: node}) for node in (0, 2, 4)]
-    assert len({index for features in found for index, _ in features}) == 6
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
+from operator import attrgetter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.strings import hash_string
 from spacy.tokens import Doc, Token
+from spacy.vocab import Vocab
 
 from spacy_ssvm.features import word_types
 from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, LEXEME_ATTRIBUTES, TOKEN_ATTRIBUTES
@@ -14,18 +17,11 @@ from .reference import VALUES
 EVERY = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES]
 
 SPACY_KEYS = {
-    "word": lambda token: token.orth,
-    "lower": lambda token: token.lower,
-    "norm": lambda token: token.norm,
-    "shape": lambda token: token.shape,
+    name: attrgetter(name) for name in ["lower", "norm", "shape", "tag", "pos", "lemma", "dep", "ent_type", "ent_iob"]
+} | {
+    "word": attrgetter("orth"),
     "length": len,
-    "tag": lambda token: token.tag,
-    "pos": lambda token: token.pos,
-    "lemma": lambda token: token.lemma,
     "morph": lambda token: token.morph.key if token.has_morph() else 0,
-    "dep": lambda token: token.dep,
-    "ent_type": lambda token: token.ent_type,
-    "ent_iob": lambda token: token.ent_iob,
 }
 
 
@@ -72,12 +68,12 @@ def test_short_shape(texts, shape, nlp):
     assert set(keys[0].tolist()) == {hash_string(shape)}
 
 
-@pytest.mark.parametrize("text", [" ", "\n\n", "👩\u200d👩\u200d👧", "e\u0301", "a" * 5000, "\u202e", "\x00"])
-def test_corners_of_unicode_are_read(text, nlp):
-    doc = Doc(nlp.vocab, words=[text, "x"])
-    keys = read([doc], [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES], nlp).keys
-    for row, attribute in enumerate([*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES]):
-        assert (keys[row, 0] == 0) == (VALUES[attribute](doc[0]) in (None, False, 0, "")), attribute
+def test_corners_of_unicode_are_read(nlp):
+    doc = Doc(nlp.vocab, words=[" ", "\n\n", "👩\u200d👩\u200d👧", "e\u0301", "a" * 5000, "\u202e", "\x00", "x"])
+    attributes = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES]
+    for row, attribute in zip(read([doc], attributes, nlp).keys, attributes):
+        no_value = [VALUES[attribute](token) in (None, False, 0, "") for token in doc]
+        assert [key == 0 for key in row] == no_value, attribute
 
 
 def test_empty_docs_and_no_docs(nlp):
@@ -89,42 +85,33 @@ def test_empty_docs_and_no_docs(nlp):
 
 
 @pytest.fixture
-def extension():
-    Token.set_extension("room", default=None, force=True)
-    yield "room"
-    if Token.has_extension("room"):
-        Token.remove_extension("room")
+def room(nlp, extensions):
+    """Reads a Doc whose tokens have these values of an extension, behind one without."""
+    extensions(room=None)
+
+    def columns(values, attributes=("_.room",)):
+        doc = Doc(nlp.vocab, words=[f"w{k}" for k in range(len(values))])
+        for token, value in zip(doc, values):
+            token._.room = value
+        return read([Doc(nlp.vocab, words=["before"]), doc], attributes, nlp)
+
+    return columns
 
 
-def room(nlp, values, attributes=("_.room",)):
-    doc = Doc(nlp.vocab, words=[f"w{k}" for k in range(len(values))])
-    for token, value in zip(doc, values):
-        token._.room = value
-    return read([Doc(nlp.vocab, words=["before"]), doc], attributes, nlp)
-
-
-def test_extension_values_are_categories(extension, nlp):
+def test_extension_values_are_categories(room):
+    """NumPy's scalars are what they hold; None and False are no values."""
     values = ["a", "b", "a", 1, 2, 1, True, True, "1", "True", ""]
-    keys = room(nlp, values).keys[0, 1:].tolist()
+    scalars = {np.str_("a"): "a", np.int64(3): 3, np.uint8(2): 2, np.True_: True}
+    keys = room([*values, *scalars, None, False, np.False_]).keys[0].tolist()
+    assert [key == 0 for key in keys] == [True, *[False] * (len(values) + len(scalars)), *[True] * 3]
+    values += scalars.values()
     equal = [[type(a) is type(b) and a == b for b in values] for a in values]
-    assert [[a == b for b in keys] for a in keys] == equal
-    assert 0 not in keys
+    assert [[a == b for b in keys[1:-3]] for a in keys[1:-3]] == equal
 
 
-def test_no_value(extension, nlp):
-    columns = room(nlp, [None, False, np.False_])
-    assert columns.keys.tolist() == [[0] * 4]
-
-
-def test_numpy_scalars_are_what_they_hold(extension, nlp):
-    keys = room(nlp, ["a", np.str_("a"), 3, np.int64(3), np.uint8(3), True, np.True_]).keys[0, 1:].tolist()
-    assert keys[0] == keys[1] and keys[2] == keys[3] == keys[4] and keys[5] == keys[6]
-    assert len(set(keys)) == 3
-
-
-def test_floats_are_values_of_one_feature(extension, nlp):
+def test_floats_are_values_of_one_feature(room):
     values = [0.5, -2.0, 0.0, np.float32(0.25), np.float64(3)]
-    columns = room(nlp, values, ("lower", "_.room"))
+    columns = room(values, ("lower", "_.room"))
     assert columns.reals.dtype == np.float32
     assert columns.reals[0, 1:].tolist() == [0.5, -2.0, 0.0, 0.25, 3.0]
     assert len(set(columns.keys[1, 1:].tolist())) == 1 and columns.keys[1, 1] != 0
@@ -132,15 +119,15 @@ def test_floats_are_values_of_one_feature(extension, nlp):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -np.inf, np.float32("nan"), 1e300])
-def test_value_that_is_not_finite_is_refused_where_it_stands(value, extension, nlp):
+def test_value_that_is_not_finite_is_refused_where_it_stands(value, room):
     with pytest.raises(ValueError, match=r'token 1 \("w1"\) of Doc 1 in the batch: _\.room .*not finite'):
-        room(nlp, [0.5, value])
+        room([0.5, value])
 
 
 @pytest.mark.parametrize("value", [b"a", ["a"], 1j, object()])
-def test_value_of_a_wrong_type_is_refused_where_it_stands(value, extension, nlp):
+def test_value_of_a_wrong_type_is_refused_where_it_stands(value, room):
     with pytest.raises(ValueError, match=rf'token 0 \("w0"\) of Doc 1 .*_\.room is of type {type(value).__name__}'):
-        room(nlp, [value])
+        room([value])
 
 
 def test_unregistered_extension_is_refused(nlp):
@@ -163,17 +150,14 @@ def test_extensions_with_getters_and_in_any_column(nlp):
     ("attributes", "changing"),
     [(EVERY[:8], False), (["lower", "tag"], True), (["_.room"], True), (["sent_start"], True)],
 )
-def test_what_other_components_can_change_is_known(attributes, changing, nlp):
-    Token.set_extension("room", default=1, force=True)
-    try:
-        reader = ColumnReader(attributes, {}, {})
-        doc = Doc(nlp.vocab, words=["a", "b"])
-        before = reader.read_annotation(doc)
-        assert reader.read_annotation(doc.copy()) == before
-        doc[1].tag_, doc[1].is_sent_start, doc[1]._.room = "NN", True, 2
-        assert (reader.read_annotation(doc) != before) is changing
-    finally:
-        Token.remove_extension("room")
+def test_what_other_components_can_change_is_known(attributes, changing, nlp, extensions):
+    extensions(room=1)
+    reader = ColumnReader(attributes, {}, {})
+    doc = Doc(nlp.vocab, words=["a", "b"])
+    before = reader.read_annotation(doc)
+    assert reader.read_annotation(doc.copy()) == before
+    doc[1].tag_, doc[1].is_sent_start, doc[1]._.room = "NN", True, 2
+    assert (reader.read_annotation(doc) != before) is changing
 
 
 def test_type_table_starts_anew_and_stays_right(monkeypatch, nlp):
@@ -213,8 +197,6 @@ def test_type_table_survives_an_attribute_that_fails(nlp):
 
 @given(st.lists(st.lists(st.text(min_size=1, max_size=6), max_size=6), max_size=4))
 def test_any_text_is_read_as_spacy_reads_it(texts):
-    from spacy.vocab import Vocab
-
     vocab = Vocab()
     docs = [Doc(vocab, words=words) for words in texts]
     keys = ColumnReader(["word", "lower", "length", "is_space"], {}, {}).read(docs, vocab).keys

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc
 
 from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.features.hashing import Columns
@@ -110,17 +110,6 @@ def test_every_attribute_in_templates(annotated, nlp):
     assert_same_partition(rows, extraction.expected([annotated]))
 
 
-def test_outside_is_a_value_and_no_value_is_none(nlp):
-    """Before and behind the Doc every template fires, the same everywhere; inside, only where there is a value."""
-    extraction = Extraction(["has_digit[-1]", "has_digit[1]"], nlp.vocab)
-    docs = [Doc(nlp.vocab, words=words) for words in (["a", "1", "b"], ["c"])]
-    _, rows = extraction.add(docs, empty_table())
-    before, end = rows[3]
-    inside = rows[2][0]
-    assert rows == [[before, rows[0][1]], [], [inside, end], [before, end]]
-    assert len({before, end, inside, rows[0][1]}) == 4
-
-
 def test_rows_do_not_depend_on_the_order_of_templates(nlp):
     docs = documents([(["a", "abc", "7", "."], 1), (["A", "b"], 2)], nlp.vocab)
     keys = []
@@ -165,10 +154,17 @@ def test_index_grows_over_many_and_over_long_sequences():
     assert all(np.array_equal(a, b) for a, b in zip(found, whole))
 
 
+@pytest.fixture
+def pool(nlp):
+    """All templates, and Docs of the same words with various annotation."""
+    return Extraction(POOL, nlp.vocab), documents(
+        [(["a", "abc", "7", ".", " "], seed) for seed in range(20)], nlp.vocab
+    )
+
+
 @pytest.mark.parametrize("bits", [1, 5, 18, 30])
-def test_hashed_rows_are_the_low_bits_of_the_exact_keys(bits, nlp):
-    extraction = Extraction(POOL, nlp.vocab)
-    docs = documents([(["a", "abc", "7", ".", " "], seed) for seed in range(20)], nlp.vocab)
+def test_hashed_rows_are_the_low_bits_of_the_exact_keys(bits, pool):
+    extraction, docs = pool
     exact, rows = extraction.add(docs, empty_table())
     keys = row_keys(exact)
     low = [[int(keys[row]) % 2**bits for row in token] for token in rows]
@@ -177,10 +173,9 @@ def test_hashed_rows_are_the_low_bits_of_the_exact_keys(bits, nlp):
     assert hashed == low and n_rows(table) == 2**bits
 
 
-def test_hashed_rows_that_were_kept_keep_their_place(nlp):
+def test_hashed_rows_that_were_kept_keep_their_place(pool):
     """A model file leaves out rows without weights: of the rest, row r is the r-th that was kept."""
-    extraction = Extraction(POOL, nlp.vocab)
-    docs = documents([(["a", "abc", "7", ".", " "], seed) for seed in range(20)], nlp.vocab)
+    extraction, docs = pool
     hashed = extraction.look_up(docs, empty_table(10))
     used = np.unique([row for token in hashed for row in token])
     kept = used[::2]
@@ -189,40 +184,24 @@ def test_hashed_rows_that_were_kept_keep_their_place(nlp):
     assert extraction.look_up(docs, pruned) == [[place[row] for row in token if row in place] for token in hashed]
 
 
-def test_real_values_share_a_row(nlp):
-    Token.set_extension("weight", default=None, force=True)
-    try:
-        compiled = compile_templates(parse_templates(["_.weight[0]"]))
-        doc = Doc(nlp.vocab, words=["a", "b", "c"])
-        for token, weight in zip(doc, [0.5, 7.0, "red"]):
-            token._.weight = weight
-        _, _, rows, values = add_features(
-            ColumnReader(compiled.attributes, {}, {}).read([doc], nlp.vocab), compiled.program, empty_table()
-        )
-        assert rows[0] == rows[1] != rows[2] and values.tolist() == [0.5, 7.0, 1.0]
-    finally:
-        Token.remove_extension("weight")
-
-
-def test_values_of_extensions_multiply(nlp):
-    Token.set_extension("weight", default=None, force=True)
-    Token.set_extension("heat", default=1.0, force=True)
-    try:
-        templates = [
-            "_.weight[0]",
-            "lower[0]+_.weight[0]",
-            "_.weight[0]+_.heat[1]",
-            "_.weight[-1]",
-            "_.heat[0]+_.weight[0]",
-        ]
-        compiled = compile_templates(parse_templates(templates))
-        doc = Doc(nlp.vocab, words=["a", "b", "c", "d"])
-        for token, (weight, heat) in zip(doc, [(0.5, 3.0), (None, -2.0), (0.0, 1.0), ("red", 4.0)]):
-            token._.weight, token._.heat = weight, heat
-        columns = ColumnReader(compiled.attributes, {}, {}).read([doc], nlp.vocab)
-        _, starts, _, values = add_features(columns, compiled.program, empty_table())
-        found = [values[a:b].tolist() for a, b in pairwise(starts)]
-        assert found == [[0.5, 0.5, -1.0, 1.0, 1.5], [0.5], [], [1.0, 1.0, 1.0, 4.0]]
-    finally:
-        Token.remove_extension("weight")
-        Token.remove_extension("heat")
+@pytest.mark.parametrize(
+    ("templates", "expected"),
+    [
+        ("_.weight[0]", [[0.5], [], [], [1.0], [7.0]]),
+        ("lower[0]+_.weight[0]", [[0.5], [], [], [1.0], [7.0]]),
+        ("_.weight[0]+_.heat[1]", [[-1.0], [], [], [2.0], [7.0]]),
+        ("_.weight[-1]", [[1.0], [0.5], [], [], [1.0]]),
+        ("_.heat[0]+_.weight[0] _.weight[0]", [[1.5, 0.5], [], [], [4.0, 1.0], [14.0, 7.0]]),
+    ],
+)
+def test_values_of_extensions_multiply(templates, expected, nlp, extensions):
+    """Numbers share a row, and 0 is no value; other values have rows of their own, each worth 1."""
+    extensions(weight=None, heat=1.0)
+    compiled = compile_templates(parse_templates(templates.split()))
+    doc = Doc(nlp.vocab, words=["a", "b", "c", "d", "a"])
+    for token, (weight, heat) in zip(doc, [(0.5, 3.0), (None, -2.0), (0.0, 1.0), ("red", 4.0), (7.0, 2.0)]):
+        token._.weight, token._.heat = weight, heat
+    columns = ColumnReader(compiled.attributes, {}, {}).read([doc], nlp.vocab)
+    _, starts, rows, values = add_features(columns, compiled.program, empty_table())
+    assert [values[a:b].tolist() for a, b in pairwise(starts)] == expected
+    assert templates != "_.weight[0]" or rows.tolist() == [0, 1, 0]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
+from thinc.api import Model, NumpyOps
 
 from spacy_ssvm.features.clusters import read_clusters
 from spacy_ssvm.features.extractor import Extractor, load_resources
@@ -65,6 +66,14 @@ def words_of(nlp):
     return lambda phrase: np.array([token.lower for token in nlp.make_doc(phrase)], np.uint64)
 
 
+def extractor_of(nlp, texts, **files) -> Extractor:
+    return Extractor(texts, *load_resources(templates(texts, **files), words_of(nlp)))
+
+
+def keys_of(extractor, nlp, words) -> list[list[int]]:
+    return extractor.reader.read([Doc(nlp.vocab, words=words)], nlp.vocab).keys.tolist()
+
+
 @pytest.fixture
 def cities(tmp_path):
     path = tmp_path / "cities.txt"
@@ -73,8 +82,8 @@ def cities(tmp_path):
 
 
 def test_phrases_become_features(cities, nlp):
-    features = templates(["gazetteer.city[0]", "gazetteer.city[-1]+lower[0]"], gazetteers={"city": cities})
-    extractor = Extractor([str(t) for t in features.templates], *load_resources(features, words_of(nlp)))
+    pair = ["gazetteer.city[0]", "gazetteer.city[-1]+lower[0]"]
+    extractor = extractor_of(nlp, pair, gazetteers={"city": cities})
     texts = ["NEW YORK CITY is not New York", "in łódź, St. John's or Bonn York", "New", "the Agent"]
     docs = [nlp.make_doc(text) for text in texts]
     columns = extractor.reader.read(docs, nlp.vocab)
@@ -86,7 +95,7 @@ def test_phrases_become_features(cities, nlp):
     expected = []
     for k, doc in enumerate(docs):
         values = {"gazetteer.city": lambda token, k=k: mark_of[k, token.i], "lower": lambda token: token.lower_}
-        expected += fired(doc, [str(t) for t in features.templates], values)
+        expected += fired(doc, pair, values)
     _, starts, rows, _ = add_features(columns, extractor.program, empty_table())
     assert np.diff(starts).tolist() == [len(found) for found in expected]
     flat = [feature for found in expected for feature in found]
@@ -96,12 +105,9 @@ def test_phrases_become_features(cities, nlp):
 def test_gazetteers_do_not_mix(tmp_path, nlp):
     for name, text in (("one", "a b\n"), ("two", "b\n")):
         (tmp_path / name).write_text(text)
-    features = templates(
-        ["gazetteer.one[0]", "gazetteer.two[0]"], gazetteers={"one": tmp_path / "one", "two": tmp_path / "two"}
-    )
-    extractor = Extractor([str(t) for t in features.templates], *load_resources(features, words_of(nlp)))
-    keys = extractor.reader.read([Doc(nlp.vocab, words=["a", "b", "b"])], nlp.vocab).keys
-    assert keys.tolist() == [[FIRST, LAST, 0], [0, SINGLE, SINGLE]]
+    files = {name: tmp_path / name for name in ("one", "two")}
+    extractor = extractor_of(nlp, ["gazetteer.one[0]", "gazetteer.two[0]"], gazetteers=files)
+    assert keys_of(extractor, nlp, ["a", "b", "b"]) == [[FIRST, LAST, 0], [0, SINGLE, SINGLE]]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\n  \n", b"\xff\xfe\x00bad"])
@@ -122,12 +128,10 @@ def brown(tmp_path):
 
 
 def test_clusters_and_their_prefixes(brown, nlp):
-    features = templates(["cluster[0]", "cluster3[0]", "cluster1[0]", "cluster20[0]"], clusters=brown)
-    extractor = Extractor([str(t) for t in features.templates], *load_resources(features, words_of(nlp)))
+    extractor = extractor_of(nlp, ["cluster[0]", "cluster3[0]", "cluster1[0]", "cluster20[0]"], clusters=brown)
     texts = ["the", "The", "agent", "NOUN", "noun", "Paris", "PARIS", "unknown"]
     clusters = ["0010", "0010", "0011", "01", None, "0110", "0111", None]
-    keys = extractor.reader.read([Doc(nlp.vocab, words=texts)], nlp.vocab).keys
-    for row, prefix in zip(keys.tolist(), (None, 3, 1, 20)):
+    for row, prefix in zip(keys_of(extractor, nlp, texts), (None, 3, 1, 20)):
         expected = [cluster and cluster[:prefix] for cluster in clusters]
         assert [key == 0 for key in row] == [cluster is None for cluster in expected]
         assert [[a == b for b in row] for a in row] == [[a == b for b in expected] for a in expected]
@@ -152,20 +156,16 @@ def test_unreadable_clusters_are_refused(content, complaint, tmp_path):
 
 
 def test_extractor_takes_resources_as_a_model_file_gives_them_back(cities, brown, nlp):
-    from thinc.api import Model, NumpyOps
-
-    features = templates(["gazetteer.city[0]", "cluster2[0]"], gazetteers={"city": cities}, clusters=brown)
-    resources = load_resources(features, words_of(nlp))
-    saved = Model("resources", None, attrs={"gazetteers": resources[0], "clusters": resources[1]}, ops=NumpyOps())
-    loaded = Model("resources", None, attrs={"gazetteers": {}, "clusters": {}}, ops=NumpyOps())
+    texts = ["gazetteer.city[0]", "cluster2[0]"]
+    resources = load_resources(templates(texts, gazetteers={"city": cities}, clusters=brown), words_of(nlp))
+    saved, loaded = (
+        Model("resources", None, attrs={"gazetteers": gazetteers, "clusters": clusters}, ops=NumpyOps())
+        for gazetteers, clusters in (resources, ({}, {}))
+    )
     loaded.from_bytes(saved.to_bytes())
-    texts = [str(template) for template in features.templates]
-    doc = Doc(nlp.vocab, words=["New", "York", "the", "agent"])
-    keys = [
-        Extractor(texts, *given).reader.read([doc], nlp.vocab).keys
-        for given in (resources, (loaded.attrs["gazetteers"], loaded.attrs["clusters"]))
-    ]
-    assert np.array_equal(*keys) and (keys[0] != 0).sum() == 5
+    given = resources, (loaded.attrs["gazetteers"], loaded.attrs["clusters"])
+    keys = [keys_of(Extractor(texts, *each), nlp, ["New", "York", "the", "agent"]) for each in given]
+    assert np.array_equal(*keys) and np.count_nonzero(keys[0]) == 5
 
 
 def flaw(place, change):

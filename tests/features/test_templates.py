@@ -1,5 +1,6 @@
 import pytest
 
+from spacy_ssvm.features.arc_templates import parse_arc_template, parse_arc_templates
 from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, LEXEME_ATTRIBUTES, TOKEN_ATTRIBUTES
 from spacy_ssvm.features.sets import ner_features, tagger_features, templates
 from spacy_ssvm.features.templates import MAX_OFFSET, Part, parse_template, parse_templates
@@ -57,44 +58,46 @@ def test_bad_template_is_refused_by_name(text, complaint):
     assert f'feature template "{text}"' in str(refusal.value)
 
 
-def test_template_must_be_a_string():
-    with pytest.raises(ValueError, match="feature template 3 is not a string"):
-        parse_template(3)
-
-
 @pytest.mark.parametrize(
-    "texts",
+    ("parse", "texts"),
     [
-        ["lower[0]", "word[0]", "lower[0]"],
-        ["lower[0]+word[1]", "word[1]+lower[0]"],
-        ["lower[0]", "lower[-0]"],
-        ["bias", " bias"],
+        (parse_templates, ["lower[0]", "word[0]", "lower[0]"]),
+        (parse_templates, ["lower[0]+word[1]", "word[1]+lower[0]"]),
+        (parse_templates, ["lower[0]", "lower[-0]"]),
+        (parse_templates, ["bias", " bias"]),
+        (parse_arc_templates, ["head.tag[0]", "mod.tag[0]", "head.tag[0]"]),
+        (parse_arc_templates, ["head.tag[0]+mod.tag[0]", "mod.tag[0]+head.tag[0]"]),
+        (parse_arc_templates, ["head.tag[0]+head.lower[0]", "head.lower[0]+head.tag[0]"]),
+        (parse_arc_templates, ["mod.tag[0]+distance", "distance+mod.tag[-0]"]),
+        (parse_arc_templates, ["mod.tag[0]+between.tag", "between.tag+mod.tag[0]"]),
     ],
 )
-def test_templates_that_say_the_same_are_refused(texts):
-    with pytest.raises(ValueError, match="says the same") as refusal:
-        parse_templates(texts)
+def test_templates_that_say_the_same_are_refused(parse, texts):
+    with pytest.raises(ValueError, match=r"says the same as .* remove one") as refusal:
+        parse(texts)
     assert f'"{texts[-1]}"' in str(refusal.value)
 
 
-def test_empty_list_is_refused():
+def test_what_is_no_list_of_templates_is_refused():
+    for parse, complaint in ((parse_template, "feature template 3"), (parse_arc_template, "arc template 3")):
+        with pytest.raises(ValueError, match=f"{complaint} is not a string"):
+            parse(3)
     with pytest.raises(ValueError, match="empty"):
         parse_templates([])
 
 
-def test_missing_resources_are_refused_by_template():
-    with pytest.raises(ValueError, match=r'"bias\+?|"gazetteer\.city\[0\]" reads a gazetteer .* none'):
-        templates(["bias", "gazetteer.city[0]"])
-    with pytest.raises(ValueError, match=r'"gazetteer\.city\[0\]" reads a gazetteer .* people'):
-        templates(["gazetteer.city[0]"], gazetteers={"people": "people.txt"})
-    with pytest.raises(ValueError, match=r'"cluster4\[0\]" reads clusters'):
-        templates(["cluster4[0]"])
-
-
-@pytest.mark.parametrize("bits", [0, -1, 31])
-def test_hash_size_out_of_range_is_refused(bits):
-    with pytest.raises(ValueError, match="hash_bits"):
-        templates(["bias"], hash_bits=bits)
+@pytest.mark.parametrize(
+    ("texts", "settings", "complaint"),
+    [
+        (["bias", "gazetteer.city[0]"], {}, r'"gazetteer\.city\[0\]" reads a gazetteer .* none'),
+        (["gazetteer.city[0]"], {"gazetteers": {"people": "a"}}, r'"gazetteer\.city\[0\]" reads a gazetteer .* people'),
+        (["cluster4[0]"], {}, r'"cluster4\[0\]" reads clusters'),
+        *((["bias"], {"hash_bits": bits}, "hash_bits") for bits in (0, -1, 31)),
+    ],
+)
+def test_a_set_names_what_is_missing(texts, settings, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        templates(texts, **settings)
 
 
 @pytest.mark.parametrize("features", [tagger_features, ner_features])

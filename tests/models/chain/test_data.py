@@ -6,6 +6,7 @@ import pytest
 from spacy_ssvm.models.chain.data import dimension, make_chains, max_plane_entries
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
+BAD = (np.nan, np.inf, -np.inf)
 GIVEN = {
     "starts": np.array([0, 2, 3]),
     "feature_starts": np.array([0, 1, 3, 4]),
@@ -18,18 +19,9 @@ GIVEN = {
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
-        *(
-            ({"values": np.array([1.0, 1.0, 1.0, value])}, "token 0 in sequence 1 has a value that is not finite")
-            for value in (np.nan, np.inf, -np.inf)
-        ),
-        *(
-            ({"costs": np.array([1.0, cost, 1.0])}, "costs must be finite and not negative")
-            for cost in (np.nan, np.inf, -1.0)
-        ),
-        *(
-            ({"kinds": np.array([0, kind, 0])}, "of a kind that the 1 token constraints do not have")
-            for kind in (-1, 1)
-        ),
+        *(({"values": np.array([1, 1, 1, bad])}, "token 0 in sequence 1 has a value .* not finite") for bad in BAD),
+        *(({"costs": np.array([1, bad, 1])}, "costs must be finite and not negative") for bad in (*BAD, -1.0)),
+        *(({"kinds": np.array([0, kind, 0])}, "of a kind that the 1 token constraints do not") for kind in (-1, 1)),
         ({"starts": GIVEN["starts"][:2]}, "do not fit together"),
         ({"feature_starts": GIVEN["feature_starts"][:3]}, "do not fit together"),
         ({"rows": GIVEN["rows"][:3]}, "do not fit together"),

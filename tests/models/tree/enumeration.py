@@ -38,24 +38,19 @@ every = pytest.mark.parametrize("structure", [*EXACT.values(), LOOPY], ids=[*EXA
 first_order = pytest.mark.parametrize("structure", [PROJECTIVE, SPANNING], ids=["projective", "spanning"])
 few = settings(max_examples=25)
 
-ARCS = [
-    "head.tag[0]+mod.tag[0]",
-    "mod.tag[0]+distance",
-    "head.tag[0]+direction",
-    "mod._.heat[0]+direction",
-    "mod.tag[-1]+mod.tag[0]",
-    "head.tag[0]+between.tag+mod.tag[0]",
-]
-SIBLINGS = ["sib.tag[0]+mod.tag[0]+direction", "head.tag[0]+mod.lower[0]+sib.tag[0]"]
-GRANDPARENTS = ["mod.tag[0]+grand.tag[0]+direction", "head.tag[0]+mod.lower[0]+grand.tag[0]"]
-LABELS = [
-    "head.tag[0]",
-    "mod.tag[0]+direction",
-    "head.tag[0]+mod.tag[0]",
-    "mod.lower[0]+distance",
-    "mod.tag[0]+between.tag",
-    "head._.heat[0]+mod.tag[0]",
-]
+TEMPLATES = (
+    """
+head.tag[0]+mod.tag[0] mod.tag[0]+distance head.tag[0]+direction mod._.heat[0]+direction
+mod.tag[-1]+mod.tag[0] head.tag[0]+between.tag+mod.tag[0]
+""",
+    "sib.tag[0]+mod.tag[0]+direction head.tag[0]+mod.lower[0]+sib.tag[0]",
+    "mod.tag[0]+grand.tag[0]+direction head.tag[0]+mod.lower[0]+grand.tag[0]",
+    """
+head.tag[0] mod.tag[0]+direction head.tag[0]+mod.tag[0] mod.lower[0]+distance mod.tag[0]+between.tag
+head._.heat[0]+mod.tag[0]
+""",
+)
+ARCS, SIBLINGS, GRANDPARENTS, LABELS = map(str.split, TEMPLATES)
 
 
 class Labelled(NamedTuple):

@@ -20,6 +20,8 @@ from spacy_ssvm.structures.tree.parts import (
 from ...structures.tree.enumeration import is_projective, is_tree
 from .enumeration import Labelled, every, exact, examples_of, few, labelled_tree, random_sentences, tiny_trees
 
+PER_TOKEN = ("gold", "gold_labels", "head_costs", "label_costs")
+
 
 def decoded(data, weights) -> list[Labelled]:
     heads, labels = decode_all(data, weights)

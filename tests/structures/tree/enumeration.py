@@ -1,7 +1,7 @@
 """All trees over a handful of tokens, and every quantity of scored parts from its definition, in plain Python."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -92,42 +92,51 @@ def score_matrices(draw, max_tokens: int = 5, forbidden: bool = True) -> np.ndar
     return np.array(flat).reshape(n + 1, n + 1)
 
 
+Pair = Callable[[int, int | None, int], float | None]
+"""The score of a pair of arcs by three nodes, None where the pair is left out."""
+
+
+def make_parts(
+    candidates: np.ndarray, arc: Callable[[int, int], float], sibling: Pair | None = None, grand: Pair | None = None
+) -> Parts:
+    """Parts of the arcs in a matrix bool [n + 1, n + 1] of (head, modifier).
+
+    arc: scores (head, modifier). sibling: scores (head, inner neighbour or None, modifier). grand: scores (grandparent,
+    head, modifier).
+    """
+    nodes = range(len(candidates))
+    number = np.full(candidates.shape, NONE, np.int32)
+    arcs = [(h, m) for m in nodes[1:] for h in nodes if h != m and candidates[h, m]]
+    for k, (h, m) in enumerate(arcs):
+        number[h, m] = k
+    siblings: list[list[tuple[int, float]]] = []
+    grands: list[list[tuple[int, float]]] = []
+    for h, m in arcs:
+        between = [s for s in nodes[min(h, m) + 1 : max(h, m)] if number[h, s] != NONE]
+        pairs = [(s, sibling(h, s, m)) for s in (None, *between)] if sibling else []
+        siblings.append([(NONE if s is None else int(number[h, s]), value) for s, value in pairs if value is not None])
+        above = [g for g in nodes if h and g != m and number[g, h] != NONE] if grand else []
+        pairs = [(g, grand(g, h, m)) for g in above]
+        grands.append([(int(number[g, h]), value) for g, value in pairs if value is not None])
+
+    def flat(of_arcs):
+        pairs = [*itertools.chain(*of_arcs)]
+        starts = np.cumsum([0, *map(len, of_arcs)])
+        return starts, np.array([k for k, _ in pairs], np.int32), np.array([value for _, value in pairs], np.float64)
+
+    heads, modifiers = np.array(arcs, np.int32).reshape(-1, 2).T.copy()
+    scores = np.array([arc(h, m) for h, m in arcs], np.float64)
+    return Parts(number, heads, modifiers, scores, *flat(siblings), *flat(grands))
+
+
 @st.composite
 def scored_parts(draw, max_tokens: int = 5, siblings: bool = True, grandparents: bool = True) -> Parts:
     """Candidate arcs with the chain 0 → 1 → 2 … always among them, and pairs of candidates, some left out."""
     n = draw(st.integers(1, max_tokens))
-    number = np.full((n + 1, n + 1), NONE, np.int32)
-    heads, modifiers = [], []
-    for m in range(1, n + 1):
-        for h in range(n + 1):
-            if h != m and (h == m - 1 or draw(st.booleans())):
-                number[h, m] = len(heads)
-                heads.append(h)
-                modifiers.append(m)
-    pairs: list[list[int]] = []
-    above: list[list[int]] = []
-    for h, m in zip(heads, modifiers):
-        between = range(min(h, m) + 1, max(h, m))
-        inner = [NONE, *(int(number[h, s]) for s in between if number[h, s] != NONE)] if siblings else []
-        pairs.append(sorted(arc for arc in inner if draw(st.integers(0, 3))))
-        over = (
-            [int(number[g, h]) for g in range(n + 1) if h and number[g, h] != NONE and g != m] if grandparents else []
-        )
-        above.append(sorted(arc for arc in over if draw(st.integers(0, 3))))
+    flags = draw(st.lists(st.booleans(), min_size=(n + 1) ** 2, max_size=(n + 1) ** 2))
+    candidates = np.array(flags, np.bool_).reshape(n + 1, n + 1) | np.eye(n + 1, k=1, dtype=np.bool_)
 
-    def drawn(count: int) -> np.ndarray:
-        return np.array(draw(st.lists(SCORES, min_size=count, max_size=count)), np.float64)
+    def pair(*nodes) -> float | None:
+        return draw(SCORES) if draw(st.integers(0, 3)) else None
 
-    flat, grand = list(itertools.chain(*pairs)), list(itertools.chain(*above))
-    return Parts(
-        number,
-        np.array(heads, np.int32),
-        np.array(modifiers, np.int32),
-        drawn(len(heads)),
-        np.cumsum([0, *map(len, pairs)]),
-        np.array(flat, np.int32),
-        drawn(len(flat)),
-        np.cumsum([0, *map(len, above)]),
-        np.array(grand, np.int32),
-        drawn(len(grand)),
-    )
+    return make_parts(candidates, lambda h, m: draw(SCORES), pair if siblings else None, pair if grandparents else None)

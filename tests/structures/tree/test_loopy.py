@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.structures.tree.loopy import loopy_decode, loopy_marginals
 from spacy_ssvm.structures.tree.loopy_automata import build_automata, run_automaton
-from spacy_ssvm.structures.tree.matrix_tree import tree_marginals
 from spacy_ssvm.structures.tree.parts import FORBIDDEN, NONE, Parts, dense_scores, score_tree
 
-from .enumeration import is_tree, parts_score, scored_parts, trees
+from .enumeration import is_tree, make_parts, parts_score, scored_parts, trees
+from .first_order import SPANNING, roots
 
 
 def legal_trees(parts: Parts, multi_root: bool) -> list[tuple[tuple[int, ...], float]]:
@@ -37,37 +38,25 @@ def expectations(parts: Parts, multi_root: bool) -> tuple[float, np.ndarray]:
 
 def parts_of(rng: np.random.Generator, candidates: np.ndarray, scale: float, pairs: float, only_first: bool) -> Parts:
     """Random scores of the candidates, bool [n + 1, n + 1], and of all pairs or, only_first, of first children."""
-    n = len(candidates) - 1
-    number = np.full((n + 1, n + 1), NONE, np.int32)
-    modifiers, heads = (nodes.astype(np.int32) for nodes in np.nonzero(candidates.T))
-    number[heads, modifiers] = np.arange(len(heads))
-    siblings, grands = [], []
-    for h, m in zip(heads, modifiers):
-        inner = [] if only_first else number[h, min(h, m) + 1 : max(h, m)]
-        siblings.append([NONE, *(arc for arc in inner if arc != NONE)])
-        grands.append([number[g, h] for g in range(n + 1) if h and g != m and number[g, h] != NONE and not only_first])
-    flat, grand = list(itertools.chain(*siblings)), list(itertools.chain(*grands))
-    return Parts(
-        number,
-        heads,
-        modifiers,
-        rng.normal(0.0, scale, len(heads)),
-        np.cumsum([0, *map(len, siblings)]),
-        np.array(flat, np.int32),
-        rng.normal(0.0, pairs * scale, len(flat)),
-        np.cumsum([0, *map(len, grands)]),
-        np.array(grand, np.int32),
-        rng.normal(0.0, pairs * scale, len(grand)),
-    )
+
+    def pair(*nodes) -> float | None:
+        return None if only_first and None not in nodes else rng.normal(0.0, pairs * scale)
+
+    return make_parts(candidates, lambda h, m: rng.normal(0.0, scale), pair, pair)
 
 
 def random_parts(rng: np.random.Generator, n: int, most: int, scale: float = 1.0) -> Parts:
     """Up to `most` candidate heads for each token, the one before among them, and all pairs."""
-    candidates = np.zeros((n + 1, n + 1), np.bool_)
+    candidates = np.eye(n + 1, k=1, dtype=np.bool_)
     for m in range(1, n + 1):
-        others = np.setdiff1d(np.arange(n + 1), [m - 1, m])
-        candidates[[m - 1, *rng.permutation(others)[: most - 1]], m] = True
+        candidates[rng.permutation(np.setdiff1d(np.arange(n + 1), [m - 1, m]))[: most - 1], m] = True
     return parts_of(rng, candidates, scale, 0.5, False)
+
+
+def rescored(parts: Parts, score: Callable[[np.ndarray], np.ndarray]) -> Parts:
+    """The same parts with other scores of arcs and pairs."""
+    fields = ("scores", "sibling_scores", "grand_scores")
+    return parts._replace(**{field: score(getattr(parts, field)) for field in fields})
 
 
 def marginals(
@@ -128,8 +117,8 @@ def test_automaton_sums_over_all_sets_of_children(parts, data):
 @given(scored_parts(siblings=False, grandparents=False), st.booleans())
 def test_exact_without_pairs(parts, multi_root):
     estimate, iterations, converged, beliefs = marginals(parts, multi_root)
-    exact = np.zeros(parts.number.shape)
-    assert estimate == pytest.approx(tree_marginals(dense_scores(parts), multi_root, exact), abs=1e-12)
+    log_partition, exact = SPANNING.marginals(dense_scores(parts), multi_root)
+    assert estimate == pytest.approx(log_partition, abs=1e-12)
     assert (iterations, converged) == (1, True)
     assert beliefs == pytest.approx(exact[parts.heads, parts.modifiers], abs=1e-12)
     score, heads = decode(parts, multi_root)
@@ -137,35 +126,30 @@ def test_exact_without_pairs(parts, multi_root):
     assert score == pytest.approx(parts_score(parts, heads), abs=1e-9)
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
-def test_exact_where_each_factor_touches_one_uncertain_arc(multi_root):
+def only_neighbours(rng) -> Parts:
     """Siblings of first children only, and one candidate a side: pairs are scores of arcs, and there is no loop."""
-    rng = np.random.default_rng(1)
     neighbours = np.eye(6, k=1, dtype=bool) | np.eye(6, k=-1, dtype=bool)
     neighbours[:, 0] = False
-    for _ in range(20):
-        parts = parts_of(rng, neighbours, 1.0, 1.0, True)
-        truth, exact = expectations(parts, multi_root)
-        estimate, _, converged, beliefs = marginals(parts, multi_root)
-        assert converged
-        assert estimate == pytest.approx(truth, abs=1e-7)
-        assert beliefs == pytest.approx(exact, abs=1e-7)
+    return parts_of(rng, neighbours, 1.0, 1.0, True)
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
-def test_grandparents_are_exact_below_a_certain_arc(multi_root):
+def grandparents_of_one_arc(rng) -> Parts:
     """Token 1 has no head but the root, so that each GRAND with that arc touches one uncertain arc."""
-    rng = np.random.default_rng(2)
     candidates = ~np.eye(5, dtype=bool)
     candidates[:, 0], candidates[1:, 1] = False, False
+
+    def grand(g, h, m) -> float | None:
+        return rng.normal(0.0, 2.0) if h == 1 else None
+
+    return make_parts(candidates, lambda h, m: rng.normal(), None, grand)
+
+
+@roots
+@pytest.mark.parametrize("make", [only_neighbours, grandparents_of_one_arc])
+def test_exact_where_each_factor_touches_one_uncertain_arc(make, multi_root):
+    rng = np.random.default_rng(1)
     for _ in range(20):
-        parts = parts_of(rng, candidates, 1.0, 0.0, True)
-        below = parts.heads == 1
-        parts = parts._replace(
-            grand_starts=np.cumsum([0, *below]),
-            grands=np.full(below.sum(), parts.number[0, 1], np.int32),
-            grand_scores=rng.normal(0.0, 2.0, below.sum()),
-        )
+        parts = make(rng)
         truth, exact = expectations(parts, multi_root)
         estimate, _, converged, beliefs = marginals(parts, multi_root)
         assert converged
@@ -173,7 +157,7 @@ def test_grandparents_are_exact_below_a_certain_arc(multi_root):
         assert beliefs == pytest.approx(exact, abs=1e-7)
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
+@roots
 @pytest.mark.parametrize("n", [3, 5])
 def test_beliefs_are_the_gradient_of_the_bethe_estimate(n, multi_root):
     """True at a fixed point of belief propagation, and nowhere else in general (Yedidia et al. 2005)."""
@@ -206,7 +190,7 @@ def test_decoded_tree_is_legal_and_not_above_the_best(parts, multi_root, max_ite
     assert np.bincount(parts.modifiers, beliefs)[1:] == pytest.approx(1.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
+@roots
 def test_near_the_truth_on_random_sentences(multi_root):
     """Arcs of deviation 1 and pairs of deviation 1/2: a hard mix."""
     rng = np.random.default_rng(4)
@@ -229,26 +213,16 @@ def test_decoding_does_not_depend_on_the_scale_of_scores():
     for _ in range(20):
         parts = random_parts(rng, 6, 4)
         for factor in (2.0**-20, 2.0**20):
-            scaled = parts._replace(
-                scores=parts.scores * factor,
-                sibling_scores=parts.sibling_scores * factor,
-                grand_scores=parts.grand_scores * factor,
-            )
-            assert decode(scaled, False)[1] == decode(parts, False)[1]
+            assert decode(rescored(parts, lambda s, by=factor: s * by), False)[1] == decode(parts, False)[1]
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
+@roots
 @pytest.mark.parametrize("scale", [50.0, 1000.0])
 def test_large_scores(scale, multi_root):
     rng = np.random.default_rng(6)
     rounds = []
     for _ in range(30):
-        parts = random_parts(rng, 6, 5)
-        parts = parts._replace(
-            scores=rng.choice([-scale, scale], len(parts.scores)),
-            sibling_scores=rng.choice([-scale, scale], len(parts.sibling_scores)),
-            grand_scores=rng.choice([-scale, scale], len(parts.grand_scores)),
-        )
+        parts = rescored(random_parts(rng, 6, 5), lambda scores: rng.choice([-scale, scale], len(scores)))
         estimate, iterations, converged, beliefs = marginals(parts, multi_root, 20)
         assert np.isfinite(estimate) and np.isfinite(beliefs).all()
         assert beliefs.min() >= 0.0
@@ -266,7 +240,7 @@ def test_too_few_rounds_are_reported():
     assert marginals(parts, False, 3)[1:3] == (3, False)
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
+@roots
 def test_one_token(multi_root):
     parts = random_parts(np.random.default_rng(8), 1, 3)
     total = parts.scores[0] + parts.sibling_scores[0]
@@ -277,17 +251,14 @@ def test_one_token(multi_root):
     assert decode(parts, multi_root) == (pytest.approx(total), (NONE, 0))
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
+@roots
 def test_no_tokens(multi_root):
-    empty, nothing, starts = np.empty(0, np.int32), np.empty(0), np.zeros(1, np.int64)
-    parts = Parts(
-        np.full((1, 1), NONE, np.int32), empty, empty, nothing, starts, empty, nothing, starts, empty, nothing
-    )
+    parts = make_parts(np.zeros((1, 1), np.bool_), lambda h, m: 0.0)
     assert decode(parts, multi_root) == (0.0, (NONE,))
     assert marginals(parts, multi_root)[:3] == (0.0, 1, True)
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
+@roots
 def test_no_tree_among_the_candidates(multi_root):
     """Tokens 1 and 2 can only be each other's heads: one arc has to be broken."""
     candidates = np.zeros((4, 4), np.bool_)

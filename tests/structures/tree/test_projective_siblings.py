@@ -1,18 +1,16 @@
 """Second-order projective decoding against enumeration, and against the first order on long sentences."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_ssvm.structures.tree.parts import FORBIDDEN, NONE, Parts, dense_scores
-from spacy_ssvm.structures.tree.projective import eisner
+from spacy_ssvm.structures.tree.parts import FORBIDDEN, Parts, dense_scores
 from spacy_ssvm.structures.tree.projective_siblings import eisner_siblings
 
-from .enumeration import arcs_score, inner_neighbour, is_projective, is_tree, parts_score, scored_parts, trees
+from .enumeration import Pair, arcs_score, inner_neighbour, make_parts, parts_score, scored_parts, trees
+from .first_order import PROJECTIVE, roots
 
 
 def decode(parts, multi_root):
@@ -21,38 +19,9 @@ def decode(parts, multi_root):
     return score, tuple(heads.tolist())
 
 
-def decode_first_order(scores, multi_root):
-    heads = np.zeros(len(scores), np.int32)
-    score = eisner(scores, multi_root, heads)
-    return score, tuple(heads.tolist())
-
-
-def make_parts(scores: np.ndarray, pair_score: Callable[[int, int | None, int], float] | None = None) -> Parts:
-    """Parts with the arcs that are not FORBIDDEN in a dense matrix, and pairs scored by (head, inner, modifier)."""
-    n = len(scores) - 1
-    arcs = [(h, m) for m in range(1, n + 1) for h in range(n + 1) if h != m and scores[h, m] != FORBIDDEN]
-    number = np.full((n + 1, n + 1), NONE, np.int32)
-    for arc, (h, m) in enumerate(arcs):
-        number[h, m] = arc
-    starts, inners, pair_scores = [0], [], []
-    for h, m in arcs:
-        if pair_score is not None:
-            between = [s for s in range(min(h, m) + 1, max(h, m)) if number[h, s] != NONE]
-            inners += [NONE, *number[h, between].tolist()]
-            pair_scores += [pair_score(h, s, m) for s in (None, *between)]
-        starts.append(len(inners))
-    return Parts(
-        number,
-        np.array([h for h, _ in arcs], np.int32),
-        np.array([m for _, m in arcs], np.int32),
-        np.array([scores[arc] for arc in arcs], np.float64),
-        np.array(starts),
-        np.array(inners, np.int32),
-        np.array(pair_scores, np.float64),
-        np.zeros(len(arcs) + 1, np.int64),
-        np.empty(0, np.int32),
-        np.empty(0),
-    )
+def parts_of(scores: np.ndarray, pair_score: Pair | None = None) -> Parts:
+    """Parts with the arcs that are not FORBIDDEN in a dense matrix."""
+    return make_parts(scores != FORBIDDEN, lambda h, m: scores[h, m], pair_score)
 
 
 def near_arcs(n: int, reach: int, others: tuple[int, ...] = ()) -> np.ndarray:
@@ -79,7 +48,7 @@ def test_eisner_siblings(parts, multi_root):
     check(parts, multi_root)
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
+@roots
 @pytest.mark.parametrize("forbidden", [0.0, 0.4])
 def test_six_tokens(forbidden, multi_root):
     random = np.random.default_rng(6)
@@ -87,12 +56,12 @@ def test_six_tokens(forbidden, multi_root):
         scores = random.normal(size=(7, 7))
         scores[random.random((7, 7)) < forbidden] = FORBIDDEN
         scores[range(6), range(1, 7)] = 0.0
-        check(make_parts(scores, lambda h, s, m: random.normal()), multi_root)
+        check(parts_of(scores, lambda h, s, m: random.normal()), multi_root)
 
 
 @given(st.integers(1, 5).flatmap(lambda n: arrays(np.bool_, (n + 1, n + 1))), st.booleans())
 def test_the_fewest_arcs_that_are_no_candidates(allowed, multi_root):
-    parts = make_parts(np.where(allowed, 0.5, FORBIDDEN), lambda h, s, m: 0.25)
+    parts = parts_of(np.where(allowed, 0.5, FORBIDDEN), lambda h, s, m: 0.25)
     _, tree = decode(parts, multi_root)
     legal = trees(len(allowed) - 1, True, multi_root)
     missing = np.where(allowed, 0.0, 1.0)
@@ -101,39 +70,29 @@ def test_the_fewest_arcs_that_are_no_candidates(allowed, multi_root):
 
 
 def test_no_tokens():
-    assert decode(make_parts(np.zeros((1, 1))), False) == decode(make_parts(np.zeros((1, 1))), True) == (0.0, (-1,))
+    assert decode(parts_of(np.zeros((1, 1))), False) == decode(parts_of(np.zeros((1, 1))), True) == (0.0, (-1,))
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
+@roots
 @pytest.mark.parametrize(("n", "reach"), [(60, 60), (60, 8), (500, 5)])
-def test_first_order_where_there_are_no_pairs(n, reach, multi_root):
-    scores = near_arcs(n, reach)
-    score, tree = decode(make_parts(scores), multi_root)
-    expected, first_order = decode_first_order(scores, multi_root)
-    assert tree == first_order and score == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("multi_root", [False, True])
-@pytest.mark.parametrize(("n", "reach"), [(60, 60), (60, 8), (500, 5)])
-def test_first_order_where_pairs_score_their_outer_arc_only(n, reach, multi_root):
+def test_first_order_where_pairs_score_nothing_but_their_outer_arc(n, reach, multi_root):
     scores = near_arcs(n, reach)
     of_arc = np.random.default_rng(1).normal(size=scores.shape)
-    parts = make_parts(scores, lambda h, s, m: of_arc[h, m])
-    score, tree = decode(parts, multi_root)
-    expected, first_order = decode_first_order(dense_scores(parts) + of_arc, multi_root)
-    assert tree == first_order and score == pytest.approx(expected, rel=1e-12)
+    for parts, added in ((parts_of(scores), 0.0), (parts_of(scores, lambda h, s, m: of_arc[h, m]), of_arc)):
+        score, tree = decode(parts, multi_root)
+        expected, first_order = PROJECTIVE.best(dense_scores(parts) + added, multi_root)
+        assert tree == first_order and score == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("multi_root", [False, True])
+@roots
 @pytest.mark.parametrize(("n", "reach"), [(60, 60), (500, 5)])
 def test_pairs_of_one_tree_point_to_it(n, reach, multi_root):
     """Each arc of a hidden tree scores less than nothing, but with its inner neighbour more than any other can."""
     random = np.random.default_rng(2)
-    _, hidden = decode_first_order(random.normal(size=(n + 1, n + 1)), multi_root)
+    _, hidden = PROJECTIVE.best(random.normal(size=(n + 1, n + 1)), multi_root)
     scores = np.where(near_arcs(n, reach, hidden) == FORBIDDEN, FORBIDDEN, 0.0)
     scores[list(hidden[1:]), range(1, n + 1)] = -0.5
     inner = [None, *(inner_neighbour(hidden, m) for m in range(1, n + 1))]
-    parts = make_parts(scores, lambda h, s, m: float(hidden[m] == h and inner[m] == s))
+    parts = parts_of(scores, lambda h, s, m: float(hidden[m] == h and inner[m] == s))
     score, tree = decode(parts, multi_root)
-    assert is_tree(tree) and is_projective(tree)
     assert tree == hidden and score == pytest.approx(0.5 * n)

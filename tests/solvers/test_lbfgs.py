@@ -13,16 +13,15 @@ from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.problem import chain_problem
-from spacy_ssvm.solvers.fit import fit, start
+from spacy_ssvm.solvers.fit import fit, run_epoch, start
 from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.solvers.parameters import Lbfgs, Sap
 from spacy_ssvm.structures.chain.constraints import unconstrained
 from spacy_ssvm.structures.tree.parts import SPANNING
 
-from ..problems import random_problem
+from ..problems import random_problem, single_tokens
 from ..structures.tree.tree_problems import tree_problem
 from .family_reference import family
-from .test_optimum import single_tokens
 
 DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
 EWT = DATA / "ud_english_ewt"
@@ -133,10 +132,7 @@ def test_what_is_forgotten_stays_in_w():
     assert learner.progress()[1:3] == (None, None) and not learner.done()
     learner.extend(problem)
     for seed in range(10):
-        rng = np.random.default_rng(seed)
-        learner.begin_epoch(rng)
-        learner.visit(np.arange(20))
-        learner.end_epoch()
+        run_epoch(learner, np.random.default_rng(seed), np.arange(20))
     assert learner.certificate() is None and not learner.done()
     _, gradient = known.primal(learner.w, 0.5)
     assert np.abs(gradient - w0).max() < 1e-4 < np.abs(w0).max()

@@ -16,15 +16,13 @@ from spacy_ssvm.solvers.gradients import gather
 from spacy_ssvm.solvers.parameters import Dca, Lbfgs, Mira, Sgd
 from spacy_ssvm.solvers.planes import PlaneBuffer, merge, plane_buffer
 from spacy_ssvm.solvers.sgd import CANDIDATES
-from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS, SPANNING
+from spacy_ssvm.structures.tree.parts import SPANNING
 
-from ..problems import random_problem
+from ..problems import random_problem, without_features
 from ..structures.enumeration import tiny_chains
 from ..structures.tree.tree_problems import tree_problem
 from . import family_reference as reference
 from .family_reference import family
-from .running import epochs
-from .test_learner import halves
 from .test_online import visits
 
 INF = math.inf
@@ -100,7 +98,7 @@ def test_sgd_on_trees():
     check_steps(learner, examples, reference.sgd(known, examples, w, 0.1, 0.25, "bottou"), averaged=False)
 
 
-@pytest.mark.parametrize("member", ["CRF", "softmax-margin"])
+@pytest.mark.parametrize("member", MEMBERS)
 def test_sgd_shrinks_far_below_one_without_losing_digits(member):
     """w = scale · v with a scale that would reach 1e-11 if v did not take it over: β of v falls as far."""
     problem = random_problem(3, n_labels=2, max_length=2, n_rows=4, real=True, n_examples=12)
@@ -224,94 +222,14 @@ SOLVERS = [
 
 
 @pytest.mark.parametrize("parameters", SOLVERS)
-def test_the_same_seed_gives_the_same_bytes(parameters):
-    problem = random_problem(10, real=True)
-    first, second = (fit(parameters, problem, max_epochs=5)[0].prediction_weights() for _ in range(2))
-    assert first.any() and first.tobytes() == second.tobytes()
-
-
-@pytest.mark.parametrize("parameters", SOLVERS)
-def test_examples_and_features_may_be_added(parameters):
-    part, whole = halves()
-    learner = epochs(start(parameters, part), 3)
-    before = learner.prediction_weights()
-    learner.extend(whole)
-    after = learner.prediction_weights()
-    np.testing.assert_array_equal(after, np.concatenate([before, np.zeros(whole.dimension - part.dimension)]))
-    epochs(learner, 3)
-    learner.end_epoch()
-    assert len(learner.prediction_weights()) == whole.dimension
-    assert learner.prediction_weights()[part.dimension :].any()
-
-
-@pytest.mark.parametrize("parameters", SOLVERS)
 @pytest.mark.parametrize("n_examples", [0, 7])
 def test_nothing_to_learn(parameters, n_examples):
-    """No example at all, or single tokens without features, whose ΔΦ vanishes whatever their class."""
-    problem = random_problem(0, n_examples=n_examples, n_labels=2, max_length=1)
-    bare = chain_problem(problem.data._replace(feature_starts=np.zeros_like(problem.data.feature_starts)), 12)
-    learner, _ = fit(parameters, bare, max_epochs=2)
-    assert not learner.prediction_weights().any()
+    """The loss where there is no example at all, or where ΔΦ vanishes whatever the class."""
+    problem = without_features() if n_examples else random_problem(0, n_examples=0)
+    learner, _ = fit(parameters, problem, max_epochs=2)
     beta, gamma = parameters.beta, parameters.gamma
     value = gamma if beta == INF else math.log(1 + math.exp(beta * gamma)) / beta
     assert learner.progress().loss == pytest.approx(n_examples * value, rel=1e-12)
-
-
-@pytest.mark.parametrize("make", [Dca, Sgd, Lbfgs])
-def test_smooth_losses_need_exact_marginals(make):
-    problem = tree_problem(4, structure=PROJECTIVE_SIBLINGS)
-    with pytest.raises(ValueError, match="this solver needs exact marginals"):
-        start(make(beta=1), problem)
-    if make is not Lbfgs:
-        learner, _ = fit(make(beta="inf", gamma=1), problem, max_epochs=2)
-        assert learner.prediction_weights().any()
-
-
-@pytest.mark.parametrize("make", [Dca, Sgd])
-def test_the_perceptrons_loss_is_refused(make):
-    with pytest.raises(ValueError, match=r"solver\.beta = inf with solver\.gamma = 0 .* raise solver\.gamma"):
-        make(beta="inf", gamma=0)
-
-
-def test_lbfgs_refuses_what_is_not_smooth():
-    with pytest.raises(ValueError, match=r"solver\.beta must be finite for L-BFGS"):
-        Lbfgs(beta="inf", gamma=1)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("beta", 0, "be positive"),
-        ("beta", -INF, "be a finite number"),
-        ("beta", math.nan, "be a finite number"),
-        ("beta", "large", "be a finite number"),
-        ("gamma", -1, "not be negative"),
-        ("gamma", INF, "be a finite number"),
-        ("C", 0, "be positive"),
-    ],
-)
-@pytest.mark.parametrize("make", [Dca, Sgd, Lbfgs])
-def test_bad_values_are_named(make, name, value, message):
-    with pytest.raises(ValueError, match=rf"solver\.{name} must {message}"):
-        make(**{name: value})
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("iterations", 0, "be positive"),
-        ("iterations", 1.5, "be a whole number"),
-        ("tolerance", -1, "not be negative"),
-    ],
-)
-def test_bad_values_of_lbfgs_are_named(name, value, message):
-    with pytest.raises(ValueError, match=rf"solver\.{name} must {message}"):
-        Lbfgs(**{name: value})
-
-
-@pytest.mark.parametrize("beta", ["inf", INF, np.inf])
-def test_ways_to_write_infinity(beta):
-    assert Dca(beta=beta, gamma=1).beta == INF
 
 
 @pytest.mark.parametrize(("line", "beta"), [("", INF), ('beta = "inf"', INF), ("beta = inf", INF), ("beta = 2", 2.0)])

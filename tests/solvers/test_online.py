@@ -72,19 +72,6 @@ def test_visiting_all_at_once_is_visiting_one_by_one(problem):
         assert together.prediction_weights().tobytes() == apart.prediction_weights().tobytes()
 
 
-def test_sgd_shrinks_far_below_one_without_losing_digits():
-    """w = scale · v with a scale that would reach 1e-11 if v did not take it over."""
-    problem = random_problem(3, n_labels=2, max_length=2, n_rows=4, real=True, n_examples=12)
-    C, eta0, n = 0.05, 0.5, 12
-    examples = visits(problem, epochs=150)
-    *_, w = reference.sgd(Enumerated(problem), examples, C, eta0, n, C * n)
-    learner = start(Sgd(C=C, eta0=eta0), problem)
-    learner.visit(examples)
-    shrinkage = np.prod(1 - eta0 / (1 + eta0 * np.arange(len(examples)) / (C * n)) ** 0.75 / (C * n))
-    assert shrinkage < 1e-9 < learner.scale
-    np.testing.assert_allclose(learner.prediction_weights(), w, rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize("C", [0.05, 0.3, 3.0])
 def test_sgd_selects_the_learning_rate_of_lowest_primal(problem, C):
     learner = start(Sgd(C=C), problem)

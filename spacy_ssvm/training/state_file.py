@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = 1
+FORMAT = 2
 
 _MAGIC = b"spacy-ssvm solver state\n"
 

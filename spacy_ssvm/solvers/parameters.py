@@ -26,7 +26,7 @@ class DualParameters(Parameters):
     """The parameters that the solvers with dual variables share.
 
     C: weight of the loss. tolerance: relative duality gap at which training is complete.
-    check_oracle: before each epoch, assert that no plane that is kept is more violated than those that the oracles find:
+    check_oracle: before each epoch, assert that no kept plane is more violated than those that the oracles find:
         one more pass, which detects oracles that are not exact.
     """
 
@@ -354,7 +354,7 @@ class Extragradient(Parameters):
     """Extragradient method on ‖w‖₁ + C Σ ξ_i, a saddle point over working sets (Balamurugan et al. 2012 §II).
 
     C: weight of the loss; less makes w sparser.
-    check_oracle: before each epoch, assert that no plane that is kept is more violated than those that the oracles find.
+    check_oracle: before each epoch, assert that no kept plane is more violated than those that the oracles find.
     """
 
     learner = "spacy_ssvm.solvers.extragradient:ExtragradientLearner"

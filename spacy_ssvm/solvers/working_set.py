@@ -25,7 +25,7 @@ class WorkingSet(NamedTuple):
     alpha: float64 [P], dual variables. loss: float64 [P], Δ. norm: float64 [P], ‖ΔΦ‖².
     begin: int64 [P], size: int64 [P]: a plane's entries in indices and values.
     indices: int32 [E], values: float32 [E]: ΔΦ of all planes, indices ascending within a plane.
-    counts: int64 [4], at N_PLANES the number of stored planes, at N_DROPPED how many of them are in no list any more, at
+    counts: int64 [4], at N_PLANES the number of stored planes, at N_DROPPED how many of these are in no list, at
         N_ENTRIES and N_DROPPED_ENTRIES the entries of both.
     """
 

@@ -1,7 +1,6 @@
 """DCA and SGD on the losses L_{β,γ}: step for step against plain Python, and the identities of the family."""
 
 import math
-from functools import cache
 
 import numpy as np
 import pytest
@@ -16,35 +15,17 @@ from spacy_ssvm.solvers.gradients import gather
 from spacy_ssvm.solvers.parameters import Dca, Lbfgs, Mira, Sgd
 from spacy_ssvm.solvers.planes import PlaneBuffer, merge, plane_buffer
 from spacy_ssvm.solvers.sgd import CANDIDATES
-from spacy_ssvm.structures.tree.parts import SPANNING
 
 from ..problems import random_problem, without_features
 from ..structures.enumeration import tiny_chains
-from ..structures.tree.tree_problems import tree_problem
 from . import family_reference as reference
-from .family_reference import family
+from .family_reference import PROBLEMS, family, family_of, problem_of
 from .test_online import visits
 
 INF = math.inf
 MEMBERS = {"CRF": (1.0, 0.0), "softmax-margin": (1.0, 1.0), "SSVM": (INF, 1.0)}
 OTHERS = {"sharp": (4.0, 0.5), "flat": (0.25, 2.0), "large margin": (INF, 2.0)}
 ALL = {**MEMBERS, **OTHERS}
-PROBLEMS = {
-    "indicators": lambda: random_problem(1, n_examples=20, max_length=4, n_rows=8),
-    "real values": lambda: random_problem(2, n_examples=20, max_length=4, n_rows=8, real=True),
-    "projective trees": lambda: tree_problem(4),
-    "spanning trees": lambda: tree_problem(4, structure=SPANNING, max_length=3),
-}
-
-
-@cache
-def problem_of(kind):
-    return PROBLEMS[kind]()
-
-
-@cache
-def family_of(kind, beta, gamma):
-    return family(problem_of(kind), beta, gamma)
 
 
 def check_steps(learner, examples, expected, averaged):
@@ -83,11 +64,12 @@ def test_dca(kind, member, C):
 
 @pytest.mark.parametrize("member", ALL)
 @pytest.mark.parametrize("schedule", ["bottou", "printed", "epochs"])
-def test_sgd(member, schedule):
-    problem, (beta, gamma) = problem_of("real values"), ALL[member]
-    w, C, eta0 = np.zeros(problem.dimension), 0.5, 0.25
+@pytest.mark.parametrize(("kind", "C"), [("indicators", 2.0), ("real values", 0.5), ("real values", 0.1)])
+def test_sgd(kind, C, member, schedule):
+    problem, (beta, gamma) = problem_of(kind), ALL[member]
+    w, eta0 = np.zeros(problem.dimension), 0.25
     learner = start(Sgd(C=C, beta=beta, gamma=gamma, eta0=eta0, schedule=schedule), problem)
-    examples, known = visits(problem), family_of("real values", beta, gamma)
+    examples, known = visits(problem), family_of(kind, beta, gamma)
     check_steps(learner, examples, reference.sgd(known, examples, w, C, eta0, schedule), averaged=False)
 
 
@@ -113,17 +95,19 @@ def test_sgd_shrinks_far_below_one_without_losing_digits(member):
 
 
 @pytest.mark.parametrize("member", ALL)
-def test_sgd_selects_the_learning_rate_of_lowest_primal(member):
-    problem, (beta, gamma), C = problem_of("real values"), ALL[member], 0.3
-    learner = start(Sgd(C=C, beta=beta, gamma=gamma, schedule="epochs"), problem)
+@pytest.mark.parametrize(("C", "schedule"), [(0.02, "bottou"), (3.0, "bottou"), (0.3, "epochs")])
+def test_sgd_selects_the_learning_rate_of_lowest_primal(member, C, schedule):
+    problem, (beta, gamma) = problem_of("real values"), ALL[member]
+    learner = start(Sgd(C=C, beta=beta, gamma=gamma, schedule=schedule), problem)
     learner.begin_epoch(np.random.default_rng(11))
     sample = np.random.default_rng(11).permutation(problem.n_examples)
     known, primals = family_of("real values", beta, gamma), {}
     for eta0 in CANDIDATES:
-        *_, w = reference.sgd(known, sample, np.zeros(problem.dimension), C, eta0, "epochs")
-        primals[eta0] = known.primal(w, C)[0]
+        if eta0 < C * problem.n_examples:
+            *_, w = reference.sgd(known, sample, np.zeros(problem.dimension), C, eta0, schedule)
+            primals[eta0] = known.primal(w, C)[0]
     assert learner.eta0 == min(primals, key=primals.get)
-    assert not learner.w.any()
+    assert not learner.w.any(), "the selection leaves the weights alone"
 
 
 @pytest.mark.parametrize("member", ["CRF", "softmax-margin"])

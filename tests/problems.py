@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.data import Chains, make_chains
-from spacy_ssvm.models.chain.problem import chain_problem
+from spacy_ssvm.models.chain.problem import chain_problem, multiclass_problem
 from spacy_ssvm.solvers.problem import Problem
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
@@ -47,6 +47,42 @@ def random_problem(
         values=values,
     )
     return chain_problem(chains, n_rows)
+
+
+def halves() -> tuple[Problem, Problem]:
+    """The first ten examples of a problem, with the feature rows that they use only, and the whole problem."""
+    whole = random_problem(11, n_examples=20, n_rows=30)
+    chains = whole.data
+    tokens = chains.starts[10]
+    features = chains.feature_starts[tokens]
+    names, rows = np.unique(chains.rows, return_index=True)
+    order = names[np.argsort(rows)]
+    renamed = np.argsort(order)[chains.rows]
+    relabelled = chain_problem(chains._replace(rows=renamed.astype(np.int32)), 30)
+    part = make_chains(
+        chains.starts[:11],
+        chains.feature_starts[: tokens + 1],
+        renamed[:features],
+        chains.gold[:tokens],
+        chains.constraints,
+    )
+    return chain_problem(part, int(renamed[:features].max()) + 1), relabelled
+
+
+def without_features(n_labels: int = 2) -> Problem:
+    """Seven single tokens without features: every ΔΦ vanishes, though Δ = 1 for all labels but gold."""
+    chains = random_problem(0, n_examples=7, n_labels=n_labels, max_length=1).data
+    return chain_problem(chains._replace(feature_starts=np.zeros_like(chains.feature_starts)), 12)
+
+
+def single_tokens(n_labels: int, seed: int) -> tuple[Problem, np.ndarray, np.ndarray]:
+    """A multi-class problem, chains of length one, and the same for scikit-learn: X [n, R] and y [n]."""
+    problem = random_problem(seed, n_examples=40, n_labels=n_labels, max_length=1, n_rows=6, real=True)
+    chains = problem.data
+    X = np.zeros((problem.n_examples, 6))
+    X[np.repeat(np.arange(40), 3), chains.rows] = chains.values
+    starts = np.arange(0, 121, 3)
+    return multiclass_problem(starts, chains.rows, chains.values, chains.gold, n_labels, 6), X, chains.gold
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ def slacks(problem: Problem, weights: np.ndarray, examples: np.ndarray | None = 
 class CertifiedLearner(Learner):
     """A solver of R(w) + C Σ ξ_i^power, with dual Σ αΔ − R*(Σ α ΔΦ), for power = 2 less Σ_i (Σ_y α_i(y))² / 4C.
 
-    R is ½‖w‖² in most of them, and ½‖w − w₀‖² where training has started from earlier weights w₀.
+    In most solvers R is ½‖w‖², or ½‖w − w₀‖² where training has started from earlier weights w₀.
     """
 
     parameters: DualParameters

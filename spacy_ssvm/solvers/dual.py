@@ -106,8 +106,8 @@ class WorkingSetLearner(Learner):
 class DualLearner(WorkingSetLearner):
     """A learner whose dual variables α make up w: s = s₀ + Σ α ΔΦ, with s₀ where it started.
 
-    As written here, w = s, and the regulariser is ½‖w − w₀‖²: w₀ᵀΔΦ is part of each plane's loss, and w − w₀ is what is
-    learnt. For another penalty Ω it is Ω(w) − Ω(w₀) − s₀ᵀ(w − w₀), smallest at w₀ too.
+    As written here, w = s, and the regulariser is ½‖w − w₀‖²: w₀ᵀΔΦ is part of each plane's loss, and the solver learns
+    w − w₀. For another penalty Ω it is Ω(w) − Ω(w₀) − s₀ᵀ(w − w₀), smallest at w₀ too.
     """
 
     STATE: ClassVar[tuple[Field, ...]] = (Field("w0", like="w"), Field("has_forgotten"))

@@ -27,8 +27,8 @@ def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None =
 def run_epoch(learner: Learner, rng: np.random.Generator, examples: np.ndarray | None = None) -> Progress:
     """Run one epoch and return its figures.
 
-    rng: the generator of the order in which all examples are visited, and of what the solver draws itself.
-    examples: int64, visited in this order instead.
+    rng: draws the order in which all examples are visited, and whatever the solver needs. examples: int64, visited in
+    this order instead.
     """
     learner.begin_epoch(rng)
     learner.visit(rng.permutation(learner.problem.n_examples) if examples is None else examples)
@@ -43,8 +43,8 @@ def fit(
 
     n_threads: as in `start`.
 
-    Returns the learner, whose `prediction_weights` are the result, and the certificate of the end, None for
-    solvers without.
+    Returns the learner, whose `prediction_weights` are the result, and its certificate at the end, None for solvers
+    without.
     """
     learner = start(parameters, problem, n_threads=n_threads)
     rng = np.random.default_rng(parameters.seed)

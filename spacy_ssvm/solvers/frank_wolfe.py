@@ -16,7 +16,7 @@ from .state import Field
 from .working_set import NONE, append, drop_inactive, free_room
 
 VISITS, LOSS = 0, 1
-"""In `history`: earlier visits t, and Σ_t t(t + 1)/2 · (what visit t adds to Σ ℓ_i)."""
+"""In `history`: earlier visits t, and Σ_t t(t + 1)/2 · (change of Σ ℓ_i at visit t)."""
 
 
 @kernel
@@ -52,7 +52,7 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, sums, pl
                 free_indices,
                 free_values,
             )
-            # Means are rounded: w moves by what is kept of them, so that it stays Σ α ΔΦ.
+            # w moves by the means as they are stored, in single precision, so that it stays Σ α ΔΦ.
             axpy(weights, C, free_indices, free_values, size)
             axpy(weights, -C, indices, values, mean_size)
             if len(weighted_steps):
@@ -69,7 +69,7 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, sums, pl
 
 
 class FrankWolfeLearner(DualLearner, CertifiedLearner):
-    """½‖w‖² + C Σ ξ_i, w = Σ w_i; each working set holds one plane, the mean w_i/C of those met, with α_i = C.
+    """½‖w‖² + C Σ ξ_i, w = Σ w_i; each working set holds one plane, the mean w_i/C of the planes found, with α_i = C.
 
     Averaged, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit, or w̄ = w − u/(T(T + 1)/2) after T of them with
     u = Σ_t t(t + 1)/2 · (step after t earlier visits): no pass over all d weights. The certificate is then w̄'s, whose

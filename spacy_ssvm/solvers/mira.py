@@ -33,7 +33,7 @@ def _visit(oracle, data, examples, weights, weighted_steps, visits, loss_scale, 
 
 @kernel
 def _constraints(weights, best, found, plane, gram, linear):
-    """G = ΔΦᵀΔΦ and b = g of planes 1 … found; those of plane 0, gold, which holds what is left of C, stay 0."""
+    """G = ΔΦᵀΔΦ and b = g of planes 1 … found; those of plane 0, gold, which takes the rest of C, stay 0."""
     for j in range(found):
         size, loss = take_plane(best, j, plane)
         linear[j + 1] = loss - dot(weights, plane.indices, plane.values, size)

@@ -75,7 +75,7 @@ class OneSlackLearner(BatchLearner):
         self.seen[examples] = True
 
     def retune(self, parameters: Any) -> bool:
-        """The α of gold takes what a larger C adds."""
+        """Keep the dual variables, scaled to what the new C allows; the α of gold takes the rest of C."""
         if self.has_forgotten:
             return False
         self.alpha *= min(1.0, parameters.C / self.parameters.C)
@@ -156,7 +156,11 @@ class OneSlackLearner(BatchLearner):
         self.gram = self.gram[np.ix_(kept, kept)]
 
     def _check_oracle(self) -> None:
-        """Assert that no plane beats the sum of what the oracles find; planes are sums over examples, too."""
+        """Assert that no plane beats the sum of the planes that the oracles find.
+
+        Raises:
+            AssertionError: one does.
+        """
         found, known = (
             slacks(self.problem, self.w, n_threads=self.n_threads).sum,
             float((self.losses - self.gram @ self.alpha).max()),

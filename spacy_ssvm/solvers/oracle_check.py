@@ -1,4 +1,4 @@
-"""Whether max-oracles are exact: no plane that has been found before may beat what they find now."""
+"""A check that max-oracles are exact: no plane found earlier may beat the plane that they find now."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ from .problem import Problem
 from .working_set import NONE, WorkingSet, plane_dot
 
 ROUNDING = 1e-5
-"""Planes are kept in single precision, so that a mean of planes may seem to beat what it is the mean of."""
+"""Planes are kept in single precision, so that a mean of planes may seem to beat every one of them."""
 
 
 @kernel
 def _first_beaten(examples, slacks, weights, rounding, planes):
-    """The first example with a plane of larger g than its oracle has found (slacks), or NONE; and both g."""
+    """The first example with a plane whose g is larger than that of its oracle (slacks), or NONE; and both g."""
     for example, found in zip(examples, slacks):
         p = planes.head[example]
         while p != NONE:
@@ -28,7 +28,7 @@ def assert_unbeaten(problem: Problem, weights: np.ndarray, planes: WorkingSet, n
     """Call all oracles at w, float64 [d], and compare with the planes of the working sets.
 
     Raises:
-        AssertionError: an oracle has found less than what is known.
+        AssertionError: an oracle finds a smaller violation than a plane that is kept.
     """
     for part, planes_found in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
         example, found, known = _first_beaten(part, planes_found.slacks, weights, ROUNDING, planes)
@@ -37,7 +37,7 @@ def assert_unbeaten(problem: Problem, weights: np.ndarray, planes: WorkingSet, n
 
 
 def beaten(oracle: str, found: float, known: float) -> str:
-    """What to say of an oracle that finds g = found where g = known was possible."""
+    """The message about an oracle that finds g = found where a plane with g = known is kept."""
     return (
         f"solver.check_oracle: {oracle} finds a violation of {found:.6g}, but a plane that is known has {known:.6g}: "
         "decoding is not exact with this model, so that objectives and gaps are not to be trusted"

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """What all solvers share.
+    """The parameters of all solvers.
 
     seed: of the order in which examples are visited.
     """
@@ -23,11 +23,11 @@ class Parameters:
 
 @dataclass(frozen=True, kw_only=True)
 class DualParameters(Parameters):
-    """What the solvers with dual variables share.
+    """The parameters that the solvers with dual variables share.
 
     C: weight of the loss. tolerance: relative duality gap at which training is complete.
-    check_oracle: before each epoch, assert that no plane that is kept is more violated than what the oracles find: one
-        more pass, which may tell an oracle that is not exact.
+    check_oracle: before each epoch, assert that no kept plane is more violated than those that the oracles find:
+        one more pass, which detects oracles that are not exact.
     """
 
     C: float = 0.1
@@ -43,10 +43,10 @@ class DualParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class TwoLoopParameters(DualParameters):
-    """What the solvers with the two-loop heuristic of the LSE-SSVM paper share.
+    """The parameters that the solvers with the two-loop heuristic of the LSE-SSVM paper share.
 
     kappa1: epochs without inner passes (κ₁).
-    kappa2: from then on one pass in so many calls the oracles (κ₂, at least 1); the others are inner passes.
+    kappa2: from then on, one pass in κ₂ (at least 1) calls the oracles; the others are inner passes.
     """
 
     kappa1: int = 10
@@ -60,7 +60,7 @@ class TwoLoopParameters(DualParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class LossFamily(Parameters):
-    """What the solvers for L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))) share.
+    """The parameters of the solvers for L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
 
     Martins et al. 2010, equation 3. (β, γ) = (1, 0) is the CRF's loss, (1, 1) softmax-margin, (∞, 1) the structured
     SVM's; (∞, 0), the perceptron's, has its regularised optimum at w = 0 and is refused.
@@ -108,8 +108,8 @@ class Perceptron(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class Mira(Parameters):
-    """Max-loss MIRA, averaged: the least change of w after which C pays for what the k best structures, taken with
-    their loss, still violate (Martins et al. 2010, equations 15 and 17).
+    """Max-loss MIRA, averaged: a step minimises the change of w, ½‖w′ − w‖², plus C times the largest violation among
+    the k best structures, which are decoded with their loss (Martins et al. 2010, equations 15 and 17).
 
     C: weight of the loss; the largest step where k = 1.
     k: how many structures of an example take part in a step; above 1 the k best must be exact.
@@ -354,7 +354,7 @@ class Extragradient(Parameters):
     """Extragradient method on ‖w‖₁ + C Σ ξ_i, a saddle point over working sets (Balamurugan et al. 2012 §II).
 
     C: weight of the loss; less makes w sparser.
-    check_oracle: before each epoch, assert that no plane that is kept is more violated than what the oracles find.
+    check_oracle: before each epoch, assert that no kept plane is more violated than those that the oracles find.
     """
 
     learner = "spacy_ssvm.solvers.extragradient:ExtragradientLearner"
@@ -370,9 +370,9 @@ class Extragradient(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class Lse(TwoLoopParameters):
-    """What both share.
+    """The parameters of both solvers of the LSE-SSVM.
 
-    C: weight of the loss, which counts every violated structure: the objective wants less of it than others.
+    C: weight of the loss, which counts every violated structure: good values are smaller than with other solvers.
     tolerance: training is complete when the gap over the structures that the working sets hold, relative to their
         primal objective, is at most this. The gap over all structures is larger, and not known.
     oracle: "outside", the best structure that is not in the working set yet, or "printed", the best of all, as in the

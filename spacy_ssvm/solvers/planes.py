@@ -122,14 +122,14 @@ def squared_norm(values, size):
 
 @kernel
 def find_plane(oracle, data, example, weights, loss_scale, plane):
-    """Call the max-oracle and merge what it wrote. Returns the plane's size and loss."""
+    """Call the max-oracle and merge its entries. Returns the plane's size and loss."""
     entries, loss = oracle(data, example, weights, loss_scale, plane.indices, plane.values)
     return merge(plane, entries), loss
 
 
 @kernel
 def find_planes(oracle, data, example, weights, loss_scale, k, best, plane):
-    """Call the k-best oracle and merge what it wrote, plane by plane in `plane`. Returns how many planes there are."""
+    """Call the k-best oracle and merge the entries of each plane, in `plane`. Returns how many planes there are."""
     found = oracle(data, example, weights, loss_scale, k, best.starts, best.losses, best.indices, best.values)
     for j in range(found):
         begin, entries = best.starts[j], best.starts[j + 1] - best.starts[j]

@@ -83,7 +83,7 @@ def _proximal_pair(example, weights, C, mu, planes, before):
     g = -mu * (gold_alpha - gold_before)
     if g > g_high:
         high, g_high = NONE, g
-    # What rounding leaves of gold's α moves no other: steps of that length would never end.
+    # Rounding may leave a tiny α of gold that moves no other α: steps of that length would never end.
     if g < g_low and gold_alpha > 1e-12 * C:
         low, g_low, limit = NONE, g, gold_alpha
     return high, low, max(0.0, g_high - g_low), limit

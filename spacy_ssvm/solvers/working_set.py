@@ -14,7 +14,7 @@ N_PLANES, N_DROPPED, N_ENTRIES, N_DROPPED_ENTRIES = range(4)
 """Places in `WorkingSet.counts`."""
 
 SPARE_PLANES, SPARE_ENTRIES = 1024, 65536
-"""Room that is left beyond what was asked for."""
+"""Spare room beyond the room that a caller asks for."""
 
 
 class WorkingSet(NamedTuple):
@@ -25,7 +25,7 @@ class WorkingSet(NamedTuple):
     alpha: float64 [P], dual variables. loss: float64 [P], Δ. norm: float64 [P], ‖ΔΦ‖².
     begin: int64 [P], size: int64 [P]: a plane's entries in indices and values.
     indices: int32 [E], values: float32 [E]: ΔΦ of all planes, indices ascending within a plane.
-    counts: int64 [4], at N_PLANES the planes stored, at N_DROPPED those of them that are in no list any longer, at
+    counts: int64 [4], at N_PLANES the number of stored planes, at N_DROPPED how many of these are in no list, at
         N_ENTRIES and N_DROPPED_ENTRIES the entries of both.
     """
 

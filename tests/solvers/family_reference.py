@@ -1,6 +1,7 @@
 """The losses L_{β,γ} and the solvers that learn them, in plain Python over enumerated structures."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +9,10 @@ from scipy.special import entr, logsumexp, softmax
 
 from spacy_ssvm.models.chain.data import Chains
 from spacy_ssvm.solvers.problem import Problem
+from spacy_ssvm.structures.tree.parts import SPANNING
 
-from ..problems import all_planes
+from ..models.tree.enumeration import tree_problem
+from ..problems import all_planes, random_problem
 from .reference import Enumerated
 
 
@@ -62,6 +65,24 @@ def family(problem: Problem, beta: float, gamma: float) -> Family:
     planes = all_planes(problem)
     members = [planes.examples == example for example in range(problem.n_examples)]
     return Family([planes.differences[m] for m in members], [planes.losses[m] for m in members], beta, gamma)
+
+
+PROBLEMS = {
+    "indicators": lambda: random_problem(1, n_examples=20, max_length=4, n_rows=8),
+    "real values": lambda: random_problem(2, n_examples=20, max_length=4, n_rows=8, real=True),
+    "projective trees": lambda: tree_problem(4),
+    "spanning trees": lambda: tree_problem(4, structure=SPANNING, max_length=3),
+}
+
+
+@cache
+def problem_of(kind: str) -> Problem:
+    return PROBLEMS[kind]()
+
+
+@cache
+def family_of(kind: str, beta: float, gamma: float) -> Family:
+    return family(problem_of(kind), beta, gamma)
 
 
 def dca(known: Family, examples: np.ndarray, w: np.ndarray, C: float) -> Iterator[np.ndarray]:

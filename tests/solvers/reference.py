@@ -51,13 +51,3 @@ def mira(planes: Enumerated, examples: np.ndarray, C: float) -> Iterator[np.ndar
         if norm > 0:
             w = w + min(C, max(0.0, violation) / norm) * difference
         yield w
-
-
-def sgd(planes: Enumerated, examples: np.ndarray, C: float, eta0: float, l: int, decay: float) -> Iterator[np.ndarray]:  # noqa: E741
-    """w after each visit; decay: what divides η₀T in the schedule."""
-    w = np.zeros(planes.d)
-    for step, example in enumerate(examples):
-        eta = eta0 / (1 + eta0 * step / decay) ** 0.75
-        difference, _ = planes.oracle(example, w, 1.0)
-        w = (1 - eta / (C * l)) * w + eta * difference
-        yield w

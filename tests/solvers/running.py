@@ -1,12 +1,23 @@
-"""A learner run epoch by epoch, whatever its tolerance."""
+"""Learners run epoch by epoch, whatever their tolerance, and their working sets as lists."""
 
 import numpy as np
+
+from spacy_ssvm.solvers import working_set
+from spacy_ssvm.solvers.fit import run_epoch
 
 
 def epochs(learner, n, seed=0):
     rng = np.random.default_rng(seed)
     for _ in range(n):
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(learner.problem.n_examples))
-        learner.end_epoch()
+        run_epoch(learner, rng)
     return learner
+
+
+def planes_of(planes, example):
+    """(α, Δ, indices, values) of each plane in an example's working set."""
+    found, p = [], planes.head[example]
+    while p != working_set.NONE:
+        entries = slice(planes.begin[p], planes.begin[p] + planes.size[p])
+        found.append((planes.alpha[p], planes.loss[p], planes.indices[entries], planes.values[entries]))
+        p = planes.next[p]
+    return found

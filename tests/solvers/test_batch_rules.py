@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import cpd
 from spacy_ssvm.solvers.dcd import inner_pass
-from spacy_ssvm.solvers.fit import fit, start
+from spacy_ssvm.solvers.fit import fit, run_epoch, start
 from spacy_ssvm.solvers.pairs import combine, pair_step
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sap, Sdm
 
@@ -101,9 +101,7 @@ def test_cpd_rests_where_no_plane_may_enter(monkeypatch):
     monkeypatch.setattr(cpd, "inner_pass", lambda *arguments: passes.append(1) or inner_pass(*arguments))
     for _ in range(60):
         passes.clear()
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(30))
-        learner.end_epoch()
+        run_epoch(learner, rng)
     assert not passes and learner.certificate().relative_gap > 1e-6
 
 
@@ -137,9 +135,7 @@ def test_an_epoch_that_misses_examples_gives_a_valid_plane():
     learner, rng = start(OneSlack(C=0.1), problem), np.random.default_rng(0)
     _, whole = fit(OneSlack(C=0.1, tolerance=1e-6), problem, max_epochs=1000)
     for _ in range(30):
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(problem.n_examples)[:10])
-        learner.end_epoch()
+        run_epoch(learner, rng, rng.permutation(problem.n_examples)[:10])
         assert 0 < learner.certificate().dual <= whole.primal
     epochs(learner, 200)
     assert learner.certificate().relative_gap <= 1e-3

@@ -4,7 +4,6 @@ import math
 import os
 import sys
 import tempfile
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,33 +12,23 @@ from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.problem import chain_problem
-from spacy_ssvm.solvers.fit import fit, start
+from spacy_ssvm.solvers.fit import fit, run_epoch, start
 from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.solvers.parameters import Lbfgs, Sap
 from spacy_ssvm.structures.chain.constraints import unconstrained
-from spacy_ssvm.structures.tree.parts import SPANNING
 
 from ..models.tree.enumeration import tree_problem
-from ..problems import random_problem
-from .family_reference import family
-from .test_optimum import single_tokens
+from ..problems import random_problem, single_tokens
+from .family_reference import PROBLEMS, family, family_of, problem_of
 
 DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
 EWT = DATA / "ud_english_ewt"
 
 MEMBERS = [(1.0, 0.0), (1.0, 1.0), (4.0, 0.5)]
-PROBLEMS = {
-    "indicators": lambda: random_problem(1, n_examples=20, max_length=4, n_rows=8),
-    "real values": lambda: random_problem(2, n_examples=20, max_length=4, n_rows=8, real=True),
-    "projective trees": lambda: tree_problem(4),
-    "spanning trees": lambda: tree_problem(4, structure=SPANNING, max_length=3),
-}
 
 
-@cache
 def with_family(kind, member):
-    problem = PROBLEMS[kind]()
-    return problem, family(problem, *member)
+    return problem_of(kind), family_of(kind, *member)
 
 
 @pytest.mark.parametrize("member", MEMBERS)
@@ -133,10 +122,7 @@ def test_what_is_forgotten_stays_in_w():
     assert learner.progress()[1:3] == (None, None) and not learner.done()
     learner.extend(problem)
     for seed in range(10):
-        rng = np.random.default_rng(seed)
-        learner.begin_epoch(rng)
-        learner.visit(np.arange(20))
-        learner.end_epoch()
+        run_epoch(learner, np.random.default_rng(seed), np.arange(20))
     assert learner.certificate() is None and not learner.done()
     _, gradient = known.primal(learner.w, 0.5)
     assert np.abs(gradient - w0).max() < 1e-4 < np.abs(w0).max()

@@ -5,16 +5,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_ssvm.models.chain.problem import chain_problem, multiclass_problem
+from spacy_ssvm.models.chain.problem import multiclass_problem
 from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import LseCuttingPlane, LseSdcd
-from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..models.tree.enumeration import tree_problem
-from ..problems import all_planes, random_problem, summed_errors, summed_errors_optimum
-from .running import epochs
-from .test_learner import halves, planes_of
+from ..problems import all_planes, random_problem, summed_errors, summed_errors_optimum, without_features
+from .running import epochs, planes_of
 
 BOTH = [LseSdcd, LseCuttingPlane]
 
@@ -138,40 +136,6 @@ def test_two_loops(make, monkeypatch):
 
 
 @pytest.mark.parametrize("make", BOTH)
-def test_the_same_seed_gives_the_same_bytes(make):
-    problem = PROBLEMS["classes"]()
-    first, second = (fit(make(C=0.5, tolerance=0), problem, max_epochs=15)[0].w for _ in range(2))
-    assert first.tobytes() == second.tobytes() and first.any()
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_a_full_working_set_grows_without_a_trace(make):
-    problem = random_problem(10, max_length=3)
-    roomy, cramped = (start(make(C=0.1, kappa1=2), problem) for _ in range(2))
-    roomy.planes = working_set.empty(problem.n_examples, planes=10_000, entries=1_000_000)
-    cramped.planes = working_set.empty(problem.n_examples, planes=3, entries=40)
-    for learner in (roomy, cramped):
-        epochs(learner, 6)
-    assert len(cramped.planes.next) > 3
-    assert cramped.w.tobytes() == roomy.w.tobytes() and cramped.progress() == roomy.progress()
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_more_examples_and_weights(make):
-    """Those that come later are learnt as if they had been there all along."""
-    part, whole = halves()
-    C = 0.02
-    small, large = make(C=C, tolerance=1e-5), start(make(C=C, tolerance=1e-5), whole)
-    learner = epochs(start(small, part), 3)
-    before = learner.w.copy()
-    learner.extend(whole)
-    np.testing.assert_array_equal(learner.w, np.append(before, np.zeros(whole.dimension - part.dimension)))
-    for grown in (learner, large):
-        epochs(grown, 60)
-    assert learner.progress().dual == pytest.approx(large.progress().dual, rel=1e-4)
-
-
-@pytest.mark.parametrize("make", BOTH)
 def test_removed_examples_leave_nothing_behind(make):
     """Their share of w goes, the others' stays; learnt again, they are where they were."""
     C = 0.05
@@ -215,48 +179,8 @@ def test_forgotten_examples_leave_their_share_of_w(make):
 
 
 @pytest.mark.parametrize("make", BOTH)
-def test_a_warm_start_is_what_remains(make):
-    problem, weights = PROBLEMS["chains"](), np.random.default_rng(0).normal(size=21)
-    assert problem.dimension == 21
-    learner = start(make(C=0.05), problem, weights)
-    assert learner.w.tobytes() == weights.tobytes()
-    epochs(learner, 3)
-    assert np.abs(learner.w - weights).max() > 1e-3
-    learner.remove(np.arange(5))
-    np.testing.assert_allclose(learner.w, weights, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_nothing_to_learn(make):
-    for problem in (random_problem(0, n_labels=1), random_problem(0, n_examples=0)):
-        learner, _ = fit(make(), problem, max_epochs=3)
-        assert learner.epochs == 1 and not learner.w.any() and learner.progress().planes == 0
-
-
-@pytest.mark.parametrize("make", BOTH)
 def test_planes_of_zero_norm(make):
     """Without features every ΔΦ of a single token vanishes though Δ = 1: both labels but gold count, whatever w."""
-    problem = random_problem(0, n_examples=7, n_labels=3, max_length=1)
-    bare = chain_problem(problem.data._replace(feature_starts=np.zeros_like(problem.data.feature_starts)), 12)
-    learner, _ = fit(make(C=0.25, tolerance=1e-9), bare, max_epochs=20)
+    learner, _ = fit(make(C=0.25, tolerance=1e-9), without_features(n_labels=3), max_epochs=20)
     assert learner.progress().dual == pytest.approx(7 * 2 * 0.25, rel=1e-12)
     assert learner.done() and not learner.w.any()
-
-
-@pytest.mark.parametrize("make", BOTH)
-@pytest.mark.parametrize("oracle", ["outside", "printed"])
-def test_structures_without_a_kbest_oracle(make, oracle):
-    with pytest.raises(ValueError, match=r"needs the k best structures, exactly, which the model.s structure"):
-        start(make(oracle=oracle), tree_problem(structure=PROJECTIVE_SIBLINGS))
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_parameters(make):
-    with pytest.raises(ValueError, match=r'solver\.oracle must be "outside" or "printed", not .best.'):
-        make(oracle="best")
-    with pytest.raises(ValueError, match=r"solver\.kappa1 must be a whole number"):
-        make(kappa1=-1)
-    with pytest.raises(ValueError, match=r"solver\.kappa2 must be positive"):
-        make(kappa2=0)
-    with pytest.raises(ValueError, match=r"solver\.C must be positive"):
-        make(C=0)

@@ -8,16 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
-from spacy_ssvm.models.chain.problem import chain_problem
-from spacy_ssvm.solvers.fit import fit, start
+from spacy_ssvm.solvers.fit import start
 from spacy_ssvm.solvers.parameters import Mira, PredictionMira
 from spacy_ssvm.solvers.small_qp import hildreth, smo
-from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, random_problem
 from .reference import Enumerated
-from .test_learner import halves
 
 
 def least_change(w, differences, losses, C):
@@ -114,50 +111,6 @@ def test_prediction_based_1_best():
         total = total + w
         learner.visit(np.array([i]))
         np.testing.assert_allclose(learner.prediction_weights(), total / visit, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("parameters", [Mira(k=4), PredictionMira(k=4)])
-def test_same_seed_growth_and_warm_start(parameters):
-    part, whole = halves()
-    first, second = (fit(parameters, whole, max_epochs=3)[0].prediction_weights() for _ in range(2))
-    assert first.tobytes() == second.tobytes()
-    learner, _ = fit(parameters, part, max_epochs=2)
-    before = learner.prediction_weights()
-    for untouched in (learner.remove, learner.forget):
-        untouched(np.arange(3))
-    learner.extend(whole)
-    np.testing.assert_array_equal(learner.prediction_weights()[: len(before)], before)
-    learner.visit(np.arange(whole.n_examples))
-    assert np.abs(learner.prediction_weights()[len(before) :]).max() > 0
-
-
-@pytest.mark.parametrize("parameters", [Mira(k=3), PredictionMira(k=1), PredictionMira(k=3)])
-def test_nothing_to_learn(parameters):
-    """No step is taken where every ΔΦ vanishes, where the gold structure is all there is, and without examples."""
-    problem = random_problem(0, n_examples=7, n_labels=2, max_length=1)
-    bare = chain_problem(problem.data._replace(feature_starts=np.zeros_like(problem.data.feature_starts)), 12)
-    for nothing in (bare, random_problem(0, n_labels=1), random_problem(0, n_examples=0)):
-        learner, _ = fit(parameters, nothing, max_epochs=2)
-        assert not learner.prediction_weights().any()
-    if parameters.k > 1:
-        assert fit(parameters, bare, max_epochs=1)[0].progress().loss == 7
-
-
-@pytest.mark.parametrize("make", [Mira, PredictionMira])
-def test_more_than_one_structure_needs_a_kbest_oracle(make):
-    problem = tree_problem(structure=PROJECTIVE_SIBLINGS)
-    start(make(k=1), problem).visit(np.arange(2))
-    with pytest.raises(ValueError, match=r"needs the k best structures, exactly, which the model.s structure"):
-        start(make(k=2), problem)
-
-
-@pytest.mark.parametrize("make", [Mira, PredictionMira])
-@pytest.mark.parametrize(("k", "message"), [(0, "positive"), (-1, "whole number"), (1.5, "whole number")])
-def test_k_is_a_positive_whole_number(make, k, message):
-    with pytest.raises(ValueError, match=rf"solver\.k must be .*{message}"):
-        make(k=k)
-    with pytest.raises(TypeError, match="'loss'"):
-        make(loss=1)
 
 
 VECTORS = st.lists(

@@ -1,11 +1,10 @@
-"""Perceptron, MIRA and SGD step for step against plain Python, averages included."""
+"""Perceptron and MIRA step for step against plain Python, averages included; SGD on the hinge loss."""
 
 import numpy as np
 import pytest
 
 from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import Mira, Perceptron, Sap, Sgd
-from spacy_ssvm.solvers.sgd import CANDIDATES
 
 from ..problems import all_planes, objective, random_problem
 from . import reference
@@ -54,15 +53,6 @@ def test_mira(problem, C):
     check_steps(Mira(C=C), problem, lambda planes, examples: reference.mira(planes, examples, C), averaged=True)
 
 
-@pytest.mark.parametrize("schedule", ["bottou", "printed"])
-@pytest.mark.parametrize("C", [0.1, 2.0])
-def test_sgd(problem, schedule, C):
-    n, eta0 = problem.n_examples, 0.25
-    decay = C * n if schedule == "bottou" else C
-    parameters = Sgd(C=C, eta0=eta0, schedule=schedule)
-    check_steps(parameters, problem, lambda *known: reference.sgd(*known, C, eta0, n, decay), averaged=False)
-
-
 def test_visiting_all_at_once_is_visiting_one_by_one(problem):
     for parameters in (Perceptron(), Mira(), Sgd(eta0=0.25)):
         together, apart = start(parameters, problem), start(parameters, problem)
@@ -70,34 +60,6 @@ def test_visiting_all_at_once_is_visiting_one_by_one(problem):
         for example in visits(problem):
             apart.visit(np.array([example]))
         assert together.prediction_weights().tobytes() == apart.prediction_weights().tobytes()
-
-
-def test_sgd_shrinks_far_below_one_without_losing_digits():
-    """w = scale · v with a scale that would reach 1e-11 if v did not take it over."""
-    problem = random_problem(3, n_labels=2, max_length=2, n_rows=4, real=True, n_examples=12)
-    C, eta0, n = 0.05, 0.5, 12
-    examples = visits(problem, epochs=150)
-    *_, w = reference.sgd(Enumerated(problem), examples, C, eta0, n, C * n)
-    learner = start(Sgd(C=C, eta0=eta0), problem)
-    learner.visit(examples)
-    shrinkage = np.prod(1 - eta0 / (1 + eta0 * np.arange(len(examples)) / (C * n)) ** 0.75 / (C * n))
-    assert shrinkage < 1e-9 < learner.scale
-    np.testing.assert_allclose(learner.prediction_weights(), w, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("C", [0.05, 0.3, 3.0])
-def test_sgd_selects_the_learning_rate_of_lowest_primal(problem, C):
-    learner = start(Sgd(C=C), problem)
-    learner.begin_epoch(np.random.default_rng(11))
-    sample = np.random.default_rng(11).permutation(problem.n_examples)
-    planes, n = Enumerated(problem), problem.n_examples
-    primals = {}
-    for eta0 in CANDIDATES:
-        if eta0 < C * n:
-            *_, w = reference.sgd(planes, sample, C, eta0, n, C * n)
-            primals[eta0] = planes.primal(w, C, sample)
-    assert learner.eta0 == min(primals, key=primals.get)
-    assert not learner.w.any(), "the selection leaves the weights alone"
 
 
 def test_sgd_refuses_steps_that_turn_the_weights_around(problem):

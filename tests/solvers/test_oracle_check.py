@@ -8,25 +8,13 @@ import pytest
 from spacy_ssvm.kernels import kernel
 from spacy_ssvm.models.chain.oracles import max_oracle
 from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.parameters import Cpd, Dcd, FrankWolfe, LseCuttingPlane, LseSdcd, OneSlack, Sap, Sdm, dcd_light
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import random_problem
+from .test_contract import SOLVERS, names
 
-SOLVERS = {
-    "DCD-SSVM": Dcd,
-    "DCD-Light": dcd_light,
-    "CPD": Cpd,
-    "1-slack": OneSlack,
-    "Frank-Wolfe": FrankWolfe,
-    "SDM": Sdm,
-    "SAP": Sap,
-    "SAP, costs to move": lambda **keys: Sap(nu=0.1, mu=0.1, **keys),
-    "SAP, batch": lambda **keys: Sap(nu=0.1, batch=True, **keys),
-    "LSE, SDCD": LseSdcd,
-    "LSE, cutting plane": LseCuttingPlane,
-}
+checked = names(without=("perceptron", "MIRA", "prediction MIRA", "SGD", "DCA", "L-BFGS", "projected subgradient"))
 
 
 @kernel
@@ -37,21 +25,20 @@ def lazy_oracle(data, example, weights, loss_scale, indices, values):
     return max_oracle(data, example, weights, loss_scale, indices, values)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_exact_oracles_are_never_beaten(solver):
+@checked
+def test_exact_oracles_are_never_beaten(name):
     problems = [random_problem(real=True)]
-    if not solver.startswith("LSE"):
+    if not name.startswith("LSE"):
         problems.append(tree_problem(5, structure=PROJECTIVE_SIBLINGS))
     for problem in problems:
-        checked, _ = fit(SOLVERS[solver](C=0.1, check_oracle=True), problem, 15)
-        unchecked, _ = fit(SOLVERS[solver](C=0.1), problem, 15)
-        np.testing.assert_array_equal(checked.prediction_weights(), unchecked.prediction_weights())
+        with_check, without = (fit(replace(SOLVERS[name], check_oracle=on), problem, 15)[0] for on in (True, False))
+        np.testing.assert_array_equal(with_check.prediction_weights(), without.prediction_weights())
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_an_oracle_that_misses_what_is_known_is_found_out(solver):
+@checked
+def test_an_oracle_that_misses_a_known_plane_is_found_out(name):
     problem = random_problem()
-    learner, _ = fit(SOLVERS[solver](C=0.01, check_oracle=True), problem, 3)
+    learner, _ = fit(replace(SOLVERS[name], C=0.01, check_oracle=True), problem, 3)
     learner.extend(replace(problem, max_oracle=lazy_oracle))
     with pytest.raises(AssertionError, match=r"the (oracle of example \d+|sum of the oracles) finds .* not exact"):
         learner.begin_epoch(np.random.default_rng(0))

@@ -1,63 +1,70 @@
-"""What a config may say about a solver, and what it is told otherwise."""
+"""What a config may say about a solver, and the message where it may not."""
 
+import math
 import re
 import subprocess
 import sys
+from inspect import signature
 
+import numpy as np
 import pytest
 
-from spacy_ssvm.solvers.parameters import Dcd, Mira, Perceptron, Sap, Sgd, dcd_light
+from spacy_ssvm.registry import ssvm_solvers
+from spacy_ssvm.solvers.parameters import Dca, Dcd, Lbfgs, dcd_light
 from spacy_ssvm.solvers.problem import Problem
 
-
-@pytest.mark.parametrize("make", [Mira, Sgd, Dcd, dcd_light, Sap])
-@pytest.mark.parametrize("C", [0, -1, -0.0])
-def test_C_must_be_positive(make, C):
-    with pytest.raises(ValueError, match=r"solver\.C must be positive"):
-        make(C=C)
-
-
-@pytest.mark.parametrize("make", [Mira, Sgd, Dcd, dcd_light, Sap])
-@pytest.mark.parametrize("C", [float("nan"), float("inf"), "high", None, [0.1]])
-def test_C_must_be_a_finite_number(make, C):
-    with pytest.raises(ValueError, match=r"solver\.C must be a finite number"):
-        make(C=C)
+SOLVERS = {name.split(".")[1]: make for name, make in ssvm_solvers.get_all().items()}
+NUMBER = ("be a finite number", [math.nan, -math.inf, "high", [0.1]])
+POSITIVE = ("be positive", [0, -1, -0.0])
+NOT_NEGATIVE = ("not be negative", [-1e-3])
+WHOLE = ("be a whole number of at least 0, not", [0.5, 2.5, -1])
+FLAG = ("be true or false, not 'yes'", ["yes"])
+FAULTS = {
+    **dict.fromkeys(["C", "rho2", "epsilon", "eta0", "beta"], (NUMBER, POSITIVE)),
+    **dict.fromkeys(["tolerance", "delta", "rho1", "nu", "mu", "gamma"], (NUMBER, NOT_NEGATIVE)),
+    **dict.fromkeys(["seed", "inner_passes", "idle_epochs", "kappa1"], (NUMBER, WHOLE)),
+    **dict.fromkeys(["k", "kappa2"], (NUMBER, WHOLE, ("be positive", [0]))),
+    "iterations": [NUMBER, POSITIVE, ("be a whole number", [1.5])],
+    **dict.fromkeys(["check_oracle", "averaging", "batch", "proximal"], (FLAG,)),
+    "schedule": [('be "bottou", "printed" or "epochs", not', ["constant"])],
+    "oracle": [('be "outside" or "printed", not', ["best"])],
+}
 
 
 @pytest.mark.parametrize(
-    ("make", "name", "value", "message"),
-    [
-        (Dcd, "inner_passes", 2.5, "be a whole number of at least 0, not 2.5"),
-        (Dcd, "inner_passes", -1, "be a whole number of at least 0, not -1"),
-        (Dcd, "delta", -1e-3, "not be negative"),
-        (Dcd, "tolerance", float("nan"), "be a finite number"),
-        (Sap, "rho1", -0.1, "not be negative"),
-        (Sap, "rho2", 0, "be positive"),
-        (Sap, "tolerance", -1, "not be negative"),
-        (Sgd, "eta0", 0, "be positive"),
-        (Sgd, "eta0", float("inf"), "be a finite number"),
-        (Perceptron, "seed", 0.5, "be a whole number"),
-        (Perceptron, "seed", -1, "be a whole number of at least 0"),
-    ],
+    ("solver", "name"), [(solver, name) for solver in SOLVERS for name in signature(SOLVERS[solver]).parameters]
 )
-def test_bad_values_are_named(make, name, value, message):
-    with pytest.raises(ValueError, match=rf"solver\.{name} must {re.escape(message)}"):
-        make(**{name: value})
+def test_bad_values_are_named(solver, name):
+    for message, values in FAULTS[name]:
+        for value in values:
+            with pytest.raises(ValueError, match=rf"solver\.{name} must {re.escape(message)}"):
+                SOLVERS[solver](**{name: value})
 
 
-def test_unknown_schedule():
-    with pytest.raises(ValueError, match=r'must be "bottou", "printed" or "epochs", not .constant.'):
-        Sgd(schedule="constant")
-
-
-@pytest.mark.parametrize("make", [Perceptron, Mira, Sgd, Dcd, dcd_light, Sap])
-def test_unknown_parameters_are_refused(make):
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_unknown_parameters_are_refused(solver):
     with pytest.raises(TypeError, match="learning_rate"):
-        make(learning_rate=0.1)
+        SOLVERS[solver](learning_rate=0.1)
+
+
+@pytest.mark.parametrize("solver", ["DCA", "SGD"])
+def test_the_perceptrons_loss_is_refused(solver):
+    with pytest.raises(ValueError, match=r"solver\.beta = inf with solver\.gamma = 0 .* raise solver\.gamma"):
+        SOLVERS[solver](beta="inf", gamma=0)
+
+
+def test_lbfgs_refuses_what_is_not_smooth():
+    with pytest.raises(ValueError, match=r"solver\.beta must be finite for L-BFGS"):
+        Lbfgs(beta="inf", gamma=1)
+
+
+@pytest.mark.parametrize("beta", ["inf", math.inf, np.inf])
+def test_ways_to_write_infinity(beta):
+    assert Dca(beta=beta, gamma=1).beta == math.inf
 
 
 def test_numbers_of_a_config_are_converted():
-    """Where a float is meant configs hand over ints and strings."""
+    """Configs hold ints and strings where a float is meant."""
     parameters = Dcd(C="0.5", inner_passes=3.0, delta=0)
     assert parameters == Dcd(C=0.5, inner_passes=3, delta=0.0)
     assert [type(value) for value in (parameters.C, parameters.inner_passes, parameters.delta)] == [float, int, float]

@@ -112,8 +112,10 @@ def test_working_set(additions, data):
     for make_room in (False, True):
         current = planes
         if make_room:
-            working_set.make_room(planes, 4, D)
-            assert working_set.has_room(planes, D) and planes.used[1] == planes.used[3] == 0
+            working_set.make_room(planes, 3, 5 * D)
+            working_set.resize(planes, 4)
+            assert working_set.free_planes(planes) >= 3 and working_set.free_entries(planes) >= 5 * D
+            assert planes.counts[working_set.N_DROPPED] == planes.counts[working_set.N_DROPPED_ENTRIES] == 0
             assert len(planes.head) == 4 and planes.head[3] == working_set.NONE
         assert working_set.count(current) == sum(map(len, model))
         for example in range(3):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.chain.problem import multiclass_problem
-from spacy_ssvm.solvers.fit import start
+from spacy_ssvm.solvers.fit import run_epoch, start
 from spacy_ssvm.solvers.parameters import (
     Cpd,
     Dcd,
@@ -82,9 +82,7 @@ def run(tiny, parameters, epochs):
     learner = start(parameters, tiny.problem, tiny.w0)
     rng = np.random.default_rng(0)
     for _ in range(epochs):
-        learner.begin_epoch(rng)
-        learner.visit(rng.permutation(tiny.problem.n_examples))
-        learner.end_epoch()
+        run_epoch(learner, rng)
         if learner.done():
             break
     return learner
@@ -134,9 +132,7 @@ def test_without_the_option_lbfgs_forgets_where_it_started():
     rng = np.random.default_rng(0)
     for one in (learner, cold):
         for _ in range(20):
-            one.begin_epoch(rng)
-            one.visit(np.arange(tiny.problem.n_examples))
-            one.end_epoch()
+            run_epoch(one, rng, np.arange(tiny.problem.n_examples))
     np.testing.assert_allclose(learner.prediction_weights(), cold.prediction_weights(), atol=1e-4)
     held = run(tiny, SOLVERS["LBFGS"], 20).prediction_weights()
     assert np.linalg.norm(held - tiny.w0) < np.linalg.norm(cold.prediction_weights() - tiny.w0)

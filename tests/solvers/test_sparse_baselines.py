@@ -6,16 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
-from spacy_ssvm.models.chain.problem import chain_problem
-from spacy_ssvm.solvers import dual_variables, working_set
-from spacy_ssvm.solvers.fit import fit, start
+from spacy_ssvm.solvers import dual_variables
+from spacy_ssvm.solvers.fit import start
 from spacy_ssvm.solvers.parameters import Extragradient, ProjectedSubgradient
 from spacy_ssvm.solvers.projected_subgradient import project
 
-from ..problems import all_planes, random_problem, slacks_of
+from ..problems import all_planes, halves, random_problem, slacks_of
 from .reference import Enumerated
-from .running import epochs
-from .test_learner import halves, planes_of
+from .running import epochs, planes_of
 
 BOTH = [ProjectedSubgradient(epsilon=3.0), Extragradient(C=0.5)]
 both = pytest.mark.parametrize("parameters", BOTH, ids=lambda parameters: type(parameters).__name__)
@@ -133,84 +131,13 @@ def test_extragradient_solves_the_linear_programme(tiny, C):
 
 
 @both
-def test_no_certificate(parameters):
-    learner, certificate = fit(parameters, random_problem(5), max_epochs=3)
-    assert certificate is None and learner.certificate() is None and not learner.done()
-    assert learner.progress().dual is None
-    assert learner.progress().loss > 0 and learner.prediction_weights().any()
-
-
-@both
-def test_the_same_seed_gives_the_same_bytes(parameters):
-    problem = random_problem(10, real=True)
-    first, second = (fit(parameters, problem, max_epochs=4)[0].prediction_weights() for _ in range(2))
-    assert first.tobytes() == second.tobytes()
-
-
-@both
-def test_examples_and_features_may_be_added(parameters):
-    """Both end at the optimum of the whole, wherever they began."""
+def test_the_optimum_is_reached_after_examples_and_features_were_added(parameters):
     part, whole = halves()
     learner = epochs(start(parameters, part), 3)
-    before = learner.prediction_weights()
     learner.extend(whole)
-    after = learner.prediction_weights()
-    np.testing.assert_array_equal(after, np.concatenate([before, np.zeros(whole.dimension - part.dimension)]))
     w, planes = epochs(learner, 60).prediction_weights(), all_planes(whole)
     if isinstance(parameters, Extragradient):
         value = np.abs(w).sum() + 0.5 * slacks_of(planes, w).sum()
         assert value == pytest.approx(programme(planes, 1, 0.5)[1], rel=1e-4)
     else:
         assert slacks_of(planes, w).sum() <= 1.05 * programme(planes, 0, 1, 3.0)[1]
-
-
-@both
-@pytest.mark.parametrize("drop", ["remove", "forget"])
-def test_removed_and_forgotten_examples(parameters, drop):
-    """w is not made of dual variables, so that it stays as it is; the planes go, and learning goes on without them."""
-    learner = epochs(start(parameters, random_problem(10)), 3)
-    w, gone = learner.prediction_weights().copy(), np.arange(1, 30)
-    getattr(learner, drop)(gone)
-    assert learner.prediction_weights().tobytes() == w.tobytes()
-    if isinstance(parameters, Extragradient):
-        assert planes_of(learner.planes, 0) and not any(planes_of(learner.planes, example) for example in gone)
-    epochs(learner, 2)
-    assert learner.prediction_weights().tobytes() != w.tobytes()
-
-
-@both
-def test_a_warm_start_begins_where_it_is_told(parameters):
-    problem = random_problem(10)
-    weights = fit(parameters, problem, max_epochs=3)[0].prediction_weights()
-    learner = start(parameters, problem, weights)
-    assert learner.prediction_weights().tobytes() == weights.tobytes()
-    assert epochs(learner, 1).prediction_weights().tobytes() != weights.tobytes()
-
-
-def test_a_full_working_set_grows_without_a_trace():
-    problem = random_problem(10)
-    roomy, cramped = start(BOTH[1], problem), start(BOTH[1], problem)
-    cramped.planes = working_set.empty(problem.n_examples, planes=3, entries=40)
-    for learner in (roomy, cramped):
-        epochs(learner, 4)
-    assert len(cramped.planes.next) > 3
-    assert cramped.w.tobytes() == roomy.w.tobytes()
-
-
-@both
-def test_corner_cases(parameters):
-    """No examples; nothing to learn; planes of zero norm."""
-    assert not fit(parameters, random_problem(0, n_examples=0), max_epochs=2)[0].prediction_weights().any()
-    assert not fit(parameters, random_problem(0, n_labels=1), max_epochs=2)[0].prediction_weights().any()
-    problem = random_problem(0, n_examples=7, n_labels=2, max_length=1)
-    bare = chain_problem(problem.data._replace(feature_starts=np.zeros_like(problem.data.feature_starts)), 12)
-    learner, _ = fit(parameters, bare, max_epochs=3)
-    assert not learner.prediction_weights().any() and learner.progress().loss == 7
-
-
-@pytest.mark.parametrize(
-    ("make", "name"), [(ProjectedSubgradient, "epsilon"), (ProjectedSubgradient, "eta0"), (Extragradient, "C")]
-)
-def test_parameters_must_be_positive(make, name):
-    with pytest.raises(ValueError, match=rf"solver\.{name} must be positive"):
-        make(**{name: 0})

@@ -6,7 +6,7 @@ import numpy as np
 
 from spacy_ssvm.kernels import Float64Array2d, Int64Array, kernel, numba_type
 from spacy_ssvm.solvers.fit import fit
-from spacy_ssvm.solvers.parameters import Dcd, Perceptron
+from spacy_ssvm.solvers.parameters import Parameters
 from spacy_ssvm.solvers.problem import Problem
 
 
@@ -31,10 +31,11 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
     return len(point), 1.0
 
 
-def learnt() -> list[list[float]]:
-    """What two solvers learn from a few points that a line parts."""
+def learnt(parameters: Parameters) -> list[float]:
+    """The weights that a solver learns from a few points that a line parts."""
     points = np.random.default_rng(0).normal(size=(20, 3))
     signs = np.where(points @ (1.0, -2.0, 0.5) > 0, 1, -1)
     data = Points(points, signs)
     problem = Problem(data, numba_type(Points), max_oracle, len(signs), dimension=3, max_plane_entries=3)
-    return [fit(solver, problem, max_epochs=3)[0].prediction_weights().tolist() for solver in (Perceptron(), Dcd())]
+    learner, _ = fit(parameters, problem, max_epochs=3)
+    return learner.prediction_weights().tolist()

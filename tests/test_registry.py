@@ -1,7 +1,5 @@
-"""What an installed package promises spaCy: entry points, names in configs, and a start without numba."""
+"""What an installed package promises spaCy: entry points and names in configs."""
 
-import subprocess
-import sys
 from importlib.metadata import distribution
 from inspect import signature
 
@@ -20,13 +18,6 @@ SOLVERS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_s
 COMPONENTS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_factories")
 SEQUENCES = sorted(set(COMPONENTS) - {"ssvm_parser"})
 WITH_C = [name for name in SOLVERS if "C" in signature(ssvm_solvers.get(name)).parameters]
-
-
-def run(code: str, *options: str) -> str:
-    """Standard output of a fresh interpreter."""
-    result = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return result.stdout.strip()
 
 
 def test_there_are_entry_points():
@@ -154,28 +145,3 @@ def test_bad_template_is_refused_when_the_config_is_read(text):
     with pytest.raises(ValueError) as refusal:
         spacy.blank(LANG).add_pipe("ssvm_tagger", config={"model": model})
     assert f'feature template "{text}"' in str(refusal.value)
-
-
-def test_configs_resolve_without_numba_and_scipy():
-    """spaCy resolves a factory's whole config when it loads: no user should wait for a compiler there."""
-    code = f"""
-import sys, spacy
-nlp = spacy.blank("en")
-nlp.add_pipe("ssvm_tagger")
-nlp.add_pipe("ssvm_ner")
-nlp.add_pipe("ssvm_senter")
-nlp.add_pipe("ssvm_parser")
-before = set(sys.modules)
-for solver in {SOLVERS}:
-    spacy.util.load_model_from_config(nlp.config.merge({{"components": {{
-        "ssvm_ner": {{"solver": {{"@ssvm_solvers": solver}}}}}}}}), auto_fill=True)
-corpus = {{"@readers": "spacy-ssvm.Corpus.v1", "path": "x.spacy"}}
-spacy.registry.resolve({{"corpora": {{"train": corpus}}}})
-print(sorted(name for name in sys.modules if name.split(".")[0] in ("numba", "llvmlite", "scipy")))
-"""
-    assert run(code) == "[]"
-
-
-def test_import_alone_is_quiet_and_light():
-    code = "import sys, spacy_ssvm; print(spacy_ssvm.__version__, 'numba' in sys.modules, 'spacy' in sys.modules)"
-    assert run(code, "-W", "error") == f"{distribution('spacy-ssvm').version} False False"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 import spacy_ssvm
+from spacy_ssvm.solvers.parameters import Dcd
 
 from .handmade import learnt
 
@@ -162,15 +163,16 @@ for name in {modules}:
 import numpy as np
 from spacy_ssvm.structures.chain.viterbi import viterbi
 from spacy_ssvm.structures.tree.projective import eisner
+from spacy_ssvm.solvers.parameters import Dcd
 from tests.handmade import learnt
 labels, heads = np.zeros(3, np.int32), np.zeros(3, np.int32)
 tokens, transitions = np.array([[1.0, 0.0], [0.0, 0.5], [0.0, 0.5]]), np.array([[0.0, -2.0], [0.0, 0.0]])
 viterbi(tokens, transitions, np.zeros(2), np.zeros(2), np.zeros((3, 2)), labels)
 eisner(np.array([[0.0, 1.0, 2.0], [0.0, 0.0, 2.0], [0.0, 3.0, 0.0]]), False, heads)
-print(json.dumps([labels.tolist(), heads.tolist(), learnt()]))
+print(json.dumps([labels.tolist(), heads.tolist(), learnt(Dcd())]))
 """
     labels, heads, weights = json.loads(run(code))
-    assert labels == [0, 0, 0] and heads == [-1, 2, 0] and weights == learnt()
+    assert labels == [0, 0, 0] and heads == [-1, 2, 0] and weights == learnt(Dcd())
 
 
 def test_modules_that_configs_resolve_import_no_compiler():
@@ -183,7 +185,7 @@ for name in {modules}:
     importlib.import_module(name)
 print(sorted({COMPILERS} & {{name.split(".")[0] for name in sys.modules}}))
 """
-    assert run(code) == "[]"
+    assert run(code, "-W", "error") == "[]"
 
 
 def test_configs_resolve_without_a_compiler():

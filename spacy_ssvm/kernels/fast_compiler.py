@@ -1,6 +1,6 @@
 """Kernels that start fast: compiled once for callers in Python and once, lightly, for other kernels; kept on disk.
 
-This module, `disk_cache`, `linking` and `prefetch` use parts of numba that are not its public interface. Only
+This module, `disk_cache`, `linking` and `prefetching` use parts of numba that are not its public interface. Only
 `contract.compiler` imports them, and falls back to `plain_compiler` where one of these parts is missing.
 """
 

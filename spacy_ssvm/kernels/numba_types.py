@@ -30,7 +30,7 @@ Float64Array = Annotated[np.ndarray, ArrayType("float64", 1)]
 Float64Array2d = Annotated[np.ndarray, ArrayType("float64", 2)]
 Float64Array3d = Annotated[np.ndarray, ArrayType("float64", 3)]
 
-_SCALARS = {int: types.int64, float: types.float64, bool: types.boolean, None: types.none}
+_SCALARS = {int: types.int64, float: types.float64, bool: types.boolean, None: types.none, type(None): types.none}
 
 
 def numba_type(annotation: Any) -> Any:
@@ -58,8 +58,8 @@ def numba_type(annotation: Any) -> Any:
     if hasattr(annotation, "_fields"):
         fields = get_type_hints(annotation, include_extras=True)
         return types.NamedTuple([numba_type(fields[name]) for name in annotation._fields], annotation)
-    if annotation in (*_SCALARS, type(None)):
-        return _SCALARS[annotation or None]
+    if annotation in _SCALARS:
+        return _SCALARS[annotation]
     raise TypeError(f"no numba type is known for {annotation!r}")
 
 

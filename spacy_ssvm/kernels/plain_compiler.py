@@ -12,7 +12,10 @@ from .sources import source_digest
 
 
 def make_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel for callers in Python and in other kernels; without a disk cache where no folder can be written to."""
+    """A kernel, not compiled yet, for callers in Python and for other kernels.
+
+    It is not kept on disk where no folder can be written to, or where numba's cache cannot be told of changed callees.
+    """
     try:
         dispatcher: Any = numba.njit(nogil=True, cache=True)(function)
         file = dispatcher._cache._cache_file

@@ -1,6 +1,10 @@
 """A numba without the internals that kernels build on: plain numba compiles them, and the results are the same."""
 
+from pathlib import Path
+
 import pytest
+
+from spacy_ssvm.solvers.parameters import Perceptron
 
 from ..handmade import learnt
 from .processes import PREDICTED, PREDICTION, TRAINING, run
@@ -10,7 +14,13 @@ MISSING = {
     "name": "import numba.core.registry\ndel numba.core.registry.CPUDispatcher\n",
     "attribute": "import numba.core.codegen\ndel numba.core.codegen.CPUCodeLibrary.serialize_using_bitcode\n",
 }
-LEARNING = "from tests.handmade import learnt\nprint(json.dumps(learnt()))\n"
+LEARNING = f"""
+import sys
+sys.path.append({str(Path(__file__).parents[2])!r})
+from spacy_ssvm.solvers.parameters import Perceptron
+from tests.handmade import learnt
+print(json.dumps(learnt(Perceptron())))
+"""
 
 
 @pytest.mark.parametrize("missing", MISSING)
@@ -18,7 +28,7 @@ def test_solvers_learn_the_same(missing, tmp_path):
     """The second process finds the machine code of the first, as numba keeps it."""
     results = [run(f"\n{MISSING[missing]}{LEARNING}", NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
     for result in results:
-        assert result.printed == learnt()
+        assert result.printed == learnt(Perceptron())
         assert len(result.messages.splitlines()) == result.messages.count("compiled by plain numba") == 1
     assert results[0].misses > 0 and results[1].misses == 0
 
@@ -27,7 +37,7 @@ def test_nothing_is_kept_where_callees_cannot_be_checked(tmp_path):
     """numba would take machine code for current although a callee in another module has changed."""
     hide = "from numba.core.caching import FunctionCache\nFunctionCache._cache_file = property()\n"
     result = run(f"\n{MISSING['name']}{hide}{LEARNING}", NUMBA_CACHE_DIR=str(tmp_path))
-    assert result.printed == learnt() and not list(tmp_path.rglob("*.nb?"))
+    assert result.printed == learnt(Perceptron()) and not list(tmp_path.rglob("*.nb?"))
 
 
 @pytest.mark.slow

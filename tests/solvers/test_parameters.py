@@ -2,8 +2,6 @@
 
 import math
 import re
-import subprocess
-import sys
 from inspect import signature
 
 import numpy as np
@@ -79,8 +77,3 @@ def test_dcd_light_has_no_inner_passes():
 def test_more_weights_than_an_index_can_name():
     with pytest.raises(ValueError, match="use fewer or hashed features"):
         Problem(None, None, None, n_examples=1, dimension=2**31, max_plane_entries=1)
-
-
-def test_reading_parameters_does_not_import_numba():
-    code = "import sys, spacy_ssvm.solvers.parameters; sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

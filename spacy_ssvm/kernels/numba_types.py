@@ -57,7 +57,7 @@ def numba_type(annotation: Any) -> Any:
         return types.FunctionType(annotation)
     if hasattr(annotation, "_fields"):
         fields = get_type_hints(annotation, include_extras=True)
-        return types.NamedTuple([numba_type(fields[name]) for name in annotation._fields], annotation)
+        return types.BaseTuple.from_types([numba_type(fields[name]) for name in annotation._fields], annotation)
     if annotation in _SCALARS:
         return _SCALARS[annotation]
     raise TypeError(f"no numba type is known for {annotation!r}")

@@ -1,0 +1,110 @@
+"""A component and a structure are added in a file of their own: no file of the package knows them."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_ssvm.pipeline.component import SsvmPipe
+
+from . import toys
+from .pipeline.toy import LANG, PARAGRAPHS, annotation, doc, senter_examples, train
+
+LISTS = ["small big middle", "big small", "middle small big small", "big middle", "one"]
+SIZES = {"big": 3, "middle": 2, "small": 1, "one": 1}
+
+
+def lists(nlp) -> list[Example]:
+    """Words by size, the largest first; equal ones in any order that is the same each time."""
+    examples = []
+    for text in LISTS:
+        reference = doc(nlp, text)
+        reference.user_data["order"] = sorted(range(len(reference)), key=lambda k: (-SIZES[reference[k].text], k))
+        examples.append(Example(doc(nlp, text), reference))
+    return examples
+
+
+def trained(factory, examples_of):
+    nlp = spacy.blank(LANG)
+    pipe = nlp.add_pipe(factory)
+    examples = examples_of(nlp)
+    nlp.initialize(lambda: examples)
+    train(nlp, examples, 20)
+    return nlp, pipe, examples
+
+
+def test_a_component_that_marks_the_first_token_of_each_sentence():
+    nlp, pipe, examples = trained("toy_first_token", senter_examples)
+    assert type(pipe) is SsvmPipe and pipe.labels == toys.LABELS
+    for example in examples:
+        starts = [token.i for token in example.reference if token.is_sent_start]
+        assert nlp(example.predicted.copy()).user_data["first"] == starts
+    certificate = pipe.certificate()
+    assert 0 <= certificate.relative_gap < 0.01
+    text = doc(nlp, PARAGRAPHS[0][0])
+    (score, labels), *others = pipe.kbest(text, 3)
+    assert [k for k, label in enumerate(labels) if label == toys.FIRST] == nlp(text.copy()).user_data["first"]
+    assert len(others) == 2 and all(score >= other for other, _ in others)
+    assert [finding.label for finding in pipe.explain(text).findings] == labels
+
+
+def test_a_component_of_ones_own_is_saved_and_learns_on(tmp_path):
+    nlp, _, examples = trained("toy_first_token", senter_examples)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    texts = [doc(nlp, text) for text, _ in PARAGRAPHS]
+    for text in texts:
+        assert nlp(text.copy()).user_data["first"] == loaded(text.copy()).user_data["first"]
+    loaded.resume_training()
+    loaded.update(examples)
+    assert loaded.get_pipe("toy_first_token").certificate() is not None
+
+
+@pytest.mark.parametrize("solver", ["DCD", "Perceptron", "SAP", "OneSlack"])
+def test_a_structure_that_is_an_ordered_list(solver, tmp_path):
+    nlp = spacy.blank(LANG)
+    pipe = nlp.add_pipe("toy_order", config={"solver": {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1"}})
+    examples = lists(nlp)
+    nlp.initialize(lambda: examples)
+    train(nlp, examples, 30)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    for example in examples:
+        order = nlp(example.predicted.copy()).user_data["order"]
+        assert loaded(example.predicted.copy()).user_data["order"] == order
+        assert [SIZES[example.reference[k].text] for k in order] == sorted(
+            (SIZES[token.text] for token in example.reference), reverse=True
+        )
+    certificate = pipe.certificate()
+    assert (certificate is None) == (solver == "Perceptron")
+    assert certificate is None or certificate.gap >= -1e-9
+
+
+def test_the_order_that_is_predicted_is_the_best_of_all():
+    nlp, pipe, _ = trained("toy_order", lists)
+    weights = np.random.default_rng(0).normal(size=1 << toys.BITS)
+    pipe.set_weights(weights)
+    for text in LISTS:
+        words = doc(nlp, text)
+        order = pipe.predict([words])[0]
+        items = [int(token.lower) & ((1 << toys.BITS) - 1) for token in words]
+        score = sum((len(items) - k) * weights[items[t]] for k, t in enumerate(order))
+        assert score == pytest.approx(toys.enumerated_order(words, weights))
+
+
+def test_a_model_of_another_architecture_is_refused():
+    nlp = spacy.blank(LANG)
+    tree = {"@architectures": "spacy-ssvm.Tree.v1", "features": {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1"}}
+    with pytest.raises(
+        ValueError, match=r'\[toy_first_token\] model must be of the architecture "spacy-ssvm.Chain.v1"'
+    ):
+        nlp.add_pipe("toy_first_token", config={"model": tree})
+
+
+def test_untouched_annotation():
+    """A component of one's own sets what its codec writes, and nothing else."""
+    nlp, _, _ = trained("toy_first_token", senter_examples)
+    before = doc(nlp, PARAGRAPHS[0][0])
+    assert annotation(nlp(before.copy())) == annotation(before)
+    assert isinstance(nlp(before), Doc)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.data import Chains, make_chains
-from spacy_ssvm.models.chain.problem import chain_problem, multiclass_problem
+from spacy_ssvm.models.chain.oracles import chain_problem, multiclass_problem
 from spacy_ssvm.solvers.problem import Problem
 from spacy_ssvm.structures.chain.constraints import unconstrained
 

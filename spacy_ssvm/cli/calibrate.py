@@ -16,7 +16,7 @@ from ..corpus.reader import create_corpus
 from ..pipeline.component import SsvmPipe
 from ..training.calibration import N_BINS, Bin, expected_error, reliability
 from .evaluate import dev_settings
-from .reliability_diagram import Diagram, save
+from .plots import Diagram, save
 
 Reader = Callable[[Language], Iterable[Example]]
 

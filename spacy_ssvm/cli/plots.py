@@ -1,8 +1,11 @@
-"""Plots, for which matplotlib has to be installed."""
+"""Plots, for which matplotlib has to be installed: figures in general, and reliability diagrams."""
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
+
+from ..training.calibration import Bin, expected_error
 
 
 def new_figure(width: float, height: float, layout: str = "constrained") -> Any:
@@ -26,3 +29,45 @@ def save_figure(figure: Any, target: Path | TextIO, salt: str) -> None:
     is_svg = not isinstance(target, Path) or target.suffix == ".svg"
     with importlib.import_module("matplotlib").rc_context({"svg.hashsalt": salt}):
         figure.savefig(target, format="svg" if is_svg else None, metadata={"Date": None} if is_svg else None)
+
+
+class Diagram(NamedTuple):
+    """The reliability of a component before and after calibration.
+
+    beta_before: None for a component without probabilities, whose bins `before` are those of β = 1. beta: as fitted.
+    """
+
+    name: str
+    beta_before: float | None
+    beta: float
+    before: Sequence[Bin]
+    after: Sequence[Bin]
+
+
+def save(diagrams: Sequence[Diagram], path: Path) -> None:
+    """Diagrams side by side, in the format that the file's name says; an SVG is the same bytes for the same figures.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        OSError: the file cannot be written.
+        ValueError: it is no format that matplotlib knows.
+    """
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError('the diagram needs matplotlib: pip install "spacy-ssvm[calibration]"') from error
+
+    with matplotlib.rc_context({"svg.fonttype": "none", "font.size": 9}):
+        figure = new_figure(3.6 * len(diagrams), 4.0, "compressed")
+        for place, one in enumerate(diagrams, 1):
+            axes = figure.add_subplot(1, len(diagrams), place)
+            axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+            for title, bins, mark in (("before", one.before, "s"), ("calibrated", one.after, "o")):
+                filled = [bin for bin in bins if bin.n_items]
+                means, shares = [bin.mean for bin in filled], [bin.right for bin in filled]
+                axes.plot(means, shares, marker=mark, label=f"{title}, ECE {expected_error(bins):.3f}")
+            axes.set(title=one.name, xlabel="mean probability", ylabel="share that is right", aspect="equal")
+            axes.grid(alpha=0.3)
+            axes.legend()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_figure(figure, path, "reliability")

@@ -14,7 +14,7 @@ from ..features.extractor import Extractor
 from ..features.index import add_features, empty_table
 from ..features.sets import tagger_features
 from ..models.chain.data import Chains, make_chains
-from ..models.chain.problem import chain_problem
+from ..models.chain.oracles import chain_problem
 from ..models.chain.scores import decode_sequences
 from ..solvers.fit import run_epoch, start
 from ..solvers.parameters import Perceptron

@@ -14,8 +14,7 @@ from spacy.training import Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.vocab import Vocab
 
-from .alignment import same_tokens
-from .sentence_corpus import SentenceCorpus, unannotated
+from .sentence_corpus import SentenceCorpus, same_tokens, unannotated
 
 COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM}
 

@@ -115,3 +115,9 @@ def unannotated(doc: Doc) -> Doc:
     """A Doc of the same tokens; it is made faster, and is smaller, than a copy."""
     tokens = np.asarray(doc.to_array([ORTH, SPACY]))
     return Doc(doc.vocab, words=tokens[:, 0].tolist(), spaces=tokens[:, 1].tolist())
+
+
+def same_tokens(example: Example) -> bool:
+    """Whether the predicted and the reference Doc consist of the same words."""
+    predicted, reference = example.predicted, example.reference
+    return len(predicted) == len(reference) and np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH))

@@ -1,18 +1,19 @@
-"""From Docs to columns to feature rows: one component's templates with their resources."""
+"""From Docs to columns to features: the templates of a chain, or of arcs, with their resources."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .arc_program import compile_arc_templates
+from .arc_templates import parse_arc_templates
 from .clusters import clusters_of, load_clusters
 from .columns import ColumnReader
 from .gazetteer import read_gazetteer
 from .hashing import Table
-from .program import compile_templates
+from .program import compile_templates, split_program
 from .sets import FeatureSet
 from .templates import parse_templates
-from .type_templates import split_program
 
 
 class Extractor:
@@ -47,3 +48,22 @@ def load_resources(features: FeatureSet, words: Callable[[str], np.ndarray]) -> 
     """
     gazetteers = {name: list(read_gazetteer(name, path, words)) for name, path in features.gazetteers.items()}
     return gazetteers, load_clusters(features.clusters)
+
+
+class ArcExtractor:
+    """Compiled arc templates and the reader of the columns that they name.
+
+    reader: Docs → Columns. program, first_pass: templates over these columns. templates: those of `program`, in its
+    order. clusters: word key → cluster.
+
+    Raises:
+        ValueError: a template is bad.
+    """
+
+    def __init__(self, arcs: list[str], labels: list[str], first_pass: list[str], clusters: dict[str, Any]) -> None:
+        compiled = compile_arc_templates(*map(parse_arc_templates, (arcs, labels, first_pass)))
+        self.clusters = clusters_of(clusters)
+        self.templates = compiled.templates
+        self.program = compiled.program
+        self.first_pass = compiled.first_pass
+        self.reader = ColumnReader(compiled.attributes, {}, self.clusters)

@@ -1,12 +1,15 @@
-"""Compile templates to the arrays that the feature kernels run."""
+"""Compile templates to arrays, and split them by what they read: one word type alone, or more."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from spacy.strings import get_string_id
 
 from .attributes import EXTENSION
-from .hashing import Program
+from .hashing import Columns, Program, Table
+from .index import look_up_features
 from .templates import Template
 
 
@@ -36,3 +39,60 @@ def compile_templates(templates: tuple[Template, ...], attributes: tuple[str, ..
         np.array([extensions.index(name) if name in extensions else -1 for name in attributes], np.int64),
     )
     return CompiledTemplates(attributes, program)
+
+
+FEWEST = 2
+"""Templates of one offset that are worth an entry of their own."""
+
+
+class Group(NamedTuple):
+    """Templates that read nothing but the type of the token at one offset.
+
+    program: these, at offset 0.
+    """
+
+    offset: int
+    program: Program
+
+
+class SplitProgram(NamedTuple):
+    """The templates of a program: in groups, and the rest."""
+
+    groups: tuple[Group, ...]
+    rest: Program
+
+
+def split_program(program: Program, templates: Sequence[Template], of_type: set[str]) -> SplitProgram:
+    """Split a program by what its templates read; `of_type` names the attributes that are functions of the type.
+
+    The bias goes with the templates of offset 0.
+    """
+    offsets: dict[int, list[int]] = {}
+    for number, template in enumerate(templates):
+        read = {part.offset for part in template.parts} or {0}
+        if len(read) == 1 and {part.attribute for part in template.parts} <= of_type:
+            offsets.setdefault(read.pop(), []).append(number)
+    chosen = {offset: numbers for offset, numbers in sorted(offsets.items()) if len(numbers) >= FEWEST}
+    grouped = {number for numbers in chosen.values() for number in numbers}
+    rest = [number for number in range(len(templates)) if number not in grouped]
+    groups = tuple(Group(offset, select(program, numbers, 0)) for offset, numbers in chosen.items())
+    return SplitProgram(groups, select(program, rest))
+
+
+def rows_outside(group: Group, columns: int, table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What `look_up_features` gives of a group outside of all sequences; columns: how many these have."""
+    nothing = Columns(np.arange(2), np.zeros((columns, 1), np.uint64), np.ones((columns, 1), np.float32))
+    return look_up_features(nothing, group.program._replace(offsets=np.ones_like(group.program.offsets)), table)
+
+
+def select(program: Program, chosen: Sequence[int], offset: int | None = None) -> Program:
+    """Only these templates, all at one offset if given."""
+    ranges = [np.arange(program.starts[k], program.starts[k + 1]) for k in chosen]
+    parts = np.concatenate([*ranges, np.zeros(0, np.int64)]).astype(np.int64)
+    return Program(
+        np.cumsum([0, *map(len, ranges)]),
+        program.columns[parts],
+        program.offsets[parts] if offset is None else np.full(len(parts), offset),
+        program.seeds[np.array(chosen, np.int64)],
+        program.reals,
+    )

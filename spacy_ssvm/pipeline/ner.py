@@ -15,11 +15,11 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default config names
-from ..corpus.alignment import same_tokens
 from ..corpus.checks import entities
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.issue import Issue
 from ..corpus.checks.labels import Report, check_labels, check_missing
+from ..corpus.sentence_corpus import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..inspect.mistakes import NOTHING, Mistake
 from ..models.chain.codec import ChainCodec, ChainGold

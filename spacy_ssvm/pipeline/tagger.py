@@ -15,9 +15,9 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default config names
-from ..corpus.alignment import same_tokens
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.labels import Report, check_labels, check_missing, label_counts
+from ..corpus.sentence_corpus import same_tokens
 from ..inspect.mistakes import Mistake
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype

@@ -6,9 +6,8 @@ from ..kernels import kernel
 from .batch import REDUCTION, BatchLearner
 from .dcd import inner_pass
 from .dual import DualLearner
-from .dual_variables import total_alpha
 from .parameters import Cpd
-from .working_set import NONE, plane_dot
+from .working_set import NONE, plane_dot, total_alpha
 
 PASSES = 5
 """Passes of coordinate descent between two evaluations of the working sets' own gap."""

@@ -5,10 +5,9 @@ import numpy as np
 from ..kernels import kernel
 from .certificate import CertifiedLearner
 from .dual import DualLearner
-from .dual_variables import dual_slack, total_alpha
 from .oracle_pass import add_if_violated
 from .parameters import Dcd
-from .working_set import NONE, drop_inactive, plane_axpy, plane_dot
+from .working_set import NONE, drop_inactive, dual_slack, plane_axpy, plane_dot, total_alpha
 
 
 @kernel

@@ -5,10 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from . import dual_variables, working_set
+from . import working_set
 from .learner import Learner
-from .oracle_check import assert_unbeaten
-from .oracle_pass import collect, find_all
+from .oracle_pass import assert_unbeaten, collect, find_all
 from .parameters import Parameters
 from .problem import Kind, Problem, call
 from .state import Field
@@ -133,14 +132,14 @@ class DualLearner(WorkingSetLearner):
 
     def remove(self, examples: np.ndarray) -> None:
         super().remove(examples)
-        dual_variables.remove_all(self.planes, examples, self.w)
+        working_set.remove_all(self.planes, examples, self.w)
 
     def forget(self, examples: np.ndarray) -> None:
         super().forget(examples)
         self.has_forgotten = True
 
     def _dual_sums(self) -> tuple[float, float]:
-        return dual_variables.dual_sums(self.planes)
+        return working_set.dual_sums(self.planes)
 
     def _summed(self) -> np.ndarray:
         return self._dual_sum()
@@ -148,7 +147,7 @@ class DualLearner(WorkingSetLearner):
     def _dual_sum(self) -> np.ndarray:
         """s = s₀ + Σ α ΔΦ, float64 [d]."""
         s = np.zeros_like(self.w) if self.w0 is None else self._dual_point(self.w0)
-        dual_variables.weighted_sum(self.planes, s)
+        working_set.weighted_sum(self.planes, s)
         return s
 
     def _regulariser(self, w: np.ndarray) -> tuple[float, float]:

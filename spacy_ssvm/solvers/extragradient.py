@@ -6,13 +6,12 @@ import numpy as np
 
 from ..kernels import kernel
 from .dual import WorkingSetLearner
-from .dual_variables import total_alpha, weighted_sum
 from .learner import Progress
 from .parameters import Extragradient
 from .planes import shell_sort
 from .problem import Problem
 from .state import Field
-from .working_set import NONE, WorkingSet, plane_dot
+from .working_set import NONE, WorkingSet, plane_dot, total_alpha, weighted_sum
 
 STEPS = 100
 """Extragradient steps between two oracle passes."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import kernel
-from . import dual_variables
+from . import working_set
 from .lse import GAP, LseLearner, add_best
 from .parameters import Parameters
 from .problem import Problem
@@ -117,7 +117,7 @@ class LseCuttingPlaneLearner(LseLearner):
         for alpha, cut in zip(self.alpha, self.cuts):
             self.planes.alpha[cut] += alpha
         self.w = self.w0.copy()
-        dual_variables.weighted_sum(self.planes, self.w)
+        working_set.weighted_sum(self.planes, self.w)
 
     def retune(self, parameters: Any) -> bool:
         kept = min(1.0, parameters.C / self.parameters.C)
@@ -149,7 +149,7 @@ class LseCuttingPlaneLearner(LseLearner):
     def forget(self, examples: np.ndarray) -> None:
         gone = _numbers(self.planes, examples)
         rest = self.w.copy()
-        dual_variables.remove_all(self.planes, examples, rest)
+        working_set.remove_all(self.planes, examples, rest)
         self.w0 += self.w - rest
         super().forget(examples)
         self._take_out(gone)

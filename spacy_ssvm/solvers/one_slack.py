@@ -7,8 +7,7 @@ import numpy as np
 from ..kernels import kernel
 from .batch import REDUCTION, BatchLearner
 from .certificate import slacks
-from .oracle_check import ROUNDING, beaten
-from .oracle_pass import find_all
+from .oracle_pass import ROUNDING, beaten, find_all
 from .parameters import OneSlack
 from .planes import axpy, dot
 from .problem import Problem

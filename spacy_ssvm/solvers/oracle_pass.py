@@ -11,10 +11,9 @@ import numpy as np
 
 from ..kernels import kernel
 from ..threads import in_threads
-from .dual_variables import dual_slack
 from .planes import dot, find_plane, plane_buffer
 from .problem import Problem, call
-from .working_set import NONE, add, find
+from .working_set import NONE, WorkingSet, add, dual_slack, find, plane_dot
 
 PART = 64
 """Examples that a thread takes at a time."""
@@ -116,3 +115,40 @@ def collect(examples, found, C, delta, sums, planes, plane):
             _copy(found.indices, found.values, found.starts[k], size, plane.indices, plane.values, 0)
             _add_if_new(examples[k], planes, plane, size, found.losses[k])
         add_slack(sums, found.slacks[k])
+
+
+ROUNDING = 1e-5
+"""Planes are kept in single precision, so that a mean of planes may seem to beat every one of them."""
+
+
+@kernel
+def _first_beaten(examples, slacks, weights, rounding, planes):
+    """The first example with a plane whose g is larger than that of its oracle (slacks), or NONE; and both g."""
+    for example, found in zip(examples, slacks):
+        p = planes.head[example]
+        while p != NONE:
+            known = planes.loss[p] - plane_dot(weights, planes, p)
+            if known > found + rounding * max(1.0, abs(found), planes.loss[p]):
+                return example, found, known
+            p = planes.next[p]
+    return NONE, 0.0, 0.0
+
+
+def assert_unbeaten(problem: Problem, weights: np.ndarray, planes: WorkingSet, n_threads: int = 1) -> None:
+    """Call all oracles at w, float64 [d], and compare with the planes of the working sets.
+
+    Raises:
+        AssertionError: an oracle finds a smaller violation than a plane that is kept.
+    """
+    for part, planes_found in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
+        example, found, known = _first_beaten(part, planes_found.slacks, weights, ROUNDING, planes)
+        if example != NONE:
+            raise AssertionError(beaten(f"the oracle of example {example:,}", found, known))
+
+
+def beaten(oracle: str, found: float, known: float) -> str:
+    """The message about an oracle that finds g = found where a plane with g = known is kept."""
+    return (
+        f"solver.check_oracle: {oracle} finds a violation of {found:.6g}, but a plane that is known has {known:.6g}: "
+        "decoding is not exact with this model, so that objectives and gaps are not to be trusted"
+    )

@@ -392,7 +392,7 @@ class Lse(TwoLoopParameters):
 class LseSdcd(Lse):
     """Sequential dual coordinate descent on the LSE-SSVM (LSE-SSVM paper, algorithm 2); parameters as for both."""
 
-    learner = "spacy_ssvm.solvers.lse_sdcd:LseSdcdLearner"
+    learner = "spacy_ssvm.solvers.lse:LseSdcdLearner"
 
 
 @dataclass(frozen=True, kw_only=True)

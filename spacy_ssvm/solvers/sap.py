@@ -5,16 +5,15 @@ from typing import Any
 import numpy as np
 
 from ..kernels import kernel
-from . import dual_variables
+from . import working_set
 from .certificate import CertifiedLearner
 from .dual import DualLearner
-from .dual_variables import total_alpha
 from .oracle_pass import add_if_violated
 from .pairs import best_pair, difference, difference_buffer, move_alpha
 from .parameters import Sap
 from .problem import Problem
 from .state import Field
-from .working_set import NONE, drop_inactive
+from .working_set import NONE, drop_inactive, total_alpha
 
 PAIR_STEPS = 10
 """Pair steps in one visit: more of them polish an example's α against a w that the next visits will move."""
@@ -127,7 +126,7 @@ class SapLearner(DualLearner, CertifiedLearner):
         self.s = self.grown(self.s)
 
     def remove(self, examples: np.ndarray) -> None:
-        dual_variables.remove_all(self.planes, examples, self.s)
+        working_set.remove_all(self.planes, examples, self.s)
         shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
 
     def _dual_point(self, w: np.ndarray) -> np.ndarray:

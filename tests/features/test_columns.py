@@ -8,7 +8,7 @@ from spacy.strings import hash_string
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
-from spacy_ssvm.features import word_types
+from spacy_ssvm.features import columns as word_types
 from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, LEXEME_ATTRIBUTES, TOKEN_ATTRIBUTES
 from spacy_ssvm.features.columns import ColumnReader
 

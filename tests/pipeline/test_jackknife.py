@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy_ssvm.corpus import jackknife as module
 from spacy_ssvm.corpus.jackknife import BLOCKS, MAX_REMEMBERED, Jackknife
 from spacy_ssvm.corpus.reader import create_corpus
-from spacy_ssvm.models.chain.problem import chain_problem
+from spacy_ssvm.models.chain.oracles import chain_problem
 
 DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
 EWT = DATA / "ud_english_ewt" / "en_ewt-ud-train.conllu"

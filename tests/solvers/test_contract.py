@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_ssvm.solvers import dual, dual_variables, working_set
+from spacy_ssvm.solvers import dual, working_set
 from spacy_ssvm.solvers.certificate import CertifiedLearner
 from spacy_ssvm.solvers.dual import DualLearner, WorkingSetLearner
 from spacy_ssvm.solvers.fit import fit, run_epoch, start
@@ -323,7 +323,7 @@ def test_removed_examples_leave_nothing_in_w(name):
     learner.remove(np.array([3, 17, 4]))
     assert not any(planes_of(learner.planes, example) for example in (3, 17, 4))
     summed, atol = np.zeros_like(learner.w), 1e-5 if name.startswith("FW") else 1e-12
-    dual_variables.weighted_sum(learner.planes, summed)
+    working_set.weighted_sum(learner.planes, summed)
     np.testing.assert_allclose(dual_point(learner), summed, rtol=0, atol=atol)
     if isinstance(learner, CertifiedLearner):
         assert learner.certificate().gap >= 0

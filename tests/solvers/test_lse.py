@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_ssvm.models.chain.problem import multiclass_problem
+from spacy_ssvm.models.chain.oracles import multiclass_problem
 from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.fit import fit, start
 from spacy_ssvm.solvers.parameters import LseCuttingPlane, LseSdcd

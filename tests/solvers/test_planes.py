@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.solvers import dual_variables, working_set
+from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.planes import (
     KBestBuffer,
     axpy,
@@ -128,11 +128,11 @@ def test_working_set(additions, data):
                 assert stored.tolist() == dense.tolist() and current.norm[p] == dense @ dense
                 p = current.next[p]
             assert p == working_set.NONE
-            assert dual_variables.total_alpha(current, example) == pytest.approx(sum(a for *_, a in model[example]))
+            assert working_set.total_alpha(current, example) == pytest.approx(sum(a for *_, a in model[example]))
         total = np.zeros(D)
-        dual_variables.weighted_sum(current, total)
+        working_set.weighted_sum(current, total)
         expected = sum((alpha * dense for planes_ in model for _, dense, alpha in planes_), np.zeros(D))
         np.testing.assert_allclose(total, expected, atol=1e-12)
-        linear, squares = dual_variables.dual_sums(current)
+        linear, squares = working_set.dual_sums(current)
         assert linear == pytest.approx(sum(alpha * loss for planes_ in model for loss, _, alpha in planes_))
         assert squares == pytest.approx(sum(sum(a for *_, a in planes_) ** 2 for planes_ in model))

@@ -6,7 +6,7 @@ Objectives are evaluated here from all structures of a multi-class problem, in p
 import numpy as np
 import pytest
 
-from spacy_ssvm.models.chain.problem import multiclass_problem
+from spacy_ssvm.models.chain.oracles import multiclass_problem
 from spacy_ssvm.solvers.fit import run_epoch, start
 from spacy_ssvm.solvers.parameters import (
     Cpd,

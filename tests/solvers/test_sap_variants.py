@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.solvers import dual_variables
+from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.fit import start
 from spacy_ssvm.solvers.parameters import Sap
 from spacy_ssvm.solvers.sap import PAIR_STEPS, SapLearner
@@ -40,7 +40,7 @@ def test_parameters_choose_the_variant():
 
 def alternating_dual(learner):
     """D at α and the β that is there, not the best one."""
-    linear, _ = dual_variables.dual_sums(learner.planes)
+    linear, _ = working_set.dual_sums(learner.planes)
     difference = learner.s - learner.box.beta
     return linear - difference @ difference / (2 * learner.parameters.rho2)
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
-from spacy_ssvm.solvers import dual_variables
+from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.fit import start
 from spacy_ssvm.solvers.parameters import Extragradient, ProjectedSubgradient
 from spacy_ssvm.solvers.projected_subgradient import project
@@ -121,9 +121,9 @@ def test_extragradient_solves_the_linear_programme(tiny, C):
     w = learner.prediction_weights()
     assert np.abs(w).sum() + C * slacks_of(planes, w).sum() == pytest.approx(value, rel=1e-6)
     s = np.zeros_like(w)
-    dual_variables.weighted_sum(learner.planes, s)
+    working_set.weighted_sum(learner.planes, s)
     assert np.abs(s).max() <= 1 + 1e-5
-    assert dual_variables.dual_sums(learner.planes)[0] == pytest.approx(value, rel=1e-5)
+    assert working_set.dual_sums(learner.planes)[0] == pytest.approx(value, rel=1e-5)
     for example in range(problem.n_examples):
         assert 0 <= sum(alpha for alpha, *_ in planes_of(learner.planes, example)) <= C * (1 + 1e-12)
     # The estimate of the last epoch is of a w that moves no more.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.models.tree.decoding import tree_scores
+from spacy_ssvm.models.tree.predictor import tree_scores
 from spacy_ssvm.structures import NONE_OF_THESE, UNKNOWN
 from spacy_ssvm.structures.chain.biluo import Kind, biluo_constraints, n_states, run, segments, segments_above
 from spacy_ssvm.structures.chain.constraints import FORBIDDEN

@@ -11,7 +11,7 @@ from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.index import add_features, empty_table, look_up_features, n_rows
 from spacy_ssvm.models.chain.data import Chains, make_chains
-from spacy_ssvm.models.chain.problem import chain_problem
+from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.models.chain.scores import decode_sequences
 from spacy_ssvm.solvers.problem import Problem
 from spacy_ssvm.structures.chain.constraints import unconstrained

@@ -15,7 +15,7 @@ import spacy
 from spacy.tokens import DocBin
 
 from spacy_ssvm.models.chain.data import Chains, make_chains
-from spacy_ssvm.models.chain.problem import chain_problem
+from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.models.chain.scores import decode_sequences
 from spacy_ssvm.solvers.problem import Problem
 from spacy_ssvm.structures.chain.constraints import unconstrained

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spacy_ssvm.models.chain.problem import multiclass_problem
+from spacy_ssvm.models.chain.oracles import multiclass_problem
 from spacy_ssvm.solvers.problem import Problem
 
 SOURCES = {"covertype": ("covtype.bz2", None), "sector": ("sector.bz2", "sector.t.bz2"), "digits": (None, None)}

@@ -14,7 +14,7 @@ from ..protocol import DataSet
 from ..ragged import elements, joined_starts, ranges_of, take_columns, taken_starts
 from .completion import complete, complete_without, project
 from .data import Chains, dimension, make_chains
-from .problem import chain_problem
+from .oracles import chain_problem
 
 Runs = Sequence[tuple[int, np.ndarray]]
 """Labels, int32, from some token of a Doc on."""

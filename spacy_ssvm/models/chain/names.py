@@ -10,7 +10,7 @@ from ...features.extractor import Extractor
 from ...features.hashing import Columns
 from ...features.index import add_features, empty_table, row_keys
 from ...features.names import Source, feature_name
-from ...features.type_templates import select
+from ...features.program import select
 
 BETWEEN = " | "
 """Stands between the names of features that share a row."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from spacy.tokens import Doc
 
+from ...features.columns import Types
 from ...features.extractor import Extractor
 from ...features.hashing import Columns, Program, Table
 from ...features.index import look_up_features, table_of
-from ...features.type_templates import rows_outside, select
-from ...features.word_types import Types
+from ...features.program import rows_outside, select
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited
 from ...structures.chain.scored import ChainScores
 from ..protocol import Contradiction

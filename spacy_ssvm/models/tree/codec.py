@@ -14,7 +14,7 @@ from ..scored import Listing, NamedPart
 
 if TYPE_CHECKING:
     from ...structures.tree.limits import Limits
-    from .arc_names import ArcNames
+    from .factors import ArcNames
 
 
 class TreeGold(NamedTuple):
@@ -65,7 +65,7 @@ class TreeCodec(Codec):
         """
 
     def names(self) -> "ArcNames":
-        from .arc_names import ArcNames
+        from .factors import ArcNames
 
         return ArcNames(self.weight_labels, self.unnamed)
 

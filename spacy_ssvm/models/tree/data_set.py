@@ -16,7 +16,7 @@ from ..ragged import elements, join_columns, joined_starts, ranges_of, take_colu
 from .candidates import FirstPass
 from .completion import complete, project
 from .data import Shape, Trees, dimension
-from .problem import tree_problem
+from .oracles import tree_problem
 
 
 class EncodedTrees:

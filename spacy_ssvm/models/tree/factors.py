@@ -1,11 +1,10 @@
 """The features that fire in the factors of one sentence's trees, by name, and what each adds to the score."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ...features.arc_extractor import ArcExtractor
 from ...features.arc_hashing import (
     ARCS,
     ARCS_BETWEEN,
@@ -22,10 +21,10 @@ from ...features.arc_hashing import (
     write_between,
     write_features,
 )
-from ...features.arc_names import Place, arc_feature_name
-from ...features.names import Source
-from ...structures.tree.scored import LabelledTree, TreeFactor
-from ..scored import PartNames
+from ...features.extractor import ArcExtractor
+from ...features.names import Place, Source, arc_feature_name
+from ...structures.tree.scored import ANY, NO_LABEL, Arc, LabelledTree, TreeFactor
+from ..scored import NamedPart, PartNames
 from .data import Trees
 from .scores import describe_arc, describe_grand
 
@@ -135,3 +134,28 @@ def _places_between(read: Sentence, kind: np.integer, factor: TreeFactor) -> lis
         for node in range(left + 1, right)
         if read.between[read.sources[template], node] != 0 and read.previous[read.sources[template], node] <= left
     ]
+
+
+class ArcNames(NamedTuple):
+    """Implements `models.scored.PartNames`.
+
+    labels: of the weights. unnamed: the label of arcs where no label but the root's has been learnt.
+    """
+
+    labels: Sequence[str]
+    unnamed: str
+
+    def named(self, part: Arc, first: int) -> NamedPart:
+        """An arc of the sentence whose first token is `first`; head None or label "" where the part has any."""
+        token = first + part.modifier - 1
+        head = None if part.head == ANY else first + (part.head or part.modifier) - 1
+        return NamedPart(token, token + 1, self._label(part.label), head, part)
+
+    def parts(self, y: LabelledTree, first: int) -> list[NamedPart]:
+        """The arcs of a tree, by token."""
+        return [self.named(arc, first) for arc in y.arcs()]
+
+    def _label(self, label: int) -> str:
+        if label == ANY:
+            return ""
+        return self.unnamed if label == NO_LABEL else self.labels[label]

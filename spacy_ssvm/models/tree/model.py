@@ -18,8 +18,8 @@ from .codec import TreeCodec, TreeGold
 from .weights import TreeWeights
 
 if TYPE_CHECKING:
-    from ...features.arc_extractor import ArcExtractor
     from ...features.columns import ColumnReader
+    from ...features.extractor import ArcExtractor
     from .candidates import FirstPass
     from .data import Shape
     from .data_set import EncodedTrees, TreeSet
@@ -45,7 +45,7 @@ class TreeModel:
     @cached_property
     def extractor(self) -> "ArcExtractor":
         """The compiled templates."""
-        from ...features.arc_extractor import ArcExtractor
+        from ...features.extractor import ArcExtractor
 
         attributes = self._model.attrs
         return ArcExtractor(
@@ -149,7 +149,7 @@ class TreeModel:
         from ...structures.tree.parts import UNKNOWN
         from .candidates import BITS
         from .data_set import EncodedTrees
-        from .problem import ranking_problem
+        from .oracles import ranking_problem
         from .ranking import ranking
 
         untrained = np.zeros(0, np.float32)

@@ -1,4 +1,4 @@
-"""The oracles of trees: planes of the most violated and of the k best, losses L_{β,γ} and gradients."""
+"""The oracles of trees: planes of the most violated and of the k best ones, losses and gradients."""
 
 from typing import Annotated, NamedTuple
 
@@ -21,13 +21,22 @@ from ...features.arc_hashing import (
     write_features,
 )
 from ...kernels import FirstClassFunction, Int32Array, kernel, numba_type, signature
+from ...solvers.problem import Problem
 from ...structures.tree.inside_outside import projective_marginals
-from ...structures.tree.labelled import labelled_kbest, sum_out_labels
+from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest, sum_out_labels
 from ...structures.tree.matrix_tree import tree_marginals
-from ...structures.tree.parts import NONE, PROJECTIVE, ROOT_LABEL, dense_scores, has_grandparents, has_siblings
-from ...structures.tree.projective_kbest import eisner_kbest
-from ...structures.tree.spanning_kbest import spanning_kbest
-from .data import Trees, WeightVector, double_precision
+from ...structures.tree.parts import (
+    LOOPY,
+    NONE,
+    PROJECTIVE,
+    ROOT_LABEL,
+    SPANNING,
+    dense_scores,
+    has_grandparents,
+    has_siblings,
+)
+from . import ranking
+from .data import Trees, WeightVector, dimension, double_precision, max_plane_entries
 from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
 
 
@@ -278,3 +287,34 @@ def max_gradient_entries(trees: Trees) -> int:
     n_arcs = np.diff(trees.candidate_starts[starts])
     bound = max_features(trees.program, np.diff(starts))
     return int(np.max(n_arcs * trees.shape.n_labels * bound, initial=0))
+
+
+def tree_problem(trees: Trees) -> Problem:
+    """Sentences with trees; marginals and the k best are exact where only single arcs are scored."""
+    first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
+    return Problem(
+        DecodedTrees(trees, decode),
+        DECODED_TREES,
+        max_oracle,
+        n_examples=len(trees.columns.starts) - 1,
+        dimension=dimension(trees.shape),
+        max_plane_entries=max_plane_entries(trees),
+        marginal_oracle=marginal_oracle if first_order else None,
+        max_gradient_entries=max_gradient_entries(trees) if first_order else 0,
+        kbest_oracle=kbest_oracle if first_order else None,
+        exact=trees.shape.structure != LOOPY,
+    )
+
+
+def ranking_problem(data: ranking.Ranking) -> Problem:
+    """Each token's head by itself, as the first pass of a parser ranks them: a problem for its marginals only."""
+    return Problem(
+        data,
+        ranking.RANKING,
+        None,
+        n_examples=len(data.columns.starts) - 1,
+        dimension=1 << data.bits,
+        max_plane_entries=0,
+        marginal_oracle=ranking.marginal_oracle,
+        max_gradient_entries=ranking.max_gradient_entries(data),
+    )

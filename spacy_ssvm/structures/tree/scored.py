@@ -10,7 +10,7 @@ import numpy as np
 from ...kernels import FirstClassFunction
 from .. import UNKNOWN
 from .inside_outside import projective_marginals
-from .labelled import labelled_kbest, sum_out_labels
+from .kbest import labelled_kbest, sum_out_labels
 from .matrix_tree import tree_marginals
 from .parts import FORBIDDEN, PROJECTIVE, ROOT_LABEL, SPANNING, Parts, dense_scores, has_grandparents, has_siblings
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.chain.data import make_chains, max_plane_entries
-from spacy_ssvm.models.chain.oracles import feature_difference
-from spacy_ssvm.models.chain.problem import chain_problem, multiclass_problem
+from spacy_ssvm.models.chain.oracles import chain_problem, feature_difference, multiclass_problem
 from spacy_ssvm.structures.chain.constraints import FORBIDDEN, unconstrained
 
 from ..oracles import check_gradient, check_kbest, check_max, dense

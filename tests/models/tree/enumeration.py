@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import Shape, Trees, dimension
-from spacy_ssvm.models.tree.problem import tree_problem as problem_of_trees
+from spacy_ssvm.models.tree.oracles import tree_problem as problem_of_trees
 from spacy_ssvm.solvers.problem import Problem
 from spacy_ssvm.structures.tree.decoders import decoder
 from spacy_ssvm.structures.tree.parts import (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import Shape, dimension
-from spacy_ssvm.models.tree.decoding import decode_all
+from spacy_ssvm.models.tree.predictor import decode_all
 from spacy_ssvm.structures.tree.decoders import decoder
 from spacy_ssvm.structures.tree.parts import (
     LOOPY,

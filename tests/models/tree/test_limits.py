@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import Shape, dimension
-from spacy_ssvm.models.tree.decoding import decode_all, tree_scores
+from spacy_ssvm.models.tree.predictor import decode_all, tree_scores
 from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
 from spacy_ssvm.structures.tree.parts import PROJECTIVE

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.tree.loopy import loopy_decode, loopy_marginals
-from spacy_ssvm.structures.tree.loopy_automata import build_automata, run_automaton
+from spacy_ssvm.structures.tree.loopy import build_automata, loopy_decode, loopy_marginals, run_automaton
 from spacy_ssvm.structures.tree.parts import FORBIDDEN, NONE, Parts, dense_scores, score_tree
 
 from .enumeration import is_tree, make_parts, parts_score, scored_parts, trees

@@ -1,0 +1,201 @@
+"""The k best trees: projective ones, spanning ones, and those with their labels."""
+
+import math
+
+import numpy as np
+
+from ...kernels import kernel
+from .parts import FORBIDDEN, NONE, ROOT_LABEL
+from .projective import best_option, expand, fill_charts, new_agenda, option_score, options
+from .spanning import maximum_spanning_tree
+
+
+@kernel
+def insert(branches, scores, size, score, tree, place, option):
+    """Keep (tree, place, option) among the best branches if it is one of them; returns how many there are.
+
+    branches: int64 [k, 3], best first, with their scores float64 [k]; a new one comes behind those that equal it.
+    """
+    if score <= FORBIDDEN / 2 or (size == len(scores) and score <= scores[size - 1]):
+        return size
+    at = min(size, len(scores) - 1)
+    size = at + 1
+    while at > 0 and scores[at - 1] < score:
+        branches[at], scores[at] = branches[at - 1], scores[at - 1]
+        at -= 1
+    branches[at, 0], branches[at, 1], branches[at, 2], scores[at] = tree, place, option, score
+    return size
+
+
+@kernel
+def eisner_kbest(scores, k, multi_root):
+    """The k best projective trees, best first: their scores float64 [m] and heads int32 [m, n + 1], heads[:, 0] = −1.
+
+    scores, multi_root: as for `eisner`. All trees differ, and m < k where fewer are free of FORBIDDEN arcs.
+
+    Raises:
+        ValueError: k is less than 1.
+    """
+    if k < 1:
+        raise ValueError("k must be at least 1")
+    n = len(scores) - 1
+    charts = fill_charts(scores, multi_root)
+    heads, choices = np.full((k, n + 1), NONE, np.int32), np.empty((k, 2 * n), np.int32)
+    # The trees found are the first branches: what is inserted later is never better than the last of them.
+    branches, tree_scores = np.empty((k, 3), np.int64), np.empty(k)
+    size = insert(branches, tree_scores, 0, charts.right[0, n], 0, -1, NONE)
+    found = 0
+    while found < size:
+        tree, place, option = branches[found]
+        agenda, waiting = new_agenda(n)
+        step = 0
+        while waiting > 0:
+            waiting -= 1
+            kind, a, b = agenda[waiting]
+            if step < place:
+                choice = np.int64(choices[tree, step])
+            elif step == place:
+                choice = option
+            else:
+                choice = best_option(charts, kind, a, b)
+                best = option_score(charts, kind, a, b, choice)
+                first, end = options(kind, a, b)
+                for other in range(first, end):
+                    if other != choice:
+                        loss = best - option_score(charts, kind, a, b, other)
+                        size = insert(branches, tree_scores, size, tree_scores[found] - loss, found, step, other)
+            choices[found, step] = choice
+            waiting = expand(kind, a, b, choice, agenda, waiting, heads[found])
+            step += 1
+        found += 1
+    return tree_scores[:found], heads[:found]
+
+
+@kernel
+def _best_in(scores, multi_root, forced, banned, heads):
+    """The best tree with these heads for tokens 1 … forced, and without that of token forced + 1 in `banned`.
+
+    forced: how many tokens keep the head that they have in `heads` now. banned: bool [n + 1], heads.
+    """
+    restricted = scores.copy()
+    n = len(scores) - 1
+    for m in range(1, forced + 1):
+        for h in range(n + 1):
+            if h != heads[m]:
+                restricted[h, m] = FORBIDDEN
+    for h in range(n + 1):
+        if banned[h]:
+            restricted[h, forced + 1] = FORBIDDEN
+    return maximum_spanning_tree(restricted, multi_root, heads)
+
+
+@kernel
+def spanning_kbest(scores, k, multi_root):
+    """The k best distinct trees, best first.
+
+    scores: float64 [n + 1, n + 1], as for `maximum_spanning_tree`. multi_root: whether several tokens may have head 0.
+    Returns scores float64 [found] and heads int32 [found, n + 1]; trees with FORBIDDEN arcs do not count.
+    """
+    n = len(scores) - 1
+    room = 1 + k * max(n, 1)
+    totals, trees = np.full(room, -np.inf), np.empty((room, n + 1), np.int32)
+    # A candidate is the best of those trees that agree with it on tokens 1 … agreed and avoid `banned` at the next one.
+    agreed, banned = np.zeros(room, np.int64), np.zeros((room, n + 1), np.bool_)
+    totals[0] = maximum_spanning_tree(scores, multi_root, trees[0])
+    size, found = 1, 0
+    best_totals, best_trees = np.empty(k), np.empty((k, n + 1), np.int32)
+    while found < k:
+        best = np.argmax(totals[:size])
+        if totals[best] <= FORBIDDEN / 2:
+            break
+        best_totals[found], best_trees[found] = totals[best], trees[best]
+        totals[best] = -np.inf
+        found += 1
+        if found == k:
+            break
+        for m in range(agreed[best] + 1, n + 1):
+            trees[size] = best_trees[found - 1]
+            agreed[size] = m - 1
+            if m == agreed[best] + 1:
+                banned[size] = banned[best]
+            banned[size, best_trees[found - 1, m]] = True
+            totals[size] = _best_in(scores, multi_root, m - 1, banned[size], trees[size])
+            size += 1
+    return best_totals[:found].copy(), best_trees[:found].copy()
+
+
+@kernel
+def _best_labels(label_scores, best, k):
+    """The k best labels of each arc, best first, int32 [A, k], and by how much they score less than `best` [A]."""
+    n_arcs = len(label_scores)
+    labels, losses = np.full((n_arcs, k), ROOT_LABEL, np.int32), np.full((n_arcs, k), np.inf)
+    losses[:, 0] = 0.0
+    for arc in range(n_arcs):
+        order = np.argsort(-label_scores[arc])
+        for rank in range(min(k, len(order))):
+            if label_scores[arc, order[rank]] > FORBIDDEN / 2:
+                labels[arc, rank], losses[arc, rank] = order[rank], best[arc] - label_scores[arc, order[rank]]
+    return labels, losses
+
+
+@kernel
+def _insert(totals, rows, size, total, tree, labels):
+    """Keep a labelled tree among the best, totals float64 [k] and rows int32 [k, n + 2]; returns how many there are."""
+    if size == len(totals) and total <= totals[size - 1]:
+        return size
+    at = min(size, len(totals) - 1)
+    size = at + 1
+    while at > 0 and totals[at - 1] < total:
+        totals[at], rows[at] = totals[at - 1], rows[at - 1]
+        at -= 1
+    totals[at], rows[at, 0], rows[at, 1:] = total, tree, labels
+    return size
+
+
+@kernel
+def labelled_kbest(parts, label_scores, heads, tree_scores, k):
+    """The k best labelled trees among the k best trees, each of which is scored by its best labels.
+
+    No other tree comes in: k trees with their best labels score at least as much. Returns int32 [m, n + 2]: a number of
+    a tree, and labels of its nodes.
+    """
+    n = heads.shape[1] - 1
+    best = np.empty(len(label_scores))
+    for arc in range(len(best)):
+        best[arc] = np.max(label_scores[arc])
+    labels, losses = _best_labels(label_scores, best, k)
+    totals, rows, size = np.empty(k), np.empty((k, n + 2), np.int32), 0
+    plain = np.full(n + 1, ROOT_LABEL, np.int32)
+    for tree in range(len(heads)):
+        some, some_rows, some_size = np.empty(k), np.empty((k, n + 2), np.int32), 0
+        some_size = _insert(some, some_rows, some_size, tree_scores[tree], tree, plain)
+        for m in range(1, n + 1) if len(label_scores) else range(0):
+            arc = parts.number[heads[tree, m], m]
+            wider, wider_rows, wider_size = np.empty(k), np.empty((k, n + 2), np.int32), 0
+            for known in range(some_size):
+                for rank in range(k):
+                    if losses[arc, rank] == np.inf:
+                        break
+                    some_rows[known, m + 1] = labels[arc, rank]
+                    wider_size = _insert(
+                        wider, wider_rows, wider_size, some[known] - losses[arc, rank], tree, some_rows[known, 1:]
+                    )
+            some, some_rows, some_size = wider, wider_rows, wider_size
+        for known in range(some_size):
+            size = _insert(totals, rows, size, some[known], tree, some_rows[known, 1:])
+    return rows[:size]
+
+
+@kernel
+def sum_out_labels(parts, label_scores, beta):
+    """Bring scores to β times their sum over labels, and label_scores to the labels' probabilities given the arc."""
+    parts.scores[:] *= beta
+    for arc in range(len(label_scores)):
+        row = label_scores[arc]
+        highest = np.max(row)
+        total = 0.0
+        for label in range(len(row)):
+            row[label] = math.exp(beta * (row[label] - highest)) if row[label] > FORBIDDEN / 2 else 0.0
+            total += row[label]
+        row /= total
+        parts.scores[arc] += beta * highest + math.log(total)

@@ -41,7 +41,7 @@ def _variants(settings: Settings, name: str, folder: Path) -> dict[str, Any]:
     for values, keep in VARIANTS:
         target = folder / f"{name}-{values}-{keep}"
         try:
-            arguments = ["compress", str(path), str(target), "--values", values, "--keep", str(keep)]
+            arguments = ["compress", str(path), str(target), "--weight-dtype", values, "--keep-fraction", str(keep)]
             spend(["-m", "spacy", "ssvm", *arguments])
         except RuntimeError as error:
             if "No such command" not in str(error):

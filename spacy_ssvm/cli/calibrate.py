@@ -1,7 +1,6 @@
 """`spacy ssvm calibrate`: a trained pipeline whose scores are probabilities, with one temperature a component."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +11,9 @@ from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
-from ..corpus.reader import create_corpus
 from ..pipeline.component import SsvmPipe
 from ..training.calibration import N_BINS, Bin, expected_error, reliability
-from .evaluate import dev_settings
+from .pipelines import annotate_before, dev_reader
 from .plots import Diagram, save
 
 Reader = Callable[[Language], Iterable[Example]]
@@ -49,11 +47,8 @@ def calibrate_command(
     if unknown or not pipes:
         msg.fail(f"{model} has no component {', '.join(unknown) or 'of spacy-ssvm'}", exits=1)
     try:
-        settings = dev_settings(nlp)
-        read = partial(create_corpus, columns=settings.get("columns"), gold_preproc=bool(settings.get("gold_preproc")))
-        found = [
-            _calibrated(nlp, pipes[name], read(data_path), read(held_out or data_path)) for name in components or pipes
-        ]
+        corpora = dev_reader(nlp, data_path), dev_reader(nlp, held_out or data_path)
+        found = [_calibrated(nlp, pipes[name], *corpora) for name in components or pipes]
         header = ("Component", "β before", "β", "Items", "ECE before", "ECE")
         msg.table([_summary(one) for one in found], header=header, aligns=("l", *"r" * (len(header) - 1)), divider=True)
         nlp.to_disk(output)
@@ -67,8 +62,8 @@ def calibrate_command(
 
 def _calibrated(nlp: Language, pipe: SsvmPipe, corpus: Reader, measured: Reader) -> Diagram:
     before = pipe.inverse_temperature
-    fitted = pipe.calibrate(_examples(nlp, pipe.name, corpus))
-    held_out = pipe.calibration_examples(_examples(nlp, pipe.name, measured))
+    fitted = pipe.calibrate(annotate_before(nlp, pipe.name, corpus(nlp)))
+    held_out = pipe.calibration_examples(annotate_before(nlp, pipe.name, measured(nlp)))
     try:
         bins = [reliability(held_out, 1.0 if before is None else before, fitted.beta)]
     except ValueError:  # Scores can be too large for sums as they are.
@@ -86,16 +81,6 @@ def _calibrated(nlp: Language, pipe: SsvmPipe, corpus: Reader, measured: Reader)
     header = ("Probability", "Items before", "Mean", "Right", "Items", "Mean", "Right")
     msg.table(_rows(*bins), header=header, aligns=("l", *"r" * (len(header) - 1)), divider=True)
     return Diagram(pipe.name, before, fitted.beta, *bins)
-
-
-def _examples(nlp: Language, name: str, corpus: Reader) -> list[Example]:
-    """Those of a corpus, with what the components before this one annotate."""
-    examples = list(corpus(nlp))
-    with nlp.select_pipes(enable=nlp.pipe_names[: nlp.pipe_names.index(name)]):
-        docs = list(nlp.pipe([example.predicted for example in examples]))
-    for example, doc in zip(examples, docs):
-        example.predicted = doc
-    return examples
 
 
 def _summary(one: Diagram) -> tuple[str, ...]:

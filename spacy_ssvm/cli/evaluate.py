@@ -1,17 +1,16 @@
 """`spacy ssvm evaluate`: spaCy's evaluation, with the columns that our corpus reader gives to components."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import srsly
 import typer
 from spacy import util
 from spacy.cli._util import import_code
 from spacy.cli.evaluate import handle_scores_per_type
-from spacy.language import Language
 from wasabi import msg
 
-from ..corpus.reader import create_corpus
+from .pipelines import dev_reader
 
 FRACTIONS = {
     "TOK": "token_acc",
@@ -50,14 +49,12 @@ def evaluate_command(
     """
     import_code(code_path)
     nlp = util.load_model(model)
-    settings = dev_settings(nlp)
-    columns = columns or settings.get("columns") or []
-    gold_preproc = bool(settings.get("gold_preproc")) if gold_preproc is None else gold_preproc
-    msg.info(f"Gold tokens: {'yes' if gold_preproc else 'no'}, given columns: {', '.join(columns) or 'none'}")
     try:
-        corpus = create_corpus(data_path, columns=columns, gold_preproc=gold_preproc)
+        corpus = dev_reader(nlp, data_path, columns, gold_preproc)
     except ValueError as error:
         msg.fail(str(error), exits=1)
+    gold_tokens = "yes" if corpus.corpus.gold_preproc else "no"
+    msg.info(f"Gold tokens: {gold_tokens}, given columns: {', '.join(corpus.columns) or 'none'}")
     examples = list(corpus(nlp))
     if not examples:
         msg.fail(f"No documents in {data_path}", exits=1)
@@ -69,12 +66,3 @@ def evaluate_command(
         output.parent.mkdir(parents=True, exist_ok=True)
         srsly.write_json(output, scores)
         msg.good(f"Saved scores to {output}")
-
-
-def dev_settings(nlp: Language) -> dict[str, Any]:
-    """The block of the reader that training.dev_corpus names."""
-    config = nlp.config.interpolate()
-    section: Any = config
-    for part in str(config.get("training", {}).get("dev_corpus", "corpora.dev")).split("."):
-        section = section.get(part, {}) if isinstance(section, dict) else {}
-    return section if isinstance(section, dict) else {}

@@ -16,11 +16,11 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi import msg
 
-from ..corpus.reader import create_corpus
 from ..inspect.mistakes import Mistake
 from ..pipeline.component import SsvmPipe
-from .evaluate import FRACTIONS, dev_settings
+from .evaluate import FRACTIONS
 from .page import Page
+from .pipelines import annotate_before, dev_reader
 
 MAX_PAIRS = 20
 """Of what is taken for what, for each component."""
@@ -64,9 +64,7 @@ def report_command(
         msg.fail(f"{model} has no component of spacy-ssvm", exits=1)
     page = Page(f"{model} on {data_path.name}")
     try:
-        settings = dev_settings(nlp)
-        read = create_corpus(data_path, settings.get("columns"), bool(settings.get("gold_preproc")))
-        examples = list(read(nlp))
+        examples = list(dev_reader(nlp, data_path)(nlp))
         if not examples:
             raise ValueError(f"No documents in {data_path}")
         rows = [] if log is None else _rows_of(log)
@@ -163,13 +161,9 @@ def _add_sentence(page: Page, doc: Doc, sentence: Sentence, reasons: str) -> Non
 
 def _reasons(nlp: Language, pipe: Any, example: Example, sentence: Sentence) -> str:
     """Why the component has predicted what is wrong in a sentence."""
-    doc = example.predicted.copy()
-    for name, other in nlp.pipeline:
-        if name == pipe.name:
-            break
-        doc = other(doc)
+    (annotated,) = annotate_before(nlp, pipe.name, [Example(example.predicted.copy(), example.reference)])
     try:
-        explanation = pipe.explain(doc)
+        explanation = pipe.explain(annotated.predicted)
     except ValueError as error:  # Some structures have no exact margins.
         return str(error)
     wrong = [(mistake.start, mistake.end) for mistake in sentence.mistakes]

@@ -17,6 +17,7 @@ from wasabi import msg
 
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import GRID, Trial, Values, best_of, between, grid_points, train_others, try_values
+from .pipelines import annotate_before
 from .plots import new_figure, save_figure
 
 
@@ -131,10 +132,7 @@ def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> list[Trial]:
         raise ValueError(f"There are no documents in {training['dev_corpus']} to choose by")
     examples = list(train_corpus(nlp))
     train_others(nlp, plan.name, examples, epochs, training["frozen_components"])
-    before = nlp.pipe_names[: nlp.pipe_names.index(plan.name)]
-    for annotating in [name for name in before if name in training["annotating_components"]]:
-        for example in examples:
-            nlp.get_pipe(annotating)(example.predicted)
+    annotate_before(nlp, plan.name, examples, training["annotating_components"])
     pipe: Any = nlp.get_pipe(plan.name)
     evaluate = _evaluation(nlp, dev_corpus, training["score_weights"])
     columns = [*plan.points[0], "Epoch", "Score"]

@@ -61,10 +61,13 @@ def test_a_component_of_ones_own_is_saved_and_learns_on(tmp_path):
     assert loaded.get_pipe("toy_first_token").certificate() is not None
 
 
-@pytest.mark.parametrize("solver", ["DCD", "Perceptron", "SAP", "OneSlack"])
-def test_a_structure_that_is_an_ordered_list(solver, tmp_path):
+@pytest.mark.parametrize(
+    ("solver", "settings"),
+    [("DCD", {"C": 10.0}), ("Perceptron", {}), ("SAP", {"C": 10.0, "rho1": 0.01}), ("OneSlack", {"C": 10.0})],
+)
+def test_a_structure_that_is_an_ordered_list(solver, settings, tmp_path):
     nlp = spacy.blank(LANG)
-    pipe = nlp.add_pipe("toy_order", config={"solver": {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1"}})
+    pipe = nlp.add_pipe("toy_order", config={"solver": {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1", **settings}})
     examples = lists(nlp)
     nlp.initialize(lambda: examples)
     train(nlp, examples, 30)

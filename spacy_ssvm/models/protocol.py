@@ -310,13 +310,13 @@ class StructuredModel(Protocol):
         """Weights that have the labels `before`, with zeros for the labels that the codec has besides."""
 
 
-def bind(model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> StructuredModel:
-    """The structured model of a thinc Model, found by its name in the registry `ssvm_models`.
-
-    Raises:
-        ValueError: the codec is for models of another architecture.
-    """
+def require_architecture(model: Model, codec: Codec) -> None:
+    """Raise a ValueError where a thinc Model is of another architecture than the codec is for."""
     if model.name != codec.structure:
         raise ValueError(f'[{codec.name}] model must be of the architecture "{codec.architecture}", not {model.name!r}')
+
+
+def bind(model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> StructuredModel:
+    """The structured model of a thinc Model, found by its name in the registry `ssvm_models`."""
     made: StructuredModel = ssvm_models.get(model.name)(model, codec, vocab, settings)
     return made

@@ -33,7 +33,7 @@ from ..inspect.confidence import (
 )
 from ..models import store
 from ..models.packing import EXACT, Packing
-from ..models.protocol import Codec, Contradiction, Predictor, Settings, StructuredModel, bind
+from ..models.protocol import Codec, Contradiction, Predictor, Settings, StructuredModel, bind, require_architecture
 from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
@@ -84,6 +84,7 @@ class SsvmPipe(TrainablePipe):
         settings: Settings = SETTINGS,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
+        require_architecture(model, codec)
         self.vocab = vocab
         self.model = model
         self.name = name

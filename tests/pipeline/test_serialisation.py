@@ -360,7 +360,7 @@ def test_a_compressed_file_is_smaller_and_stays_as_it_is(factory, tmp_path):
 @every
 @pytest.mark.parametrize("values", ["float16", "int8"])
 def test_rounded_weights_predict_the_same_here(factory, values, tmp_path):
-    nlp = trained(factory, values=values)
+    nlp = trained(factory, weight_dtype=values)
     nlp.to_disk(tmp_path)
     assert annotations(spacy.load(tmp_path)) == annotations(nlp) == annotations(trained(factory))
 

@@ -37,7 +37,7 @@ def solved(kind, *objective_of):
 
 
 @names(CertifiedLearner, without="DCD-SSVM, delta")
-@pytest.mark.parametrize("C", [0.05, 0.5])
+@pytest.mark.parametrize("C", [0.05, 0.3])
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_the_enumerated_optimum(name, C, kind):
     """To 1e-7, but Frank–Wolfe, which converges sublinearly, to 1e-4. With ρ₁ > 0 the zeros are the optimum's."""
@@ -62,7 +62,7 @@ def test_a_large_rho1_leaves_no_weight():
     assert certificate.relative_gap == pytest.approx(0.0, abs=1e-12)
 
 
-@names(CertifiedLearner, without=("1-slack", "FW", "DCD-SSVM, delta"))
+@names(CertifiedLearner, without=("1-slack", "FW", "DCD-SSVM, delta", "SAP, sparse"))
 def test_a_tight_gap_is_reached(name):
     parameters = replace(SOLVERS[name], C=0.1, tolerance=1e-7)
     learner, certificate = fit(parameters, random_problem(6), max_epochs=2000)

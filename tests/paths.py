@@ -27,20 +27,24 @@ def modules(call) -> list[str]:
     return sorted(name.removeprefix("spacy_ssvm.") for name in entered if name.startswith("spacy_ssvm"))
 
 
+def ways(factory: str) -> dict[str, list[str]]:
+    """Of a toy component: the modules of each way."""
+    nlp = trained(factory, 1)
+    examples, pipe = EXAMPLES[factory](nlp), nlp.get_pipe(factory)
+    return {
+        "update": modules(lambda: nlp.update(examples)),
+        "pipe": modules(lambda: list(pipe.pipe([examples[0].predicted.copy()]))),
+    }
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
-    both: set[str] = set()
-    for factory, examples_of in EXAMPLES.items():
-        nlp = trained(factory, 1)
-        examples, pipe = examples_of(nlp), nlp.get_pipe(factory)
-        ways = {
-            "update": modules(lambda: nlp.update(examples)),
-            "pipe": modules(lambda: list(pipe.pipe([examples[0].predicted.copy()]))),
-        }
-        for way, found in ways.items():
-            both.update(found)
-            print(f"{factory} {way}: {len(found)}  {' '.join(found)}")
-    print(f"all together: {len(both)}")
+    together: set[str] = set()
+    for factory in EXAMPLES:
+        for way, passed in ways(factory).items():
+            together.update(passed)
+            print(f"{factory} {way}: {len(passed)}  {' '.join(passed)}")
+    print(f"all together: {len(together)}")
 
 
 if __name__ == "__main__":

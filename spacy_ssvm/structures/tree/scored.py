@@ -98,7 +98,7 @@ class KnownTree(NamedTuple):
 class TreeMargins(NamedTuple):
     """By how much the best tree is ahead of the best one without the head, or the label, that it has at a token.
 
-    heads, labels: float64 [n]; ∞ where no other tree is possible.
+    heads, labels: float64 [n]; ∞ where no other tree is possible, and for all labels where there is one label only.
     """
 
     tree: LabelledTree

@@ -292,7 +292,7 @@ def test_intertwined_trees(check, gold_preproc):
     """spaCy lets a sentence start at the left edge of each root, which cuts other trees that lie around it."""
     around = parsed([2, 3, 2, 3, 2, 3])
     raw = Doc(VOCAB, words=[token.text for token in around])
-    assert gold_trees(Example(raw, around), multi_root=False).crossing == 1
+    assert gold_trees(Example(raw, around), multi_root=False).n_crossing == 1
     issues = check([around], [parsed(TREE)], "ssvm_parser", gold_preproc=gold_preproc)
     assert those(issues, "another sentence") == [("error", "train", 1)]
     multi_root = check([around], [parsed(TREE)], "ssvm_parser", {"multi_root": True}, gold_preproc=gold_preproc)
@@ -339,7 +339,7 @@ def test_circles_are_those_of_spacy(data):
     doc = parsed(heads)
     assert arcs(doc).tolist() == heads
     one_sentence = Doc(VOCAB, words=[token.text for token in doc])
-    assert bool(gold_trees(Example(one_sentence, doc), multi_root=True).cyclic) == bool(found)
+    assert bool(gold_trees(Example(one_sentence, doc), multi_root=True).n_cyclic) == bool(found)
 
 
 @given(st.data())

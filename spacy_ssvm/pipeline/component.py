@@ -119,6 +119,11 @@ class SsvmPipe(TrainablePipe):
         calibration = {} if self._beta is None else {CALIBRATED: self._beta}
         return {"labels": list(self.labels), "reads": list(self._reads), **self.codec.saved, **calibration}
 
+    @cfg.setter
+    def cfg(self, cfg: dict[str, Any]) -> None:
+        # As spaCy's find-threshold does; other keys mean nothing here.
+        self._take_cfg(cfg)
+
     def add_label(self, label: str) -> int:
         """Add a label, with weights of zero; what has been learnt is kept.
 

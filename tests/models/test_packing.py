@@ -107,13 +107,13 @@ def test_sizes_fall_with_the_type():
 
 @pytest.mark.parametrize("values", ["float64", "", None, 8])
 def test_unknown_types_are_refused(values):
-    with pytest.raises(ValueError, match="values must be one of float32, float16, int8, not"):
+    with pytest.raises(ValueError, match="weight_dtype must be one of float32, float16, int8, not"):
         Packing(values)
 
 
 @pytest.mark.parametrize("keep", [0, -0.5, 1.5, float("nan"), "half", None])
 def test_shares_out_of_range_are_refused(keep):
-    with pytest.raises(ValueError, match="keep must be above 0 and at most 1, not"):
+    with pytest.raises(ValueError, match="keep_fraction must be above 0 and at most 1, not"):
         Packing(keep_fraction=keep)
 
 

@@ -97,9 +97,17 @@ class SenterCodec(ChainCodec):
     """For each token whether it starts a sentence; the first token of a Doc always does.
 
     overwrite: also where a token says so already; without, that stays, and counts for its neighbours.
+
+    Raises:
+        ValueError: other labels than LABELS, or a label cost that is not finite, or negative.
     """
 
     overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.labels != LABELS:
+            raise ValueError(f"[{self.name}] its labels can only be {list(LABELS)}, not {list(self.labels)}")
 
     @property
     def weight_labels(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -125,8 +125,6 @@ class Fuzzer:
                 outcome.edited += 1
             else:
                 outcome.wrong.append(what)
-        # What nobody knows in a cfg stays there, as with spaCy's own components.
-        self.component.cfg = dict(self.cfg)
         self.component.from_bytes(self.intact, exclude=["vocab"])
 
     def is_legal(self, found: list[tuple]) -> bool:
@@ -158,12 +156,12 @@ class Fuzzer:
     def edit(self, sealed: bool) -> tuple[str, bytes]:
         """A field changed by hand: of the cfg, of the model's settings, its shape, or an array."""
         rng, component = self.rng, self.scratch
-        component.cfg = dict(self.cfg)
+        cfg = dict(self.cfg)
         component.from_bytes(self.intact, exclude=["vocab"])
         model = component.model
         kind = ("cfg", "attribute", "shape", "array", "numbers", "numbers")[rng.integers(6)]
         edits: dict[str, Callable[[], str]] = {
-            "cfg": lambda: self._edit_cfg(component.cfg),
+            "cfg": lambda: self._edit_cfg(cfg),
             "attribute": lambda: self._edit_attribute(model),
             "shape": lambda: self._edit_shape(model),
             "array": lambda: self._edit_array(model),
@@ -171,17 +169,18 @@ class Fuzzer:
         }
         what = f"{kind}: {edits[kind]()}{', sealed' * sealed}"
         if sealed:
-            self._seal(component)
+            self._seal(component, cfg)
         fields = srsly.msgpack_loads(self.intact)
-        fields["cfg"], fields["model"] = srsly.json_dumps(component.cfg), model.to_bytes()
+        fields["cfg"], fields["model"] = srsly.json_dumps(cfg), model.to_bytes()
         return what, srsly.msgpack_dumps(fields)
 
-    def _seal(self, component: Any) -> None:
+    def _seal(self, component: Any, cfg: dict[str, Any]) -> None:
         """Give the file the digest of what it holds now, as far as it has one at all."""
         model = component.model
         arrays = {key: model.get_param(key) for key in model.param_names if model.has_param(key) and key != DIGEST}
         try:
-            digest = models._digest(model, arrays, component.weight_labels)
+            codec = replace(component.codec, labels=tuple(cfg["labels"]))
+            digest = models._digest(model, arrays, codec.weight_labels)
         except (AttributeError, KeyError, TypeError, ValueError):
             return
         model.set_param(DIGEST, digest)

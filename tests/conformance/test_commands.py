@@ -239,8 +239,8 @@ def test_find_threshold(factory, folder, trained):
     arguments = "find-threshold", trained(factory), folder / f"{factory}.spacy", factory
     missing = "spans_possible_f" if factory == "ssvm_ner" else "threshold"
     assert missing in call(*arguments, "threshold", "spans_possible_f", expect=1)
-    result = CliRunner().invoke(app, [*map(str, arguments), "keep", SCORE[factory]])
-    assert isinstance(result.exception, ValueError) and "keep must be above 0" in str(result.exception)
+    result = CliRunner().invoke(app, [*map(str, arguments), "keep_fraction", SCORE[factory]])
+    assert isinstance(result.exception, ValueError) and "keep_fraction must be above 0" in str(result.exception)
 
 
 @every

@@ -108,14 +108,14 @@ def test_a_broken_doc_in_a_stream_of_thousands(factory, monkeypatch):
     """The error handler gets that Doc alone, and every other one is annotated."""
     nlp = learnt(factory)
     component, failed = nlp.get_pipe(factory), []
-    read = component._read
+    read = component._prepared
 
     def fails(docs):
         if any(tokens.user_data.get("broken") for tokens in docs):
             raise ValueError("broken")
         return read(docs)
 
-    monkeypatch.setattr(component, "_read", fails)
+    monkeypatch.setattr(component, "_prepared", fails)
     nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(docs))
     docs = [doc(nlp, f"Eat ham {k}") for k in range(3000)]
     docs[1234].user_data["broken"] = True

@@ -65,7 +65,7 @@ def test_trees_are_cut_into_sentences(drawn):
             assert gold.heads[token] == expected
     assert list(gold.labels) == labels_of(heads)
     assert gold.heads.dtype == np.int32
-    assert (gold.cyclic, gold.crossing) == (0, 0)
+    assert (gold.n_cyclic, gold.n_crossing) == (0, 0)
 
 
 @given(drawn=documents(), data=st.data())
@@ -80,7 +80,7 @@ def test_boundaries_of_the_predicted_doc_come_first(drawn, data):
         assert gold.sentences.tolist() == [*bounds, n]
     sentence = np.searchsorted(gold.sentences, range(n), "right") - 1
     lost = [token for token in range(n) if sentence[heads[token]] != sentence[token]]
-    assert gold.crossing == len(lost)
+    assert gold.n_crossing == len(lost)
     assert np.flatnonzero(gold.heads == UNKNOWN).tolist() == lost
     for token in set(range(n)) - set(lost):
         first = gold.sentences[sentence[token]]
@@ -106,7 +106,7 @@ def test_a_token_that_is_one_in_gold_has_the_token_around_its_head_and_a_merged_
     for token, (a, b) in enumerate(spans):
         if any(a < edge < b for edge in edges):
             assert gold.heads[token] == UNKNOWN
-        elif (a, b) in gold_spans and not gold.cyclic:
+        elif (a, b) in gold_spans and not gold.n_cyclic:
             number = gold_spans.index((a, b))
             head = gold_spans[heads[number]]
             around = [k for k, (c, d) in enumerate(spans) if c <= head[0] and head[1] <= d]
@@ -132,7 +132,7 @@ def test_circles_are_found(heads):
     reference.from_array([HEAD], offsets.astype(np.int64).view(np.uint64))
     predicted = doc(words, sent_starts=starts_of([0], n))
     gold = gold_trees(Example(predicted, reference), multi_root=True)
-    assert gold.cyclic == circular
+    assert gold.n_cyclic == circular
     if circular:
         assert (gold.heads == UNKNOWN).all() and set(gold.labels) == {None}
     else:
@@ -145,7 +145,7 @@ def test_a_circle_takes_only_its_own_sentence():
     reference.from_array([HEAD], np.array([0, -1, 1, 1, -2]).astype(np.int64).view(np.uint64))
     predicted = doc(words, sent_starts=starts_of([0, 2], 5))
     gold = gold_trees(Example(predicted, reference), multi_root=False)
-    assert gold.cyclic == 1
+    assert gold.n_cyclic == 1
     assert gold.heads.tolist() == [0, 1, UNKNOWN, UNKNOWN, UNKNOWN]
     assert list(gold.labels) == ["ROOT", "x", None, None, None]
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example, biluo_to_iob
 
+from spacy_ssvm.pipeline.ner import NerCodec
+
 from .toy import LANG, NEARLY_UNREGULARISED, SOLVERS, SPANS, blank, doc, ner_examples, templates, train, trained
 
 WORDS = ["Anna", "Berg", "New", "York", "Tom", "Paris", "in", "the", ".", "dog", " ", "\n", "lower", "X9"]
@@ -357,9 +359,9 @@ def test_examples_are_read_again_only_where_their_annotation_has_changed(monkeyp
     for example in examples:
         example.predicted[0].is_sent_start = True
     nlp.initialize(lambda: examples)
-    ner, read = nlp.get_pipe("ssvm_ner"), []
-    gold = ner._gold
-    monkeypatch.setattr(ner, "_gold", lambda example: read.append(example.reference.text) or gold(example))
+    read = []
+    gold = NerCodec.gold
+    monkeypatch.setattr(NerCodec, "gold", lambda self, eg: read.append(eg.reference.text) or gold(self, eg))
     nlp.update(examples, sgd=False)
     assert read == []
     examples[1].predicted.set_ents([], default="outside")

@@ -1,8 +1,7 @@
 """Learning that goes on from a saved solver state as if it had not been interrupted."""
 
-import json
 import warnings
-import zlib
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -11,6 +10,7 @@ from spacy.util import minibatch
 
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.registry import ssvm_solvers
+from spacy_ssvm.training import state_file
 
 from .toy import (
     EXAMPLES,
@@ -248,15 +248,16 @@ def test_another_solver_ends_it():
         train(loaded, tagger_examples(loaded), 1)
 
 
-def damaged(nlp, change) -> bytes:
-    """The component's files with its state changed, and the digest of the state made to fit."""
-    packed = component(nlp)._solver_state()
-    contents = bytearray(zlib.decompress(packed))
-    at = 8 + int.from_bytes(contents[:8], "little")
-    described = json.loads(bytes(contents[8:at]))
-    rest = change(described, contents[at:]) or contents[at:]
-    text = json.dumps(described).encode()
-    return zlib.compress(len(text).to_bytes(8, "little") + text + bytes(rest))
+def state_of(nlp) -> dict:
+    """What the solver of a component remembers, as its file has it."""
+    return state_file.unpack(state_file.pack(component(nlp)._training.state()))
+
+
+def arrays_in(value) -> list[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [array for part in parts for array in arrays_in(part)]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +278,7 @@ def damaged(nlp, change) -> bytes:
 def test_a_changed_state_is_refused(key, value):
     nlp = uninterrupted("ssvm_tagger", 2, **settings("DCD"))
     loaded = again(nlp, "ssvm_tagger", **settings("DCD"))
-    component(loaded)._saved_state = damaged(nlp, lambda described, rest: described.update({key: value}))
+    component(loaded)._saved_state = state_file.pack({**state_of(nlp), key: value})
     if key == "solver":
         with pytest.warns(UserWarning, match="is not the one"):
             train(loaded, tagger_examples(loaded), 1)
@@ -296,14 +297,18 @@ def test_no_change_of_a_byte_crashes(solver):
     saved, examples = component(nlp).to_bytes(exclude=["vocab"]), tagger_examples(loaded)
     refused = 0
 
-    def flip(described, rest):
-        for _ in range(3):
-            rest[rng.integers(len(rest))] = rng.integers(256)
-        return rest
+    def flipped() -> bytes:
+        state = state_of(nlp)
+        bytes_of = [array.reshape(-1).view(np.uint8) for array in arrays_in(state) if array.size]
+        ends = np.cumsum(list(map(len, bytes_of)))
+        for place in rng.integers(ends[-1], size=3):
+            array = int(np.searchsorted(ends, place, "right"))
+            bytes_of[array][place - ends[array]] = rng.integers(256)
+        return state_file.pack(state)
 
     for _ in range(60):
         component(loaded).from_bytes(saved, exclude=["vocab"])
-        component(loaded)._saved_state = damaged(nlp, flip)
+        component(loaded)._saved_state = flipped()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -334,7 +339,7 @@ def test_the_file_of_the_state(tmp_path):
     (tmp_path / "state").write_bytes(contents)
     loaded = blank("ssvm_tagger", **settings("DCD"))
     component(loaded).from_bytes(other, exclude=["vocab"])
-    component(loaded).save_solver_state = False
+    component(loaded).settings = replace(component(loaded).settings, save_solver_state=False)
     component(loaded).to_disk(tmp_path, exclude=["vocab", "state"])
     (tmp_path / "state").write_bytes(contents)
     with pytest.raises(DamagedModel, match="belongs to other weights"):

@@ -73,13 +73,13 @@ def test_the_error_handler_sees_only_the_bad_doc(factory, monkeypatch):
     nlp = trained(factory)
     component = nlp.get_pipe(factory)
     component.settings = replace(component.settings, n_threads=3)
-    read = component._read
+    read = component._prepared
 
     def fails_on_boom(docs):
         predict = read(docs)
         return (lambda: 1 / 0) if any(token.text == "boom" for tokens in docs for token in tokens) else predict
 
-    monkeypatch.setattr(component, "_read", fails_on_boom)
+    monkeypatch.setattr(component, "_prepared", fails_on_boom)
     failed = []
     nlp.set_error_handler(lambda name, proc, docs, error: failed.append([tokens.text.strip() for tokens in docs]))
     texts = [*TEXTS, "boom", *TEXTS]

@@ -176,7 +176,7 @@ def test_transitions_are_what_neighbouring_labels_add(factory):
     pipe = nlp.get_pipe(factory)
     labels, weights = pipe.transitions
     text = doc(nlp, TAGGED[0][0])
-    (scored,) = pipe._scored([text])
+    (((_, scored),),) = pipe._sequences([text])
     assert labels == pipe.weight_labels
     assert np.array_equal(weights == -np.inf, scored.transitions < -1e29)
     assert np.array_equal(np.where(weights == -np.inf, 0, weights), np.where(weights == -np.inf, 0, scored.transitions))

@@ -22,7 +22,7 @@ LONGEST = (
     "test_benchmarks.py",
     "pipeline/test_update.py",
     "kernels/test_disk_cache.py",
-    "solvers/test_batch_solvers.py",
+    "solvers/test_certificates.py",
     "pipeline/test_spacy_train.py",
     "test_docs.py",
     "pipeline/test_serialisation.py",

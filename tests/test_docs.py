@@ -285,7 +285,7 @@ def test_everything_that_a_config_can_name_is_documented():
     in_tables = {name for _, name, _ in PARAMETER_TABLES}
     named = {span for page in DOCS.glob("*.md") for line in prose(page) for span in code_spans(line)}
     for point in ENTRY_POINTS:
-        if point.group == "spacy_cli" or point.name in SOLVERS:
+        if point.group in ("spacy_cli", "spacy_ssvm_models") or point.name in SOLVERS:
             continue
         takes_some = bool(parameters(point.name))
         assert point.name in (in_tables if takes_some else named), f"{point.name} is on no page of docs/"
@@ -443,6 +443,9 @@ def text_of(node: ast.expr) -> str:
     return re.sub(r"%(?:\.\d+)?[sdf]", "…", text).replace("%%", "%")
 
 
+WARNS = ("warnings.warn", "warn", "self._warn", "LOGGER.warning")
+
+
 def messages(header: str) -> list[str]:
     """What is quoted in the first column of the tables of troubleshooting with this header."""
     chosen = [table for table in tables(DOCS / "troubleshooting.md") if table.header[0] == header]
@@ -464,7 +467,9 @@ def test_every_warning_is_explained():
     quoted = messages("message")
     for path in (ROOT / "spacy_ssvm").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "LOGGER.warning"):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in WARNS:
                 text = text_of(node.args[0])
+                if re.fullmatch(r"[…\[\] ()a-z]*", text):
+                    continue  # what it passes on is checked where it is written
                 place = f"{path.relative_to(ROOT)}, line {node.lineno}"
                 assert any(message in text for message in quoted), f"docs/troubleshooting.md: {place}: {text}"

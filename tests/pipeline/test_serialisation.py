@@ -459,3 +459,24 @@ def test_loading_needs_no_compiler(factory, tmp_path):
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.stdout.strip() == "[]", result.stderr
+
+
+@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_senter", "ssvm_parser"])
+def test_overwrite_can_be_set_when_loading(factory, tmp_path):
+    """A component that was saved without it keeps what is on a Doc; loaded with it, it does not."""
+    nlp = trained(factory, overwrite=False)
+    nlp.to_disk(tmp_path)
+    words = "She eats green apples"
+    preset = {
+        "ssvm_tagger": {"tags": ["X"] * 4},
+        "ssvm_senter": {"sent_starts": [1, 1, 1, 1]},
+        "ssvm_parser": {"heads": [3, 3, 3, 3], "deps": ["x", "x", "x", "ROOT"]},
+    }[factory]
+    alone = annotation(nlp(doc(nlp, words)))
+    for overwrite in (False, True):
+        loaded = spacy.load(tmp_path, config={"components": {factory: {"overwrite": overwrite}}})
+        assert loaded.get_pipe(factory).codec.overwrite is overwrite
+        given = doc(loaded, words, **preset)
+        before = annotation(given)
+        assert before != alone
+        assert annotation(loaded(given)) == (alone if overwrite else before)

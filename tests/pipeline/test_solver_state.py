@@ -289,7 +289,7 @@ def test_a_changed_state_is_refused(key, value):
 
 @pytest.mark.parametrize("solver", ["DCD", "OneSlack", "LSECuttingPlane", "Perceptron"])
 def test_no_change_of_a_byte_crashes(solver):
-    """Runs of bytes of arrays are changed at random: learning goes on or is refused, and nothing is read out of bounds."""
+    """Bytes of arrays are changed at random: learning goes on or is refused, and nothing is read out of bounds."""
     config = settings(solver)
     nlp = uninterrupted("ssvm_tagger", 2, **config)
     rng = np.random.default_rng(0)

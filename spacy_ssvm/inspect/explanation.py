@@ -1,11 +1,12 @@
 """Why a component predicts what it does: each part of the best structure against the best structure without it."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
-from ..models.scored import FactorFeatures, NamedPart, PartNames, Scored, ScoredSequence
+from ..models.scored import Factor, FactorFeatures, NamedPart, PartNames, ScoredSequence
 
 MAX_REASONS = 8
 """Of each finding, in a text or on a page."""
@@ -96,6 +97,7 @@ def explain(
     findings = []
     for (first, scored), features in sequences:
         for best in scored.best(1):
+            factors = scored.factors(best)
             for part in names.parts(best, first):
                 other = scored.best_without(best, part.part)
                 if other is None:
@@ -103,7 +105,7 @@ def explain(
                     continue
                 margin = max(0.0, best.score - other.score)
                 instead = _instead(words, part, names.parts(other, first))
-                reasons = _reasons(first, scored, features, best, other)
+                reasons = _reasons(first, features, (best, other), (factors, scored.factors(other)))
                 findings.append(Finding(part.start, part.end, part.label, margin, instead, reasons, part.head))
     return Explanation(words, tuple(findings))
 
@@ -120,24 +122,33 @@ def _instead(words: Sequence[str], part: NamedPart, others: Iterable[NamedPart])
 
 
 def _reasons(
-    first: int, scored: Scored[Any, Any, Any], features: FactorFeatures[Any], best: Any, other: Any
+    first: int, features: FactorFeatures[Any], pair: tuple[Any, Any], factors: tuple[Collection[Factor], ...]
 ) -> tuple[Reason, ...]:
-    """The features that tell the best structure from another, largest gains first."""
-    factors = scored.factors(best), scored.factors(other)
+    """The features that tell the best structure from another, largest gains first.
+
+    pair: both structures. factors: of each of them.
+    """
     added: dict[tuple[int, str], _Added] = {}
     for side, own in enumerate(factors):
         shared = set(factors[1 - side])
         for factor in own:
-            for name, weight in () if factor in shared else features.features(factor):
+            if factor in shared:
+                continue
+            for name, weight in features.features(factor):
                 feature = added.setdefault((factor.token, name), _Added(factor, [0.0, 0.0], [None, None]))
                 feature.weights[side] += weight
                 feature.labels[side] = factor.labels
+
+    @cache
+    def texts(factor: Factor) -> list[str]:
+        return [features.text(y, factor) for y in pair]
+
     reasons = []
     for (token, name), (factor, (weight, against), labels) in added.items():
         # The same feature of the same labels can fire in different factors.
         if weight != against or labels[0] != labels[1]:
-            texts = features.text(best, factor), features.text(other, factor)
-            reasons.append(Reason(first + token, name, texts[0], weight, texts[1], against))
+            label, instead = texts(factor)
+            reasons.append(Reason(first + token, name, label, weight, instead, against))
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.gain)))
 
 

@@ -3,7 +3,7 @@
 The blocks of a page run in order, in a folder with the repository's `configs` and `projects` and the parts of the
 quickstart corpus, `train.spacy`, `dev.spacy` and `test.spacy`. Blocks of Python share their names. Blocks of bash are
 commands, a line each; those of spaCy run in this process. Blocks of ini are parts of a config, each resolved by itself.
-A block of text stands behind one of Python or bash, and its lines occur in what that prints.
+A block of text stands after one of Python or bash, and its lines occur in what that prints.
 """
 
 import ast

@@ -32,7 +32,7 @@ class ArcProgram(NamedTuple):
     words: the token templates of all roles. between: int64 [B], columns.
     roles: int64 [3, F], the word template of head, modifier and third word; W of W stands for "not read".
     sources: int64 [F], a row of `Sentence.between`, or -1. seeds: uint64 [F].
-    starts: int64 [8, 4], for each kind its first template with PLAIN, DIRECTION and DISTANCE, and the first behind it.
+    starts: int64 [8, 4], for each kind its first template with PLAIN, DIRECTION and DISTANCE, and the end.
     """
 
     words: Program
@@ -147,7 +147,7 @@ def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
 def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at):
     """The same for templates that read what lies between: a feature for each distinct key there.
 
-    ends: int64 [behind − begin], filled: where the features of each arc end.
+    ends: int64 [end − begin], filled: where the features of each arc end.
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     for arc in range(begin, end):

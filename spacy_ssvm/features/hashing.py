@@ -8,7 +8,7 @@ from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, ke
 from .sets import KEY_BITS
 
 OUTSIDE = np.uint64(0x9E3779B97F4A7C15)
-"""The key of every attribute before the first and behind the last token of a sequence."""
+"""The key of every attribute before the first and after the last token of a sequence."""
 ABSENT = -1
 _MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
 _SHIFT = np.uint64(32)
@@ -147,7 +147,7 @@ def feature(columns, program, template, token, first, end):
 
 @kernel
 def extract(columns, program, table, growing, sequence, feature_starts, rows, values):
-    """Feature rows and values of all tokens from `sequence` on, behind those already there.
+    """Feature rows and values of all tokens from `sequence` on, after those already there.
 
     Only the low KEY_BITS of a feature's hash count.
     feature_starts: int64 [T + 1], filled up to the last token done. rows: int32, values: float32, room for all.

@@ -7,7 +7,7 @@
     bias                   1 for every token
 
 A template joins parts with "+"; a part is an attribute and, in brackets, the token it is read from, relative
-to the present one. It fires when every part has a value; before the first and behind the last token of a Doc
+to the present one. It fires when every part has a value; before the first and after the last token of a Doc
 every attribute has the value "outside".
 """
 

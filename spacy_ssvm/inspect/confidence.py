@@ -60,7 +60,7 @@ def best_analyses(sequences: Iterable[ScoredSequence], names: PartNames, k: int)
 
 
 def checked_min_score(
-    name: str, min_score: float | None, is_probability: bool, parameter: str = "the least score to list"
+    name: str, min_score: float | None, is_probability: bool, parameter: str = "the minimum score to list"
 ) -> float:
     """The smallest score to list: `min_score` or, by default, MIN_PROBABILITY or a margin of 0.
 

@@ -94,7 +94,7 @@ def compress(dense: np.ndarray, packing: Packing) -> Sparse:
 
 
 def pack(prefix: str, sparse: Sparse) -> dict[str, np.ndarray]:
-    """A sparse vector as arrays for a model file, named as in PART_TYPES behind the prefix."""
+    """A sparse vector as arrays for a model file, named by the prefix and a key of PART_TYPES."""
     return {
         f"{prefix}indices": pack_indices(sparse.indices),
         f"{prefix}values": _deflated(sparse.values),

@@ -22,7 +22,7 @@ FIGURES: dict[str, Callable[[Figures], float | None]] = {
     "Planes": lambda figures: figures.planes,
     "Non-0": lambda figures: figures.non_zeros,
 }
-"""Columns behind the loss of each component of ours, for its last complete epoch. "~" marks a running estimate."""
+"""Columns after the loss of each component of ours, for its last complete epoch. "~" marks a running estimate."""
 
 MAX_WITH_FIGURES = 2
 """Components of ours whose figures fit on a screen side by side; of more, the table has the losses only."""

@@ -98,7 +98,7 @@ class Patterns:
         return tokens, allowed
 
     def _matches(self, doc: Doc) -> Iterator[tuple[int, int, int]]:
-        """The rule, the first token and the token behind of each match."""
+        """The rule, the first token and the end token of each match."""
         for key, start, end in self._of_texts(doc) if len(self._of_texts) else ():
             yield key - 1, start, end
         if not len(self._of_words):

@@ -1,4 +1,4 @@
-"""Structured learning problems: examples behind oracles, and how kernels call them."""
+"""Structured learning problems: the examples of an oracle, and how kernels call it."""
 
 from dataclasses import dataclass
 from typing import Any, Literal

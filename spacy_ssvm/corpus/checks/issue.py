@@ -36,7 +36,7 @@ def issues(
 
 
 def place(document: str, doc: Doc, first: int, end: int) -> str:
-    """The tokens from `first` to before `behind` of a Doc, quoted."""
+    """The tokens first … end − 1 of a Doc, quoted."""
     tokens = f"token {first}" if end == first + 1 else f"tokens {first}-{end - 1}"
     return f"{document}, {tokens}: {quoted_text(doc[first:end].text)}"
 

@@ -150,7 +150,7 @@ class ChainPredictor:
         return SharedScores(entries, self._offsets, vectors)
 
     def _add(self, types: Types, new: np.ndarray) -> None:
-        """Sum the scores of these types, int64, behind those that are known."""
+        """Sum the scores of these types, int64, after those that are known."""
         known, needed = self._known + 1, self._known + 1 + len(new)
         if needed > len(self._vectors):
             larger = np.zeros((2 * needed, *self._vectors.shape[1:]))

@@ -58,7 +58,7 @@ def limited(
 
 
 def broken(constraints: Constraints, kinds: np.ndarray, starts: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Which tokens have a label that is ruled out there, or behind that of the token before, bool [T].
+    """Which tokens have a label that is ruled out there, or after that of the token before, bool [T].
 
     kinds, labels: int32 [T]. starts: int64 [n + 1], first token of each sequence. A sequence that a decoder returns
     breaks something only where all sequences do.

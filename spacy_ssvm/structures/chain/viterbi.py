@@ -22,7 +22,7 @@ def viterbi(scores, transitions, start, end, best, path):
     with the lowest label at the last token where they differ.
     No back pointers are kept: the inner loop is a plain maximum that vectorises, and only the transitions
     on the best path are searched again. A label that cannot be the best predecessor of any, as its best transition does
-    not make up for what it is behind the best label, is passed over; the maxima are the same.
+    not make up for what it lacks compared with the best label, is passed over; the maxima are the same.
     """
     length, n_labels = scores.shape
     if length == 0:

@@ -14,7 +14,7 @@ from .spanning import maximum_spanning_tree
 def insert(branches, scores, size, score, tree, place, option):
     """Keep (tree, place, option) among the best branches if it is one of them; returns how many there are.
 
-    branches: int64 [k, 3], best first, with their scores float64 [k]; a new one comes behind those that equal it.
+    branches: int64 [k, 3], best first, with their scores float64 [k]; a new one comes after those that equal it.
     """
     if score <= FORBIDDEN / 2 or (size == len(scores) and score <= scores[size - 1]):
         return size

@@ -62,7 +62,7 @@ def fill_charts(scores, multi_root):
 
 @kernel
 def options(kind, a, b):
-    """The options (first, behind) of item (a, b)."""
+    """The options (first, end) of item (a, b)."""
     if kind == SPAN and a < b:
         return a + 1, b + 1
     return min(a, b), max(a, b)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_ssvm.kernels import Float64Array2d, Int64Array, kernel, numba_type
-from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Parameters
 from spacy_ssvm.solvers.problem import Problem
 

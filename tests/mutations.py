@@ -47,7 +47,7 @@ FILE_SECONDS, MUTANT_SECONDS = 1200.0, 2400.0
 
 EQUIVALENT = {
     ("pipeline/ner.py", "kind[first : last + 1] = FIXED + OUTSIDE", "FIXED + OUTSIDE → (FIXED - OUTSIDE)"): "it is 0",
-    ("features/hashing.py", "key = max(key, np.uint64(1))", "1 → (1 + 1)"): "a key of 1 is as rare as one of 0",
+    ("features/index.py", "key = max(key, np.uint64(1))", "1 → (1 + 1)"): "a key of 1 is as rare as one of 0",
 }
 """Why no test can notice a mutant: (file, text of its line, mutation) → reason."""
 

@@ -14,8 +14,7 @@ from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
 from ..corpus.checks import documents
-from ..corpus.checks.corpora import CorpusData, Reader, read
-from ..corpus.checks.issue import Issue, Severity
+from ..corpus.checks.corpora import CorpusData, Issue, Reader, Severity, read
 from ..pipeline.component import SsvmPipe
 
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}

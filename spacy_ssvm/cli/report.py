@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi import msg
 
-from ..inspect.mistakes import Mistake
+from ..models.protocol import Mistake
 from ..pipeline.component import SsvmPipe
 from .evaluate import FRACTIONS
 from .page import Page

@@ -16,7 +16,7 @@ from ..features.sets import tagger_features
 from ..models.chain.data import Chains, make_chains
 from ..models.chain.oracles import chain_problem
 from ..models.chain.scores import decode_sequences
-from ..solvers.fit import run_epoch, start
+from ..solvers.learner import run_epoch, start
 from ..solvers.parameters import Perceptron
 from ..structures.chain.constraints import unconstrained
 

@@ -1,28 +1,195 @@
-"""Compile arc templates to the arrays that the arc kernels run."""
+"""Arc templates as arrays, and the kernels that hash them: word parts once a sentence, combinations once an arc.
+
+Kernels take many arcs at once, few arrays, and take no slices: a parser spends its time here, and for each arc a call
+that counts references to its arguments would cost more than the arithmetic.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from spacy.strings import get_string_id
 
-from .arc_hashing import (
-    ARCS,
-    ARCS_BETWEEN,
-    DIRECTION,
-    DISTANCE,
-    GRANDPARENTS,
-    HEAD_LABELS,
-    LABELS,
-    LABELS_BETWEEN,
-    MODIFIER_LABELS,
-    N_KINDS,
-    PLAIN,
-    SIBLINGS,
-    ArcProgram,
-)
+from ..kernels import Float64Array3d, Int64Array, Int64Array2d, UInt64Array, UInt64Array2d, UInt64Array3d, kernel
 from .arc_templates import ArcTemplate
+from .index import Program, feature, mix
 from .program import compile_templates
+
+ROOT = np.uint64(0xC2B2AE3D27D4EB4F)
+"""The key of every word template at the root."""
+NOBODY = np.uint64(0x165667B19E3779F9)
+"""The key of every word template where there is no such word."""
+PLAIN, DIRECTION, DISTANCE = range(3)
+"""What a template adds to the words: nothing, the direction, or the binned distance with its direction."""
+N_KINDS = 8
+# NumPy's integers: numba compiles a kernel anew for each of Python's that it is called with.
+FIRST = np.int64(0)
+ARCS, ARCS_BETWEEN, LABELS, LABELS_BETWEEN, HEAD_LABELS, MODIFIER_LABELS, SIBLINGS, GRANDPARENTS = np.arange(N_KINDS)
+"""Kinds of templates. Those that read what lies between are apart, as they write several features. So are label
+templates that read nothing but one word and the direction: they are the same for all arcs to this modifier, or from
+this head, that point in the same direction."""
+
+
+class ArcProgram(NamedTuple):
+    """F compiled arc templates, by kind, then by what they add to the words.
+
+    words: the token templates of all roles. between: int64 [B], columns.
+    roles: int64 [3, F], the word template of head, modifier and third word; W of W stands for "not read".
+    sources: int64 [F], a row of `Sentence.between`, or -1. seeds: uint64 [F].
+    starts: int64 [8, 4], for each kind its first template with PLAIN, DIRECTION and DISTANCE, and the end.
+    """
+
+    words: Program
+    between: Int64Array
+    roles: Int64Array2d
+    sources: Int64Array
+    seeds: UInt64Array
+    starts: Int64Array2d
+
+
+class Sentence(NamedTuple):
+    """A sentence of n tokens as the F templates read its words in each role: head, modifier, third word.
+
+    Node 0 is the root, 1 … n are the tokens, n + 1 stands for "no such word". Few arrays: kernels pass them by value,
+    and LLVM's work grows with every one of them.
+
+    keys: uint64 [3, n + 2, F], hash states of heads and keys of the others. values: float64 [3, n + 2, F], 0 where a
+    word template does not fire. between: uint64 [B, n + 1], keys of what may lie between; 0 for no value. previous:
+    int64 [B, n + 1], the last node before this one with the same key, or 0. sources, starts: of `ArcProgram`.
+    """
+
+    keys: UInt64Array3d
+    values: Float64Array3d
+    between: UInt64Array2d
+    previous: Int64Array2d
+    sources: Int64Array
+    starts: Int64Array2d
+
+
+@kernel
+def read_sentence(columns, program, sentence):
+    """`Sentence` number `sentence` of `columns`."""
+    first, end = columns.starts[sentence], columns.starts[sentence + 1]
+    n, n_words, size = end - first, len(program.words.seeds), len(program.seeds)
+    word_keys = np.zeros((n + 2, n_words + 1), np.uint64)
+    word_values = np.ones((n + 2, n_words + 1), np.float32)
+    for word in range(n_words):
+        word_keys[0, word] = mix(program.words.seeds[word], ROOT)
+        word_keys[n + 1, word] = mix(program.words.seeds[word], NOBODY)
+        for token in range(n):
+            key, value = feature(columns, program.words, word, first + token, first, end)
+            word_keys[token + 1, word] = key
+            word_values[token + 1, word] = value
+    keys, values = np.empty((3, n + 2, size), np.uint64), np.empty((3, n + 2, size))
+    for role in range(3):
+        for node in range(n + 2):
+            for t in range(size):
+                word = program.roles[role, t]
+                key = word_keys[node, word]
+                keys[role, node, t] = mix(program.seeds[t], key) if role == 0 else key
+                values[role, node, t] = word_values[node, word]
+    between = np.zeros((len(program.between), n + 1), np.uint64)
+    previous = np.zeros((len(program.between), n + 1), np.int64)
+    for b in range(len(program.between)):
+        for node in range(1, n + 1):
+            between[b, node] = columns.keys[program.between[b], first + node - 1]
+            earlier = node - 1
+            while earlier > 0 and between[b, earlier] != between[b, node]:
+                earlier -= 1
+            previous[b, node] = earlier
+    return Sentence(keys, values, between, previous, program.sources, program.starts)
+
+
+@kernel
+def distance_bin(head, modifier):
+    """1 … 4 exactly, then 5–6, 7–10, 11–20, 21–30, more; negative where the head is to the left."""
+    length = abs(head - modifier)
+    if length > 4:
+        length = 5 if length <= 6 else 6 if length <= 10 else 7 if length <= 20 else 8 if length <= 30 else 9
+    return length if head > modifier else -length
+
+
+@kernel
+def arc_direction(head, modifier):
+    """The direction of an arc; that of the root is one of its own."""
+    return 1 if head == 0 else 2 if head < modifier else 3
+
+
+@kernel
+def _relation_key(relation, direction, distance):
+    return np.uint64(1 if relation == PLAIN else direction + 100 if relation == DIRECTION else distance + 10_000)
+
+
+@kernel
+def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
+    """Write the hashed features of arcs begin … end − 1: one for each template of a kind, 0 where it does not fire.
+
+    arcs: int64 [5, A]: heads, modifiers, third words (node n + 1 for none), and what direction and distance are in a
+    template. bits: indices are below 2^bits. indices: int64, values: float64, written from `at` on; an index may
+    repeat. Returns where they end.
+    """
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for arc in range(begin, end):
+        head, modifier, third = arcs[0, arc], arcs[1, arc], arcs[2, arc]
+        for relation in range(3):
+            key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
+            first, last = read.starts[kind, relation], read.starts[kind, relation + 1]
+            # As slices they are known to start at 0 and to be contiguous, so that the loop becomes vector instructions.
+            heads, modifiers = read.keys[0, head, first:last], read.keys[1, modifier, first:last]
+            thirds, found = read.keys[2, third, first:last], indices[at : at + last - first]
+            for t in range(last - first):
+                found[t] = np.int64(mix(mix(mix(heads[t], modifiers[t]), thirds[t]), key) & mask)
+            of_heads, of_modifiers = read.values[0, head, first:last], read.values[1, modifier, first:last]
+            of_thirds, worth = read.values[2, third, first:last], values[at : at + last - first]
+            for t in range(last - first):
+                worth[t] = of_heads[t] * of_modifiers[t] * of_thirds[t]
+            at += last - first
+    return at
+
+
+@kernel
+def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at):
+    """The same for templates that read what lies between: a feature for each distinct key there.
+
+    ends: int64 [end − begin], filled: where the features of each arc end.
+    """
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for arc in range(begin, end):
+        head, modifier = arcs[0, arc], arcs[1, arc]
+        left, right = min(head, modifier), max(head, modifier)
+        for relation in range(3):
+            key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
+            for t in range(read.starts[kind, relation], read.starts[kind, relation + 1]):
+                value = read.values[0, head, t] * read.values[1, modifier, t]
+                if value == 0.0:
+                    continue
+                state = mix(mix(read.keys[0, head, t], read.keys[1, modifier, t]), key)
+                b = read.sources[t]
+                for node in range(left + 1, right):
+                    if read.between[b, node] != 0 and read.previous[b, node] <= left:
+                        indices[at] = np.int64(mix(state, read.between[b, node]) & mask)
+                        values[at] = value
+                        at += 1
+        ends[arc - begin] = at
+    return at
+
+
+@kernel
+def count_templates(starts, kind):
+    """The number of templates of a kind; starts: of `ArcProgram`."""
+    return starts[kind, -1] - starts[kind, 0]
+
+
+@kernel
+def max_features(program, n):
+    """An upper bound of the features of an arc with its label and its pairs, with n distinct keys between its words.
+
+    n: an integer, or an array of them.
+    """
+    between = count_templates(program.starts, ARCS_BETWEEN) + count_templates(program.starts, LABELS_BETWEEN)
+    return len(program.seeds) + (n - 1) * between
+
 
 RELATIONS = {"": PLAIN, "direction": DIRECTION, "distance": DISTANCE}
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from .arc_program import compile_arc_templates
 from .arc_templates import parse_arc_templates
-from .clusters import clusters_of, load_clusters
 from .columns import ColumnReader
 from .gazetteer import read_gazetteer
-from .hashing import Table
+from .index import Table
 from .program import compile_templates, split_program
+from .resources import clusters_of, load_clusters
 from .sets import FeatureSet
 from .templates import parse_templates
 

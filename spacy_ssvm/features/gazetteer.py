@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ..kernels import kernel
-from .hashing import ABSENT, Table, insert, look_up, mix
-from .index import new_table
+from .index import ABSENT, Table, insert, look_up, mix, new_table
 
 SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
 _SEED = np.uint64(0xC2B2AE3D27D4EB4F)

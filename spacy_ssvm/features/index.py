@@ -1,8 +1,178 @@
-"""The feature index: from columns to sparse feature rows, exact or hashed."""
+"""The feature index: from columns of keys to feature rows. A template's parts are hashed, and the hash looked up."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from .hashing import Columns, Program, Table, extract, insert_all, rehash
+from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, kernel
+from .sets import KEY_BITS
+
+OUTSIDE = np.uint64(0x9E3779B97F4A7C15)
+"""The key of every attribute before the first and after the last token of a sequence."""
+ABSENT = -1
+_MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
+_SHIFT = np.uint64(32)
+_KEY = np.uint64((1 << KEY_BITS) - 1)
+
+
+class Program(NamedTuple):
+    """Compiled templates.
+
+    starts: int64 [F + 1], first part of each template; columns, offsets: int64 [P], the parts.
+    seeds: uint64 [F], where each template's hash starts.
+    reals: int64 [C], for each column the row of `Columns.reals` with its values, or -1.
+    """
+
+    starts: Int64Array
+    columns: Int64Array
+    offsets: Int64Array
+    seeds: UInt64Array
+    reals: Int64Array
+
+
+class Table(NamedTuple):
+    """Hash → row, open addressing with linear probing.
+
+    With bits > 0 only the low bits of a hash count; a table with a single slot then maps them to themselves.
+
+    keys: uint64 [2ᵏ], 0 where free. rows: int32 [2ᵏ]. counts: int64 [2]: rows used, bits.
+    """
+
+    keys: np.ndarray
+    rows: np.ndarray
+    counts: np.ndarray
+
+
+class Columns(NamedTuple):
+    """Attribute keys of n sequences of T tokens.
+
+    starts: int64 [n + 1]. keys: uint64 [C, T], 0 for no value. reals: float32 [E, T], values of real-valued columns.
+    """
+
+    starts: Int64Array
+    keys: UInt64Array2d
+    reals: Float32Array2d
+
+
+@kernel
+def mix(state, key):
+    """Add one 64-bit key to a 64-bit hash state."""
+    state = (state ^ key) * _MULTIPLIER
+    return state ^ (state >> _SHIFT)
+
+
+@kernel
+def low_bits(key, bits):
+    """The part of a hash that a hashed index keeps, 1 … 2ᵇ: 0 marks a free slot."""
+    return (key & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))) + np.uint64(1)
+
+
+@kernel
+def look_up(table, key):
+    """The row of a hash, or ABSENT."""
+    if table.counts[1] > 0:
+        key = low_bits(key, table.counts[1])
+        if len(table.keys) == 1:
+            return np.int64(key) - 1
+    key = max(key, np.uint64(1))
+    last = np.uint64(len(table.keys) - 1)
+    slot = key & last
+    while table.keys[slot] != key:
+        if table.keys[slot] == 0:
+            return np.int64(ABSENT)
+        slot = (slot + np.uint64(1)) & last
+    return np.int64(table.rows[slot])
+
+
+@kernel
+def insert(table, key):
+    """The row of a hash; a new one gets the next row. There must be a free slot."""
+    if table.counts[1] > 0 and len(table.keys) == 1:
+        return np.int64(low_bits(key, table.counts[1])) - 1
+    key = max(key, np.uint64(1))
+    last = np.uint64(len(table.keys) - 1)
+    slot = key & last
+    while table.keys[slot] != key:
+        if table.keys[slot] == 0:
+            table.keys[slot] = key
+            table.rows[slot] = table.counts[0]
+            table.counts[0] += 1
+        else:
+            slot = (slot + np.uint64(1)) & last
+    return np.int64(table.rows[slot])
+
+
+@kernel
+def insert_all(table, keys):
+    """Insert keys that may have been cut to their low bits already; row r is that of keys[r]."""
+    for key in keys:
+        insert(table, key)
+
+
+@kernel
+def rehash(table, larger):
+    """Copy all hashes and rows into an empty, larger table."""
+    last = np.uint64(len(larger.keys) - 1)
+    for old in range(len(table.keys)):
+        key = table.keys[old]
+        if key != 0:
+            slot = key & last
+            while larger.keys[slot] != 0:
+                slot = (slot + np.uint64(1)) & last
+            larger.keys[slot] = key
+            larger.rows[slot] = table.rows[old]
+    for k in range(len(table.counts)):
+        larger.counts[k] = table.counts[k]
+
+
+@kernel
+def feature(columns, program, template, token, first, end):
+    """Hash and value of a template at a token of the sequence first … end; value 0 where it does not fire."""
+    state = program.seeds[template]
+    value = np.float32(1.0)
+    for part in range(program.starts[template], program.starts[template + 1]):
+        at = token + program.offsets[part]
+        if at < first or at >= end:
+            state = mix(state, OUTSIDE)
+            continue
+        column = program.columns[part]
+        key = columns.keys[column, at]
+        if key == 0:
+            return state, np.float32(0.0)
+        state = mix(state, key)
+        if program.reals[column] >= 0:
+            value *= columns.reals[program.reals[column], at]
+    return mix(state, np.uint64(0)), value
+
+
+@kernel
+def extract(columns, program, table, growing, sequence, feature_starts, rows, values):
+    """Feature rows and values of all tokens from `sequence` on, after those already there.
+
+    Only the low KEY_BITS of a feature's hash count.
+    feature_starts: int64 [T + 1], filled up to the last token done. rows: int32, values: float32, room for all.
+    growing: whether unknown features get a new row (else they are left out); stops before the first sequence that
+    might fill the table more than half. Returns the next sequence to do.
+    """
+    n_templates = len(program.seeds)
+    while sequence < len(columns.starts) - 1:
+        first, end = columns.starts[sequence], columns.starts[sequence + 1]
+        if growing and table.counts[1] == 0 and table.counts[0] + (end - first) * n_templates > len(table.keys) // 2:
+            return sequence
+        for token in range(first, end):
+            place = feature_starts[token]
+            for template in range(n_templates):
+                key, value = feature(columns, program, template, token, first, end)
+                if value != 0.0:
+                    key &= _KEY
+                    row = insert(table, key) if growing else look_up(table, key)
+                    if row != ABSENT:
+                        rows[place] = row
+                        values[place] = value
+                        place += 1
+            feature_starts[token + 1] = place
+        sequence += 1
+    return sequence
 
 
 def empty_table(hash_bits: int | None = None) -> Table:

@@ -8,8 +8,8 @@ from spacy.tokens import Doc, Token
 
 from .arc_templates import ROLES, ArcTemplate
 from .attributes import EXTENSION, GAZETTEER, LEXEME_TEXTS, cluster_prefix
-from .clusters import cluster_of
 from .gazetteer import FIRST, INSIDE, LAST, SINGLE
+from .resources import cluster_of
 from .templates import Part, Template
 
 _OF_TOKEN: dict[str, Callable[[Token], str]] = {

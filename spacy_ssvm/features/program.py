@@ -8,8 +8,7 @@ import numpy as np
 from spacy.strings import get_string_id
 
 from .attributes import EXTENSION
-from .hashing import Columns, Program, Table
-from .index import look_up_features
+from .index import Columns, Program, Table, look_up_features
 from .templates import Template
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 from thinc.api import Model
 
 from ..features.arc_sets import ArcFeatureSet, arc_templates
+from ..features.resources import check_clusters, check_gazetteers
 from ..features.sets import FeatureSet, templates
-from ..features.stored import check_clusters, check_gazetteers
 from .chain import weights as chain_weights
 from .store import make_model
 from .tree import weights as tree_weights

@@ -8,7 +8,7 @@ keeps weights in a thinc Model. Nothing above asks which structure it is.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from spacy.tokens import Doc
@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 
 Warn = Callable[[str], None]
 """Issues a warning in the name of a component."""
+
+
+NOTHING = "-"
+"""Stands for the missing side of a mistake: an entity that was not found, or one that is none."""
+
+
+class Mistake(NamedTuple):
+    """Tokens start … end − 1 of a predicted Doc, and the two annotations of them, by name."""
+
+    start: int
+    end: int
+    gold: str
+    predicted: str
 
 
 @dataclass(frozen=True)
@@ -140,8 +153,8 @@ class Codec(ABC):
         """What is wrong with the corpora, as a `corpus.checks` report. listed: labels that `initialize` is given."""
 
     @abstractmethod
-    def mistakes(self, example: Example) -> list[Any]:
-        """The differences of the predicted annotation from the gold one, as `inspect.mistakes.Mistake`."""
+    def mistakes(self, example: Example) -> list[Mistake]:
+        """The differences of the predicted annotation from the gold one."""
 
     def without_patterns(self) -> "Codec":
         """The same without the rules of the setting `patterns`, which are no prediction of the weights."""

@@ -9,7 +9,7 @@ from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..corpus.sentence_corpus import same_tokens
+from ..corpus.reader import same_tokens
 from ..models.scored import numbers_of
 from ..models.tree.codec import TreeGold
 from ..structures import NONE_OF_THESE, UNKNOWN

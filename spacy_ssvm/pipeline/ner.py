@@ -16,15 +16,13 @@ from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.checks import entities
-from ..corpus.checks.corpora import CorpusData
-from ..corpus.checks.issue import Issue
-from ..corpus.checks.labels import Report, check_labels, check_missing
-from ..corpus.sentence_corpus import same_tokens
+from ..corpus.checks.corpora import CorpusData, Issue
+from ..corpus.checks.documents import Report, check_labels, check_missing
+from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
-from ..inspect.mistakes import NOTHING, Mistake
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Settings
+from ..models.protocol import NOTHING, Mistake, Settings
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import Parameters
 from .chain_component import ChainComponent, filled

@@ -15,11 +15,10 @@ from thinc.api import Config, Model
 from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.checks import trees
 from ..corpus.checks.corpora import CorpusData
-from ..corpus.checks.labels import Report, check_labels, check_missing
+from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.unreadable import names_of, token_name
-from ..inspect.mistakes import Mistake
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Contradiction, Settings, Warn
+from ..models.protocol import Contradiction, Mistake, Settings, Warn
 from ..models.tree.codec import TreeCodec, TreeGold
 from ..solvers.parameters import Parameters
 from ..structures import UNKNOWN

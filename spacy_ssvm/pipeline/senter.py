@@ -12,14 +12,12 @@ from spacy.training import Example
 from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default config names
-from ..corpus.checks.corpora import CorpusData
-from ..corpus.checks.issue import Issue
-from ..corpus.checks.labels import Report, check_labels, check_missing, label_counts
-from ..corpus.sentence_corpus import same_tokens
-from ..inspect.mistakes import Mistake
+from ..corpus.checks.corpora import CorpusData, Issue
+from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
+from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Predictor, Settings, Warn
+from ..models.protocol import Mistake, Predictor, Settings, Warn
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import Parameters
 from .chain_component import ChainComponent, filled

@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import working_set
-from .learner import Learner
+from .learner import Field, Learner
 from .oracle_pass import assert_unbeaten, collect, find_all
 from .parameters import Parameters
 from .problem import Kind, Problem, call
-from .state import Field
 
 MIN_PART, MAX_PART = 64, 1024
 """Examples whose planes a kernel adds in one call; fewer than MIN_PART only where PART_ENTRIES says so."""

@@ -7,12 +7,12 @@ import numpy as np
 from ..kernels import kernel
 from .certificate import CertifiedLearner
 from .dual import DualLearner
+from .learner import Field
 from .oracle_pass import add_slack
 from .pairs import combine, pair_step, plane_entries
 from .parameters import FrankWolfe
 from .planes import axpy, dot, find_plane, squared_norm
 from .problem import Problem
-from .state import Field
 from .working_set import NONE, append, drop_inactive, free_room
 
 VISITS, LOSS = 0, 1

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from .gradients import sum_losses
-from .learner import Certificate, Learner, Progress
+from .learner import Certificate, Field, Learner, Progress
 from .parameters import Lbfgs
 from .problem import Kind, Problem
-from .state import Field
 
 
 def _scipys_minimize() -> Any:

@@ -1,5 +1,11 @@
-"""The interface of all solvers: what a learner offers to the loops that drive it."""
+"""The interface of all solvers: what a learner offers to the loops that drive it, and its state as plain values.
 
+A class lists in `STATE` the attributes that it adds to the state of its base classes. Scratch space, and whatever
+follows from the problem and the parameters, is not part of the state: another learner goes on from it exactly.
+"""
+
+import importlib
+import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
@@ -8,7 +14,67 @@ import numpy as np
 from .parameters import Parameters
 from .planes import plane_buffer
 from .problem import Kind, Problem
-from .state import Field, fields_of, plain, restored
+
+
+class Field(NamedTuple):
+    """An attribute that a learner remembers: a number, an array, a list of arrays, or a NamedTuple of arrays.
+
+    name: of the attribute. grows: whether the shapes of its arrays change as the learner learns; then the learner's
+    `check` has to look at them. like: for an attribute that may be None, the name of another attribute of the same type
+    and shape.
+    """
+
+    name: str
+    grows: bool = False
+    like: str | None = None
+
+
+def fields_of(kind: type[Any]) -> list[Field]:
+    """All fields of a class, beginning with those of its base classes, which it may declare anew."""
+    declared = [field for base in reversed(kind.__mro__) for field in vars(base).get("STATE", ())]
+    return list({field.name: field for field in declared}.values())
+
+
+def plain(value: Any) -> Any:
+    """The value of a field, with dicts in place of NamedTuples and Python's numbers in place of NumPy's."""
+    if isinstance(value, tuple):
+        return value._asdict()  # type: ignore[attr-defined]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def restored(learner: Any, field: Field, value: Any) -> Any:
+    """A value from a file, which may hold anything, as the learner's attribute.
+
+    Raises:
+        ValueError: it is of another type or shape than what the learner has now, or not finite.
+    """
+    if field.like is not None and value is None:
+        return None
+    present = getattr(learner, field.like or field.name)
+    if isinstance(present, tuple):
+        parts = plain(present)
+        fits = isinstance(value, dict) and set(value) == set(parts)
+        fits = fits and all(_is_array(value[name], part, field.grows) for name, part in parts.items())
+        value = type(present)(**value) if fits else None
+    elif isinstance(present, list):
+        fits = isinstance(value, list) and all(isinstance(part, np.ndarray) and _is_finite(part) for part in value)
+    elif isinstance(present, np.ndarray):
+        fits = _is_array(value, present, field.grows)
+    else:
+        fits = type(value) is type(plain(present)) and math.isfinite(value)
+    if not fits:
+        raise ValueError(f'"{field.name}" of its {type(learner).__name__} is of a wrong type or shape, or not finite')
+    return value
+
+
+def _is_array(value: Any, like: np.ndarray, grows: bool) -> bool:
+    if not isinstance(value, np.ndarray) or value.dtype != like.dtype or value.ndim != like.ndim:
+        return False
+    return (grows or value.shape == like.shape) and _is_finite(value)
+
+
+def _is_finite(array: np.ndarray) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 
 
 class Progress(NamedTuple):
@@ -164,3 +230,49 @@ class Learner(ABC):
         """`array` float64 [old d] with zeros appended up to the present dimension."""
         missing = self.problem.dimension - len(array)
         return np.concatenate([array, np.zeros(missing)]) if missing else array
+
+
+def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None = None, n_threads: int = 1) -> Learner:
+    """The learner that these parameters name.
+
+    weights: where to start, float64 [d]; zeros by default. n_threads: how many threads call oracles, in solvers that
+    call them at one w.
+
+    Raises:
+        ValueError: the problem's structure does not offer the oracle that the solver needs.
+    """
+    module, name = parameters.learner.split(":")
+    learner: Learner = getattr(importlib.import_module(module), name)(parameters, problem, weights)
+    learner.n_threads = n_threads
+    return learner
+
+
+def run_epoch(learner: Learner, rng: np.random.Generator, examples: np.ndarray | None = None) -> Progress:
+    """Run one epoch and return its figures.
+
+    rng: draws the order in which all examples are visited, and whatever the solver needs. examples: int64, visited in
+    this order instead.
+    """
+    learner.begin_epoch(rng)
+    learner.visit(rng.permutation(learner.problem.n_examples) if examples is None else examples)
+    learner.end_epoch()
+    return learner.progress()
+
+
+def fit(
+    parameters: Parameters, problem: Problem, max_epochs: int, n_threads: int = 1
+) -> tuple[Learner, Certificate | None]:
+    """Learn until the solver's tolerance is reached or for `max_epochs` epochs.
+
+    n_threads: as in `start`.
+
+    Returns the learner, whose `prediction_weights` are the result, and its certificate at the end, None for solvers
+    without.
+    """
+    learner = start(parameters, problem, n_threads=n_threads)
+    rng = np.random.default_rng(parameters.seed)
+    for _ in range(max_epochs):
+        run_epoch(learner, rng)
+        if learner.done():
+            break
+    return learner, learner.certificate()

@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 
 from ..kernels import kernel
-from .batch import REDUCTION, BatchLearner
-from .certificate import slacks
+from .certificate import REDUCTION, BatchLearner, slacks
+from .learner import Field
 from .oracle_pass import ROUNDING, beaten, find_all
 from .parameters import OneSlack
 from .planes import axpy, dot
 from .problem import Problem
 from .small_qp import smo
-from .state import Field
 
 GOLD = 0
 """The plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C less those of the others."""

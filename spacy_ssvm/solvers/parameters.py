@@ -242,7 +242,7 @@ class Cpd(DualParameters):
     delta: a plane enters a working set when it is violated by more than this (δ); it bounds the gap that is reached.
     """
 
-    learner = "spacy_ssvm.solvers.cpd:CpdLearner"
+    learner = "spacy_ssvm.solvers.dcd:CpdLearner"
 
     delta: float = 1e-3
 
@@ -316,9 +316,9 @@ class Sap(DualParameters):
     def learner(self) -> str:  # type: ignore[override]
         """The variant that these parameters ask for."""
         if self.batch:
-            return "spacy_ssvm.solvers.sap_proximal:BatchSapLearner"
+            return "spacy_ssvm.solvers.sap:BatchSapLearner"
         if self.nu or self.mu:
-            return "spacy_ssvm.solvers.sap_proximal:ProximalSapLearner"
+            return "spacy_ssvm.solvers.sap:ProximalSapLearner"
         return "spacy_ssvm.solvers.sap:SapLearner"
 
     def __post_init__(self) -> None:
@@ -338,7 +338,7 @@ class ProjectedSubgradient(Parameters):
     eta0: step in the first epoch; it is η₀/√k in epoch k.
     """
 
-    learner = "spacy_ssvm.solvers.projected_subgradient:ProjectedSubgradientLearner"
+    learner = "spacy_ssvm.solvers.l1:ProjectedSubgradientLearner"
 
     epsilon: float = 100.0
     eta0: float = 0.1
@@ -357,7 +357,7 @@ class Extragradient(Parameters):
     check_oracle: before each epoch, assert that no kept plane is more violated than those that the oracles find.
     """
 
-    learner = "spacy_ssvm.solvers.extragradient:ExtragradientLearner"
+    learner = "spacy_ssvm.solvers.l1:ExtragradientLearner"
 
     C: float = 0.1
     check_oracle: bool = False
@@ -399,7 +399,7 @@ class LseSdcd(Lse):
 class LseCuttingPlane(Lse):
     """1-slack cutting planes on the LSE-SSVM (LSE-SSVM paper, algorithm 1); parameters as for both."""
 
-    learner = "spacy_ssvm.solvers.lse_cutting_plane:LseCuttingPlaneLearner"
+    learner = "spacy_ssvm.solvers.lse:LseCuttingPlaneLearner"
 
 
 def _number(parameters: Parameters, name: str) -> float:

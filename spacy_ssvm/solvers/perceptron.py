@@ -3,11 +3,10 @@
 import numpy as np
 
 from ..kernels import kernel
-from .learner import Learner, Progress
+from .learner import Field, Learner, Progress
 from .parameters import Parameters
 from .planes import axpy, find_plane
 from .problem import Problem, call
-from .state import Field
 
 
 @kernel

@@ -1,6 +1,10 @@
-"""Sequential alternating proximal method, ν = 0, for the elastic-net SSVM (Balamurugan et al. 2012, algorithm 2)."""
+"""Alternating proximal methods for the elastic-net SSVM (Balamurugan et al. 2012).
 
-from typing import Any
+The sequential method (algorithm 2) visits one example at a time; the batch method (algorithm 1) visits all of them. The
+proximal variants add costs to move, ν and µ.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,12 +12,13 @@ from ..kernels import kernel
 from . import working_set
 from .certificate import CertifiedLearner
 from .dual import DualLearner
+from .learner import Field
 from .oracle_pass import add_if_violated
-from .pairs import best_pair, difference, difference_buffer, move_alpha
+from .pairs import best_pair, difference, difference_buffer, move_alpha, pair_step
 from .parameters import Sap
+from .planes import squared_norm
 from .problem import Problem
-from .state import Field
-from .working_set import NONE, drop_inactive, total_alpha
+from .working_set import NONE, drop_inactive, plane_dot, total_alpha
 
 PAIR_STEPS = 10
 """Pair steps in one visit: more of them polish an example's α against a w that the next visits will move."""
@@ -141,3 +146,194 @@ class SapLearner(DualLearner, CertifiedLearner):
         """The dual objective has (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂ alone."""
         square = self.parameters.rho2 / 2 * float(w @ w)
         return self.parameters.rho1 * float(np.abs(w).sum()) + square, square
+
+
+PASSES = 20
+"""Passes over the working sets in one α-problem of a batch: more would polish an α that the next β changes."""
+
+
+class Box(NamedTuple):
+    """β ∈ [−ρ₁, ρ₁]^d, and the coordinates in which its rule still moves it.
+
+    The rule is monotone in β_j, so that repeating it ends, in rounded arithmetic too, at a β_j that it maps to itself.
+    From there on, until s_j changes, a visit has nothing to do at j: w = (s − β)/ρ₂ is up to date everywhere at a cost
+    that depends on how many coordinates the last visits have touched, not on d.
+
+    beta: float64 [d]. moving: int32 [d]; its first size[0] (int64 [1]) entries are the coordinates where β or s has
+    just changed. moves: bool [d], whether a coordinate is among them.
+    """
+
+    beta: np.ndarray
+    moving: np.ndarray
+    moves: np.ndarray
+    size: np.ndarray
+
+
+def box_at_best(s: np.ndarray, rho1: float) -> Box:
+    """β = clip(s, ±ρ₁), where it stays as long as s does; s: float64 [d]."""
+    d = len(s)
+    return Box(np.clip(s, -rho1, rho1), np.zeros(d, np.int32), np.zeros(d, np.bool_), np.zeros(1, np.int64))
+
+
+@kernel
+def move_beta(s, weights, rho1, rho2, nu, box):
+    """Equation IV.14 in all coordinates, and w = (s − β)/ρ₂; those where it changes nothing are left out next time."""
+    kept = 0
+    for k in range(box.size[0]):
+        j = box.moving[k]
+        beta = min(max((s[j] + nu * rho2 * box.beta[j]) / (1.0 + nu * rho2), -rho1), rho1)
+        if beta == box.beta[j]:
+            box.moves[j] = False
+        else:
+            box.beta[j] = beta
+            weights[j] = (s[j] - beta) / rho2
+            box.moving[kept] = j
+            kept += 1
+    box.size[0] = kept
+
+
+@kernel
+def _proximal_pair(example, weights, C, mu, planes, before):
+    """Largest g̃ = g − µ(α − α_old), and smallest with α > 0, in the working set and the gold plane (NONE: g = 0).
+
+    Returns both planes, the difference of their g̃ (0 for one and the same), and the α of the second.
+    """
+    high, low = NONE, NONE
+    g_high, g_low, limit = -np.inf, np.inf, 0.0
+    gold_alpha, gold_before = C, C
+    p = planes.head[example]
+    while p != NONE:
+        gold_alpha -= planes.alpha[p]
+        gold_before -= before[p]
+        g = planes.loss[p] - plane_dot(weights, planes, p) - mu * (planes.alpha[p] - before[p])
+        if g > g_high:
+            high, g_high = p, g
+        if g < g_low and planes.alpha[p] > 0.0:
+            low, g_low, limit = p, g, planes.alpha[p]
+        p = planes.next[p]
+    g = -mu * (gold_alpha - gold_before)
+    if g > g_high:
+        high, g_high = NONE, g
+    # Rounding may leave a tiny α of gold that moves no other α: steps of that length would never end.
+    if g < g_low and gold_alpha > 1e-12 * C:
+        low, g_low, limit = NONE, g, gold_alpha
+    return high, low, max(0.0, g_high - g_low), limit
+
+
+@kernel
+def solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction):
+    """α-SUB (IV.13): pair steps on the example's simplex with β fixed, α_old in `before`. Returns how many."""
+    for steps in range(PAIR_STEPS):
+        high, low, violation, limit = _proximal_pair(example, weights, C, mu, planes, before)
+        if high == low or violation <= 1e-9:
+            return steps
+        size, _ = difference(planes, high, low, direction)
+        curvature = squared_norm(direction.values, size) / rho2 + 2.0 * mu
+        step = pair_step(violation, limit, curvature)
+        move_alpha(planes, high, low, step)
+        for k in range(size):
+            j = direction.indices[k]
+            s[j] += step * direction.values[k]
+            weights[j] = (s[j] - box.beta[j]) / rho2
+            if not box.moves[j]:
+                box.moves[j] = True
+                box.moving[box.size[0]] = j
+                box.size[0] += 1
+    return PAIR_STEPS
+
+
+@kernel
+def _visit_proximal(oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, box, direction, sums, planes, plane):
+    """Algorithm 2, lines 6 to 15."""
+    before = np.zeros(len(planes.alpha))
+    for example in examples:
+        add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
+        p = planes.head[example]
+        while p != NONE:
+            before[p] = planes.alpha[p]
+            p = planes.next[p]
+        solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction)
+        drop_inactive(planes, example)
+        move_beta(s, weights, rho1, rho2, nu, box)
+
+
+@kernel
+def _solve_all_alpha(s, weights, C, rho2, mu, box, direction, planes):
+    """The α-problem (IV.12) over the working sets, with β fixed, by passes of pair steps from example to example."""
+    before = planes.alpha.copy()
+    for _ in range(PASSES):
+        steps = 0
+        for example in range(len(planes.head)):
+            steps += solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction)
+        if steps == 0:
+            break
+    for example in range(len(planes.head)):
+        drop_inactive(planes, example)
+
+
+class ProximalSapLearner(SapLearner):
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at a cost with β fixed, then β at a cost with α fixed.
+
+    The oracle sees w = (s − β)/ρ₂; predictions, figures and certificates are of soft(s, ρ₁)/ρ₂, the w of the best β.
+    """
+
+    STATE = (Field("box"),)
+
+    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._start_from_best()
+
+    def _start_from_best(self) -> None:
+        p = self.parameters
+        self.nu, self.mu = p.C * p.nu, p.mu / p.C
+        """The costs on the scale of the duals that sum to C, where the paper's sum to 1."""
+        self.box = box_at_best(self.s, p.rho1)
+
+    def visit(self, examples: np.ndarray) -> None:
+        p = self.parameters
+        state = (self.s, self.w, p.C, p.rho1, p.rho2, self.nu, self.mu, self.box)
+        self._run(_visit_proximal, examples, *state, difference_buffer(self.problem))
+
+    def prediction_weights(self) -> np.ndarray:
+        w = np.zeros_like(self.s)
+        shrink(self.s, w, self.parameters.rho1, self.parameters.rho2)
+        return w
+
+    def retune(self, parameters: Any) -> bool:
+        if not super().retune(parameters):
+            return False
+        self._start_from_best()
+        return True
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        grown = box_at_best(np.zeros_like(self.s), self.parameters.rho1)
+        for old, new in zip(self.box, grown):
+            new[: len(old)] = old
+        self.box = grown
+
+    def check(self) -> None:
+        super().check()
+        size, moving = int(self.box.size[0]), self.box.moving
+        if not (0 <= size <= len(moving) and ((moving >= 0) & (moving < len(self.s))).all()):
+            raise ValueError("its moving coordinates are out of range")
+        if size != int(self.box.moves.sum()) or len(np.unique(moving[:size])) != size:
+            raise ValueError("its moving coordinates are not those that are marked")
+
+    def remove(self, examples: np.ndarray) -> None:
+        """The remaining examples start from their best β."""
+        super().remove(examples)
+        self._start_from_best()
+
+
+class BatchSapLearner(ProximalSapLearner):
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: oracles at the epoch's first w; at its end all of α moves, then β, once."""
+
+    def visit(self, examples: np.ndarray) -> None:
+        self._collect(examples, np.inf, 0.0)
+
+    def end_epoch(self) -> None:
+        p = self.parameters
+        direction = difference_buffer(self.problem)
+        _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, self.box, direction, self.planes)
+        move_beta(self.s, self.w, p.rho1, p.rho2, self.nu, self.box)

@@ -5,12 +5,12 @@ import numpy as np
 from ..kernels import kernel
 from .certificate import CertifiedLearner
 from .dual import DualLearner
+from .learner import Field
 from .oracle_pass import add_if_violated
 from .pairs import best_pair, difference, difference_buffer, move_alpha, pair_step
 from .parameters import Sdm
 from .planes import axpy, squared_norm
 from .problem import Problem
-from .state import Field
 from .working_set import NONE, drop_inactive, total_alpha
 
 PAIR_STEPS = 10

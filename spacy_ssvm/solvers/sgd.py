@@ -7,11 +7,10 @@ import numpy as np
 from ..kernels import kernel
 from .certificate import slacks
 from .gradients import sum_losses
-from .learner import Learner, Progress
+from .learner import Field, Learner, Progress
 from .parameters import Sgd
 from .planes import axpy, dot, find_plane
 from .problem import Kind, Problem, call
-from .state import Field
 
 CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
 SAMPLE = 1000

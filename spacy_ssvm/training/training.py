@@ -10,11 +10,10 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..models.protocol import DataSet
-from ..solvers.fit import start
-from ..solvers.learner import Certificate, Learner
+from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Parameters
+from .examples import Recognition
 from .figures import Figures
-from .recognition import Recognition
 
 LOGGER = logging.getLogger("spacy")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spacy_ssvm.features.arc_hashing import (
+from spacy_ssvm.features.arc_program import (
     ARCS,
     ARCS_BETWEEN,
     GRANDPARENTS,
@@ -17,15 +17,15 @@ from spacy_ssvm.features.arc_hashing import (
     SIBLINGS,
     ArcProgram,
     arc_direction,
+    compile_arc_templates,
     distance_bin,
     max_features,
     read_sentence,
     write_between,
     write_features,
 )
-from spacy_ssvm.features.arc_program import compile_arc_templates
 from spacy_ssvm.features.arc_templates import parse_arc_templates
-from spacy_ssvm.features.hashing import Columns
+from spacy_ssvm.features.index import Columns
 
 REAL = "_.heat"
 

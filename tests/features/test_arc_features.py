@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.features.arc_hashing import HEAD_LABELS, MODIFIER_LABELS, count_templates, max_features
+from spacy_ssvm.features.arc_program import HEAD_LABELS, MODIFIER_LABELS, count_templates, max_features
 
 from .arc_reference import KINDS, REAL, Kernels, Sentence, direction, distance, expected_features, places, read
 

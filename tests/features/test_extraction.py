@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from spacy_ssvm.features.columns import ColumnReader
-from spacy_ssvm.features.hashing import Columns
-from spacy_ssvm.features.index import add_features, empty_table, look_up_features, n_rows, row_keys, table_of
+from spacy_ssvm.features.index import Columns, add_features, empty_table, look_up_features, n_rows, row_keys, table_of
 from spacy_ssvm.features.program import compile_templates
 from spacy_ssvm.features.sets import ner_features, tagger_features
 from spacy_ssvm.features.templates import parse_templates

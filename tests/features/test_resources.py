@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
-from spacy_ssvm.features.clusters import read_clusters
 from spacy_ssvm.features.extractor import Extractor, load_resources
 from spacy_ssvm.features.gazetteer import FIRST, INSIDE, LAST, SINGLE, compile_gazetteer, mark_phrases, read_gazetteer
 from spacy_ssvm.features.index import add_features, empty_table
+from spacy_ssvm.features.resources import check_clusters, check_gazetteers, read_clusters
 from spacy_ssvm.features.sets import templates
-from spacy_ssvm.features.stored import check_clusters, check_gazetteers
 
 from .reference import fired
 

@@ -76,10 +76,10 @@ def test_changed_callee_makes_its_callers_compile_anew(package):
     (marks, keys), first, _ = run(GAZETTEER, **environment)
     assert marks == MARKS and first["spacy_ssvm.features.gazetteer._add_phrase"] == [0, 1]
     assert run(GAZETTEER, **environment).misses == 0
-    source = (folder / "features" / "hashing.py").read_text()
+    source = (folder / "features" / "index.py").read_text()
     changed = source.replace("_SHIFT = np.uint64(32)", "_SHIFT = np.uint64(29)")
     assert changed != source
-    (folder / "features" / "hashing.py").write_text(changed)
+    (folder / "features" / "index.py").write_text(changed)
     (marks, other_keys), third, _ = run(GAZETTEER, **environment)
     assert marks == MARKS and not set(keys) & set(other_keys) - {"0"}
     assert third["spacy_ssvm.features.gazetteer._add_phrase"] == [0, 1]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numba import types
 
-from spacy_ssvm.features.arc_hashing import ArcProgram
-from spacy_ssvm.features.hashing import Program
+from spacy_ssvm.features.arc_program import ArcProgram
+from spacy_ssvm.features.index import Program
 from spacy_ssvm.kernels import FirstClassFunction, Int32Array, array_type, numba_type, signature
 from spacy_ssvm.models.chain.data import CHAINS
 from spacy_ssvm.solvers.problem import _SIGNATURES

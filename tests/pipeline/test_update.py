@@ -11,7 +11,7 @@ from spacy.training import Example
 from spacy.util import minibatch
 from thinc.api import Adam
 
-from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.training import training as training_module
 
 from .toy import (

@@ -3,7 +3,7 @@
 import numpy as np
 
 from spacy_ssvm.solvers import working_set
-from spacy_ssvm.solvers.fit import run_epoch
+from spacy_ssvm.solvers.learner import run_epoch
 
 
 def epochs(learner, n, seed=0):

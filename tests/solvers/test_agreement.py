@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.converters import conllu_to_docs
 
-from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Cpd, Dcd, FrankWolfe, OneSlack, Sap, Sdm, dcd_light
 
 from ..test_ewt import EWT, needs_ewt

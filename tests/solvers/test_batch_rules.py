@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.solvers import cpd
+from spacy_ssvm.solvers import dcd
 from spacy_ssvm.solvers.dcd import inner_pass
-from spacy_ssvm.solvers.fit import fit, run_epoch, start
+from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.pairs import combine, pair_step
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sap, Sdm
 
@@ -98,7 +98,7 @@ def test_cpd_needs_fewer_oracle_passes_than_examples_have_structures():
 def test_cpd_rests_where_no_plane_may_enter(monkeypatch):
     """δ bounds the gap that is reached; once the working sets are solved there is nothing to do."""
     learner, rng, passes = start(Cpd(C=0.5, delta=0.3, tolerance=0), random_problem(1)), np.random.default_rng(0), []
-    monkeypatch.setattr(cpd, "inner_pass", lambda *arguments: passes.append(1) or inner_pass(*arguments))
+    monkeypatch.setattr(dcd, "inner_pass", lambda *arguments: passes.append(1) or inner_pass(*arguments))
     for _ in range(60):
         passes.clear()
         run_epoch(learner, rng)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from spacy_ssvm.solvers.certificate import CertifiedLearner
-from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Cpd, Dcd, Sap, dcd_light
 
 from ..models.tree.enumeration import tree_problem

@@ -10,7 +10,7 @@ import pytest
 from spacy_ssvm.solvers import dual, working_set
 from spacy_ssvm.solvers.certificate import CertifiedLearner
 from spacy_ssvm.solvers.dual import DualLearner, WorkingSetLearner
-from spacy_ssvm.solvers.fit import fit, run_epoch, start
+from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.parameters import (
     Cpd,
     Dca,

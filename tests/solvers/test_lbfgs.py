@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem
-from spacy_ssvm.solvers.fit import fit, run_epoch, start
 from spacy_ssvm.solvers.gradients import sum_losses
+from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.parameters import Lbfgs, Sap
 from spacy_ssvm.structures.chain.constraints import unconstrained
 

@@ -7,7 +7,7 @@ import pytest
 
 from spacy_ssvm.models.chain.oracles import multiclass_problem
 from spacy_ssvm.solvers import working_set
-from spacy_ssvm.solvers.fit import fit, start
+from spacy_ssvm.solvers.learner import fit, start
 from spacy_ssvm.solvers.parameters import LseCuttingPlane, LseSdcd
 
 from ..models.tree.enumeration import tree_problem

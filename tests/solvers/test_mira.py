@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
-from spacy_ssvm.solvers.fit import start
+from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Mira, PredictionMira
 from spacy_ssvm.solvers.small_qp import hildreth, smo
 

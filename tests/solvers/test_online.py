@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spacy_ssvm.solvers.fit import fit, start
+from spacy_ssvm.solvers.learner import fit, start
 from spacy_ssvm.solvers.parameters import Mira, Perceptron, Sap, Sgd
 
 from ..problems import all_planes, objective, random_problem

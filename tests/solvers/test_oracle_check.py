@@ -7,7 +7,7 @@ import pytest
 
 from spacy_ssvm.kernels import kernel
 from spacy_ssvm.models.chain.oracles import max_oracle
-from spacy_ssvm.solvers.fit import fit
+from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..models.tree.enumeration import tree_problem

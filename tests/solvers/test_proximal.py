@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.chain.oracles import multiclass_problem
-from spacy_ssvm.solvers.fit import run_epoch, start
+from spacy_ssvm.solvers.learner import run_epoch, start
 from spacy_ssvm.solvers.parameters import (
     Cpd,
     Dcd,

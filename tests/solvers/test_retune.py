@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spacy_ssvm.solvers.fit import start
+from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import (
     Cpd,
     Dca,

@@ -6,10 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import working_set
-from spacy_ssvm.solvers.fit import start
+from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Sap
-from spacy_ssvm.solvers.sap import PAIR_STEPS, SapLearner
-from spacy_ssvm.solvers.sap_proximal import PASSES, BatchSapLearner, ProximalSapLearner, box_at_best, move_beta
+from spacy_ssvm.solvers.sap import (
+    PAIR_STEPS,
+    PASSES,
+    BatchSapLearner,
+    ProximalSapLearner,
+    SapLearner,
+    box_at_best,
+    move_beta,
+)
 
 from ..problems import all_planes, objective, random_problem
 from .reference import Enumerated

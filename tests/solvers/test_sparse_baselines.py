@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from spacy_ssvm.solvers import working_set
-from spacy_ssvm.solvers.fit import start
+from spacy_ssvm.solvers.l1 import project
+from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Extragradient, ProjectedSubgradient
-from spacy_ssvm.solvers.projected_subgradient import project
 
 from ..problems import all_planes, halves, random_problem, slacks_of
 from .reference import Enumerated

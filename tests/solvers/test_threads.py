@@ -5,8 +5,8 @@ import pytest
 
 from spacy_ssvm.solvers import oracle_pass
 from spacy_ssvm.solvers.certificate import slacks
-from spacy_ssvm.solvers.fit import start
 from spacy_ssvm.solvers.gradients import sum_losses
+from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Cpd, Dcd, Extragradient, Lbfgs, OneSlack, Sap
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from spacy_ssvm.registry import ssvm_solvers
-from spacy_ssvm.solvers.fit import run_epoch, start
-from spacy_ssvm.solvers.learner import Learner
+from spacy_ssvm.solvers.learner import Learner, run_epoch, start
 from spacy_ssvm.solvers.parameters import Parameters
 from spacy_ssvm.solvers.problem import Problem
 

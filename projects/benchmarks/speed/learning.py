@@ -10,8 +10,7 @@ from spacy import util
 from spacy.training import Example
 
 from spacy_ssvm.registry import ssvm_solvers
-from spacy_ssvm.solvers.fit import run_epoch, start
-from spacy_ssvm.solvers.learner import Learner
+from spacy_ssvm.solvers.learner import Learner, run_epoch, start
 
 
 class Initialized(NamedTuple):

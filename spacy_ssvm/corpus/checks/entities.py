@@ -4,8 +4,7 @@ import numpy as np
 from spacy.attrs import ENT_TYPE, SENT_START
 from spacy.tokens import Span
 
-from .corpora import CorpusData, Document, example_name, has_own_tokens
-from .issue import Issue, issues, place
+from .corpora import CorpusData, Document, Issue, example_name, has_own_tokens, issues, place
 
 _INSIDE, _BEGIN = 1, 3
 """spaCy's ENT_IOB."""

@@ -9,8 +9,7 @@ from spacy.tokens import Doc
 
 from ...models.tree.codec import TreeGold
 from ...structures import UNKNOWN
-from .corpora import CorpusData, example_name
-from .issue import Issue, issues, place, whole
+from .corpora import CorpusData, Issue, example_name, issues, place, whole
 
 _MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and gold_preproc = false"
 

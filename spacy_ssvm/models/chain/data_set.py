@@ -6,12 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...features.hashing import Columns, Program, Table
-from ...features.index import add_features, n_rows, row_keys
+from ...features.columns import elements, joined_starts, ranges_of, take_columns, taken_starts
+from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys
 from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from ..protocol import DataSet
-from ..ragged import elements, joined_starts, ranges_of, take_columns, taken_starts
 from .completion import complete, complete_without, project
 from .data import Chains, dimension, make_chains
 from .oracles import chain_problem

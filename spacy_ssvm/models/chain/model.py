@@ -139,7 +139,7 @@ class ChainModel:
         """The names of features, those that are saved already among them; None if they are not asked for."""
         if not self.settings.save_feature_names:
             return None
-        from .names import FeatureNames
+        from .factors import FeatureNames
 
         saved = self.load() if store.has_weights(self._model) else None
         return FeatureNames({} if saved is None else dict(zip(saved.keys.tolist(), saved.names or ())))

@@ -8,7 +8,7 @@ from ...kernels import kernel
 from ...solvers.problem import Problem
 from ...structures.chain.constraints import unconstrained
 from ...structures.chain.forward_backward import backward, count_steps, forward, steps_backward, steps_forward
-from ...structures.chain.kbest import k_viterbi
+from ...structures.chain.viterbi import k_viterbi
 from .data import CHAINS, Chains, dimension, make_chains, max_plane_entries
 from .scores import add_loss, decode, emission_scores, transition_scores
 

@@ -10,8 +10,7 @@ from spacy.tokens import Doc
 
 from ...features.columns import Types
 from ...features.extractor import Extractor
-from ...features.hashing import Columns, Program, Table
-from ...features.index import look_up_features, table_of
+from ...features.index import Columns, Program, Table, look_up_features, table_of
 from ...features.program import rows_outside, select
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited
 from ...structures.chain.scored import ChainScores

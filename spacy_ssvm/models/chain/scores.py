@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...features.hashing import Columns, Program, Table, extract
+from ...features.index import Columns, Program, Table, extract
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints
 from ...structures.chain.viterbi import viterbi

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...features.arc_hashing import read_sentence
+from ...features.arc_program import read_sentence
 from ...kernels import kernel
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import FORBIDDEN, LOOPY, PROJECTIVE, ROOT_LABEL, SPANNING, UNKNOWN

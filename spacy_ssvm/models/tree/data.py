@@ -4,8 +4,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ...features.arc_hashing import ArcProgram, max_features
-from ...features.hashing import Columns
+from ...features.arc_program import ArcProgram, max_features
+from ...features.index import Columns
 from ...kernels import FirstClassFunction, Float32Array, Float64Array, Int32Array, Int64Array, kernel
 from ...structures.tree.parts import (
     DECODER,

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...features.arc_hashing import ArcProgram
-from ...features.hashing import Columns
+from ...features.arc_program import ArcProgram
+from ...features.columns import elements, join_columns, joined_starts, ranges_of, take_columns, taken_starts
+from ...features.index import Columns
 from ...solvers.problem import Problem
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from ..protocol import DataSet
-from ..ragged import elements, join_columns, joined_starts, ranges_of, take_columns, taken_starts
 from .candidates import FirstPass
 from .completion import complete, project
 from .data import Shape, Trees, dimension

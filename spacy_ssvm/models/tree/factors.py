@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.arc_hashing import (
+from ...features.arc_program import (
     ARCS,
     ARCS_BETWEEN,
     FIRST,

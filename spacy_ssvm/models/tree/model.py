@@ -70,7 +70,7 @@ class TreeModel:
         architectures.check_tree(self._model)
 
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
-        from ...features.clusters import load_clusters
+        from ...features.resources import load_clusters
 
         self._model.attrs["clusters"] = load_clusters(self._model.attrs["features"].clusters)
 
@@ -147,10 +147,9 @@ class TreeModel:
         """The weights of the first pass, float32 [2^BITS], or none where it is not to prune. Logs what it keeps."""
         from ...solvers.gradients import maximum_likelihood
         from ...structures.tree.parts import UNKNOWN
-        from .candidates import BITS
+        from .candidates import BITS, ranking
         from .data_set import EncodedTrees
         from .oracles import ranking_problem
-        from .ranking import ranking
 
         untrained = np.zeros(0, np.float32)
         if not self._model.attrs["max_heads"] or not batches:

@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ...features.arc_hashing import (
+from ...features.arc_program import (
     ARCS,
     ARCS_BETWEEN,
     FIRST,
@@ -22,9 +22,7 @@ from ...features.arc_hashing import (
 )
 from ...kernels import FirstClassFunction, Int32Array, kernel, numba_type, signature
 from ...solvers.problem import Problem
-from ...structures.tree.inside_outside import projective_marginals
 from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest, sum_out_labels
-from ...structures.tree.matrix_tree import tree_marginals
 from ...structures.tree.parts import (
     LOOPY,
     NONE,
@@ -35,7 +33,9 @@ from ...structures.tree.parts import (
     has_grandparents,
     has_siblings,
 )
-from . import ranking
+from ...structures.tree.projective import projective_marginals
+from ...structures.tree.spanning import tree_marginals
+from .candidates import RANKING, Ranking, max_ranking_entries, ranking_oracle
 from .data import Trees, WeightVector, dimension, double_precision, max_plane_entries
 from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
 
@@ -306,15 +306,15 @@ def tree_problem(trees: Trees) -> Problem:
     )
 
 
-def ranking_problem(data: ranking.Ranking) -> Problem:
+def ranking_problem(data: Ranking) -> Problem:
     """Each token's head by itself, as the first pass of a parser ranks them: a problem for its marginals only."""
     return Problem(
         data,
-        ranking.RANKING,
+        RANKING,
         None,
         n_examples=len(data.columns.starts) - 1,
         dimension=1 << data.bits,
         max_plane_entries=0,
-        marginal_oracle=ranking.marginal_oracle,
-        max_gradient_entries=ranking.max_gradient_entries(data),
+        marginal_oracle=ranking_oracle,
+        max_gradient_entries=max_ranking_entries(data),
     )

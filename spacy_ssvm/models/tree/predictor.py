@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from spacy.tokens import Doc
 
-from ...features.arc_hashing import read_sentence
+from ...features.arc_program import read_sentence
 from ...features.extractor import ArcExtractor
-from ...features.hashing import Columns
+from ...features.index import Columns
 from ...kernels import kernel
 from ...structures.tree.decoders import decoder
 from ...structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels

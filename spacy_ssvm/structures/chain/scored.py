@@ -12,7 +12,7 @@ from ...kernels import kernel
 from .. import UNKNOWN
 from .constraints import FORBIDDEN
 from .forward_backward import backward, forward, steps_backward, steps_forward
-from .kbest import k_viterbi
+from .viterbi import k_viterbi
 
 
 class LabelSequence(NamedTuple):

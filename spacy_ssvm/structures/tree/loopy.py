@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import kernel
-from .matrix_tree import tree_marginals
 from .parts import NONE, Parts, dense_scores, score_tree
-from .spanning import maximum_spanning_tree
+from .spanning import maximum_spanning_tree, tree_marginals
 
 DAMPING = 0.3
 """The share of the old message in a new one."""

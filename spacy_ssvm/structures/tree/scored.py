@@ -9,10 +9,10 @@ import numpy as np
 
 from ...kernels import FirstClassFunction
 from .. import UNKNOWN
-from .inside_outside import projective_marginals
 from .kbest import labelled_kbest, sum_out_labels
-from .matrix_tree import tree_marginals
 from .parts import FORBIDDEN, PROJECTIVE, ROOT_LABEL, SPANNING, Parts, dense_scores, has_grandparents, has_siblings
+from .projective import projective_marginals
+from .spanning import tree_marginals
 
 ANY = -3
 """The head or the label of a part that says nothing of it."""

@@ -7,10 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.features.arc_hashing import ArcProgram
-from spacy_ssvm.models.tree.candidates import BITS, REACH, FirstPass, near_candidates, prune
+from spacy_ssvm.features.arc_program import ArcProgram
+from spacy_ssvm.models.tree.candidates import (
+    BITS,
+    NEGLIGIBLE,
+    REACH,
+    FirstPass,
+    max_ranking_entries,
+    near_candidates,
+    prune,
+    ranking,
+    ranking_oracle,
+)
 from spacy_ssvm.models.tree.data import Shape
-from spacy_ssvm.models.tree.ranking import NEGLIGIBLE, marginal_oracle, max_gradient_entries, ranking
 from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.parts import PROJECTIVE
 
@@ -117,7 +126,7 @@ def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
     trees = ranking(program, bits, columns, heads)
     assert len(heads) == len(trees.gold) and trees.bits == bits
     weights = rng.normal(size=1 << bits) * rng.choice([0.1, 1.0, 5.0])
-    indices, values = (np.zeros(max_gradient_entries(trees) + 1, dtype) for dtype in (np.int64, np.float64))
+    indices, values = (np.zeros(max_ranking_entries(trees) + 1, dtype) for dtype in (np.int64, np.float64))
     tokens = iter(zip(heads, arc_scores(columns, program, bits, weights)))
     for sentence in range(len(sizes)):
         kernels = Kernels(program, columns, sentence, bits)
@@ -135,8 +144,8 @@ def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
                     for index, value in kernels.features("arc", {"head": h, "mod": m}):
                         expected[index] += gradient * value
         indices[:] = -1
-        entries, loss = marginal_oracle(trees, sentence, weights, 1.0, loss_scale, indices, values)
-        assert entries <= max_gradient_entries(trees) and (indices[entries:] == -1).all()
+        entries, loss = ranking_oracle(trees, sentence, weights, 1.0, loss_scale, indices, values)
+        assert entries <= max_ranking_entries(trees) and (indices[entries:] == -1).all()
         found = np.zeros(1 << bits)
         np.add.at(found, indices[:entries], values[:entries])
         np.testing.assert_allclose(found, expected, atol=1e-9)

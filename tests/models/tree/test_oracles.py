@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.features.arc_hashing import read_sentence
+from spacy_ssvm.features.arc_program import read_sentence
 from spacy_ssvm.models.tree.data import either_precision, max_plane_entries
 from spacy_ssvm.models.tree.oracles import decode, feature_difference, tree_problem
 from spacy_ssvm.solvers.planes import plane_buffer

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from spacy_ssvm.structures.tree.inside_outside import projective_marginals
 from spacy_ssvm.structures.tree.kbest import eisner_kbest, spanning_kbest
-from spacy_ssvm.structures.tree.matrix_tree import tree_marginals
-from spacy_ssvm.structures.tree.projective import eisner
-from spacy_ssvm.structures.tree.spanning import maximum_spanning_tree
+from spacy_ssvm.structures.tree.projective import eisner, projective_marginals
+from spacy_ssvm.structures.tree.spanning import maximum_spanning_tree, tree_marginals
 
 from .enumeration import Tree, is_projective, is_tree, trees
 

@@ -3,25 +3,15 @@
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 from ..models.scored import MIN_PROBABILITY, Listing, NamedPart, PartNames, ScoredSequence
 from ..solvers.parameters import LossFamily, Parameters
-
-CALIBRATED = "inverse_temperature"
-"""The name of β in the cfg of a calibrated component."""
 
 
 def inverse_temperature(solver: Parameters) -> float | None:
     """β of P(y) ∝ exp(β · wᵀΦ(x, y)), whose likelihood the solver maximises; None for a solver without one."""
     return float(solver.beta) if isinstance(solver, LossFamily) and solver.is_smooth else None
-
-
-def check_calibration(cfg: dict[str, Any]) -> None:
-    """Raise a ValueError where a cfg has an invalid β."""
-    beta = cfg.get(CALIBRATED, 1.0)
-    if type(beta) is not float or not 0.0 < beta < math.inf:
-        raise ValueError(f"its cfg has the inverse temperature {beta!r}, which must be a finite number above 0")
 
 
 def scored_parts(

@@ -7,7 +7,7 @@ keeps weights in a thinc Model. Nothing above asks which structure it is.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +21,8 @@ from .packing import EXACT, Packing
 from .scored import FactorFeatures, Known, Listing, NamedPart, PartNames, ScoredSequence
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from ..features.columns import ColumnReader
     from ..solvers.problem import Problem
 
@@ -68,13 +70,29 @@ class Contradiction(ValueError):
         self.token, self.reason = token, reason
 
 
+class LabelRules(Protocol):
+    """Limits tokens to sets of labels; see `pipeline.patterns.Patterns`."""
+
+    def __bool__(self) -> bool: ...
+
+    def require_known(self, labels: Sequence[str]) -> None:
+        """Raise a ValueError where a rule names other labels."""
+
+    def allowed(self, docs: Sequence[Doc], labels: Sequence[str], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The tokens that match, int64 [M], among those that are `free`, bool [T], and their labels, bool [M, L]."""
+
+    def renamed(self, name: str) -> "LabelRules":
+        """The same rules, of a component with this name."""
+
+
 @dataclass(frozen=True)
 class Codec(ABC):
     """A component's annotation as structures, and back. Frozen: other labels make another codec.
 
     `Gold` stands for what a codec reads of one example.
 
-    name: of the component, for messages. labels: of the component, in order.
+    name: of the component, for messages. labels: of the component, in order. patterns: rules that limit predictions;
+    nothing is learnt from them.
     """
 
     structure: ClassVar[str]
@@ -84,6 +102,7 @@ class Codec(ABC):
 
     name: str
     labels: tuple[str, ...] = ()
+    patterns: LabelRules | tuple[()] = ()
 
     @property
     @abstractmethod
@@ -93,6 +112,11 @@ class Codec(ABC):
     @property
     def saved(self) -> Mapping[str, Any]:
         """Settings that what is learnt depends on, so that those of a file count, and not those of a config."""
+        return {}
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """Settings that the component's scorer is called with."""
         return {}
 
     @abstractmethod
@@ -156,9 +180,13 @@ class Codec(ABC):
     def mistakes(self, example: Example) -> list[Mistake]:
         """The differences of the predicted annotation from the gold one."""
 
-    def without_patterns(self) -> "Codec":
-        """The same without the rules of the setting `patterns`, which are no prediction of the weights."""
-        return self
+    def without_patterns(self) -> "Self":
+        """The same without `patterns`, which are no prediction of the weights."""
+        return replace(self, patterns=())
+
+    def renamed(self, name: str) -> "Self":
+        """The codec of the same component under another name."""
+        return replace(self, name=name, patterns=self.patterns.renamed(name) if self.patterns else ())
 
 
 class DataSet(ABC):

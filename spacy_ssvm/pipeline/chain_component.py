@@ -39,7 +39,7 @@ class ChainComponent(SsvmPipe):
                 f"[{self.name}] {label!r} is none of its labels, which are {', '.join(self.labels)}; weights are those "
                 f"of {', '.join(self.weight_labels)}"
             )
-        weights = self._predicting().weights
+        weights = self._predictor().weights
         if weights.names is None:
             raise ValueError(
                 f"[{self.name}] the names of its features are not known: train it with save_feature_names = true, "
@@ -56,8 +56,7 @@ class ChainComponent(SsvmPipe):
         """
         from ..inspect.weight_tables import transitions
 
-        self._require_labels()
-        return transitions(self._predicting().weights, self.weight_labels, self.codec.constraints())
+        return transitions(self._predictor().weights, self.weight_labels, self.codec.constraints())
 
 
 def filled(

@@ -20,33 +20,26 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..corpus.unreadable import Unreadable, names_of, quoted, token_name
-from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..files import replace_files
-from ..inspect.confidence import (
-    CALIBRATED,
-    best_analyses,
-    check_calibration,
-    checked_count,
-    checked_min_score,
-    inverse_temperature,
-    scored_parts,
-)
+from ..inspect.confidence import best_analyses, checked_count, checked_min_score, inverse_temperature, scored_parts
 from ..models import store
 from ..models.packing import EXACT, Packing
-from ..models.protocol import Codec, Contradiction, Predictor, Settings, StructuredModel, bind, require_architecture
+from ..models.protocol import Codec, Contradiction, Predictor, Settings, require_architecture
 from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
 from ..training.examples import ExampleReader, missing_annotation
 from ..training.figures import Figures
+from . import facts
+from .facts import Facts
+from .learnt import Learnt
 
 if TYPE_CHECKING:
     from ..inspect.explanation import Explanation
     from ..solvers.learner import Certificate
     from ..solvers.problem import Problem
     from ..training.calibration import CalibrationExample, Fit
-    from ..training.training import Training
 
 LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
@@ -63,15 +56,12 @@ class SsvmPipe(TrainablePipe):
         ValueError: the codec is for models of another architecture, or n_threads is no whole number of at least 1.
     """
 
-    _bound: StructuredModel | None
-    _predictor: Predictor | None
-    _training: "Training | None"
-    _weights: Any
-    _saved_state: bytes | None
+    _facts: Facts
+    _state: Learnt
     _tutor: "SsvmPipe | None"
+    _awaits_update: bool
     _unreadable: Unreadable
-    _labels_are_given: bool
-    _complaints: set[int]
+    _said: set[str]
 
     def __init__(
         self,
@@ -87,14 +77,27 @@ class SsvmPipe(TrainablePipe):
         require_architecture(model, codec)
         self.vocab = vocab
         self.model = model
+        self.codec = codec if codec.name == name else codec.renamed(name)
         self.name = name
-        self.codec = codec
         self.solver = solver
         self.settings = replace(settings, n_threads=checked_threads(name, settings.n_threads))
         self.scorer = scorer
-        self._reads: list[str] = []
-        self._beta: float | None = None
+        self._facts = Facts()
         self._forget()
+
+    @property
+    def name(self) -> str:
+        """The component's name in its pipeline. spaCy changes it where a component is renamed or sourced."""
+        return str(TrainablePipe.name.__get__(self))
+
+    @name.setter
+    def name(self, name: str) -> None:
+        TrainablePipe.name.__set__(self, name)
+        if self.codec.name != name:
+            self.codec = self.codec.renamed(name)
+            self._unreadable = Unreadable(name)
+            if self._learnt.training is not None:
+                self._learnt.training.name = name
 
     # Labels
 
@@ -116,13 +119,15 @@ class SsvmPipe(TrainablePipe):
     @property
     def cfg(self) -> dict[str, Any]:
         """The contents of the file "cfg": labels, the annotation that was read in training, settings, calibration."""
-        calibration = {} if self._beta is None else {CALIBRATED: self._beta}
-        return {"labels": list(self.labels), "reads": list(self._reads), **self.codec.saved, **calibration}
+        return facts.written(self.codec, self._facts)
 
     @cfg.setter
     def cfg(self, cfg: dict[str, Any]) -> None:
-        # As spaCy's find-threshold does; other keys mean nothing here.
-        self._take_cfg(cfg)
+        # As spaCy's find-threshold does.
+        codec, known = facts.read(cfg, self.codec)
+        if codec.labels != self.labels:
+            raise ValueError(f"[{self.name}] cfg cannot change the labels: use add_label or initialize")
+        self.codec, self._facts = codec, known
 
     def add_label(self, label: str) -> int:
         """Add a label, with weights of zero; what has been learnt is kept.
@@ -164,32 +169,41 @@ class SsvmPipe(TrainablePipe):
         if not examples:
             raise ValueError(f"[{self.name}] initialize got no training examples: is the corpus empty?")
         numbered = self._numbered(examples, "initialize")
-        self._forget()
-        store.clear(self.model)
-        self._beta = None
-        self._load_resources(nlp)
-        read, gold = self._reader.gold(numbered)
-        self._add_labels(sorted(self._new_labels(gold.values())) if labels is None else self._checked_labels(labels))
+        checked = None if labels is None else self._checked_labels(labels)
+        with self._unchanged_on_error():
+            self._forget()
+            store.clear(self.model)
+            self._facts = Facts(labels_are_given=labels is not None)
+            self._load_resources(nlp)
+            self._prepare(numbered, checked, nlp)
+            self._awaits_update = True
+
+    def _prepare(self, examples: dict[int, Example], labels: list[str] | None, nlp: Language | None) -> None:
+        """Read all examples and start training; nothing is learnt yet. labels: new ones, None for those that occur."""
+        read, gold = self._reader.gold(examples)
+        self._add_labels(sorted(self._new_labels(gold.values())) if labels is None else labels)
         if not self.labels:
-            self._unreadable.report(len(numbered))
+            self._unreadable.report(len(examples))
             raise ValueError(
-                f"[{self.name}] none of the {len(numbered):,} training examples has a label to learn: annotate the "
+                f"[{self.name}] none of the {len(examples):,} training examples has a label to learn: annotate the "
                 f"corpus, or give [initialize.components.{self.name}.labels]"
             )
-        self._labels_are_given = labels is not None
-        annotated = {number: numbered[number] for number, found in gold.items() if self.codec.is_annotated(found)}
+        annotated = {number: examples[number] for number, found in gold.items() if self.codec.is_annotated(found)}
         learnt, batches = self._reader.batches(annotated, gold)
-        self._unreadable.report(len(numbered))
-        self.codec.report_gaps(numbered, gold, self._warn)
-        self._note_annotation([numbered[number].predicted for number in gold], nlp)
-        self._training = self._start_training(batches)
-        references = [numbered[number].reference for number in learnt]
-        changed = self._training.prepare(references, [read[number] for number in learnt], batches)
+        self._unreadable.report(len(examples))
+        self.codec.report_gaps(examples, gold, self._warn)
+        # What other components annotate while this one learns is not there yet.
+        if nlp is None or not nlp.config.get("training", {}).get("annotating_components"):
+            self._note_annotation([examples[number].predicted for number in gold])
+        training = self._learnt.begin(self.solver, batches)
+        references = [examples[number].reference for number in learnt]
+        changed = training.prepare(references, [read[number] for number in learnt], batches)
+        self._learnt.moved(training)
         if len(changed):
-            named = names_of({learnt[place]: numbered[learnt[place]] for place in changed})
+            named = names_of({learnt[place]: examples[learnt[place]] for place in changed})
             self._warn(
                 f"{len(changed):,} of {len(learnt):,} examples have annotation that this component cannot produce "
-                f"({self._training.data.impossible}); the nearest possible one is learnt instead: {named}"
+                f"({training.data.impossible}); the nearest possible one is learnt instead: {named}"
             )
 
     def update(
@@ -209,34 +223,38 @@ class SsvmPipe(TrainablePipe):
         numbered = self._numbered(list(examples), "update")
         if not numbered:
             return losses
-        training = self._resumed_training() if self._training is None else self._training
+        training = self._learnt.resume(self.solver, self._warn)
         read, gold = self._reader.gold(numbered, training)
         gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
         if not gold:
             self._unreadable.report(len(numbered), len(training))
             return losses
         new = self._new_labels(found for found in gold.values() if found is not None)
-        if new and not self._labels_are_given:
-            if self._saved_state is not None:
+        if new and not self._facts.labels_are_given:
+            if self._learnt.saved_state is not None:
                 self._warn(
                     f"there are new labels, {', '.join(sorted(new))}: the saved state of the solver is dropped, and "
                     "learning goes on from the weights alone"
                 )
             self._add_labels(sorted(new))
-            training = self._start_training()
+            training = self._learnt.begin(self.solver)
             gold = {n: self.codec.gold(numbered[n]) if found is None else found for n, found in gold.items()}
         self._require_labels()
-        fresh, encoded = self._reader.encoded({n: numbered[n] for n in gold if gold[n] is not None}, gold)
+        if self._awaits_update:
+            self._awaits_update = False
+            self._note_annotation([numbered[number].predicted for number in gold])
+        unknown, encoded = self._reader.encoded({n: numbered[n] for n in gold if gold[n] is not None}, gold)
         self._unreadable.report(len(numbered), len(training))
-        learnt = [number for number in gold if gold[number] is None or number in set(fresh)]
+        readable = set(unknown)
+        learnt = [number for number in gold if gold[number] is None or number in readable]
         if not learnt:
             return losses
         self._void_calibration()
-        self._predictor = None  # before learning, which takes memory
+        # Before it learns, which takes memory: the predictor goes.
+        self._learnt.moved(training)
         references = [numbered[number].reference for number in learnt]
-        places = [place for place, number in enumerate(learnt) if number in set(fresh)]
+        places = [place for place, number in enumerate(learnt) if number in readable]
         losses[self.name] += training.update(references, [read[number] for number in learnt], places, encoded)
-        self._training, self._saved_state = training, None
         return losses
 
     def finish_update(self, sgd: Any) -> None:
@@ -250,10 +268,9 @@ class SsvmPipe(TrainablePipe):
     @_rehearsal_model.setter
     def _rehearsal_model(self, model: object) -> None:
         # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
-        self._store()
+        self._learnt.store()
         tutor = copy(self)
         tutor.model, tutor.codec = self.model.copy(), self.codec.without_patterns()
-        tutor._bound = tutor._predictor = tutor._training = tutor._weights = None
         self._tutor = tutor
 
     def rehearse(
@@ -279,7 +296,7 @@ class SsvmPipe(TrainablePipe):
     @property
     def figures(self) -> Figures | None:
         """The solver's figures after its last complete epoch; None before that, and for a loaded component."""
-        return None if self._training is None else self._training.figures
+        return None if self._learnt.training is None else self._learnt.training.figures
 
     def certificate(self) -> "Certificate | None":
         """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
@@ -287,7 +304,7 @@ class SsvmPipe(TrainablePipe):
         None for solvers without a certificate; where examples were forgotten; where gold is incomplete or decoding is
         not exact. Where training has started from earlier weights, it is that of the objective that holds w to them.
         """
-        return None if self._training is None else self._training.certificate()
+        return None if self._learnt.training is None else self._learnt.training.certificate()
 
     def problem(self) -> "Problem":
         """The examples of `initialize` as every solver sees them, for `spacy_ssvm.solvers.fit` and `set_weights`.
@@ -298,12 +315,12 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component is not initialized.
         """
-        if self._training is None or not len(self._training):
+        training = self._learnt.training
+        if training is None or not len(training):
             raise ValueError(f"[{self.name}] there is no problem to solve yet: call initialize first")
-        data = self._training.data
-        if data.is_incomplete():
-            data.complete(None, self._training.weights())
-        return data.problem()
+        if training.data.is_incomplete():
+            training.data.complete(None, training.weights())
+        return training.data.problem()
 
     def set_weights(self, weights: np.ndarray) -> None:
         """Predict with these weights, float64 [d] of `problem`, and save them; `update` goes on from them.
@@ -311,19 +328,14 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component is not initialized, or `weights` is not of that length.
         """
-        if self._training is None:
+        training = self._learnt.training
+        if training is None:
             raise ValueError(f"[{self.name}] there are no weights to set yet: call initialize first")
-        data = self._training.data
-        if np.shape(weights) != (data.dimension(),):
-            raise ValueError(
-                f"[{self.name}] the weights must be of shape ({data.dimension():,},), not {np.shape(weights)}"
-            )
-        from ..training.training import Training
-
+        shape = (training.data.dimension(),)
+        if np.shape(weights) != shape:
+            raise ValueError(f"[{self.name}] the weights must be of shape ({shape[0]:,},), not {np.shape(weights)}")
         self._void_calibration()
-        vector, n_threads = np.array(weights, np.float64), self.settings.n_threads
-        self._training = Training(self.name, self.solver, data.without_docs(), vector, n_threads)
-        self._predictor = self._saved_state = None
+        self._learnt.restart(self.solver, np.array(weights, np.float64))
 
     def retune(self, solver: Parameters) -> None:
         """Learn with this solver from the next `update` on, to the same end as if it had been there from the start.
@@ -335,21 +347,19 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component is not initialized.
         """
-        if self._training is None:
+        training = self._learnt.training
+        if training is None:
             raise ValueError(f"[{self.name}] there is nothing to learn anew yet: call initialize first")
-        self._training.retune(solver)
-        self.solver, self._predictor = solver, None
+        training.retune(solver)
+        self.solver = solver
+        self._learnt.moved(training)
         self._void_calibration()
 
     def count_weights(self) -> tuple[int, int]:
         """How many weights are not zero, and how many there are: those of all features that have any, or of the whole
         table where features are hashed. A component that has learnt nothing has none.
         """
-        self._store()
-        if not store.has_weights(self.model):
-            return 0, 0
-        vectors = [part for part in self._model.load() if getattr(part, "dtype", None) == np.float32]
-        return sum(int(np.count_nonzero(vector)) for vector in vectors), sum(map(len, vectors))
+        return self._learnt.count()
 
     # Predicting
 
@@ -374,11 +384,10 @@ class SsvmPipe(TrainablePipe):
             try:
                 for part in self._annotated(docs):
                     n_done += len(part)
-            except Exception:
-                yield from docs[:n_done]
-                yield from self._one_by_one(docs[n_done:], n_before + n_done)
-            else:
-                yield from docs
+            except Exception as error:
+                LOGGER.debug("[%s] a batch fails, and its documents are tried one by one: %s", self.name, error)
+            yield from docs[:n_done]
+            yield from self._one_by_one(docs[n_done:], n_before + n_done)
             n_before += len(docs)
 
     @contextmanager
@@ -387,10 +396,13 @@ class SsvmPipe(TrainablePipe):
         try:
             yield mem
         finally:
-            if self._predictor is not None:
-                self._predictor.forget_types()
-            elif self._bound is not None:
-                self._bound.reader.forget_types()
+            self._learnt.forget_types()
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """The figures of the scorer, which gets the labels and the codec's `scoring`; none without a scorer."""
+        if self.scorer is None:
+            return {}
+        return dict(self.scorer(examples, **{"labels": self.labels, **self.codec.scoring, **kwargs}))
 
     # Confidence
 
@@ -398,7 +410,8 @@ class SsvmPipe(TrainablePipe):
     def inverse_temperature(self) -> float | None:
         """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)) that the component is calibrated to or, without that, learns;
         None where it has no distribution."""
-        return inverse_temperature(self.solver) if self._beta is None else self._beta
+        beta = self._facts.inverse_temperature
+        return inverse_temperature(self.solver) if beta is None else beta
 
     @property
     def has_probabilities(self) -> bool:
@@ -431,10 +444,9 @@ class SsvmPipe(TrainablePipe):
         """
         from ..inspect.explanation import explain
 
-        self._require_labels()
-        self._complain([doc])
+        self._check_annotation([doc])
         with self._naming([doc]):
-            sequences = self._predicting().explained(doc)
+            sequences = self._predictor().explained(doc)
         return explain([token.text for token in doc], sequences, self.codec.names())
 
     def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
@@ -473,7 +485,7 @@ class SsvmPipe(TrainablePipe):
         from ..training.calibration import fit
 
         found = fit(self.name, self.calibration_examples(examples))
-        self._beta = found.beta
+        self._facts = replace(self._facts, inverse_temperature=found.beta)
         return found
 
     # Files
@@ -492,7 +504,7 @@ class SsvmPipe(TrainablePipe):
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialise; `exclude` names fields among cfg, vocab, model and state."""
-        with self._packed():
+        with self._learnt.packed(self.settings.packing):
             fields = {name: contents for name, contents in self._files(None).items() if name not in exclude}
             if "vocab" not in exclude:
                 fields["vocab"] = self.vocab.to_bytes(exclude=exclude)
@@ -507,7 +519,7 @@ class SsvmPipe(TrainablePipe):
             OSError: the disk is full, or the directory cannot be written to; what was saved there before stays.
         """
         folder = util.ensure_path(path)
-        with self._packed():
+        with self._learnt.packed(self.settings.packing):
             files = {name: contents for name, contents in self._files(2).items() if name not in exclude}
         try:
             replace_files(folder, files)
@@ -549,44 +561,30 @@ class SsvmPipe(TrainablePipe):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings and what has been learnt, without what is derived from them."""
-        self._store()
+        self._learnt.store()
         state = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         # Fields of the compiled base class are not in vars().
-        state.update((key, getattr(self, key)) for key in ("vocab", "model", "name", "scorer", "_reads", "_beta"))
+        state.update((key, getattr(self, key)) for key in ("vocab", "model", "name", "scorer", "_facts"))
         return _unpickle, (type(self), state)
 
     @property
-    def _model(self) -> StructuredModel:
-        """The structured model with the present labels."""
-        bound = self._bound
-        if bound is None or bound.codec is not self.codec or bound.settings is not self.settings:
-            self._bound = bound = bind(self.model, self.codec, self.vocab, self.settings)
-            self._predictor = None
-        return bound
+    def _learnt(self) -> Learnt:
+        return self._state.bound_to(self.model, self.codec, self.settings)
 
     @property
     def _reader(self) -> ExampleReader:
-        return ExampleReader(self.codec, self._model, self._unreadable)
+        return ExampleReader(self.codec, self._learnt.structured, self._unreadable)
 
-    def _predicting(self) -> Predictor:
+    def _predictor(self) -> Predictor:
         """What predicts with the present weights."""
-        model = self._model
-        if self._predictor is None:
-            if self._training is not None:
-                weights = model.trained(self._training.data, self._training.weights())
-            elif store.has_weights(self.model):
-                weights = self._stored()
-            else:
-                weights = model.zero()
-            self._predictor = model.predictor(weights)
-        return self._predictor
+        self._require_labels()
+        return self._learnt.predictor
 
     def _prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
         """Read the Docs; the function returned predicts from what has been read, in any thread."""
-        self._require_labels()
-        self._complain(docs)
+        self._check_annotation(docs)
         with self._naming(docs):
-            predict = self._predicting().prepared(docs)
+            predict = self._predictor().prepared(docs)
 
         def named() -> Sequence[Any]:
             with self._naming(docs):
@@ -596,10 +594,9 @@ class SsvmPipe(TrainablePipe):
 
     def _sequences(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
         """For each Doc its sequences, with the scores of all their structures."""
-        self._require_labels()
-        self._complain(docs)
+        self._check_annotation(docs)
         with self._naming(docs):
-            return self._predicting().scored(docs)
+            return self._predictor().scored(docs)
 
     def _scored(
         self, docs: Iterable[Doc], min_score: float | None, listing: Listing | None = None
@@ -645,50 +642,13 @@ class SsvmPipe(TrainablePipe):
             else:
                 yield doc
 
-    def _start_training(self, batches: Sequence[Any] = ()) -> "Training":
-        """Training from the weights that the component has, or from zero."""
-        from ..training.training import Training
-
-        weights = self._stored() if store.has_weights(self.model) else None
-        data, vector = self._model.start(weights, batches, self.solver.seed)
-        return Training(self.name, self.solver, data, vector, self.settings.n_threads)
-
-    def _resumed_training(self) -> "Training":
-        """Training from where it was saved, or from the weights alone.
-
-        Raises:
-            DamagedModel: the saved state of the solver does not fit the component.
-        """
-        if self._saved_state is None:
-            return self._start_training()
-        from ..training.training import Training
-
-        try:
-            state = state_file.unpack(self._saved_state)
-            if state["solver"] == repr(self.solver):
-                nothing, data = self._model.encode([], []), self._model.resumed(state["index"])
-                return Training.resumed(self.name, self.solver, data, nothing, state, self.settings.n_threads)
-        except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
-            raise store.DamagedModel(f"[{self.name}] learning cannot go on: {error}") from error
-        self._warn(
-            f"the solver, {self.solver!r}, is not the one whose state was saved, {state['solver']}: the state is "
-            "dropped, and learning goes on from the weights alone"
-        )
-        return self._start_training()
-
     def _add_labels(self, labels: Sequence[str]) -> None:
         """Append labels; the weights get zeros for them, and training starts anew from there."""
         self._void_calibration()
-        self._store()
-        before = self.weight_labels
-        weights = self._stored() if store.has_weights(self.model) else None
-        exact = store.is_exact(self.model)
-        self.codec = replace(self.codec, labels=(*self.labels, *labels))
+        learnt, self.codec = self._learnt, replace(self.codec, labels=(*self.labels, *labels))
         for label in labels:
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
-        self._bound = self._predictor = self._training = self._weights = self._saved_state = None
-        if weights is not None:
-            self._model.store(self._model.widened(weights, before), EXACT, exact)
+        self._state = learnt.relabelled(self.codec)
 
     def _new_labels(self, gold: Iterable[Any]) -> set[str]:
         return self.codec.labels_in(gold) - set(self.labels)
@@ -711,42 +671,45 @@ class SsvmPipe(TrainablePipe):
             doc = nlp.make_doc(phrase) if nlp is not None else Doc(self.vocab, words=phrase.split())
             return np.array([token.lower for token in doc if not token.is_space], np.uint64)
 
-        self._model.load_resources(words)
+        self._learnt.structured.load_resources(words)
 
-    def _note_annotation(self, docs: Sequence[Doc], nlp: Language | None) -> None:
+    def _note_annotation(self, docs: Sequence[Doc]) -> None:
         """Keep which annotation the features have to learn from; warn of annotation that no training Doc has."""
-        read = self._model.reader.annotation
-        missing = missing_annotation(read, docs)
-        if nlp is not None and nlp.config.get("training", {}).get("annotating_components"):
-            missing = []
-        self._reads = [name for name in read if name not in missing]
+        features, known = self._learnt.structured.reader.annotation, self._facts.reads
+        missing = [name for name in missing_annotation(features, docs) if name not in known]
+        self._facts = replace(self._facts, reads=tuple(name for name in features if name not in missing))
         if missing:
-            self._warn(
+            self._warn_once(
+                "training",
                 f"the features read token.{' and token.'.join(missing)}, which no training Doc has: it learns without, "
                 'and errs where another component sets it. The reader "spacy-ssvm.Corpus.v1" can predict it '
-                "(jackknife) or take it from the gold annotation (columns); or take it out of the features"
+                "(jackknife) or take it from the gold annotation (columns); or take it out of the features",
             )
 
-    def _complain(self, docs: Sequence[Doc]) -> None:
+    def _check_annotation(self, docs: Sequence[Doc]) -> None:
         """Warn once of Docs to predict on that lack annotation which features have learnt from, or boundaries."""
-        missing = missing_annotation(self._reads, docs)
-        lacking = None
+        missing = missing_annotation(self._facts.reads, docs)
         if missing:
-            lacking = (
+            self._warn_once(
+                "annotation",
                 f"it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put the component "
-                "that sets it before this one"
+                "that sets it before this one (this is said once)",
             )
-        for kind, complaint in enumerate((lacking, self.codec.complaint([doc for doc in docs if len(doc)]))):
-            if complaint is not None and kind not in self._complaints:
-                self._complaints.add(kind)
-                self._warn(f"{complaint} (this is said once)")
+        complaint = self.codec.complaint([doc for doc in docs if len(doc)])
+        if complaint is not None:
+            self._warn_once("codec", f"{complaint} (this is said once)")
+
+    def _warn_once(self, kind: str, message: str) -> None:
+        if kind not in self._said:
+            self._said.add(kind)
+            self._warn(message)
 
     def _warn(self, message: str) -> None:
         warnings.warn(f"[{self.name}] {message}", stacklevel=4)
 
     def _void_calibration(self) -> None:
-        if self._beta is not None:
-            self._beta = None
+        if self._facts.inverse_temperature is not None:
+            self._facts = replace(self._facts, inverse_temperature=None)
             self._warn(
                 "its weights are no longer those that it was calibrated with: the calibration is void, calibrate it "
                 "again when it is trained"
@@ -754,35 +717,12 @@ class SsvmPipe(TrainablePipe):
 
     def _require_weights(self) -> None:
         """Raise a ValueError where nothing has been learnt."""
-        if self._training is None and not store.has_weights(self.model):
+        if not self._learnt.are_any():
             raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
 
     def _require_labels(self) -> None:
         if not self.labels:
             raise ValueError(f"[{self.name}] has no labels yet: train it, or call initialize or add_label first")
-
-    def _store(self, packing: Packing = EXACT) -> None:
-        """Put the weights into the model; those that were pruned or rounded before stay as they are."""
-        if self._training is not None:
-            weights = self._model.trained(self._training.data, self._training.weights())
-            self._model.store(self._predictor.weights if self._predictor is not None else weights, packing)
-        elif packing != EXACT and store.is_exact(self.model):
-            self._model.store(self._model.load(), packing)
-
-    def _stored(self) -> Any:
-        """The weights in the model; the first to ask gets those that loading has checked."""
-        weights, self._weights = self._weights, None
-        return self._model.load() if weights is None else weights
-
-    @contextmanager
-    def _packed(self) -> Iterator[None]:
-        """For as long as this lasts, the model holds the weights as they are to be saved."""
-        before = store.snapshot(self.model)
-        try:
-            self._store(self.settings.packing)
-            yield
-        finally:
-            store.restore(self.model, before)
 
     def _files(self, indent: int | None) -> dict[str, bytes]:
         """The contents of the component's files; the model holds what is to be saved."""
@@ -793,8 +733,7 @@ class SsvmPipe(TrainablePipe):
             sizes = f"{len(names):,}", f"{len(files['model']):,}"
             LOGGER.info("[%s] the names of the features take %s of the model's %s bytes", self.name, *sizes)
         if self.settings.save_solver_state:
-            state = None if self._training is None else self._training.state()
-            packed = self._saved_state if state is None else state_file.pack(state)
+            packed = self._learnt.state()
             if packed is not None:
                 files["state"] = state_file.sealed(packed, store.digest(self.model))
                 LOGGER.debug("[%s] the solver state takes %s bytes", self.name, f"{len(packed):,}")
@@ -820,59 +759,53 @@ class SsvmPipe(TrainablePipe):
         def read_state(source: Any) -> None:
             contents = None if "model" in exclude else state(source)
             if contents is not None and self.settings.save_solver_state:
-                self._saved_state = state_file.unsealed(contents, store.digest(self.model))
+                self._learnt.saved_state = state_file.unsealed(contents, store.digest(self.model))
 
         return {
-            "cfg": lambda source: self._take_cfg(cfg(source)),
+            "cfg": lambda source: self._read_cfg(cfg(source)),
             "vocab": read_vocab,
             "model": read_model,
             "state": read_state,
         }
 
-    def _take_cfg(self, cfg: Any) -> None:
-        # Without a note of the annotation that was read, none is missed.
-        cfg = {"reads": [], **cfg} if isinstance(cfg, dict) else {}
-        saved = self.codec.saved
-        expected = {"labels": [], "reads": [], **saved}
-        known = all(type(cfg.get(key)) is type(value) for key, value in expected.items())
-        if not known or not all(isinstance(name, str) for name in (*cfg["labels"], *cfg["reads"])):
-            raise ValueError("its cfg is not what this component writes")
-        check_calibration(cfg)
-        unknown = sorted(set(cfg["reads"]) - set(ANNOTATION_ATTRIBUTES))
-        if unknown:
-            raise ValueError(f"its cfg says that it reads the unknown annotation {', '.join(unknown)}")
-        self.codec = replace(self.codec, labels=tuple(cfg["labels"]), **{key: cfg[key] for key in saved})
-        self._reads, self._beta = cfg["reads"], cfg.get(CALIBRATED)
-        self._bound = None
+    def _read_cfg(self, cfg: Any) -> None:
+        self.codec, self._facts = facts.read(cfg, self.codec)
 
     def _load(self, read: Callable[[], Any], exclude: Iterable[str]) -> None:
-        """Read and check the fields; where anything is wrong with them, the component stays what it was."""
-        self._store()
-        before = self.codec, self._reads, self._beta, store.snapshot(self.model)
-        self._forget()
+        """Read and check the fields; where anything is wrong with them, the component stays as it was."""
+        self._learnt.store()
         try:
-            read()
-            for label in self.labels:
-                self.codec.check_label(label)
-            if len(set(self.labels)) < len(self.labels):
-                raise ValueError(f"it has a label twice: {', '.join(self.labels)}")
-            self._model.check_settings()
-            for label in self.labels:
-                self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
-            if "model" not in exclude and store.has_weights(self.model):
-                self._weights = self._model.load()
+            with self._unchanged_on_error():
+                self._forget()
+                read()
+                for label in self.labels:
+                    self.codec.check_label(label)
+                if len(set(self.labels)) < len(self.labels):
+                    raise ValueError(f"it has a label twice: {', '.join(self.labels)}")
+                self._learnt.check(weights="model" not in exclude)
         except Exception as error:
-            self.codec, self._reads, self._beta, state = before
-            self._bound = None
-            store.restore(self.model, state)
             raise store.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
+        for label in self.labels:
+            self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        before = self.codec, self._facts, self._state, self._tutor, self._awaits_update
+        model = store.snapshot(self.model)
+        try:
+            yield
+        except Exception:
+            self.codec, self._facts, self._state, self._tutor, self._awaits_update = before
+            store.restore(self.model, model)
+            raise
 
     def _forget(self) -> None:
         """Drop everything that is derived from settings and model, and all memory of training."""
-        self._bound = self._predictor = self._training = self._weights = self._saved_state = self._tutor = None
+        self._state = Learnt(self.model, self.codec, self.vocab, self.settings)
+        self._tutor = None
+        self._awaits_update = False
         self._unreadable = Unreadable(self.name)
-        self._labels_are_given = False
-        self._complaints = set()
+        self._said = set()
 
 
 def _contents(path: Path) -> bytes | None:

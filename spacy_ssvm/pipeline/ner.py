@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.language import Language
-from spacy.scorer import Scorer
+from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.vocab import Vocab
@@ -56,10 +56,31 @@ save_feature_names = false
 @ssvm_solvers = "spacy-ssvm.DCD.v1"
 
 [ssvm_ner.scorer]
-@scorers = "spacy.ner_scorer.v1"
+@scorers = "spacy-ssvm.ner_scorer.v1"
 """
 _MISSING, _INSIDE, _OUTSIDE, _BEGIN = range(4)
 """spaCy's ENT_IOB."""
+
+
+def ner_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
+    """spaCy's figures for entities; with `spans_key` also those of these spans, against the gold entities."""
+    key, examples = settings.pop("spans_key", None), list(examples)
+    scores: dict[str, Any] = get_ner_prf(examples, **settings)
+    if key:
+        spans = Scorer.score_spans(
+            examples,
+            f"spans_{key}",
+            getter=lambda doc, _: list(doc.spans[key]) if key in doc.spans else doc.ents,
+            has_annotation=lambda doc: doc.has_annotation("ENT_IOB"),
+            allow_overlap=True,
+        )
+        scores.update(spans)
+    return scores
+
+
+def make_ner_scorer() -> Callable[..., dict[str, Any]]:
+    """The registered scorer "spacy-ssvm.ner_scorer.v1"."""
+    return ner_score
 
 
 @Language.factory(
@@ -91,11 +112,11 @@ def make_ner(
         label_costs=label_costs,
         patterns=Patterns(name, nlp.vocab, patterns),
         incorrect_spans_key=incorrect_spans_key,
+        spans_key=spans_key,
+        threshold=threshold,
     )
     settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names)
-    pipe = SsvmNer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
-    pipe.spans_key, pipe.threshold = spans_key, threshold
-    return pipe
+    return SsvmNer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 
 @dataclass(frozen=True)
@@ -103,9 +124,18 @@ class NerCodec(ChainCodec):
     """Entities as BILUO labels. Entities and blocked tokens that a Doc has already stay as they are.
 
     incorrect_spans_key: of `doc.spans`, where training Docs have spans that are known to be no entities of their label.
+    spans_key: of `doc.spans`, where possible entities go whose score, as `scored_ents` has it, is at least `threshold`,
+    and at least MIN_PROBABILITY where scores are probabilities; they may overlap. Their scores are the group's
+    `attrs["scores"]`, float64.
     """
 
     incorrect_spans_key: str | None = None
+    spans_key: str | None = None
+    threshold: float = 0.5
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        return {"spans_key": self.spans_key}
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -248,51 +278,26 @@ class NerCodec(ChainCodec):
 
 
 class SsvmNer(ChainComponent):
-    """Sets `doc.ents`; see `NerCodec` for its settings.
-
-    spans_key: of `doc.spans`, where possible entities go whose score, as `scored_ents` has it, is at least `threshold`,
-    and at least MIN_PROBABILITY where scores are probabilities; they may overlap. Their scores are the group's
-    `attrs["scores"]`, float64.
-    """
+    """Sets `doc.ents`; see `NerCodec` for its settings."""
 
     codec: NerCodec
-    spans_key: str | None = None
-    threshold: float = 0.5
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         """Write the predicted entities, from `predict`, to the Docs; with `spans_key` also what else is possible."""
         docs = list(docs)
-        if self.spans_key:
+        if self.codec.spans_key:
             # Before there are entities that hold.
-            self._add_spans(docs, self.spans_key)
+            self._add_spans(docs, self.codec.spans_key)
         super().set_annotations(docs, predictions)
 
     def _add_spans(self, docs: Sequence[Doc], key: str) -> None:
-        min_score = max(self.threshold, MIN_PROBABILITY) if self.has_probabilities else self.threshold
+        threshold = self.codec.threshold
+        min_score = max(threshold, MIN_PROBABILITY) if self.has_probabilities else threshold
         checked_min_score(self.name, min_score, self.has_probabilities, "threshold")
         for doc, scores in zip(docs, self.scored_ents(docs, min_score)):
             group = SpanGroup(doc, name=key, spans=[Span(doc, *entity) for entity in scores])
             group.attrs["scores"] = np.array(list(scores.values()))
             doc.spans[key] = group
-
-    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """The scorer's figures; with `spans_key` also those of the spans, against the gold entities."""
-        examples = list(examples)
-        scores: dict[str, Any] = super().score(examples, **kwargs)
-        if self.spans_key:
-            scores.update(
-                Scorer.score_spans(
-                    examples,
-                    f"spans_{self.spans_key}",
-                    getter=self._spans_or_entities,
-                    has_annotation=lambda doc: doc.has_annotation("ENT_IOB"),
-                    allow_overlap=True,
-                )
-            )
-        return scores
-
-    def _spans_or_entities(self, doc: Doc, attr: str) -> Sequence[Span]:
-        return list(doc.spans[self.spans_key]) if self.spans_key in doc.spans else doc.ents
 
     def scored_ents(
         self, docs: Iterable[Doc], min_score: float | None = None
@@ -311,8 +316,8 @@ class SsvmNer(ChainComponent):
 
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
         """As in `SsvmPipe`; with `spans_key`, `threshold` has to be one for probabilities, too."""
-        if self.spans_key:
-            checked_min_score(self.name, max(self.threshold, MIN_PROBABILITY), True, "threshold")
+        if self.codec.spans_key:
+            checked_min_score(self.name, max(self.codec.threshold, MIN_PROBABILITY), True, "threshold")
         return super().calibrate(examples)
 
 

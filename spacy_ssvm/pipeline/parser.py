@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -277,9 +277,6 @@ class ParserCodec(TreeCodec):
                 other = token.dep_ if head == token.head.i else f"{token.dep_}, other head"
                 listed.append(Mistake(token.i, token.i + 1, label, other))
         return listed
-
-    def without_patterns(self) -> "ParserCodec":
-        return replace(self, patterns=())
 
 
 class SsvmParser(SsvmPipe):

@@ -60,6 +60,10 @@ class Patterns:
     def __reduce__(self) -> tuple[Any, ...]:
         return Patterns, (self._name, self._vocab, self._given)
 
+    def renamed(self, name: str) -> "Patterns":
+        """The same rules, of a component with this name."""
+        return Patterns(name, self._vocab, self._given)
+
     def require_known(self, labels: Sequence[str]) -> None:
         """Raise a ValueError where a rule has other labels than these."""
         for number, rule in enumerate(self._rules):

@@ -147,23 +147,20 @@ class SenterCodec(ChainCodec):
 
         return with_fixed(unconstrained(len(LABELS)))
 
-    @property
-    def preset(self) -> tuple[int, ...]:
-        return () if self.overwrite else (SENT_START,)
-
     def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
         kinds = super().kinds(docs, preset)
-        if not self.overwrite:
-            present = preset[:, 0].astype(np.int64)
-            kinds[present == -1] = 1 + LABELS.index(INSIDE)
-            kinds[present == 1] = 1 + LABELS.index(START)
-        lengths = np.array([len(doc) for doc in docs], np.int64)
-        # The first token of a Doc starts a sentence, whatever it says.
-        kinds[(np.cumsum(lengths) - lengths)[lengths > 0]] = 1 + LABELS.index(START)
+        kinds[_first_tokens(docs)] = 1 + LABELS.index(START)
         return kinds
 
-    def read_constraints(self, doc: Doc) -> bytes:
-        return b"" if self.overwrite else _sent_starts(doc).tobytes()
+    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
+        if self.overwrite or not any(doc.has_annotation("SENT_START") for doc in docs):
+            return kinds
+        present = np.concatenate([_sent_starts(doc) for doc in docs])
+        # The first token of a Doc starts a sentence, whatever it says.
+        present[_first_tokens(docs)] = 1
+        kinds[present == -1] = 1 + LABELS.index(INSIDE)
+        kinds[present == 1] = 1 + LABELS.index(START)
+        return kinds
 
     def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold], warn: Warn) -> None:
         super().report_gaps(examples, gold, warn)
@@ -234,10 +231,16 @@ class SsvmSenter(ChainComponent):
         """For each Doc the score of each token as the start of a sentence; see `SsvmTagger.scored_tags`."""
         return [{part.start: score for part, score in found} for found in self._scored(docs, min_score)]
 
-    def _predicting(self) -> Predictor:
+    def _predictor(self) -> Predictor:
         # It has labels from the start.
         self._require_weights()
-        return super()._predicting()
+        return super()._predictor()
+
+
+def _first_tokens(docs: Sequence[Doc]) -> np.ndarray:
+    """The first token of each Doc that has any, counted through all of them, int64."""
+    lengths = np.array([len(doc) for doc in docs], np.int64)
+    return np.asarray((np.cumsum(lengths) - lengths)[lengths > 0])
 
 
 def _sent_starts(doc: Doc) -> np.ndarray:

@@ -61,7 +61,7 @@ NEGATIVE = "!"
 
 def tagger_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
     """Token accuracy of the attribute that the component sets, as "tag_acc" or "pos_acc"."""
-    attribute = settings.pop("attr", "tag")
+    attribute = settings.pop("attribute", "tag")
     return Scorer.score_token_attr(examples, attribute, **settings)
 
 
@@ -130,6 +130,10 @@ class TaggerCodec(ChainCodec):
     @property
     def saved(self) -> Mapping[str, Any]:
         return {"attr": self.attr}
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        return {"attribute": self.attr}
 
     def gold(self, example: Example) -> ChainGold:
         attribute, reference = ATTRIBUTES[self.attr], example.reference

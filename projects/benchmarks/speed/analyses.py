@@ -6,7 +6,7 @@ from typing import Any
 import spacy
 from papers.page import Page
 
-from spacy_ssvm.inspect.confidence import CALIBRATED
+from spacy_ssvm.pipeline.facts import INVERSE_TEMPERATURE
 
 from . import corpora, models
 from .bars import Bar
@@ -38,9 +38,9 @@ def _race(settings: Settings, name: str) -> dict[str, Any]:
     pipe: Any = nlp.get_pipe(component)
 
     def probabilities(docs: Any) -> None:
-        pipe.cfg[CALIBRATED] = BETA
+        before, pipe.cfg = pipe.cfg, {**pipe.cfg, INVERSE_TEMPERATURE: BETA}
         getattr(pipe, scored)(docs)
-        del pipe.cfg[CALIBRATED]
+        pipe.cfg = before
 
     runs = (
         lambda docs: list(nlp.pipe(docs)),

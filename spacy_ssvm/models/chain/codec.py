@@ -3,8 +3,8 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -29,24 +29,11 @@ class ChainGold(NamedTuple):
     forbidden: Sequence[tuple[int, Sequence[str]]] = ()
 
 
-class LabelRules(Protocol):
-    """Limits tokens to sets of labels; see `pipeline.patterns.Patterns`."""
-
-    def __bool__(self) -> bool: ...
-
-    def require_known(self, labels: Sequence[str]) -> None:
-        """Raise a ValueError where a rule names other labels."""
-
-    def allowed(self, docs: Sequence[Doc], labels: Sequence[str], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The tokens that match, int64 [M], among those that are `free`, bool [T], and their labels, bool [M, L]."""
-
-
 @dataclass(frozen=True)
 class ChainCodec(Codec):
     """A codec for chains.
 
     label_costs: label → what a wrong label costs at a token whose gold label it is; 1 for labels not named.
-    patterns: rules that limit predictions; nothing is learnt from them.
 
     Raises:
         ValueError: a cost is not finite, or negative.
@@ -56,7 +43,6 @@ class ChainCodec(Codec):
     architecture = "spacy-ssvm.Chain.v1"
 
     label_costs: Mapping[str, float] = field(default_factory=dict)
-    patterns: LabelRules | tuple[()] = ()
 
     def __post_init__(self) -> None:
         costs = {label: _checked_cost(self.name, label, cost) for label, cost in self.label_costs.items()}
@@ -148,9 +134,6 @@ class ChainCodec(Codec):
         from ...structures.chain.scored import KnownLabels
 
         return [KnownLabels(numbers_of(self.gold(example).labels, self.weight_labels))]
-
-    def without_patterns(self) -> "ChainCodec":
-        return replace(self, patterns=())
 
 
 def _checked_cost(name: str, label: str, cost: Any) -> float:

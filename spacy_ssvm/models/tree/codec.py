@@ -2,13 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
 
-from ..chain.codec import LabelRules
 from ..protocol import Codec
 from ..scored import Listing, NamedPart
 
@@ -38,8 +37,7 @@ class TreeGold(NamedTuple):
 class TreeCodec(Codec):
     """A codec for dependency trees; the weight label 0 is that of all arcs from the root, and of no others.
 
-    multi_root: whether a sentence may have several roots. patterns: rules that limit predictions; nothing is learnt
-    from them.
+    multi_root: whether a sentence may have several roots.
     """
 
     structure = "ssvm_tree"
@@ -48,7 +46,6 @@ class TreeCodec(Codec):
     """The label of arcs where no label but that of roots has been learnt."""
 
     multi_root: bool = False
-    patterns: LabelRules | tuple[()] = field(default=())
 
     @abstractmethod
     def sentences(self, doc: Doc) -> np.ndarray:

@@ -1,0 +1,59 @@
+"""Facts of a component's training, and the file "cfg", which holds them beside labels and the codec's settings."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..features.attributes import ANNOTATION_ATTRIBUTES
+from ..models.protocol import Codec
+
+INVERSE_TEMPERATURE = "inverse_temperature"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a component keeps of its training besides the weights.
+
+    reads: token attributes that its features have learnt from. labels_are_given: whether `initialize` was given the
+    labels, so that `update` adds none. inverse_temperature: β of the calibration, None without one.
+    """
+
+    reads: tuple[str, ...] = ()
+    labels_are_given: bool = False
+    inverse_temperature: float | None = None
+
+
+def written(codec: Codec, facts: Facts) -> dict[str, Any]:
+    """The contents of the file."""
+    beta = facts.inverse_temperature
+    return {
+        "labels": list(codec.labels),
+        "reads": list(facts.reads),
+        "labels_are_given": facts.labels_are_given,
+        **codec.saved,
+        **({} if beta is None else {INVERSE_TEMPERATURE: beta}),
+    }
+
+
+def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
+    """The codec with the labels and settings of a file, and the facts. Other keys mean nothing here.
+
+    Raises:
+        ValueError: `cfg` is not what `written` returns, or names annotation that is unknown.
+    """
+    saved = codec.saved
+    expected: Mapping[str, Any] = {"labels": [], "reads": [], "labels_are_given": False, **saved}
+    # Files of earlier versions have no facts: no annotation is missed then.
+    cfg = {"reads": [], "labels_are_given": False, **cfg} if isinstance(cfg, dict) else {}
+    known = all(type(cfg.get(key)) is type(value) for key, value in expected.items())
+    if not known or not all(isinstance(name, str) for name in (*cfg["labels"], *cfg["reads"])):
+        raise ValueError("its cfg is not what this component writes")
+    unknown = sorted(set(cfg["reads"]) - set(ANNOTATION_ATTRIBUTES))
+    if unknown:
+        raise ValueError(f"its cfg says that it reads the unknown annotation {', '.join(unknown)}")
+    beta = cfg.get(INVERSE_TEMPERATURE)
+    if INVERSE_TEMPERATURE in cfg and (type(beta) is not float or not 0.0 < beta < math.inf):
+        raise ValueError(f"its cfg has the inverse temperature {beta!r}, which must be a finite number above 0")
+    codec = replace(codec, labels=tuple(cfg["labels"]), **{key: cfg[key] for key in saved})
+    return codec, Facts(tuple(cfg["reads"]), cfg["labels_are_given"], beta)

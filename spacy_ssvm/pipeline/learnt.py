@@ -1,0 +1,174 @@
+"""What a component has learnt: weights in its model or a training under way, and the predictor made from them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from ..models import store
+from ..models.packing import EXACT, Packing
+from ..models.protocol import Codec, Predictor, Settings, StructuredModel, bind
+from ..solvers.parameters import Parameters
+from ..training import state_file
+
+if TYPE_CHECKING:
+    from ..training.training import Training
+
+
+class Learnt:
+    """The weights of a component: those of `training`, where there is one, else those in the thinc Model.
+
+    With other labels, another object takes its place. `saved_state` is the solver's state from a file, until training
+    has resumed from it.
+    """
+
+    def __init__(self, model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> None:
+        self.training: Training | None = None
+        self.saved_state: bytes | None = None
+        self._model, self._codec, self._vocab, self._settings = model, codec, vocab, settings
+        self._structured: StructuredModel | None = None
+        self._predictor: Predictor | None = None
+        self._loaded: Any = None
+
+    def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "Learnt":
+        """The same with this model, codec and settings, and a new predictor where one of them is another."""
+        if not (model is self._model and codec is self._codec and settings is self._settings):
+            self._model, self._codec, self._settings = model, codec, settings
+            self._structured = self._predictor = None
+        return self
+
+    @property
+    def structured(self) -> StructuredModel:
+        """Templates, output space and labels, bound at first use: binding can take a moment."""
+        if self._structured is None:
+            self._structured = bind(self._model, self._codec, self._vocab, self._settings)
+        return self._structured
+
+    @property
+    def predictor(self) -> Predictor:
+        """Predicts with the present weights."""
+        if self._predictor is None:
+            self._predictor = self.structured.predictor(self._present())
+        return self._predictor
+
+    def are_any(self) -> bool:
+        """Whether anything has been learnt."""
+        return self.training is not None or store.has_weights(self._model)
+
+    def forget_types(self) -> None:
+        """Drop all memory of word types, whose strings may be gone."""
+        if self._predictor is not None:
+            self._predictor.forget_types()
+        elif self._structured is not None:
+            self._structured.reader.forget_types()
+
+    def check(self, weights: bool) -> None:
+        """Check a model that was loaded, and its weights, if they were loaded with it.
+
+        Raises:
+            DamagedModel: an array is damaged, or of a wrong type, shape or range.
+            ValueError: its attributes are none that its architecture makes.
+        """
+        self.structured.check_settings()
+        if weights and store.has_weights(self._model):
+            self._loaded = self.structured.load()
+
+    def begin(self, solver: Parameters, batches: Sequence[Any] = ()) -> "Training":
+        """Training from the weights in the model, or from zero. batches: encoded examples, before any is added."""
+        weights = self._stored() if store.has_weights(self._model) else None
+        data, vector = self.structured.start(weights, batches, solver.seed)
+        return self._training(solver, data, vector)
+
+    def resume(self, solver: Parameters, warn: Callable[[str], None]) -> "Training":
+        """The present training; without one, training from the saved state of the solver, or from the weights alone.
+
+        Raises:
+            DamagedModel: the saved state of the solver does not fit the component.
+        """
+        if self.training is not None:
+            return self.training
+        if self.saved_state is None:
+            return self.begin(solver)
+        from ..training.training import Training
+
+        try:
+            state = state_file.unpack(self.saved_state)
+            if state["solver"] == repr(solver):
+                nothing, data = self.structured.encode([], []), self.structured.resumed(state["index"])
+                return Training.resumed(self._codec.name, solver, data, nothing, state, self._settings.n_threads)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise store.DamagedModel(f"[{self._codec.name}] learning cannot go on: {error}") from error
+        warn(
+            f"the solver, {solver!r}, is not the one whose state was saved, {state['solver']}: the state is "
+            "dropped, and learning goes on from the weights alone"
+        )
+        return self.begin(solver)
+
+    def moved(self, training: "Training") -> None:
+        """Take over a training, whose weights are about to move or have moved."""
+        self.training, self.saved_state, self._predictor = training, None, None
+
+    def restart(self, solver: Parameters, weights: np.ndarray) -> None:
+        """Go on from these weights, float64 [d], without the examples of the present training."""
+        assert self.training is not None
+        self.moved(self._training(solver, self.training.data.without_docs(), weights))
+
+    def relabelled(self, codec: Codec) -> "Learnt":
+        """What has been learnt, with zeros for the labels that this codec has besides; training starts anew."""
+        self.store()
+        weights = self._stored() if store.has_weights(self._model) else None
+        exact = store.is_exact(self._model)
+        after = Learnt(self._model, codec, self._vocab, self._settings)
+        if weights is not None:
+            after.structured.store(after.structured.widened(weights, self._codec.weight_labels), EXACT, exact)
+        return after
+
+    def count(self) -> tuple[int, int]:
+        """How many weights are not zero, and how many there are."""
+        self.store()
+        if not store.has_weights(self._model):
+            return 0, 0
+        vectors = [part for part in self.structured.load() if getattr(part, "dtype", None) == np.float32]
+        return sum(int(np.count_nonzero(vector)) for vector in vectors), sum(map(len, vectors))
+
+    def store(self, packing: Packing = EXACT) -> None:
+        """Put the weights into the model; weights that were pruned or rounded before stay as they are."""
+        if self.training is not None:
+            self.structured.store(self._present(), packing)
+        elif packing != EXACT and store.is_exact(self._model):
+            self.structured.store(self.structured.load(), packing)
+
+    @contextmanager
+    def packed(self, packing: Packing) -> Iterator[None]:
+        """For as long as this lasts, the model holds the weights as they are to be saved."""
+        before = store.snapshot(self._model)
+        try:
+            self.store(packing)
+            yield
+        finally:
+            store.restore(self._model, before)
+
+    def state(self) -> bytes | None:
+        """The solver's state to save; None where there is none."""
+        state = None if self.training is None else self.training.state()
+        return self.saved_state if state is None else state_file.pack(state)
+
+    def _training(self, solver: Parameters, data: Any, weights: np.ndarray | None) -> "Training":
+        from ..training.training import Training
+
+        return Training(self._codec.name, solver, data, weights, self._settings.n_threads)
+
+    def _present(self) -> Any:
+        if self._predictor is not None:
+            return self._predictor.weights
+        if self.training is not None:
+            return self.structured.trained(self.training.data, self.training.weights())
+        return self._stored() if store.has_weights(self._model) else self.structured.zero()
+
+    def _stored(self) -> Any:
+        """The weights in the model; the first caller gets those that `check` has read."""
+        weights, self._loaded = self._loaded, None
+        return self.structured.load() if weights is None else weights

@@ -67,7 +67,7 @@ def with_boundaries(nlp, text: str, arcs: str, bounds) -> Example:
 
 def assert_certified(nlp) -> None:
     """Weak duality holds, and w is still the sum of the planes: re-summing it changes it by rounding only."""
-    learner = parser_of(nlp)._training._learner
+    learner = parser_of(nlp)._learnt.training._learner
     before = learner.prediction_weights().copy()
     certificate = learner.certificate()
     assert (certificate is not None) == learner.problem.exact
@@ -103,9 +103,9 @@ def test_the_gap_closes_where_decoding_is_exact(solver, structure, order):
     nlp.initialize(lambda: examples)
     for _ in range(300):
         nlp.update(examples, sgd=False)
-        if parser_of(nlp)._training.finished:
+        if parser_of(nlp)._learnt.training.finished:
             break
-    assert parser_of(nlp)._training.finished
+    assert parser_of(nlp)._learnt.training.finished
     assert 0 <= parser_of(nlp).certificate().relative_gap <= 0.01
 
 
@@ -265,13 +265,13 @@ def test_adding_a_label_keeps_what_is_learnt():
     nlp = trained("ssvm_parser", 3)
     texts = [text for text, _ in TREES]
     before = [heads(nlp(doc(nlp, text))) for text in texts]
-    first_pass = parser_of(nlp)._predicting().weights.first_pass.copy()
+    first_pass = parser_of(nlp)._predictor().weights.first_pass.copy()
     assert parser_of(nlp).add_label("vocative") == 1
     assert parser_of(nlp).add_label("vocative") == 0
     assert [heads(nlp(doc(nlp, text))) for text in texts] == before
     examples = parser_examples(nlp, [*TREES, ("Anna eat ham", "vocative:2 ROOT:2 obj:2")])
     train(nlp, examples, 15)
-    assert np.array_equal(parser_of(nlp)._predicting().weights.first_pass, first_pass)
+    assert np.array_equal(parser_of(nlp)._predictor().weights.first_pass, first_pass)
     assert nlp.evaluate(examples)["las"] == 1.0
     assert parser_of(nlp).labels[-1] == "vocative"
 
@@ -287,7 +287,7 @@ def test_examples_come_back_kept_or_built_anew(reads, corpus):
         nlp.initialize(lambda kept=kept: kept)
         for _ in range(4):
             nlp.update(kept if keep else parser_examples(nlp, corpus), sgd=False)
-        assert parser_of(nlp)._training.epochs == 4
+        assert parser_of(nlp)._learnt.training.epochs == 4
         models.append(weights(nlp, "ssvm_parser"))
     assert models[0] == models[1]
 
@@ -301,7 +301,7 @@ def test_a_stream_that_never_repeats_goes_online(solver, monkeypatch):
     with pytest.warns(UserWarning) as caught:
         for batch in minibatch(stream[3:], 4):
             nlp.update(parser_examples(nlp, batch), sgd=False)
-            assert len(parser_of(nlp)._training) <= 48
+            assert len(parser_of(nlp)._learnt.training) <= 48
     assert sum("online" in str(warning.message) for warning in caught) == 1
     assert nlp.evaluate(parser_examples(nlp, stream))["las"] > 0.7
     assert parser_of(nlp).certificate() is None
@@ -350,7 +350,7 @@ def test_boundaries_that_move_between_epochs(solver):
         warnings.simplefilter("always")
         for epoch in range(len(bounds)):
             nlp.update(examples(epoch), sgd=False)
-            training = parser_of(nlp)._training
+            training = parser_of(nlp)._learnt.training
             assert training.epochs == epoch + 1
             assert_certified(nlp)
             data = training.data.problem().data.trees
@@ -368,7 +368,7 @@ def test_boundaries_that_move_between_epochs(solver):
             assert len(set(used.tolist())) == len(used)
             assert lengths[np.setdiff1d(np.arange(len(lengths)), used)].sum() == 0
     assert ["between two epochs" in str(warning.message) for warning in caught] == [True]
-    assert len(parser_of(nlp)._training) == len(references)
+    assert len(parser_of(nlp)._learnt.training) == len(references)
     tokens = nlp(in_sentences(nlp, TWO[0].split(), [0, 4]))
     assert annotation(tokens) == annotation(parse(nlp, *TWO))
 
@@ -383,7 +383,7 @@ def test_boundaries_of_a_senter_that_is_still_learning():
     for _ in range(12):
         nlp.update(examples, sgd=False, annotates=["ssvm_senter"])
         assert_certified(nlp)
-    assert len(parser_of(nlp)._training) == len(examples)
+    assert len(parser_of(nlp)._learnt.training) == len(examples)
     scores = nlp.evaluate(examples)
     assert scores["sents_f"] == scores["las"] == 1.0
 

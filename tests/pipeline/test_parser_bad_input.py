@@ -248,7 +248,7 @@ def test_what_a_newer_version_wrote_is_refused_as_such(tmp_path):
     shape = model.get_param("shape").copy()
     shape[0] += 1
     model.set_param("shape", shape)
-    nlp.get_pipe("ssvm_parser")._training = None
+    nlp.get_pipe("ssvm_parser")._learnt.training = None
     nlp.to_disk(tmp_path)
     with pytest.raises(DamagedModel, match="newer version"):
         spacy.load(tmp_path)

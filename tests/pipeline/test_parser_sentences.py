@@ -104,7 +104,7 @@ def test_heads_that_go_round_in_a_circle_are_left_out_with_a_count():
     whole = example(nlp)
     with pytest.warns(UserWarning, match="1 sentences go round in circles"):
         nlp.initialize(lambda: [broken, whole])
-    assert len(parser._training) == 1
+    assert len(parser._learnt.training) == 1
 
 
 def test_crossing_arcs_are_projected_with_a_count():

@@ -53,7 +53,7 @@ def test_annotation_does_not_depend_on_the_number_of_threads(factory):
 @every
 def test_training_does_not_depend_on_the_number_of_threads(factory):
     alone, shared = (trained(factory, 4, solver="CPD", n_threads=n_threads) for n_threads in (1, 2))
-    assert shared.get_pipe(factory)._training.n_threads == 2
+    assert shared.get_pipe(factory)._learnt.training.n_threads == 2
     assert weights(alone, factory) == weights(shared, factory)
 
 

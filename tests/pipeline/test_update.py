@@ -47,12 +47,12 @@ def model_bytes(nlp, factory) -> bytes:
 
 
 def planes(nlp, factory) -> int:
-    return nlp.get_pipe(factory)._training._learner.progress().planes
+    return nlp.get_pipe(factory)._learnt.training._learner.progress().planes
 
 
 def assert_certified(nlp, factory) -> None:
     """Weak duality holds, and w is still the sum of the planes: re-summing it changes the primal by rounding only."""
-    learner = nlp.get_pipe(factory)._training._learner
+    learner = nlp.get_pipe(factory)._learnt.training._learner
     before = learner.prediction_weights().copy()
     certificate = learner.certificate()
     assert certificate.gap >= -1e-9 * max(1.0, certificate.primal)
@@ -93,7 +93,7 @@ def test_new_example_objects_are_recognised_by_content(factory, solver):
     nlp.initialize(lambda: EXAMPLES[factory](nlp))
     for _ in range(4):
         nlp.update(EXAMPLES[factory](nlp), sgd=False)
-    assert nlp.get_pipe(factory)._training.epochs == kept.get_pipe(factory)._training.epochs
+    assert nlp.get_pipe(factory)._learnt.training.epochs == kept.get_pipe(factory)._learnt.training.epochs
     assert model_bytes(nlp, factory) == model_bytes(kept, factory)
 
 
@@ -106,7 +106,7 @@ def test_memory_does_not_grow_with_the_epochs(factory, solver):
     for _ in range(30):
         nlp.update(EXAMPLES[factory](nlp), sgd=False)
         sizes.append(planes(nlp, factory))
-    assert len(nlp.get_pipe(factory)._training) == len(EXAMPLES[factory](nlp))
+    assert len(nlp.get_pipe(factory)._learnt.training) == len(EXAMPLES[factory](nlp))
     assert max(sizes[20:]) <= 2 * max(sizes[:20])
     assert_certified(nlp, factory)
 
@@ -152,7 +152,7 @@ def test_shuffled_minibatches(factory, solver):
         random.shuffle(examples)
         for batch in minibatch(examples, 4):
             nlp.update(batch, sgd=False)
-    assert nlp.get_pipe(factory)._training.epochs == 10
+    assert nlp.get_pipe(factory)._learnt.training.epochs == 10
     assert_certified(nlp, factory)
 
 
@@ -166,8 +166,8 @@ def test_duplicates_in_the_corpus_count_as_often_as_they_occur(solver):
         examples = tagger_examples(nlp, corpus)
         random.shuffle(examples)
         nlp.update(examples, sgd=False)
-        assert nlp.get_pipe("ssvm_tagger")._training.epochs == epoch
-    assert len(nlp.get_pipe("ssvm_tagger")._training) == len(corpus)
+        assert nlp.get_pipe("ssvm_tagger")._learnt.training.epochs == epoch
+    assert len(nlp.get_pipe("ssvm_tagger")._learnt.training) == len(corpus)
     assert_certified(nlp, "ssvm_tagger")
 
 
@@ -177,7 +177,7 @@ def test_duplicates_that_initialize_has_not_seen():
     corpus = [*TAGGED, *TAGGED[1:]]
     for _ in range(6):
         nlp.update(tagger_examples(nlp, corpus), sgd=False)
-    training = nlp.get_pipe("ssvm_tagger")._training
+    training = nlp.get_pipe("ssvm_tagger")._learnt.training
     assert len(training) == len(corpus)
     assert training.epochs in (5, 6)
     assert_certified(nlp, "ssvm_tagger")
@@ -192,7 +192,7 @@ def test_duplicates_do_not_end_an_epoch(max_known):
     for _ in range(5):
         for batch in minibatch(tagger_examples(nlp, corpus), 4):
             nlp.update(batch, sgd=False)
-    training = nlp.get_pipe("ssvm_tagger")._training
+    training = nlp.get_pipe("ssvm_tagger")._learnt.training
     assert training.epochs in (4, 5)
     assert len(training) <= len(corpus)
     assert_certified(nlp, "ssvm_tagger")
@@ -207,7 +207,7 @@ def test_repeated_references_in_one_batch(solver):
         nlp.initialize(lambda examples=examples: examples)
         for _ in range(4 // repeat):
             nlp.update(examples * repeat, sgd=False)
-    assert len({nlp.get_pipe("ssvm_tagger")._training.epochs for nlp in (once, twice)}) == 1
+    assert len({nlp.get_pipe("ssvm_tagger")._learnt.training.epochs for nlp in (once, twice)}) == 1
     assert model_bytes(once, "ssvm_tagger") == model_bytes(twice, "ssvm_tagger")
 
 
@@ -220,14 +220,14 @@ def test_examples_unknown_to_initialize(factory, solver):
     for _ in range(10):
         for batch in minibatch(examples, 2):
             nlp.update(batch, sgd=False)
-    assert len(nlp.get_pipe(factory)._training) == len(examples)
+    assert len(nlp.get_pipe(factory)._learnt.training) == len(examples)
     if solver in DUAL_SOLVERS:
         assert_certified(nlp, factory)
 
 
 def test_new_examples_are_learnt_after_the_tolerance_was_reached():
     nlp = trained("ssvm_tagger", epochs=60)
-    training = nlp.get_pipe("ssvm_tagger")._training
+    training = nlp.get_pipe("ssvm_tagger")._learnt.training
     assert training.finished
     new = [tagged(nlp, "Eat ham", ["NOUN", "ADV"])]
     before = model_bytes(nlp, "ssvm_tagger")
@@ -240,7 +240,7 @@ def test_new_examples_are_learnt_after_the_tolerance_was_reached():
 
 def test_beyond_the_tolerance_updates_change_nothing():
     nlp = trained("ssvm_ner", epochs=80)
-    assert nlp.get_pipe("ssvm_ner")._training.finished
+    assert nlp.get_pipe("ssvm_ner")._learnt.training.finished
     before = model_bytes(nlp, "ssvm_ner")
     losses = nlp.update(ner_examples(nlp), sgd=False)
     assert losses == {"ssvm_ner": 0.0}
@@ -261,7 +261,7 @@ def test_a_stream_that_never_repeats_goes_online(solver, hash_bits, monkeypatch)
         warnings.simplefilter("always")
         for batch in minibatch(stream[3:], 4):
             nlp.update(tagger_examples(nlp, batch), sgd=False)
-            training = nlp.get_pipe("ssvm_tagger")._training
+            training = nlp.get_pipe("ssvm_tagger")._learnt.training
             sizes.append((len(training), training._learner.progress().planes or 0))
             dimensions.append(len(training.weights()))
     online = [w for w in caught if "online" in str(w.message)]
@@ -326,7 +326,7 @@ def test_changing_tags_replace_what_was_learnt_from_the_old_ones(solver):
         nlp.update(examples, sgd=False, annotates=["ssvm_tagger"])
         if solver in DUAL_SOLVERS:
             assert_certified(nlp, "ssvm_ner")
-    training = nlp.get_pipe("ssvm_ner")._training
+    training = nlp.get_pipe("ssvm_ner")._learnt.training
     assert len(training) == len(examples)
     assert training.epochs == 12
     if solver != "SAP":  # its ρ₁ leaves no weight of so few examples
@@ -348,7 +348,7 @@ def test_changing_features_are_not_new(monkeypatch, are_kept):
                 examples.append(Example(predicted, reference))
             nlp.update(examples, sgd=False)
     assert ["has changed between two epochs" in str(warning.message) for warning in caught] == [True]
-    assert len(nlp.get_pipe("ssvm_ner")._training) == len(references)
+    assert len(nlp.get_pipe("ssvm_ner")._learnt.training) == len(references)
     assert_certified(nlp, "ssvm_ner")
 
 
@@ -359,7 +359,7 @@ def test_the_same_text_with_other_gold_is_another_example(solver):
     nlp.initialize(lambda: tagger_examples(nlp))
     train(nlp, tagger_examples(nlp), 3)
     train(nlp, [tagged(nlp, "Dogs eat ham", "NOUN NOUN VERB")], 3)
-    assert len(nlp.get_pipe("ssvm_tagger")._training) == len(TAGGED) + 1
+    assert len(nlp.get_pipe("ssvm_tagger")._learnt.training) == len(TAGGED) + 1
     assert_certified(nlp, "ssvm_tagger")
 
 
@@ -404,7 +404,7 @@ def test_before_training_is_resumed_there_is_nothing_to_rehearse(factory):
 @pytest.mark.parametrize("solver", ["Perceptron", "MIRA"])
 def test_averaged_weights_are_what_is_seen_and_saved(factory, solver):
     nlp = trained(factory, epochs=3, solver=solver)
-    learner = nlp.get_pipe(factory)._training._learner
+    learner = nlp.get_pipe(factory)._learnt.training._learner
     assert not np.allclose(learner.w, learner.prediction_weights())
     again = blank(factory).from_bytes(nlp.to_bytes())
     assert annotations(again) == annotations(nlp)

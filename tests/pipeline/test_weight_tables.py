@@ -21,7 +21,7 @@ def with_names(factory: str, **settings):
 
 def weights_by_name(pipe, docs) -> dict[tuple[str, str], float]:
     """(label, feature) → weight of all features of some Docs, as the decoder adds them up, those of 0 left out."""
-    decoder, found = pipe._predicting(), {}
+    decoder, found = pipe._predictor(), {}
     extractor = decoder.extractor
     for text in docs:
         columns = extractor.reader.read([text], text.vocab)

@@ -1,0 +1,143 @@
+"""What spaCy expects of every component, whatever it learns: names, scorers, labels that were given, failed calls."""
+
+import warnings
+
+import pytest
+import spacy
+from spacy.training import Example
+
+from .toy import EXAMPLES, blank, doc, senter_examples, trained
+
+FACTORIES = list(EXAMPLES)
+SPACY_SCORERS = {
+    "ssvm_tagger": ("spacy.tagger_scorer.v1", "tag_acc"),
+    "ssvm_ner": ("spacy.ner_scorer.v1", "ents_f"),
+    "ssvm_senter": ("spacy.senter_scorer.v1", "sents_f"),
+    "ssvm_parser": ("spacy.parser_scorer.v1", "dep_las"),
+}
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_spacys_own_scorer_works_in_place_of_ours(factory):
+    scorer, figure = SPACY_SCORERS[factory]
+    nlp = trained(factory, scorer={"@scorers": scorer})
+    assert (
+        nlp.evaluate(EXAMPLES[factory](nlp))[figure] == trained(factory).evaluate(EXAMPLES[factory](nlp))[figure] > 0.5
+    )
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_without_a_scorer_there_are_no_scores(factory):
+    settings = {"spans_key": "possible"} if factory == "ssvm_ner" else {}
+    nlp = trained(factory, scorer=None, **settings)
+    assert nlp.get_pipe(factory).score(EXAMPLES[factory](nlp)) == {}
+
+
+@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
+def test_given_labels_still_hold_after_loading(factory, tmp_path):
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    pipe = nlp.get_pipe(factory)
+    given = list(trained(factory).get_pipe(factory).labels[:-1])
+    with pytest.warns(UserWarning, match="count as missing"):
+        pipe.initialize(lambda: examples, nlp=nlp, labels=given)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    loaded.update(EXAMPLES[factory](loaded))
+    assert list(loaded.get_pipe(factory).labels) == given
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_messages_name_a_sourced_component_as_its_pipeline_does(factory):
+    nlp = spacy.blank("xx")
+    nlp.add_pipe(factory, name="mine", source=trained(factory))
+    pipe = nlp.get_pipe("mine")
+    assert pipe.name == pipe.codec.name == "mine"
+    with pytest.raises(ValueError, match=r"^\[mine\]"):
+        pipe.add_label("")
+    assert nlp.update(EXAMPLES[factory](nlp)).keys() == {"mine"}
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_a_failed_initialize_leaves_the_component_as_it_was(factory):
+    nlp = trained(factory)
+    pipe, examples = nlp.get_pipe(factory), EXAMPLES[factory](nlp)
+    before, epochs = pipe.to_bytes(), pipe.figures.epoch
+    for arguments in ({"labels": [1]}, {"labels": "PER"}):
+        with pytest.raises(ValueError, match=r"label"):
+            pipe.initialize(lambda: examples, nlp=nlp, **arguments)
+    assert pipe.to_bytes() == before and pipe.figures.epoch == epochs
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_a_failed_load_keeps_the_training(factory):
+    nlp = trained(factory)
+    pipe = nlp.get_pipe(factory)
+    before, epoch = pipe.to_bytes(), pipe.figures.epoch
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        pipe.from_bytes(before[:-1])
+    assert pipe.to_bytes() == before and pipe.figures.epoch == epoch
+    nlp.update(EXAMPLES[factory](nlp))
+    assert pipe.figures.epoch == epoch + 1
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_cfg_cannot_change_the_labels(factory):
+    pipe = trained(factory).get_pipe(factory)
+    with pytest.raises(ValueError, match=r"add_label|labels can only be"):
+        pipe.cfg = {**pipe.cfg, "labels": [*pipe.labels, "NEW"]}
+    pipe.cfg = {**pipe.cfg, "threshold": 0.5}
+    assert "threshold" not in pipe.cfg and "NEW" not in pipe.labels
+
+
+def test_only_annotation_that_was_there_counts_as_learnt_from():
+    """With `annotating_components`, what they set is known at the first update."""
+    nlp = blank("ssvm_parser")
+    nlp.config["training"]["annotating_components"] = ["tagger"]
+    parser, examples = nlp.get_pipe("ssvm_parser"), EXAMPLES["ssvm_parser"](nlp)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parser.initialize(lambda: examples, nlp=nlp)
+    for example in examples:
+        for token in example.predicted:
+            token.tag_ = "X"
+    with pytest.warns(UserWarning, match=r"token\.pos, which no training Doc has"):
+        parser.update(examples)
+    assert parser.cfg["reads"] == ["tag"]
+
+
+def test_the_senter_learns_gold_boundaries_in_place_of_those_of_the_predicted_doc():
+    nlp = trained("ssvm_senter")
+    text, starts = "It was she . Said Tom", [True, False, False, False, False, False]
+    gold = doc(nlp, f"{text} . Yes", sent_starts=[*starts, False, True])
+    wrong = doc(nlp, gold.text, sent_starts=[True, False, False, False, True, False, False, False])
+    for _ in range(30):
+        nlp.update([Example(wrong.copy(), gold)])
+    assert [token.is_sent_start for token in nlp(doc(nlp, gold.text))] == [token.is_sent_start for token in gold]
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_a_document_that_fails_is_reported_once(factory, caplog):
+    nlp = trained(factory)
+    pipe, seen = nlp.get_pipe(factory), []
+    docs = [example.predicted for example in EXAMPLES[factory](nlp)]
+    write = pipe.set_annotations
+
+    def failing(batch, predictions):
+        if any(doc is docs[1] for doc in batch):
+            raise RuntimeError("broken")
+        write(batch, predictions)
+
+    pipe.set_annotations = failing
+    pipe.set_error_handler(lambda name, component, bad, error: seen.append((bad, error.__context__)))
+    assert list(pipe.pipe(docs)) == [docs[0], *docs[2:]]
+    assert seen == [([docs[1]], None)]
+
+
+def test_boundaries_of_a_doc_still_hold_in_prediction():
+    nlp = trained("ssvm_senter")
+    example = senter_examples(nlp)[0]
+    starts = [token.is_sent_start for token in example.reference]
+    flipped = [True, *(not start for start in starts[1:])]
+    given = doc(nlp, example.text, sent_starts=flipped)
+    assert [token.is_sent_start for token in nlp(given)] == flipped

@@ -307,7 +307,7 @@ class SsvmPipe(TrainablePipe):
         return None if self._learnt.training is None else self._learnt.training.certificate()
 
     def problem(self) -> "Problem":
-        """The examples of `initialize` as every solver sees them, for `spacy_ssvm.solvers.fit` and `set_weights`.
+        """The examples of `initialize` as every solver sees them, for `spacy_ssvm.solvers.learner.fit` and `set_weights`.
 
         Unknown parts of gold structures are completed here, once, by the weights that the component has; `update` does
         so before each epoch.

@@ -1,4 +1,4 @@
-"""What the rooms above ask of a model: the same few protocols for every structure.
+"""The protocols between a model and the layers above it, the same for every structure.
 
 A *codec* belongs to a component: it reads gold annotation, writes predictions, and says what a Doc fixes. A *structured
 model* binds templates to an output space and to labels. It makes data sets for training, a predictor from weights, and
@@ -31,7 +31,7 @@ Warn = Callable[[str], None]
 
 
 NOTHING = "-"
-"""Stands for the missing side of a mistake: an entity that was not found, or one that is none."""
+"""The missing side of a mistake: an entity that was missed, or a predicted one that is not in the gold annotation."""
 
 
 class Mistake(NamedTuple):
@@ -60,7 +60,7 @@ class Settings:
 
 
 class Contradiction(ValueError):
-    """No structure agrees with what a token of some Docs is limited to.
+    """No structure satisfies the constraints of a token.
 
     token: its number, counted through all these Docs. reason: why nothing is left.
     """
@@ -111,7 +111,7 @@ class Codec(ABC):
 
     @property
     def saved(self) -> Mapping[str, Any]:
-        """Settings that what is learnt depends on, so that those of a file count, and not those of a config."""
+        """Settings that the weights depend on: loading takes them from the file, not from the config."""
         return {}
 
     @property
@@ -141,10 +141,10 @@ class Codec(ABC):
 
     @abstractmethod
     def write(self, docs: Iterable[Doc], predictions: Sequence[Any]) -> None:
-        """Annotate the Docs with what a predictor has returned for them."""
+        """Annotate the Docs with the predictions of a predictor."""
 
     def read_constraints(self, doc: Doc) -> bytes:
-        """What constrains the structures of a Doc and can change when other components annotate it differently."""
+        """The annotation of a Doc that constrains its structures in training, and that other components may change."""
         return b""
 
     def complaint(self, docs: Sequence[Doc]) -> str | None:
@@ -152,7 +152,7 @@ class Codec(ABC):
         return None
 
     def check_label(self, label: Any) -> None:
-        """Raise a ValueError for what cannot be a label of this component."""
+        """Raise a ValueError if this cannot be a label of the component."""
         if not isinstance(label, str) or not label:
             raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
 
@@ -174,7 +174,7 @@ class Codec(ABC):
 
     @abstractmethod
     def check_corpora(self, train: Any, dev: Any, listed: Collection[str] | None) -> Any:
-        """What is wrong with the corpora, as a `corpus.checks` report. listed: labels that `initialize` is given."""
+        """Issues of the corpora, as a `corpus.checks` report. listed: the labels that `initialize` is given."""
 
     @abstractmethod
     def mistakes(self, example: Example) -> list[Mistake]:
@@ -198,15 +198,15 @@ class DataSet(ABC):
     """
 
     impossible: str
-    """An example of what the structure does not allow, for a warning."""
+    """An example of annotation that the structure does not allow, for a warning."""
 
     @abstractmethod
     def add(self, encoded: Any) -> np.ndarray:
-        """Append Docs; returns which of them, int64, had to be projected onto what the structure allows."""
+        """Append Docs; returns those, int64, whose gold had to be projected onto a structure of the output space."""
 
     @abstractmethod
     def replace_by_last(self, docs: list[int]) -> None:
-        """Let the last Docs, those added last, take the places of these; both in the same order."""
+        """Move the Docs that were added last to the places of these, in the same order."""
 
     @abstractmethod
     def problem(self) -> "Problem":
@@ -226,14 +226,14 @@ class DataSet(ABC):
 
     @abstractmethod
     def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
-        """Set the unknown part of the gold structures of these Docs, int64, or of all, as these weights predict it.
+        """Complete the gold structures of these Docs, int64, or of all, with the best structures by these weights.
 
-        Returns the examples that have changed, int64: planes that belong to their old completion are void.
+        Returns the examples that have changed, int64; the planes of their old completion are void.
         """
 
     @abstractmethod
     def index(self) -> np.ndarray:
-        """What the place of a feature's weight depends on, besides the feature: `StructuredModel.resumed` takes it."""
+        """The data that maps features to weights; `StructuredModel.resumed` takes it."""
 
     @abstractmethod
     def sizes(self) -> np.ndarray:
@@ -245,25 +245,25 @@ class DataSet(ABC):
 
     @abstractmethod
     def set_gold(self, doc: int, gold: np.ndarray) -> None:
-        """Go back to gold structures that `gold` has returned for the same Doc.
+        """Restore gold structures that `gold` returned for the same Doc.
 
         Raises:
-            ValueError: they are no gold structures of this Doc.
+            ValueError: these cannot be gold structures of this Doc.
         """
 
     @abstractmethod
     def without_docs(self) -> "DataSet":
-        """A data set without Docs that goes on with the same features."""
+        """A data set without Docs, with the same features."""
 
 
 class Predictor(Protocol):
-    """Predicts by weights that stay as they are; other weights make another predictor."""
+    """Predicts with fixed weights; other weights need another predictor."""
 
     weights: Any
     """As `StructuredModel.load` returns them."""
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
-        """Read the Docs; the function returned predicts, in any thread: an item for each Doc, for `Codec.write`.
+        """Read the Docs; returns a function that predicts, in any thread, an item for each Doc, for `Codec.write`.
 
         Raises:
             Contradiction: (also by the function) no structure agrees with a Doc and the setting `patterns`.
@@ -281,7 +281,7 @@ class Predictor(Protocol):
         """The same for one Doc, with the features that fire in each sequence."""
 
     def forget_types(self) -> None:
-        """Drop what is remembered of word types; it is computed again when they come back."""
+        """Drop cached values of word types; they are computed again when needed."""
 
 
 class StructuredModel(Protocol):
@@ -296,7 +296,7 @@ class StructuredModel(Protocol):
     def __init__(self, model: Model, codec: Any, vocab: Vocab, settings: Settings) -> None: ...
 
     def check_settings(self) -> None:
-        """Raise a ValueError where the attributes of a loaded thinc Model are none that its architecture makes."""
+        """Raise a ValueError if the architecture cannot have made the attributes of a loaded thinc Model."""
 
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
         """Read the files that the templates name into the thinc Model's attributes.
@@ -312,7 +312,7 @@ class StructuredModel(Protocol):
         """Reads the columns that the templates name."""
 
     def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
-        """A batch for the data set, from examples and what the codec has read of their gold annotation."""
+        """A batch for the data set, from examples and their gold annotation as the codec reads it."""
 
     def start(self, weights: Any, batches: Sequence[Any], seed: int) -> "tuple[DataSet, np.ndarray | None]":
         """A data set without Docs, and where training starts: float64 or float32 [d], None for zero.
@@ -335,7 +335,7 @@ class StructuredModel(Protocol):
         """The weights before anything is learnt."""
 
     def predictor(self, weights: Any) -> Predictor:
-        """What predicts by these weights."""
+        """A predictor with these weights."""
 
     def store(self, weights: Any, packing: Packing, exact: bool = True) -> None:
         """Put the weights into the thinc Model. exact: whether they were neither pruned nor rounded before."""

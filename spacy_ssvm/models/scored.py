@@ -1,4 +1,4 @@
-"""One input's distribution over structures, by scores alone: all inspection of predictions is written over this."""
+"""One input's distribution over structures, by scores alone: all inspection of predictions uses this protocol."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -12,7 +12,7 @@ MIN_PROBABILITY = 0.01
 
 
 class Structure(Protocol):
-    """A structure y with its score; what else it has depends on the output space."""
+    """A structure y with its score; other attributes depend on the output space."""
 
     @property
     def score(self) -> float: ...
@@ -39,7 +39,7 @@ K_contra = TypeVar("K_contra", contravariant=True)
 
 
 class Known(Protocol[P_contra]):
-    """What is known of a gold structure.
+    """The known part of a gold structure.
 
     is_annotated: whether anything is known.
     """
@@ -48,7 +48,7 @@ class Known(Protocol[P_contra]):
     def is_annotated(self) -> bool: ...
 
     def agrees(self, part: P_contra) -> bool | None:
-        """Whether the gold structure has the part; None where what is known does not tell."""
+        """Whether the gold structure has the part; None if this is unknown."""
 
 
 class Marginals(Protocol[P_contra]):
@@ -64,9 +64,9 @@ class Marginals(Protocol[P_contra]):
 class Scored(Protocol[Y, P_contra, K_contra]):
     """One input's distribution over structures y of an output space, over scores alone: P(y) ∝ exp(β · score(y)).
 
-    A part is what a structure is taken apart into: labels of neighbouring tokens (a tag, an entity, a sentence start)
-    or the arc of a token. Implemented by `structures.chain.scored.ChainScores` and `structures.tree.scored.TreeScores`;
-    calibration, n-best, confidences and explanations are written over this protocol.
+    A structure consists of parts: labels of neighbouring tokens (a tag, an entity, a sentence start), or the arc of a
+    token. Implemented by `structures.chain.scored.ChainScores` and `structures.tree.scored.TreeScores`;
+    calibration, n-best, confidences and explanations use only this protocol.
     """
 
     def best(self, k: int) -> list[Y]:
@@ -77,7 +77,7 @@ class Scored(Protocol[Y, P_contra, K_contra]):
         """
 
     def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
-        """log Σ_y exp(β · score(y)), over all y or over those that `agreeing` allows; −∞ where there is none.
+        """log Σ_y exp(β · score(y)), over all y or over those in the mask of `agreeing`; −∞ for no y.
 
         beta: positive and finite.
 
@@ -86,7 +86,7 @@ class Scored(Protocol[Y, P_contra, K_contra]):
         """
 
     def agreeing(self, known: K_contra) -> np.ndarray:
-        """The mask, bool, with which `log_partition` sums over the structures that agree with what is known."""
+        """The mask, bool, with which `log_partition` sums over the structures that agree with the known part."""
 
     def marginals(self, beta: float) -> Marginals[Any]:
         """The probability of each part.
@@ -119,7 +119,7 @@ class ScoredSequence(NamedTuple):
 class NamedPart(NamedTuple):
     """A part in spaCy's terms: tokens start … end − 1 of a Doc, their label, and for an arc its head.
 
-    A root is its own head; head is None for all that is no arc. part: the same in terms of the structure, or None.
+    A root is its own head; head is None for parts that are not arcs. part: the structure's own part, or None.
     """
 
     start: int
@@ -129,16 +129,16 @@ class NamedPart(NamedTuple):
     part: Any = None
 
     def phrase(self, words: Sequence[str]) -> str:
-        """What a text says of it, such as "PER", or "nsubj of eats" for an arc; words: of the Doc."""
+        """The part in words, such as "PER", or "nsubj of eats" for an arc. words: of the Doc."""
         return self.label if self.head in (None, self.start) else f"{self.label} of {words[self.head]}"
 
 
 Listing = Callable[[Any, float], Iterable[tuple[Any, float]]]
-"""The parts whose probability or margin is at least so much, from what `marginals` or `margins` returns."""
+"""Lists the parts with at least this probability or margin, from the result of `marginals` or `margins`."""
 
 
 class PartNames(Protocol):
-    """What a component calls the parts of structures; supplied by the component's codec."""
+    """Names the parts of structures in a component's terms; the codec supplies it."""
 
     def named(self, part: Any, first: int) -> NamedPart:
         """A part of a sequence whose first token in the Doc is `first`."""
@@ -151,10 +151,10 @@ class FactorFeatures(Protocol[Y_contra]):
     """The features of one sequence, by the factors in which they fire."""
 
     def features(self, factor: Any) -> list[tuple[str, float]]:
-        """The name of each feature that fires in a factor, and what it adds to the score."""
+        """The name of each feature that fires in a factor, and its contribution to the score."""
 
     def text(self, y: Y_contra, factor: Any) -> str:
-        """What y has in the place of a factor, which may be one of another structure."""
+        """The counterpart in y of a factor, which may belong to another structure."""
 
 
 def numbers_of(labels: Iterable[str | None], known: Sequence[str]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What components with one label a token have besides the others: scores of labels, and tables of weights."""
+"""Components with one label per token: the largest weights of their labels, and the weights of transitions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -25,7 +25,7 @@ class ChainComponent(SsvmPipe):
         """The n features with the largest weights for a label, of either sign, largest first.
 
         label: one of `labels`, or of `weight_labels`, such as "U-PER"; an entity label has all the weight labels that
-        are made of it. There are fewer than n where no more weights are other than 0.
+        are made of it. The list is shorter than n if fewer weights differ from 0.
 
         Raises:
             ValueError: n is less than 1, the label is unknown, or the names of the features were not saved.

@@ -1,4 +1,4 @@
-"""A component as spaCy sees it: labels, learning, predicting, files. What is special to one of them is in its codec."""
+"""A component as spaCy sees it: labels, learning, predicting, files. The codec holds all that is specific to one."""
 
 import logging
 import warnings
@@ -130,7 +130,7 @@ class SsvmPipe(TrainablePipe):
         self.codec, self._facts = codec, known
 
     def add_label(self, label: str) -> int:
-        """Add a label, with weights of zero; what has been learnt is kept.
+        """Add a label, with weights of zero; all other weights stay.
 
         Returns 1, or 0 if the label is there already.
 
@@ -152,11 +152,11 @@ class SsvmPipe(TrainablePipe):
         nlp: Language | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """Collect the labels, read the features' files, build the feature index and fix the gold structures.
+        """Collect the labels, read the features' files, build the feature index and read the gold structures.
 
-        get_examples: returns the training examples; those without any annotation are left out. labels: the labels,
-        where they are known beforehand; others in the examples then count as missing annotation. Labels that the
-        component has already stay.
+        get_examples: returns the training examples; examples without annotation are left out. labels: all labels, if
+        they are known in advance; other labels in the examples then count as missing annotation. Labels that the
+        component already has stay.
 
         Raises:
             ValueError: no example, or none that has a label; `labels` is no list of labels; a feature file cannot be
@@ -214,9 +214,9 @@ class SsvmPipe(TrainablePipe):
         sgd: Any = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Learn from a batch of examples. `drop` and `sgd` mean nothing to our solvers and are ignored.
+        """Learn from a batch of examples. `drop` and `sgd` are ignored: our solvers do not use them.
 
-        Returns `losses` with the loss that the solver has suffered added under the component's name.
+        Returns `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -262,7 +262,7 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def _rehearsal_model(self) -> "SsvmPipe | None":
-        """What `rehearse` learns from: the component as it was when `nlp.resume_training` was last called."""
+        """The component as it was when `nlp.resume_training` was last called; `rehearse` learns its predictions."""
         return self._tutor
 
     @_rehearsal_model.setter
@@ -276,12 +276,12 @@ class SsvmPipe(TrainablePipe):
     def rehearse(
         self, examples: Iterable[Example], *, sgd: Any = None, losses: dict[str, float] | None = None, **config: Any
     ) -> dict[str, float]:
-        """Learn what the component predicted when `nlp.resume_training` was called, so as not to forget it.
+        """Learn the predictions that the component made at `nlp.resume_training`, so as not to forget them.
 
-        examples: of which the predicted Docs count; their annotation stays, the gold annotation is not read. sgd,
-        config: mean nothing to our solvers and are ignored. Before `nlp.resume_training`, nothing is learnt.
+        examples: only their predicted Docs are read, and their annotation stays. sgd, config: ignored; our solvers do
+        not use them. Before `nlp.resume_training`, nothing is learnt.
 
-        Returns `losses` with the loss that the solver has suffered added under the component's name.
+        Returns `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -301,13 +301,13 @@ class SsvmPipe(TrainablePipe):
     def certificate(self) -> "Certificate | None":
         """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
 
-        None for solvers without a certificate; where examples were forgotten; where gold is incomplete or decoding is
-        not exact. Where training has started from earlier weights, it is that of the objective that holds w to them.
+        None if the solver has no certificate, if examples were forgotten, if gold is incomplete, or if decoding is not
+        exact. If training started from earlier weights, the objective is the one that keeps w close to them.
         """
         return None if self._learnt.training is None else self._learnt.training.certificate()
 
     def problem(self) -> "Problem":
-        """The examples of `initialize` as every solver sees them, for `spacy_ssvm.solvers.learner.fit` and `set_weights`.
+        """The examples of `initialize` as every solver sees them: for `solvers.learner.fit` and `set_weights`.
 
         Unknown parts of gold structures are completed here, once, by the weights that the component has; `update` does
         so before each epoch.
@@ -338,11 +338,11 @@ class SsvmPipe(TrainablePipe):
         self._learnt.restart(self.solver, np.array(weights, np.float64))
 
     def retune(self, solver: Parameters) -> None:
-        """Learn with this solver from the next `update` on, to the same end as if it had been there from the start.
+        """Learn with this solver from the next `update` on; it converges to the same optimum as training from scratch.
 
-        Where it is the same solver with other parameters, and one with dual variables, these are kept, scaled to what
-        the new C allows: a few epochs lead from one optimum to the next. Other solvers start anew. All that has been
-        read of the examples stays.
+        The dual variables of the same solver with other parameters are kept, scaled to the range that the new C allows:
+        a few epochs lead from one optimum to the next. Other solvers start anew. The examples are not read again. The
+        pipeline's config does not change.
 
         Raises:
             ValueError: the component is not initialized.
@@ -356,8 +356,8 @@ class SsvmPipe(TrainablePipe):
         self._void_calibration()
 
     def count_weights(self) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are: those of all features that have any, or of the whole
-        table where features are hashed. A component that has learnt nothing has none.
+        """The number of non-zero weights, and of all weights: those of features with a non-zero weight or, if features
+        are hashed, of the whole table. Both are 0 before anything is learnt.
         """
         return self._learnt.count()
 
@@ -372,10 +372,10 @@ class SsvmPipe(TrainablePipe):
         self.codec.write(docs, predictions)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Apply the component to a stream of Docs, in order. Threads share out the Docs of a batch, without `predict`.
+        """Apply the component to a stream of Docs, in order. Threads share the Docs of a batch.
 
-        Where a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones, and the log says
-        which of the stream they are.
+        If a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones, and the log gives
+        their places in the stream.
         """
         n_before = 0
         batches: Iterator[Iterable[Doc]] = util.minibatch(stream, size=batch_size)  # type: ignore[no-untyped-call]
@@ -392,7 +392,7 @@ class SsvmPipe(TrainablePipe):
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
-        """What `nlp.memory_zone` enters; at its end, what is remembered of words is dropped, as their strings are."""
+        """For `nlp.memory_zone`: at its end, all memory of word types is dropped, as spaCy drops their strings."""
         try:
             yield mem
         finally:
@@ -408,16 +408,16 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def inverse_temperature(self) -> float | None:
-        """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)) that the component is calibrated to or, without that, learns;
-        None where it has no distribution."""
+        """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)), from calibration or, without it, from the solver; None if
+        there is no such distribution."""
         beta = self._facts.inverse_temperature
         return inverse_temperature(self.solver) if beta is None else beta
 
     @property
     def has_probabilities(self) -> bool:
         """Whether scores are probabilities: exact marginals of the distribution that the solver learns (finite β: CRF,
-        softmax-margin) or that `calibrate` has fitted. Else they are margins: wᵀΦ of the best analysis with something
-        less that of the best one without it."""
+        softmax-margin) or that `calibrate` has fitted. Otherwise, the score of a part is a margin: wᵀΦ of the best
+        analysis with the part, less wᵀΦ of the best one without it."""
         return self.inverse_temperature is not None
 
     def kbest(self, doc: Doc, k: int) -> list[tuple[float, list[Any]]]:
@@ -436,8 +436,8 @@ class SsvmPipe(TrainablePipe):
 
     def explain(self, doc: Doc) -> "Explanation":
         """Why the component predicts each tag, entity, sentence start or arc of a Doc: the best analysis without it,
-        and the features whose weights put the prediction ahead of that. The Doc's annotation holds, without an
-        alternative. Nothing is written to it.
+        and the features that put the prediction ahead. The Doc's annotation acts as a constraint, without an alternative;
+        nothing is written to it.
 
         Raises:
             ValueError: the component has no labels yet, or its structure is not decoded exactly.
@@ -450,10 +450,10 @@ class SsvmPipe(TrainablePipe):
         return explain([token.text for token in doc], sequences, self.codec.names())
 
     def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
-        """Each sequence of these examples, with its scores and its gold annotation, as far as it is known.
+        """Each sequence of these examples, with its scores and its known gold annotation.
 
-        The predicted Docs have the annotation of earlier components, and none of this one. Gold labels that the
-        component does not have are wrong.
+        The predicted Docs have the annotation of earlier components, and none of this one. Predictions are wrong where
+        the gold label is unknown to the component.
 
         Raises:
             ValueError: the component is not trained yet, or its structure has no exact sums.
@@ -471,10 +471,10 @@ class SsvmPipe(TrainablePipe):
         return found
 
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
-        """Let all scores be probabilities of P(y) ∝ exp(β · wᵀΦ(x, y)) with the β that gives the gold analyses of these
-        examples the highest likelihood, whatever the solver has learnt; predictions stay what they are.
+        """Turn scores into probabilities P(y) ∝ exp(β · wᵀΦ(x, y)), with the β that maximises the likelihood of the
+        gold analyses of these examples. Predictions do not change.
 
-        examples: as for `calibration_examples`, and none that the component has learnt from. Learning on makes the
+        examples: as for `calibration_examples`, and none that the component has learnt from. Further training makes the
         calibration void.
 
         Raises:
@@ -560,7 +560,7 @@ class SsvmPipe(TrainablePipe):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle settings and what has been learnt, without what is derived from them."""
+        """Pickle settings and weights, and nothing that is derived from them."""
         self._learnt.store()
         state = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         # Fields of the compiled base class are not in vars().
@@ -576,12 +576,12 @@ class SsvmPipe(TrainablePipe):
         return ExampleReader(self.codec, self._learnt.structured, self._unreadable)
 
     def _predictor(self) -> Predictor:
-        """What predicts with the present weights."""
+        """The predictor of the present weights."""
         self._require_labels()
         return self._learnt.predictor
 
     def _prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
-        """Read the Docs; the function returned predicts from what has been read, in any thread."""
+        """Read the Docs; returns a function that predicts their structures, in any thread."""
         self._check_annotation(docs)
         with self._naming(docs):
             predict = self._predictor().prepared(docs)
@@ -601,7 +601,7 @@ class SsvmPipe(TrainablePipe):
     def _scored(
         self, docs: Iterable[Doc], min_score: float | None, listing: Listing | None = None
     ) -> list[list[tuple[NamedPart, float]]]:
-        """For each Doc its parts that score `min_score` or more, and their scores; listing: of other parts."""
+        """For each Doc the parts that score at least `min_score`, and their scores; listing: by default the codec's."""
         smallest = checked_min_score(self.name, min_score, self.has_probabilities)
         listing, names = listing or self.codec.listing(), self.codec.names()
         return [
@@ -654,7 +654,7 @@ class SsvmPipe(TrainablePipe):
         return self.codec.labels_in(gold) - set(self.labels)
 
     def _checked_labels(self, labels: Any) -> list[str]:
-        """Those of the labels given to `initialize` that the component has not yet, each once."""
+        """The labels given to `initialize`, each once, without those that the component already has."""
         if not isinstance(labels, list | tuple):
             raise ValueError(f"[{self.name}] initialize: labels must be a list of labels, not {labels!r}")
         for label in labels:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 ROOT = "ROOT"
 """The label of a root in spaCy, whatever the treebank calls it."""
 UNNAMED = "dep"
-"""spaCy's label of an arc of no known kind."""
+"""spaCy's label of an unclassified dependency."""
 
 MAX_SENTENCE = 1000
-"""Tokens of a sentence that are parsed together: charts need memory of the order of their square."""
+"""The max number of tokens that are parsed together: the memory of a chart is quadratic in it."""
 
 
 def sentences(starts: np.ndarray | None, n_tokens: int) -> np.ndarray:
@@ -35,7 +35,7 @@ def sentences(starts: np.ndarray | None, n_tokens: int) -> np.ndarray:
 
 
 def sentence_starts(doc: Doc) -> np.ndarray | None:
-    """The tokens, int64, that sentences are known to start with, the first one among them; None if nothing is known."""
+    """The known first tokens of sentences, int64, token 0 among them; None if nothing is known."""
     if not len(doc) or not doc.has_annotation("SENT_START"):
         return None
     starts = np.asarray(doc.to_array(SENT_START)).astype(np.int64) == 1
@@ -49,18 +49,18 @@ def sets_all_starts(doc: Doc) -> bool:
 
 
 def _completed(doc: Doc, gold: np.ndarray) -> np.ndarray:
-    """The Doc's own sentence starts, and the gold ones (both int64) where it does not say."""
-    given = np.asarray(doc.to_array(SENT_START)).astype(np.int64)
-    given[gold[given[gold] == 0]] = 1
-    given[0] = 1
-    return np.flatnonzero(given == 1)
+    """The Doc's own sentence starts, and gold ones where it has none set; both int64."""
+    starts = np.asarray(doc.to_array(SENT_START)).astype(np.int64)
+    starts[gold[starts[gold] == 0]] = 1
+    starts[0] = 1
+    return np.flatnonzero(starts == 1)
 
 
 def gold_trees(example: Example, multi_root: bool) -> TreeGold:
-    """Read an example; boundaries that the predicted Doc has come before those of the gold annotation.
+    """The gold trees of an example. Boundaries of the predicted Doc take precedence over gold boundaries.
 
-    multi_root: a sentence may have several roots. spaCy then takes each for a sentence of its own, so that the gold
-    annotation says nothing about boundaries: without boundaries on the predicted Doc, the Doc is one sentence.
+    multi_root: a sentence may have several roots. spaCy derives a sentence from each root, so the gold annotation does
+    not tell boundaries: a predicted Doc without boundaries is one sentence.
     """
     predicted, reference = example.predicted, example.reference
     heads, labels = arcs(example)
@@ -108,10 +108,10 @@ def arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
 def known_tree(
     heads: np.ndarray, labels: Sequence[str | None], first: int, end: int, weight_labels: Sequence[str]
 ) -> "KnownTree":
-    """What is known of the gold tree of the sentence of tokens first … end − 1.
+    """The known part of the gold tree of the sentence of tokens first … end − 1.
 
-    heads, labels: from `arcs`, of the whole Doc. A head in another sentence is none of these; a root's label is not
-    learnt.
+    heads, labels: from `arcs`, of the whole Doc. A head in another sentence becomes NONE_OF_THESE; the label of a root
+    is not learnt.
     """
     from ..structures.tree.scored import KnownTree
 
@@ -134,7 +134,7 @@ def _aligned_starts(example: Example) -> np.ndarray | None:
 
 
 def _has_cycle(heads: np.ndarray) -> bool:
-    """Whether heads int32 [n], places from 1, lead round in a circle."""
+    """Whether heads, int32 [n], places from 1, form a cycle."""
     state = np.zeros(len(heads) + 1, np.int8)
     state[0] = 2
     for token in range(1, len(heads) + 1):

@@ -34,7 +34,7 @@ class Learnt:
         self._loaded: Any = None
 
     def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "Learnt":
-        """The same with this model, codec and settings, and a new predictor where one of them is another."""
+        """The same object, bound to these; the predictor is dropped if one of them has changed."""
         if not (model is self._model and codec is self._codec and settings is self._settings):
             self._model, self._codec, self._settings = model, codec, settings
             self._structured = self._predictor = None
@@ -117,7 +117,7 @@ class Learnt:
         self.moved(self._training(solver, self.training.data.without_docs(), weights))
 
     def relabelled(self, codec: Codec) -> "Learnt":
-        """What has been learnt, with zeros for the labels that this codec has besides; training starts anew."""
+        """The same weights, with zeros for the new labels of this codec; training starts anew."""
         self.store()
         weights = self._stored() if store.has_weights(self._model) else None
         exact = store.is_exact(self._model)
@@ -143,7 +143,7 @@ class Learnt:
 
     @contextmanager
     def packed(self, packing: Packing) -> Iterator[None]:
-        """For as long as this lasts, the model holds the weights as they are to be saved."""
+        """Within this context, the model holds the weights as they will be saved."""
         before = store.snapshot(self._model)
         try:
             self.store(packing)

@@ -63,7 +63,7 @@ _MISSING, _INSIDE, _OUTSIDE, _BEGIN = range(4)
 
 
 def ner_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
-    """spaCy's figures for entities; with `spans_key` also those of these spans, against the gold entities."""
+    """spaCy's figures for entities; with `spans_key`, also the figures of these spans against the gold entities."""
     key, examples = settings.pop("spans_key", None), list(examples)
     scores: dict[str, Any] = get_ner_prf(examples, **settings)
     if key:
@@ -121,12 +121,11 @@ def make_ner(
 
 @dataclass(frozen=True)
 class NerCodec(ChainCodec):
-    """Entities as BILUO labels. Entities and blocked tokens that a Doc has already stay as they are.
+    """Entities as BILUO labels. Entities and blocked tokens that a Doc already has stay as they are.
 
-    incorrect_spans_key: of `doc.spans`, where training Docs have spans that are known to be no entities of their label.
-    spans_key: of `doc.spans`, where possible entities go whose score, as `scored_ents` has it, is at least `threshold`,
-    and at least MIN_PROBABILITY where scores are probabilities; they may overlap. Their scores are the group's
-    `attrs["scores"]`, float64.
+    incorrect_spans_key: the span group of training Docs with spans that are not entities of their label. spans_key: the
+    span group for candidate entities, which may overlap. Their scores, from `scored_ents`, are at least `threshold`
+    and, if they are probabilities, at least MIN_PROBABILITY; the group has them as `attrs["scores"]`, float64.
     """
 
     incorrect_spans_key: str | None = None
@@ -283,10 +282,10 @@ class SsvmNer(ChainComponent):
     codec: NerCodec
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
-        """Write the predicted entities, from `predict`, to the Docs; with `spans_key` also what else is possible."""
+        """Write the predicted entities, from `predict`, to the Docs; with `spans_key`, also candidate entities."""
         docs = list(docs)
         if self.codec.spans_key:
-            # Before there are entities that hold.
+            # First: once the Doc has entities, they constrain the candidates.
             self._add_spans(docs, self.codec.spans_key)
         super().set_annotations(docs, predictions)
 
@@ -304,8 +303,8 @@ class SsvmNer(ChainComponent):
     ) -> list[dict[tuple[int, int, str], float]]:
         """For each Doc the score of each entity (start, end, label), as spaCy's beam recogniser names it.
 
-        It is the probability that exactly these tokens are an entity of this label or, without `has_probabilities`,
-        a margin. Entities of labels that the component does not have are not among them.
+        A score is the probability that exactly these tokens are an entity of this label or, without
+        `has_probabilities`, a margin. Only labels of the component are listed.
 
         min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
 
@@ -315,24 +314,24 @@ class SsvmNer(ChainComponent):
         return [{part[:3]: score for part, score in found} for found in self._scored(docs, min_score)]
 
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
-        """As in `SsvmPipe`; with `spans_key`, `threshold` has to be one for probabilities, too."""
+        """As in `SsvmPipe`; with `spans_key`, `threshold` must be a valid probability, too."""
         if self.codec.spans_key:
             checked_min_score(self.name, max(self.codec.threshold, MIN_PROBABILITY), True, "threshold")
         return super().calibrate(examples)
 
 
 def _readable(tag: str | None) -> str | None:
-    """A BILUO tag, or None for what says nothing about the label of a token."""
+    """A BILUO tag, or None for a tag that leaves the label of a token open."""
     return tag if tag == "O" or (tag and tag[:2] in ("B-", "I-", "L-", "U-") and len(tag) > 2) else None
 
 
 def gold_entities(example: Example) -> list[str | None]:
-    """What `Example.get_aligned_ner` returns, in a tenth of its time where both Docs have the same words.
+    """As `Example.get_aligned_ner`, in a tenth of its time if both Docs have the same words.
 
-    A tag is None where nothing is known. Whitespace tokens, which spaCy aligns to nothing, are left to it.
+    A tag is None if the annotation is missing. Whitespace tokens, which spaCy does not align, are left to spaCy.
 
     Raises:
-        ValueError: an entity begins nowhere.
+        ValueError: an entity has no beginning.
     """
     if not same_tokens(example) or np.any(example.predicted.to_array(IS_SPACE)):
         return list(example.get_aligned_ner())
@@ -344,7 +343,7 @@ def gold_entities(example: Example) -> list[str | None]:
 
 
 def biluo(length: int, label: str) -> list[str]:
-    """The BILUO tags of an entity of so many tokens."""
+    """The BILUO tags of an entity of this length."""
     if length == 1:
         return [f"U-{label}"]
     return [f"B-{label}", *[f"I-{label}"] * (length - 2), f"L-{label}"]

@@ -113,11 +113,11 @@ def make_parser(
 class ParserCodec(TreeCodec):
     """Heads and labels of dependency trees, and with them `doc.sents`.
 
-    A sentence gets one root. With multi_root, it gets as many as score best; `doc.sents` then stays as it was before,
-    until the Doc is saved and loaded: spaCy derives sentences from roots.
+    A sentence gets one root. With multi_root, it gets the number of roots that scores best; `doc.sents` then stays as
+    it was until the Doc is saved and loaded: spaCy derives sentences from roots.
 
-    overwrite: also where a token has a head (and so a label); without, that stays, and the tree is the best that has
-    it. is_projective: whether only projective trees are built.
+    overwrite: whether existing heads and labels are overwritten; otherwise they stay, and the tree is the best one that
+    contains them. is_projective: whether only projective trees are built.
     """
 
     unnamed = UNNAMED
@@ -194,7 +194,7 @@ class ParserCodec(TreeCodec):
             starts = np.asarray(doc.to_array(SENT_START))
             offsets = (heads - np.arange(len(doc))).astype(np.int64).view(np.uint64)
             has_starts = doc.has_annotation("SENT_START")
-            # Where no other label has been learnt.
+            # No label but that of roots has been learnt.
             unnamed = (labels == 0) & (offsets != 0)
             deps = np.where(unnamed, unnamed_name, names[labels])
             if not self.overwrite:
@@ -289,8 +289,8 @@ class SsvmParser(SsvmPipe):
     ) -> tuple[list[dict[tuple[int, int], float]], list[dict[tuple[int, str], float]]]:
         """For each Doc the score of each (token, head), and of each (token, label), as spaCy's beam parser names them.
 
-        They are probabilities or, without `has_probabilities`, margins, which only the best tree's heads and labels
-        have. A root is its own head. The trees are those that the first pass leaves.
+        Scores are probabilities or, without `has_probabilities`, margins, which only the heads and labels of the best
+        tree have. A root is its own head. Trees have only arcs that the first pass keeps.
 
         min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
 

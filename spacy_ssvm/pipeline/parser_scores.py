@@ -26,7 +26,7 @@ class Counts(NamedTuple):
 
 
 def parser_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
-    """What "spacy.parser_scorer.v1" gives with these settings, and "uas" and "las" over all tokens.
+    """The scores of "spacy.parser_scorer.v1" with these settings, and "uas" and "las" over all tokens.
 
     spaCy's "dep_uas" and "dep_las" leave out punctuation and compare labels in lower case. "uas" and "las" count
     every gold token but whitespace, and compare labels as they are, subtypes included. Where the tokens are the gold
@@ -48,7 +48,7 @@ def make_parser_scorer() -> Callable[..., dict[str, Any]]:
 
 
 def count(example: Example) -> Counts:
-    """What "uas" and "las" count in one example."""
+    """The counts behind "uas" and "las" in one example."""
     reference, predicted = example.reference, example.predicted
     gold_heads, gold_labels = _arcs(reference)
     heads, labels = _arcs(predicted)

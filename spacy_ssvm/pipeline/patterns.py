@@ -16,7 +16,7 @@ from ..corpus.unreadable import quoted, token_name
 KEYS = {"patterns", "allow", "forbid", "index"}
 OF_WORDS = {"ORTH", "TEXT", "LOWER", "SHAPE", "LENGTH", "IS_ALPHA", "IS_ASCII", "IS_DIGIT", "IS_LOWER", "IS_UPPER"}
 OF_WORDS |= {"IS_TITLE", "IS_PUNCT", "IS_SPACE", "IS_STOP", "LIKE_NUM", "LIKE_URL", "LIKE_EMAIL"}
-"""What patterns read that all tokens of one word have in common."""
+"""Attributes that are the same for all tokens of one word."""
 MAX_WORDS = 1 << 18
 """Words whose rules are remembered."""
 
@@ -48,7 +48,7 @@ class Patterns:
         self._name, self._vocab, self._given = name, vocab, given
         if not isinstance(given, list | tuple):
             raise ValueError(f"[{name}] patterns must be a list, not {given!r}")
-        # Those of single words are looked up word by word, each once: a lexicon is long.
+        # Patterns of single words are matched once a word type: a lexicon is long.
         self._of_words, self._of_texts = Matcher(vocab, validate=True), Matcher(vocab, validate=True)
         self._known: dict[int, list[int]] = {}
         self._rules = [self._rule(number, entry) for number, entry in enumerate(given)]

@@ -94,7 +94,7 @@ def make_senter(
 class SenterCodec(ChainCodec):
     """For each token whether it starts a sentence; the first token of a Doc always does.
 
-    overwrite: also where a token says so already; without, that stays, and counts for its neighbours.
+    overwrite: whether existing boundaries are overwritten; otherwise they stay and constrain their neighbours.
 
     Raises:
         ValueError: other labels than LABELS, or a label cost that is not finite, or negative.
@@ -112,10 +112,10 @@ class SenterCodec(ChainCodec):
         return self.labels
 
     def gold(self, example: Example) -> ChainGold:
-        """Unknown where a boundary is inside a token.
+        """The gold labels; unknown where a boundary is inside a token.
 
-        Tokens that are not set continue a sentence, as in `doc.sents`; in a Doc that has False for others, they are
-        unknown.
+        Tokens that are not set continue a sentence, as in `doc.sents`; in a Doc that sets False for other tokens, they
+        are unknown.
         """
         predicted, reference = example.predicted, example.reference
         given = _sent_starts(reference)
@@ -156,7 +156,7 @@ class SenterCodec(ChainCodec):
         if self.overwrite or not any(doc.has_annotation("SENT_START") for doc in docs):
             return kinds
         present = np.concatenate([_sent_starts(doc) for doc in docs])
-        # The first token of a Doc starts a sentence, whatever it says.
+        # The first token of a Doc starts a sentence, even if it is annotated otherwise.
         present[_first_tokens(docs)] = 1
         kinds[present == -1] = 1 + LABELS.index(INSIDE)
         kinds[present == 1] = 1 + LABELS.index(START)
@@ -224,7 +224,7 @@ class SsvmSenter(ChainComponent):
 
     @property
     def hide_labels(self) -> bool:
-        """Whether `nlp.pipe_labels` leaves the component out: its labels are no annotation."""
+        """Whether `nlp.pipe_labels` leaves the component out: its labels are not annotation."""
         return True
 
     def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]:

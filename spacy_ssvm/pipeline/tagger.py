@@ -108,8 +108,8 @@ def make_tagger(
 class TaggerCodec(ChainCodec):
     """A tag for each token.
 
-    attr: the attribute that is set, "tag" or "pos". overwrite: also where a token has a tag; without, that stays, and
-    counts for its neighbours.
+    attr: the attribute that is set, "tag" or "pos". overwrite: whether existing tags are overwritten; otherwise they
+    stay and constrain their neighbours.
 
     Raises:
         ValueError: an unknown attribute, or a label cost that is not finite, or negative.
@@ -164,7 +164,7 @@ class TaggerCodec(ChainCodec):
         values = self._values(docs[0].vocab).ravel()
         order = np.argsort(values)
         labels = order[np.searchsorted(values[order], present).clip(max=len(values) - 1)]
-        # Tags that the component does not have stay too, and say nothing of their neighbours.
+        # Tags that the component does not have stay, too, without an effect on their neighbours.
         return np.where(values[labels] == present, 1 + labels, kinds).astype(np.int32)
 
     def named(self, part: "Run", first: int) -> NamedPart:
@@ -209,7 +209,7 @@ class SsvmTagger(ChainComponent):
     def scored_tags(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[tuple[int, str], float]]:
         """For each Doc the score of each (token, tag), a probability or, without `has_probabilities`, a margin.
 
-        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+        min_score: the min score that is listed; by default a probability of 0.01 or a margin of 0.
 
         Raises:
             ValueError: `min_score` is no such score, or the component has no labels yet.

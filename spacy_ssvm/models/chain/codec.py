@@ -1,4 +1,4 @@
-"""A component with one label a token, as the chain sees it: what its codec says besides gold and writing."""
+"""The codec of a component with one label per token."""
 
 import math
 from abc import abstractmethod
@@ -33,7 +33,7 @@ class ChainGold(NamedTuple):
 class ChainCodec(Codec):
     """A codec for chains.
 
-    label_costs: label → what a wrong label costs at a token whose gold label it is; 1 for labels not named.
+    label_costs: gold label → the cost of a wrong label at a token; 1 for labels that are not named.
 
     Raises:
         ValueError: a cost is not finite, or negative.
@@ -50,7 +50,7 @@ class ChainCodec(Codec):
 
     @abstractmethod
     def constraints(self) -> "Constraints":
-        """What the chain allows; the last L kinds of tokens are those of tokens with a given label: `with_fixed`."""
+        """The constraints of the chain; its last L kinds are those of tokens with a fixed label: see `with_fixed`."""
 
     @property
     def preset(self) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ class ChainCodec(Codec):
         return np.zeros(len(preset), np.int32)
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
-        """These kinds, with the annotation of the Docs that predictions keep, and training does not."""
+        """These kinds, with the existing annotation that prediction keeps and training ignores."""
         return kinds
 
     def label_of(self, weight_label: str) -> str | None:

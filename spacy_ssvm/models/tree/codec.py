@@ -1,4 +1,4 @@
-"""A component with a tree over each sentence, as the model sees it: what its codec says besides gold and writing."""
+"""The codec of a component with a tree over each sentence."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ class TreeGold(NamedTuple):
 
     sentences: int64 [S + 1], first token of each sentence. heads: int32 [T], a token's head as its place in the
     sentence from 1, 0 for the root, UNKNOWN where unknown. labels: None where unknown.
-    n_cyclic: sentences without their annotation, as its heads form a cycle. n_crossing: heads that are left out, as
-    they are in another sentence. n_cut: heads that are left out, as the sentence is cut between them and their token.
+    n_cyclic: sentences whose heads form a cycle; their annotation is left out. n_crossing: heads in another sentence,
+    left out. n_cut: heads on the other side of a cut in a long sentence, left out.
     """
 
     sentences: np.ndarray
@@ -53,7 +53,7 @@ class TreeCodec(Codec):
 
     @abstractmethod
     def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> "Limits | None":
-        """What the trees of these Docs are limited to, by annotation that stays and by patterns; None for nothing.
+        """The constraints on the trees of these Docs, from existing annotation and from patterns; None for none.
 
         starts: int64 [n + 1], of all their sentences.
 

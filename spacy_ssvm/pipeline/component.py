@@ -234,7 +234,7 @@ class SsvmPipe(TrainablePipe):
             if self._learnt.saved_state is not None:
                 self._warn(
                     f"there are new labels, {', '.join(sorted(new))}: the saved state of the solver is dropped, and "
-                    "learning goes on from the weights alone"
+                    "training continues from the weights alone"
                 )
             self._add_labels(sorted(new))
             training = self._learnt.begin(self.solver)
@@ -424,8 +424,8 @@ class SsvmPipe(TrainablePipe):
         """The k best analyses of a Doc, best first, exactly: their scores wᵀΦ(x, y), and their parts.
 
         Parts are tags, entities as (start, end, label), sentence starts as token numbers, or arcs as (head, token,
-        label), where a root is its own head and the trees are those that the first pass leaves. There are fewer than k
-        where no more are possible: the Doc's annotation holds. Nothing is written to it.
+        label). A root is its own head, and trees have only arcs that the first pass keeps. The list is shorter than k
+        if fewer analyses are possible. The Doc's annotation acts as a constraint; nothing is written to it.
 
         Raises:
             ValueError: k is less than 1, the component has no labels yet, or its structure is not decoded exactly.
@@ -436,7 +436,7 @@ class SsvmPipe(TrainablePipe):
 
     def explain(self, doc: Doc) -> "Explanation":
         """Why the component predicts each tag, entity, sentence start or arc of a Doc: the best analysis without it,
-        and the features that put the prediction ahead. The Doc's annotation acts as a constraint, without an alternative;
+        and the features that put the prediction ahead. The Doc's annotation acts as a constraint, without alternatives;
         nothing is written to it.
 
         Raises:
@@ -681,9 +681,9 @@ class SsvmPipe(TrainablePipe):
         if missing:
             self._warn_once(
                 "training",
-                f"the features read token.{' and token.'.join(missing)}, which no training Doc has: it learns without, "
-                'and errs where another component sets it. The reader "spacy-ssvm.Corpus.v1" can predict it '
-                "(jackknife) or take it from the gold annotation (columns); or take it out of the features",
+                f"the features read token.{' and token.'.join(missing)}, which no training Doc has; predictions suffer "
+                'where another component sets it. Use the reader "spacy-ssvm.Corpus.v1" with "jackknife" (predicted '
+                'values) or "columns" (gold values), or remove these templates from the features',
             )
 
     def _check_annotation(self, docs: Sequence[Doc]) -> None:

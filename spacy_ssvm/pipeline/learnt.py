@@ -103,7 +103,7 @@ class Learnt:
             raise store.DamagedModel(f"[{self._codec.name}] learning cannot go on: {error}") from error
         warn(
             f"the solver, {solver!r}, is not the one whose state was saved, {state['solver']}: the state is "
-            "dropped, and learning goes on from the weights alone"
+            "dropped, and training continues from the weights alone"
         )
         return self.begin(solver)
 

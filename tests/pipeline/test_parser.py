@@ -485,3 +485,39 @@ def test_paragraphs_through_a_pipe(learnt):
     assert [annotation(tokens) for tokens in learnt.pipe(copies, batch_size=4)] == expected
     assert parser_of(learnt).predict([]) == []
     assert [len(found) for found, _ in parser_of(learnt).predict([Doc(learnt.vocab)])] == [0]
+
+
+def test_gold_that_cannot_be_learnt_is_counted_each_time_with_its_reason():
+    nlp = blank("ssvm_parser")
+    crossing = ("a b c d", "x:3 y:4 ROOT:3 z:3")
+    other_sentence = Example(
+        Doc(nlp.vocab, words=["Eat", "ham"], sent_starts=[True, True]),
+        Doc(nlp.vocab, words=["Eat", "ham"], heads=[0, 0], deps=["ROOT", "obj"]),
+    )
+    with pytest.warns(UserWarning) as caught:
+        nlp.initialize(lambda: [*parser_examples(nlp, [*TREES, crossing]), other_sentence])
+    messages = [str(warning.message) for warning in caught if "which no training Doc has" not in str(warning.message)]
+    assert len(messages) == 2
+    assert "1 of 28 gold heads lie in another sentence" in messages[0]
+    assert "1 of 8 examples have annotation that this component cannot produce" in messages[1]
+
+
+@pytest.mark.parametrize(("structure", "order"), STRUCTURES)
+def test_projected_gold_keeps_the_certificate(structure, order):
+    """A gold tree that the structure has not would give negative slacks."""
+    nlp = blank("ssvm_parser", model=tree_of(structure, order), solver_settings={"tolerance": 0.0, "C": 1.0})
+    crossing = ("a b c d e", "x:3 y:4 ROOT:3 z:3 x:2")
+    examples = parser_examples(nlp, [*TREES, crossing])
+    if structure == "projective":
+        with pytest.warns(UserWarning, match="1 of 7 examples"):
+            nlp.initialize(lambda: examples)
+    else:
+        nlp.initialize(lambda: examples)
+    for _ in range(6):
+        nlp.update(examples, sgd=False)
+        if (structure, order) != ("nonprojective", 2):
+            certificate = nlp.get_pipe("ssvm_parser").certificate()
+            assert certificate.gap >= -1e-9 * certificate.primal
+    tokens = nlp(doc(nlp, crossing[0]))
+    right = sum(token.head.i + 1 == int(arc.split(":")[1]) for token, arc in zip(tokens, crossing[1].split()))
+    assert (right == 5) == (structure == "nonprojective")

@@ -152,7 +152,7 @@ def annotation(doc: Doc) -> tuple:
 
 
 def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES)) -> list[tuple]:
-    return [annotation(nlp(doc(nlp, text))) for corpus in corpora for text, _ in corpus]
+    return [annotation(tokens) for tokens in nlp.pipe([doc(nlp, text) for corpus in corpora for text, _ in corpus])]
 
 
 def weights(nlp: Language, factory: str) -> bytes:

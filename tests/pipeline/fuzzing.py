@@ -1,6 +1,6 @@
 """Damaged model files: how they are made, and what loading them may come to.
 
-`python -m tests.conformance.fuzzing 10000` tries so many and prints what became of them.
+`python -m tests.pipeline.fuzzing 10000` tries so many and prints what became of them.
 """
 
 import sys
@@ -17,8 +17,8 @@ from spacy.language import Language
 from spacy_ssvm.models import store as models
 from spacy_ssvm.models.store import DIGEST, SHAPE, DamagedModel
 
-from ..pipeline.toy import EXAMPLES, annotation, doc
 from .components import TEXTS, learnt
+from .toy import EXAMPLES, annotation, doc
 
 NUMBERS = (-(2**63), -(2**31), -1, 0, 1, 2, 3, 8, 28, 30, 47, 48, 63, 64, 2**16, 2**31, 2**40, 2**62, 2**63 - 1)
 VALUES: tuple[Any, ...] = (

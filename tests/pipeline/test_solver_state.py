@@ -12,6 +12,7 @@ from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.training import state_file
 
+from .components import every, sampled
 from .toy import (
     EXAMPLES,
     TAGGED,
@@ -47,7 +48,6 @@ LEARNS = {
 }
 """Where the default is too small to learn anything from a few examples."""
 NEVER_DONE = {"tolerance": 0.0}
-every = pytest.mark.parametrize("factory", EXAMPLES)
 
 
 def settings(solver, **more):
@@ -104,9 +104,8 @@ def test_epochs_then_more_equal_all_in_one_go(solver, more):
     assert component(loaded).figures == component(nlp).figures
 
 
-@pytest.mark.parametrize("factory", ["ssvm_ner", "ssvm_senter", "ssvm_parser"])
-@pytest.mark.parametrize("solver", ["DCD", "MIRA", "OneSlack", "SAP"])
-def test_so_they_do_for_the_other_components(factory, solver):
+@sampled("factory, solver", EXAMPLES, SOLVERS, shift=3)
+def test_so_they_do_for_other_components(factory, solver):
     config = settings(solver)
     if factory == "ssvm_parser":
         config["model"] = tree_of("projective", 1)

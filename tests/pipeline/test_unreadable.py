@@ -11,9 +11,9 @@ from spacy.training import Example
 
 from spacy_ssvm.corpus.reader import create_corpus
 
+from .components import every
 from .toy import EXAMPLES, arc_templates, blank, doc, parser_examples, templates, train, weights
 
-every = pytest.mark.parametrize("factory", EXAMPLES)
 BROKEN = "Nothing of the kind"
 OTHER = "Something else entirely"
 PLACE = 4

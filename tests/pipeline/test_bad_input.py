@@ -32,8 +32,8 @@ from .toy import (
     doc,
     parser_examples,
     tagger_examples,
+    teach,
     templates,
-    train,
 )
 
 anything: st.SearchStrategy[Any] = st.one_of(
@@ -308,6 +308,5 @@ def test_names_that_are_not_registered(factory, kind):
 )
 def test_numbers_of_another_type_are_trained_with(factory, solver):
     nlp = blank(factory, solver_settings=solver)
-    nlp.initialize(lambda: EXAMPLES[factory](nlp))
-    train(nlp, EXAMPLES[factory](nlp), 2)
+    teach(nlp, EXAMPLES[factory](nlp), 2)
     nlp.evaluate(EXAMPLES[factory](nlp))

@@ -15,6 +15,7 @@ from spacy_ssvm.structures.tree.parts import SPANNING, Parts
 from spacy_ssvm.structures.tree.scored import KnownTree, TreeScores, heads_above
 from spacy_ssvm.training.calibration import CalibrationExample, expected_error, fit, reliability
 
+from .components import every, written
 from .toy import EXAMPLES, blank, doc, ner_examples, parser_examples, senter_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline
 
@@ -48,16 +49,6 @@ def trained(factory, **settings):
     return trained_pipeline(factory, **{**ORDER_1.get(factory, {}), **SVM, **settings})
 
 
-def gold(factory, example):
-    reference = example.reference
-    return {
-        "ssvm_tagger": lambda: [token.tag_ for token in reference],
-        "ssvm_ner": lambda: [(ent.start, ent.end, ent.label_) for ent in reference.ents],
-        "ssvm_senter": lambda: [token.i for token in reference if token.is_sent_start],
-        "ssvm_parser": lambda: [(token.head.i, token.i, token.dep_) for token in reference],
-    }[factory]()
-
-
 def losses(factory, pipe, examples, betas):
     """−Σ log P(gold) by enumeration."""
     total = np.zeros(len(betas))
@@ -65,7 +56,7 @@ def losses(factory, pipe, examples, betas):
         analyses = pipe.kbest(example.predicted, ALL)
         assert len(analyses) < ALL
         scores = np.array([score for score, _ in analyses])
-        (of_gold,) = (score for score, analysis in analyses if analysis == gold(factory, example))
+        (of_gold,) = (score for score, analysis in analyses if analysis == written(factory, example.reference))
         scaled = np.outer(betas, scores - scores.max())
         total += np.log(np.exp(scaled).sum(axis=1)) - betas * (of_gold - scores.max())
     return total
@@ -92,14 +83,14 @@ def test_beta_is_that_of_the_highest_likelihood(factory, settings):
     assert [pipe.kbest(example.predicted, 1)[0][1] for example in examples] == predicted
 
 
-@pytest.mark.parametrize("factory", EXAMPLES)
+@every
 def test_items_are_what_is_scored(factory):
     nlp = trained(factory)
     pipe, examples = nlp.get_pipe(factory), MISTAKEN[factory](nlp)
     pipe.calibrate(examples)
     n_right = 0
     for example, one in zip(examples, pipe.calibration_examples(examples)):
-        of_gold = gold(factory, example)
+        of_gold = written(factory, example.reference)
         if factory == "ssvm_parser":
             (scores,), _ = pipe.scored_parses([example.predicted])
             of_gold = [(token, head) for head, token, _ in of_gold]

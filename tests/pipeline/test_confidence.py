@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from .toy import EXAMPLES, blank, doc, trained, tree_of
+from .components import every, written
+from .toy import blank, doc, trained, tree_of
 
-ALL_FACTORIES = tuple(EXAMPLES)
 ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
 
 CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
@@ -40,7 +40,7 @@ def scores(factory, pipe, doc, least):
     return found
 
 
-@pytest.mark.parametrize("factory", ALL_FACTORIES)
+@every
 @pytest.mark.parametrize("settings", [CRF, SCALED, SVM], ids=["CRF", "beta 0.5", "SVM"])
 def test_scores_are_those_of_all_analyses(factory, settings):
     check_scores(trained(factory, **settings, **ORDER_1.get(factory, {})), factory, settings)
@@ -77,19 +77,13 @@ def check_scores(nlp, factory, settings):
     assert not found
 
 
-@pytest.mark.parametrize("factory", ALL_FACTORIES)
+@every
 def test_the_best_analysis_is_the_prediction(factory):
     nlp = trained(factory, **SVM)
     text = doc(nlp, TEXTS[factory])
     ((_, best),) = nlp.get_pipe(factory).kbest(text, 1)
     nlp.get_pipe(factory)(text)
-    predicted = {
-        "ssvm_tagger": [token.tag_ for token in text],
-        "ssvm_ner": [(ent.start, ent.end, ent.label_) for ent in text.ents],
-        "ssvm_senter": [token.i for token in text if token.is_sent_start],
-        "ssvm_parser": [(token.head.i, token.i, token.dep_) for token in text],
-    }
-    assert best == predicted[factory]
+    assert best == written(factory, text)
 
 
 @pytest.mark.parametrize("settings", [CRF, SVM], ids=["CRF", "SVM"])
@@ -113,7 +107,7 @@ def test_what_is_listed_by_default():
     assert {token: tag for token, tag in found} == {t.i: t.tag_ for t in nlp(doc(nlp, text.text))}
 
 
-@pytest.mark.parametrize("factory", ALL_FACTORIES)
+@every
 def test_empty_docs_have_one_empty_analysis(factory):
     nlp = trained(factory, **SVM)
     empty = doc(nlp, "")

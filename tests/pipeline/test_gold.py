@@ -5,7 +5,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .components import LABELS, SCORE
-from .toy import EXAMPLES, blank, train
+from .toy import EXAMPLES, blank, teach
 
 
 def words(text: str, **annotation) -> dict:
@@ -93,10 +93,7 @@ CASES = [
 def test_what_is_known_is_learnt(factory, predicted, gold, said, expected):
     nlp = blank(factory)
     example = Example(Doc(nlp.vocab, **predicted), Doc(nlp.vocab, **gold))
-    examples = [*EXAMPLES[factory](nlp), example]
-    with pytest.warns(UserWarning, match=rf"\[{factory}\] {said}"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    examples = teach(nlp, [*EXAMPLES[factory](nlp), example], warns=rf"\[{factory}\] {said}")
     values = [VALUE[factory](token) for token in nlp(example.predicted.copy())]
     assert [value for value, known in zip(values, expected, strict=True) if known is not ...] == [
         known for known in expected if known is not ...

@@ -10,7 +10,7 @@ from spacy.training import Example, biluo_to_iob
 from spacy_ssvm.pipeline.ner import NerCodec
 
 from .components import learnt, written
-from .toy import LANG, SOLVERS, SPANS, blank, doc, ner_examples, templates, train
+from .toy import LANG, SOLVERS, SPANS, blank, doc, ner_examples, teach, templates, train
 
 WORDS = ["Anna", "Berg", "New", "York", "Tom", "Paris", "in", "the", ".", "dog", " ", "\n", "lower", "X9"]
 TYPES = ["PER", "GPE", "ORG"]
@@ -91,9 +91,7 @@ def test_every_prediction_is_legal(corpus, text, solver):
 def test_adjacent_entities_of_one_type_stay_two():
     nlp = blank("ssvm_ner")
     corpus = [("see Anna Tom now", "O U-PER U-PER O"), ("see Anna Berg now", "O B-PER L-PER O")]
-    examples = ner_examples(nlp, corpus)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 20)
+    teach(nlp, ner_examples(nlp, corpus), 20)
     assert written("ssvm_ner", nlp(doc(nlp, corpus[0][0]))) == [(1, 2, "PER"), (2, 3, "PER")]
     assert written("ssvm_ner", nlp(doc(nlp, corpus[1][0]))) == [(1, 3, "PER")]
 
@@ -155,10 +153,11 @@ def test_outside_is_no_preset_annotation():
 def test_whitespace_begins_no_entity_however_much_it_is_learnt():
     nlp = blank("ssvm_ner", model=templates("word[0]"))
     words = ["\n", "Anna"]
-    examples = [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=["B-PER", "I-PER"]))]
-    with pytest.warns(UserWarning, match=r"\[ssvm_ner\] 1 of 1 examples have annotation that this component cannot"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(
+        nlp,
+        [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=["B-PER", "I-PER"]))],
+        warns=r"\[ssvm_ner\] 1 of 1 examples have annotation that this component cannot",
+    )
     assert written("ssvm_ner", nlp(Doc(nlp.vocab, words=words))) in ([(1, 2, "PER")], [])
     assert written("ssvm_ner", nlp(Doc(nlp.vocab, words=["\n"]))) == []
 
@@ -166,9 +165,7 @@ def test_whitespace_begins_no_entity_however_much_it_is_learnt():
 def test_an_entity_may_end_on_whitespace():
     nlp = blank("ssvm_ner")
     words = ["Anna", "\n", "left"]
-    examples = [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=["B-PER", "I-PER", "O"]))]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=["B-PER", "I-PER", "O"]))])
     assert written("ssvm_ner", nlp(Doc(nlp.vocab, words=words))) == [(0, 2, "PER")]
 
 
@@ -186,10 +183,11 @@ def test_gold_that_crosses_a_sentence_start_is_projected():
     words = ["Tom", "met", "Anna", "Berg"]
     predicted = Doc(nlp.vocab, words=words, sent_starts=[True, False, False, True])
     reference = Doc(nlp.vocab, words=words, ents=["B-PER", "O", "B-PER", "I-PER"])
-    examples = [*ner_examples(nlp), Example(predicted, reference)]
-    with pytest.warns(UserWarning, match="1 of 7 examples have annotation that this component cannot"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(
+        nlp,
+        [*ner_examples(nlp), Example(predicted, reference)],
+        warns="1 of 7 examples have annotation that this component cannot",
+    )
     certificate = nlp.get_pipe("ssvm_ner").certificate()
     assert certificate.gap >= -1e-9 * certificate.primal
 
@@ -198,9 +196,7 @@ def test_no_entities_is_annotation():
     """`entities: []` says that there are none: learnt as such."""
     nlp = blank("ssvm_ner")
     empty = [Example.from_dict(nlp.make_doc("Rome is quiet"), {"entities": []}) for _ in range(2)]
-    examples = [*ner_examples(nlp), *empty]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [*ner_examples(nlp), *empty])
     assert nlp("Rome is quiet").ents == ()
 
 
@@ -210,9 +206,7 @@ def test_costs_trade_precision_for_recall():
     def found(label_costs: dict[str, float]) -> int:
         nlp = blank("ssvm_ner", solver_settings={"C": 0.05}, label_costs=label_costs, model=templates("word[0]"))
         corpus = [("we saw Reading", "O O U-GPE"), *[("we like Reading", "O O O")] * 3]
-        examples = ner_examples(nlp, corpus)
-        nlp.initialize(lambda: examples)
-        train(nlp, examples, 20)
+        teach(nlp, ner_examples(nlp, corpus), 20)
         return len(nlp(doc(nlp, "Reading")).ents)
 
     assert found({}) == 0

@@ -26,6 +26,7 @@ from .toy import (
     doc,
     parse,
     parser_examples,
+    teach,
     train,
     trained,
     tree_of,
@@ -198,18 +199,14 @@ def test_unlabelled_trees():
         for text, arcs in TREES
     ]
     nlp = blank("ssvm_parser")
-    examples = parser_examples(nlp, corpus)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    examples = teach(nlp, parser_examples(nlp, corpus))
     assert parser_of(nlp).labels == ("ROOT", "dep")
     assert nlp.evaluate(examples)["las"] == 1.0
 
 
 def test_without_any_label_but_the_root_the_tree_is_still_one():
     nlp = blank("ssvm_parser")
-    examples = parser_examples(nlp, TREES[-1:])
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 2)
+    teach(nlp, parser_examples(nlp, TREES[-1:]), 2)
     tokens = nlp(doc(nlp, "Eat ham now"))
     assert sum(token.head.i == token.i for token in tokens) == 1
     assert sorted(labels(tokens)) == ["ROOT", "dep", "dep"]
@@ -378,9 +375,7 @@ def test_tags_help_where_there_are_some(structure, order):
             gold = parse(nlp, words, "ROOT:1 det:3 obj:1")
         return Example(doc(nlp, words, tags=tags if words[0] != "z" else ["VERB", "DET", "NOUN"]), gold)
 
-    examples = [example(f"{first}{i} b{i} c{i}") for i in range(8) for first in "az"]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [example(f"{first}{i} b{i} c{i}") for i in range(8) for first in "az"])
     for unseen in (example("x y w"), example("zz y w")):
         assert heads(nlp(unseen.predicted.copy())) == heads(unseen.reference)
     without = nlp(doc(nlp, "x y w"))
@@ -496,9 +491,7 @@ def test_tags_that_no_training_doc_has_are_missed():
 def test_tags_that_a_doc_to_parse_lacks_are_missed_once_and_after_loading():
     nlp = blank("ssvm_parser", model=READS_TAGS)
     tags = {"sent_starts": [True, False, False], "tags": ["A", "B", "C"]}
-    examples = [Example(doc(nlp, TREES[2][0], **tags), parse(nlp, *TREES[2]))]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 1)
+    teach(nlp, [Example(doc(nlp, TREES[2][0], **tags), parse(nlp, *TREES[2]))], 1)
     again = blank("ssvm_parser", model=READS_TAGS).from_bytes(nlp.to_bytes())
     with pytest.warns(UserWarning, match=r"learnt from token\.tag"):
         again(in_sentences(again, WORDS, [0]))

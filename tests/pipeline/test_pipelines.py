@@ -5,10 +5,12 @@ import copy
 import numpy as np
 import pytest
 import spacy
+from spacy import ty
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 from spacy.training import Example
 
-from .components import ATTRIBUTE, LABELS, SCORE, blank_config, every, learnt, learnt_as
+from .components import ATTRIBUTE, LABELS, SCORE, every, learnt, learnt_as, sampled
 from .toy import EXAMPLES, LANG, annotation, annotations, blank, doc, train, weights
 
 SPACYS = {"ssvm_tagger": "tagger", "ssvm_ner": "ner", "ssvm_senter": "senter", "ssvm_parser": "parser"}
@@ -35,22 +37,12 @@ def test_the_factory_is_described(factory):
         assert set(of_spacy.default_score_weights) <= set(weights)
     else:
         assert weights == of_spacy.default_score_weights
-
-
-@every
-def test_pipeline_analysis_finds_no_problem(factory):
-    nlp = blank(factory)
-    analysis = nlp.analyze_pipes(keys=["assigns", "requires", "scores", "retokenizes"])
+    named = {"TAG": "token.tag", "ENT_IOB": "token.ent_iob", "SENT_START": "token.is_sent_start", "DEP": "token.dep"}
+    assert named[ATTRIBUTE[factory]] in meta.assigns
+    analysis = blank(factory).analyze_pipes(keys=["assigns", "requires", "scores", "retokenizes"])
     assert analysis["problems"] == {factory: []}
     assert analysis["summary"][factory]["retokenizes"] is False
     assert SCORE[factory] in analysis["summary"][factory]["scores"]
-
-
-@every
-def test_what_is_assigned_is_announced(factory):
-    assigns = Language.get_factory_meta(factory).assigns
-    named = {"TAG": "token.tag", "ENT_IOB": "token.ent_iob", "SENT_START": "token.is_sent_start", "DEP": "token.dep"}
-    assert named[ATTRIBUTE[factory]] in assigns
 
 
 @every
@@ -101,8 +93,7 @@ def test_beside_spacy_s_own_components(factory):
     assert "ANIMAL" in {entity.label_ for entity in tokens.ents}
 
 
-@every
-@pytest.mark.parametrize("how", ["disable", "exclude", "enable"])
+@sampled("factory, how", EXAMPLES, ["disable", "exclude", "enable"])
 def test_loading_without_it(factory, how, tmp_path):
     nlp = learnt_as({"it": factory, "other": "ssvm_tagger"})
     nlp.to_disk(tmp_path)
@@ -140,21 +131,14 @@ def test_sourcing_brings_what_was_learnt(factory, tmp_path):
     assert annotations(nlp) == before
     assert nlp.config["components"]["sourced"] == config
     nlp.to_disk(tmp_path)
-    again = spacy.load(tmp_path)
-    assert annotations(again) == before
-    with pytest.raises(KeyError, match="missing"):
-        spacy.blank(LANG).add_pipe("missing", source=source)
-
-
-@every
-def test_sourcing_in_a_config(factory, tmp_path):
-    source = learnt(factory)
-    source.to_disk(tmp_path / "source")
     config = {
         "nlp": {"lang": LANG, "pipeline": ["it"]},
-        "components": {"it": {"source": str(tmp_path / "source"), "component": factory}},
+        "components": {"it": {"source": str(tmp_path), "component": "sourced"}},
     }
-    assert annotations(spacy.util.load_model_from_config(config, auto_fill=True)) == annotations(source)
+    for again in (spacy.load(tmp_path), spacy.util.load_model_from_config(config, auto_fill=True)):
+        assert annotations(again) == before
+    with pytest.raises(KeyError, match="missing"):
+        spacy.blank(LANG).add_pipe("missing", source=source)
 
 
 @every
@@ -195,15 +179,9 @@ def test_scoring_without_gold(factory):
 
 
 @every
-def test_without_a_scorer(factory):
-    nlp = spacy.blank(LANG)
-    component = nlp.add_pipe(factory, config={**blank_config(factory), "scorer": None})
-    assert component.scorer is None
-    assert component.score([]) == {}
-
-
-@every
-def test_another_scorer_sees_labels_and_settings(factory):
+def test_no_scorer_and_another_one_that_sees_labels_and_settings(factory):
+    component = blank(factory, scorer=None).get_pipe(factory)
+    assert component.scorer is None and component.score([]) == {}
     nlp = learnt(factory)
     seen = {}
 
@@ -218,20 +196,12 @@ def test_another_scorer_sees_labels_and_settings(factory):
 
 
 @every
-def test_no_gpu_is_asked_for(factory):
-    """Whatever device others prefer, weights stay arrays of NumPy."""
-    nlp = learnt(factory)
-    model = nlp.get_pipe(factory).model
+def test_component_is_what_spacy_takes_for_trainable(factory):
+    """Whatever device others prefer, its weights stay arrays of NumPy."""
+    component = learnt(factory).get_pipe(factory)
+    assert isinstance(component, TrainablePipe) and isinstance(component, ty.TrainableComponent)
+    assert isinstance(component, ty.InitializableComponent)
+    assert component.is_trainable and component.is_resizable in (True, False)
+    model = component.model
     assert model.ops.name == "numpy"
     assert all(isinstance(model.get_param(name), np.ndarray) for name in model.param_names if model.has_param(name))
-
-
-@every
-def test_component_is_what_spacy_takes_for_trainable(factory):
-    from spacy import ty
-    from spacy.pipeline import Pipe, TrainablePipe
-
-    component = blank(factory).get_pipe(factory)
-    assert isinstance(component, Pipe) and isinstance(component, TrainablePipe)
-    assert isinstance(component, ty.TrainableComponent) and isinstance(component, ty.InitializableComponent)
-    assert component.is_trainable and component.is_resizable in (True, False)

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .components import learnt
-from .toy import LANG, PARAGRAPHS, blank, doc, senter_examples, train
+from .toy import LANG, PARAGRAPHS, blank, doc, senter_examples, teach, train
 
 TEXT, STARTS = PARAGRAPHS[0]
 
@@ -115,9 +115,7 @@ def test_a_parsed_doc_is_taken():
 
 def test_a_text_that_begins_within_a_sentence_starts_one():
     nlp = blank("ssvm_senter")
-    examples = [*senter_examples(nlp), partly(nlp, "and ham . Eat eggs", [False, False, False, True, False])]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [*senter_examples(nlp), partly(nlp, "and ham . Eat eggs", [False, False, False, True, False])])
     assert starts(nlp(doc(nlp, "and ham . Eat eggs"))) == "S I I S I"
 
 
@@ -125,9 +123,7 @@ def test_line_breaks_are_learnt():
     nlp = blank("ssvm_senter")
     words = ["Dear", "Anna", "\n\n", "thanks", "for", "ham", "\n", "and", "eggs", "\n\n", "bye"]
     sent_starts = [label == "S" for label in "SIISIIIIIIS"]
-    examples = [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, sent_starts=sent_starts))]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 20)
+    teach(nlp, [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, sent_starts=sent_starts))], 20)
     unseen = ["Hello", "\n\n", "we", "ate", "\n", "dogs", "\n\n", "eggs"]
     assert starts(nlp(Doc(nlp.vocab, words=unseen))) == "S I S I I I I S"
 

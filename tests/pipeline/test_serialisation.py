@@ -26,6 +26,7 @@ from .toy import (
     ner_examples,
     tagged,
     tagger_examples,
+    teach,
     train,
     trained,
     weights,
@@ -205,9 +206,7 @@ def test_a_loaded_hashed_model_predicts_the_same(factory, tmp_path):
 def test_the_model_holds_no_strings_of_the_corpus():
     """Only labels and templates are kept as text."""
     nlp = blank("ssvm_tagger")
-    examples = [*tagger_examples(nlp), tagged(nlp, "Confidential ham", "ADJ NOUN")]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [*tagger_examples(nlp), tagged(nlp, "Confidential ham", "ADJ NOUN")])
     data = nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"])
     assert b"onfidential" not in data
     assert b"NOUN" in data
@@ -239,10 +238,7 @@ def test_both_components_learn_from_examples_that_are_annotated_for_one():
     nlp = spacy.blank(LANG)
     nlp.add_pipe("ssvm_tagger")
     nlp.add_pipe("ssvm_ner")
-    examples = [*tagger_examples(nlp), *ner_examples(nlp)]
-    with pytest.warns(UserWarning, match="6 of 12 examples have none at all"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [*tagger_examples(nlp), *ner_examples(nlp)], warns="6 of 12 examples have none at all")
     for factory in nlp.pipe_names:
         assert weights(nlp, factory) == weights(learnt(factory), factory)
 

@@ -7,7 +7,7 @@ from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.training import training as training_module
 
 from .components import LABELS, SCORE, sampled
-from .toy import EXAMPLES, annotations, blank, parser_examples, train, trained, tree_of
+from .toy import EXAMPLES, annotations, blank, parser_examples, templates, train, trained, tree_of
 
 SOLVERS = sorted(name.split(".")[1] for name in ssvm_solvers.get_all())
 SETTINGS = {
@@ -67,20 +67,32 @@ def test_examples_may_be_added_and_may_change(factory, solver):
     assert nlp.evaluate(examples)[SCORE[factory]] == 1.0
 
 
-STREAMS = {"ssvm_tagger": "DET NOUN VERB ADJ NOUN", "ssvm_parser": "det:2 nsubj:3 ROOT:3 amod:5 obj:3"}
+CHAIN = ("bias", "lower[0]", "lower_prefix3[0]")
+STREAMS = {
+    "sequences": ("ssvm_tagger", "DET NOUN VERB ADJ NOUN", templates(*CHAIN)),
+    "hashed": ("ssvm_tagger", "DET NOUN VERB ADJ NOUN", templates(*CHAIN, hash_bits=8)),
+    "trees": ("ssvm_parser", "det:2 nsubj:3 ROOT:3 amod:5 obj:3", tree_of("projective", 1)),
+}
 
 
-@sampled("factory, solver", STREAMS, sorted({*SOLVERS} - FORGETFUL))
-def test_a_stream_that_never_repeats_goes_online(factory, solver, monkeypatch):
+@sampled("kind, solver", STREAMS, sorted({*SOLVERS} - FORGETFUL))
+def test_a_stream_that_never_repeats_goes_online(kind, solver, monkeypatch):
+    """One warning, working sets and data that do not grow, and learning that goes on."""
     monkeypatch.setattr(training_module, "MAX_NEW", 20)
-    nlp = blank(factory, **settings_of(solver, factory))
-    stream = [(f"the noun{i} eats adj{i} ham", STREAMS[factory]) for i in range(60)]
+    factory, gold, model = STREAMS[kind]
+    nlp = blank(factory, **{**settings_of(solver, factory), "model": model})
+    stream, sizes, dimensions = [(f"the noun{i} eats adj{i} ham", gold) for i in range(120)], [], set()
     nlp.initialize(lambda: EXAMPLES[factory](nlp, stream[:3]))
     with pytest.warns(UserWarning) as caught:
         for batch in minibatch(stream[3:], 4):
             nlp.update(EXAMPLES[factory](nlp, batch), sgd=False)
-            assert len(nlp.get_pipe(factory)._training) <= 48
-    assert sum("as an online learner" in str(warning.message) for warning in caught) == 1
+            training = nlp.get_pipe(factory)._training
+            sizes.append((len(training), training._learner.progress().planes or 0))
+            dimensions.add(len(training.weights()))
+    (said,) = (str(warning.message) for warning in caught if "as an online learner" in str(warning.message))
+    assert said.startswith(f"[{factory}]")
+    assert all(examples <= 4 and planes <= 16 for examples, planes in sizes[8:])
+    assert (len(dimensions) == 1) == (kind != "sequences")
     assert nlp.evaluate(EXAMPLES[factory](nlp, stream))[SCORE[factory]] > 0.7
     assert nlp.get_pipe(factory).certificate() is None
 

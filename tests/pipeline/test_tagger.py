@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .components import learnt
-from .toy import LANG, TAGGED, blank, doc, tagged, tagger_examples, train
+from .toy import LANG, TAGGED, blank, doc, tagged, tagger_examples, teach
 
 
 def test_sets_only_the_attribute_it_is_told():
@@ -17,9 +17,7 @@ def test_sets_only_the_attribute_it_is_told():
 
 def test_attr_pos_writes_and_scores_coarse_tags():
     nlp = blank("ssvm_tagger", attr="pos")
-    examples = tagger_examples(nlp, attr="pos")
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    examples = teach(nlp, tagger_examples(nlp, attr="pos"))
     for text, tags in TAGGED:
         tokens = nlp(doc(nlp, text))
         assert [token.pos_ for token in tokens] == tags.split()
@@ -41,10 +39,12 @@ def test_attr_pos_refuses_labels_that_a_token_cannot_store():
 def test_known_tags_of_a_partial_annotation_are_learnt():
     """What is annotated in every example is learnt; what never is stays out of the labels."""
     nlp = blank("ssvm_tagger")
-    examples = [tagged(nlp, text, [t if t in ("NOUN", "VERB") else "" for t in tags.split()]) for text, tags in TAGGED]
-    with pytest.warns(UserWarning, match="no gold label"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples, 20)
+    teach(
+        nlp,
+        [tagged(nlp, text, [t if t in ("NOUN", "VERB") else "" for t in tags.split()]) for text, tags in TAGGED],
+        20,
+        warns="no gold label",
+    )
     assert nlp.get_pipe("ssvm_tagger").labels == ("NOUN", "VERB")
     for text, tags in TAGGED:
         for token, tag in zip(nlp(doc(nlp, text)), tags.split()):
@@ -53,9 +53,7 @@ def test_known_tags_of_a_partial_annotation_are_learnt():
 
 def test_an_exclamation_mark_is_a_tag():
     nlp = blank("ssvm_tagger")
-    examples = [tagged(nlp, "Stop it !", ["VERB", "PRON", "!"]), tagged(nlp, "It stops", ["PRON", "VERB"])]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [tagged(nlp, "Stop it !", ["VERB", "PRON", "!"]), tagged(nlp, "It stops", ["PRON", "VERB"])])
     assert nlp.get_pipe("ssvm_tagger").labels == ("!", "PRON", "VERB")
     assert nlp(doc(nlp, "Stop it !"))[2].tag_ == "!"
 
@@ -63,9 +61,7 @@ def test_an_exclamation_mark_is_a_tag():
 def test_whitespace_tokens_are_tagged_like_others():
     nlp = blank("ssvm_tagger")
     words = ["Eat", " \n ", "ham", "\n"]
-    examples = [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, tags=["VERB", "_SP", "NOUN", "_SP"]))]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, tags=["VERB", "_SP", "NOUN", "_SP"]))])
     assert [token.tag_ for token in nlp(Doc(nlp.vocab, words=words))] == ["VERB", "_SP", "NOUN", "_SP"]
     assert [token.tag_ for token in nlp(Doc(nlp.vocab, words=["\n"]))] == ["_SP"]
 

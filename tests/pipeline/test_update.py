@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -19,7 +18,6 @@ from .components import ATTRIBUTE, CORPUS, GOLD, LABELS, SCORE, every, learnt, l
 from .toy import (
     DUAL_SOLVERS,
     EXAMPLES,
-    LANG,
     NEARLY_UNREGULARISED,
     SOLVERS,
     TAGGED,
@@ -30,6 +28,7 @@ from .toy import (
     ner_examples,
     tagged,
     tagger_examples,
+    teach,
     templates,
     train,
     trained,
@@ -321,44 +320,30 @@ def test_shuffled_minibatches(factory, solver):
 
 
 @pytest.mark.parametrize("solver", DUAL_SOLVERS)
-def test_duplicates_in_the_corpus_count_as_often_as_they_occur(solver):
-    """Copies are examples of their own, told apart when they come back in new objects and in another order."""
-    corpus = TAGGED * 3
+@pytest.mark.parametrize(
+    ("known", "corpus", "size", "epochs"),
+    [
+        (TAGGED * 3, TAGGED * 3, 100, [6]),
+        (TAGGED[:1], [*TAGGED, *TAGGED[1:]], 100, [5, 6]),
+        (TAGGED[:1], [*TAGGED[:4], TAGGED[0], *TAGGED[4:], *TAGGED[1:3]], 4, [5, 6]),
+        (TAGGED, [*TAGGED[:4], TAGGED[0], *TAGGED[4:], *TAGGED[1:3]], 4, [5, 6]),
+    ],
+    ids=["known", "unknown", "unknown, in other batches", "in other batches"],
+)
+def test_duplicates_count_as_often_as_they_occur(solver, known, corpus, size, epochs):
+    """Copies are examples of their own, told apart in new objects and another order; they do not end an epoch."""
     nlp = blank("ssvm_tagger", solver=solver, solver_settings=NEVER_DONE)
-    nlp.initialize(lambda: tagger_examples(nlp, corpus))
-    for epoch in range(1, 6):
+    initialize(nlp, "ssvm_tagger", tagger_examples(nlp, known))
+    for epoch in range(1, 7):
         examples = tagger_examples(nlp, corpus)
-        random.shuffle(examples)
-        nlp.update(examples, sgd=False)
-        assert nlp.get_pipe("ssvm_tagger")._training.epochs == epoch
-    assert len(nlp.get_pipe("ssvm_tagger")._training) == len(corpus)
-    assert_certified(nlp, "ssvm_tagger")
-
-
-def test_duplicates_that_initialize_has_not_seen():
-    nlp = blank("ssvm_tagger", solver_settings=NEVER_DONE)
-    initialize(nlp, "ssvm_tagger", tagger_examples(nlp, TAGGED[:1]))
-    corpus = [*TAGGED, *TAGGED[1:]]
-    for _ in range(6):
-        nlp.update(tagger_examples(nlp, corpus), sgd=False)
-    training = nlp.get_pipe("ssvm_tagger")._training
-    assert len(training) == len(corpus)
-    assert training.epochs in (5, 6)
-    assert_certified(nlp, "ssvm_tagger")
-
-
-@pytest.mark.parametrize("max_known", [1, len(TAGGED)])
-def test_duplicates_do_not_end_an_epoch(max_known):
-    """Nor do they when they are met in other batches than the first copy, and were unknown to initialize."""
-    nlp = blank("ssvm_tagger", solver_settings=NEVER_DONE)
-    corpus = [*TAGGED[:4], TAGGED[0], *TAGGED[4:], TAGGED[1], TAGGED[2]]
-    initialize(nlp, "ssvm_tagger", tagger_examples(nlp, TAGGED[:max_known]))
-    for _ in range(5):
-        for batch in minibatch(tagger_examples(nlp, corpus), 4):
+        if known == corpus:
+            random.shuffle(examples)
+        for batch in minibatch(examples, size):
             nlp.update(batch, sgd=False)
-    training = nlp.get_pipe("ssvm_tagger")._training
-    assert training.epochs in (4, 5)
-    assert len(training) <= len(corpus)
+        training = nlp.get_pipe("ssvm_tagger")._training
+        assert known != corpus or training.epochs == epoch
+    assert training.epochs in epochs
+    assert len(training) == len(corpus) if size == 100 else len(training) <= len(corpus)
     assert_certified(nlp, "ssvm_tagger")
 
 
@@ -388,51 +373,15 @@ def test_examples_unknown_to_initialize(factory, solver):
         assert_certified(nlp, factory)
 
 
-def test_new_examples_are_learnt_after_the_tolerance_was_reached():
+def test_beyond_the_tolerance_only_new_examples_are_learnt():
     nlp = trained("ssvm_tagger", epochs=60)
-    training = nlp.get_pipe("ssvm_tagger")._training
-    assert training.finished
-    new = [tagged(nlp, "Eat ham", ["NOUN", "ADV"])]
+    assert nlp.get_pipe("ssvm_tagger")._training.finished
     before = weights(nlp, "ssvm_tagger")
-    train(nlp, tagger_examples(nlp), 1)
+    assert nlp.update(tagger_examples(nlp), sgd=False) == {"ssvm_tagger": 0.0}
     assert weights(nlp, "ssvm_tagger") == before
-    train(nlp, new, 30)
+    train(nlp, [tagged(nlp, "Eat ham", ["NOUN", "ADV"])], 30)
     assert weights(nlp, "ssvm_tagger") != before
     assert_certified(nlp, "ssvm_tagger")
-
-
-def test_beyond_the_tolerance_updates_change_nothing():
-    nlp = trained("ssvm_ner", epochs=80)
-    assert nlp.get_pipe("ssvm_ner")._training.finished
-    before = weights(nlp, "ssvm_ner")
-    losses = nlp.update(ner_examples(nlp), sgd=False)
-    assert losses == {"ssvm_ner": 0.0}
-    assert weights(nlp, "ssvm_ner") == before
-
-
-@sampled("solver, hash_bits", SOLVERS, [None, 8])
-def test_a_stream_that_never_repeats_goes_online(solver, hash_bits, monkeypatch):
-    """One warning, working sets and data that do not grow, and learning that goes on."""
-    monkeypatch.setattr(training_module, "MAX_NEW", 20)
-    model = templates("bias", "lower[0]", "lower_prefix3[0]", hash_bits=hash_bits)
-    nlp = blank("ssvm_tagger", solver=solver, model=model)
-    stream = sentences(120)
-    nlp.initialize(lambda: tagger_examples(nlp, stream[:3]))
-    sizes, dimensions = [], []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for batch in minibatch(stream[3:], 4):
-            nlp.update(tagger_examples(nlp, batch), sgd=False)
-            training = nlp.get_pipe("ssvm_tagger")._training
-            sizes.append((len(training), training._learner.progress().planes or 0))
-            dimensions.append(len(training.weights()))
-    online = [w for w in caught if "online" in str(w.message)]
-    assert len(online) == 1
-    assert "[ssvm_tagger]" in str(online[0].message)
-    assert all(examples <= 4 and kept <= 16 for examples, kept in sizes[8:])
-    assert (len(set(dimensions)) == 1) == (hash_bits is not None)
-    assert nlp.evaluate(tagger_examples(nlp, stream))["tag_acc"] > 0.7
-    assert nlp.get_pipe("ssvm_tagger").certificate() is None
 
 
 def test_missing_annotation_in_an_endless_stream(monkeypatch):
@@ -460,29 +409,15 @@ def test_a_mixture_of_old_and_new_is_no_stream_of_surplus(monkeypatch):
     assert_certified(nlp, "ssvm_tagger")
 
 
-def _reading_tags(solver: str) -> spacy.Language:
-    nlp = spacy.blank(LANG)
-    nlp.add_pipe("ssvm_tagger")
-    settings = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1"}
-    if solver in DUAL_SOLVERS:
-        settings |= NEVER_DONE
-    nlp.add_pipe("ssvm_ner", config={"model": templates("bias", "word[0]", "tag[0]", "tag[-1]"), "solver": settings})
-    return nlp
-
-
-def _tags_and_spans(nlp) -> list[Example]:
-    examples = ner_examples(nlp)
-    for example in examples:
-        for token in example.reference:
-            token.tag_ = "NNP" if token.text[0].isupper() else "NN"
-    return examples
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_changing_tags_replace_what_was_learnt_from_the_old_ones(solver):
     """As the tagger learns, the features of the recogniser change: planes of the old features leave w."""
-    nlp = _reading_tags(solver)
-    examples = _tags_and_spans(nlp)
+    nlp = blank("ssvm_tagger")
+    block = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1", **(NEVER_DONE if solver in DUAL_SOLVERS else {})}
+    nlp.add_pipe("ssvm_ner", config={"model": templates("bias", "word[0]", "tag[0]", "tag[-1]"), "solver": block})
+    examples = ner_examples(nlp)
+    for token in (token for example in examples for token in example.reference):
+        token.tag_ = "NNP" if token.text[0].isupper() else "NN"
     nlp.initialize(lambda: examples)
     for _ in range(12):
         nlp.update(examples, sgd=False, annotates=["ssvm_tagger"])
@@ -518,8 +453,7 @@ def test_changing_features_are_not_new(monkeypatch, are_kept):
 def test_the_same_text_with_other_gold_is_another_example(solver):
     """In new objects nothing says that it is meant to replace the old one."""
     nlp = blank("ssvm_tagger", solver=solver, solver_settings=NEVER_DONE)
-    nlp.initialize(lambda: tagger_examples(nlp))
-    train(nlp, tagger_examples(nlp), 3)
+    teach(nlp, tagger_examples(nlp), 3)
     train(nlp, [tagged(nlp, "Dogs eat ham", "NOUN NOUN VERB")], 3)
     assert len(nlp.get_pipe("ssvm_tagger")._training) == len(TAGGED) + 1
     assert_certified(nlp, "ssvm_tagger")

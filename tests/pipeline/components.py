@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import product
 
+import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from .toy import EXAMPLES, LABELLED, LANG, PARAGRAPHS, SEQUENCES, SPANS, TAGGED, TREES, blank, doc, trained
+from .toy import EXAMPLES, LABELLED, LANG, PARAGRAPHS, SEQUENCES, SPANS, TAGGED, TREES, blank, doc, trained, tree_of
 
 every = pytest.mark.parametrize("factory", EXAMPLES)
 labelled = pytest.mark.parametrize("factory", LABELLED)
@@ -34,6 +35,10 @@ LABELS = {
 """Those of the toy corpus."""
 NEW_LABEL = {"ssvm_tagger": "INTJ", "ssvm_ner": "ORG", "ssvm_parser": "vocative"}
 """A label that the toy corpus does not have, of those components whose labels can grow."""
+SVM = {"solver": "DCD"}
+CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
+ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
+"""A solver whose components have margins, one whose components have probabilities, and what parsers need for these."""
 CORPUS = {"ssvm_tagger": TAGGED, "ssvm_ner": SPANS, "ssvm_senter": PARAGRAPHS, "ssvm_parser": TREES}
 TEXTS = [text for corpus in CORPUS.values() for text, _ in corpus]
 
@@ -98,3 +103,13 @@ def blank_config(factory: str) -> dict:
 
 def texts_as_docs(nlp: Language) -> list[Doc]:
     return [doc(nlp, text) for text in TEXTS]
+
+
+def assert_certified(nlp: Language, factory: str) -> None:
+    """Weak duality holds, and w is still the sum of the planes: re-summing it changes it by rounding only."""
+    learner = nlp.get_pipe(factory)._training._learner
+    before = learner.prediction_weights().copy()
+    certificate = learner.certificate()
+    assert (certificate is not None) == learner.problem.exact
+    assert certificate is None or certificate.gap >= -1e-9 * max(1.0, certificate.primal)
+    np.testing.assert_allclose(learner.prediction_weights(), before, atol=1e-6)

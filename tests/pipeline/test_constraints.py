@@ -10,7 +10,7 @@ from spacy.util import load_model_from_config
 
 from spacy_ssvm.pipeline.patterns import Patterns
 
-from .components import every, sampled, sequences, written
+from .components import CRF, every, sampled, sequences, written
 from .toy import EXAMPLES, annotation, blank, doc, trained, tree_of
 
 ALL = 10_000
@@ -18,7 +18,6 @@ LABEL = {"ssvm_tagger": "VERB", "ssvm_ner": "PER", "ssvm_senter": "S", "ssvm_par
 pytestmark = pytest.mark.filterwarnings("ignore:.*(which no training Doc has|sentence boundaries|says of some tokens)")
 MODEL = {"ssvm_parser": {"model": tree_of("projective", 1, max_heads=0)}}
 """All arcs are candidates, so that all trees can be listed."""
-CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
 
 
 @cache

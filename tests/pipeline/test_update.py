@@ -14,7 +14,7 @@ from thinc.api import Adam
 from spacy_ssvm.solvers.fit import fit
 from spacy_ssvm.training import training as training_module
 
-from .components import ATTRIBUTE, CORPUS, GOLD, LABELS, SCORE, every, learnt, learnt_as, sampled
+from .components import ATTRIBUTE, CORPUS, GOLD, LABELS, SCORE, assert_certified, every, learnt, learnt_as, sampled
 from .toy import (
     DUAL_SOLVERS,
     EXAMPLES,
@@ -47,15 +47,6 @@ def witness(tokens: Doc) -> Doc:
 
 def planes(nlp, factory) -> int:
     return nlp.get_pipe(factory)._training._learner.progress().planes
-
-
-def assert_certified(nlp, factory) -> None:
-    """Weak duality holds, and w is still the sum of the planes: re-summing it changes the primal by rounding only."""
-    learner = nlp.get_pipe(factory)._training._learner
-    before = learner.prediction_weights().copy()
-    certificate = learner.certificate()
-    assert certificate.gap >= -1e-9 * max(1.0, certificate.primal)
-    np.testing.assert_allclose(learner.prediction_weights(), before, atol=1e-6)
 
 
 def initialize(nlp, factory, examples) -> None:

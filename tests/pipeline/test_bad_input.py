@@ -16,7 +16,7 @@ from confection import ConfigValidationError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy import registry
-from spacy.tokens import Doc, Token
+from spacy.tokens import Token
 from spacy.training import Example
 
 from spacy_ssvm.registry import ssvm_solvers
@@ -166,22 +166,15 @@ def test_get_examples_must_be_a_function(factory):
 
 @labelled
 def test_a_corpus_without_annotation(factory):
+    """`nlp.initialize()` hands over an empty Doc, as `spacy assemble` does."""
     nlp = blank(factory)
-    bare = [Example(doc(nlp, "No labels here"), doc(nlp, "No labels here"))]
-    with pytest.raises(ValueError, match=rf"\[{factory}\] none of the 1 training examples .*\.{factory}\.labels"):
-        nlp.initialize(lambda: bare)
-
-
-@labelled
-def test_a_corpus_of_empty_docs(factory):
-    nlp = blank(factory)
-    with pytest.raises(ValueError, match=rf"\[{factory}\]"):
-        nlp.initialize(lambda: [Example(Doc(nlp.vocab), Doc(nlp.vocab))])
-
-
-@labelled
-def test_predicting_without_labels(factory):
-    nlp = blank(factory)
+    said = rf"\[{factory}\] none of the [01] training examples .*\.{factory}\.labels"
+    for text in ("No labels here", ""):
+        bare = [Example(doc(nlp, text), doc(nlp, text))]
+        with pytest.raises(ValueError, match=said):
+            nlp.initialize(lambda: bare)  # noqa: B023
+    with pytest.raises(ValueError, match=said):
+        nlp.initialize()
     with pytest.raises(ValueError, match=rf"\[{factory}\] has no labels yet"):
         nlp("text")
 

@@ -140,10 +140,9 @@ def test_debug_data(factory, folder):
     assert "Pipeline can be initialized with data" in output and "(minimum 100)" in output
 
 
-@every
-def test_train_and_evaluate(factory, folder, trained, tmp_path):
-    output = call("evaluate", trained(factory), folder / f"{factory}.spacy", "--output", tmp_path / "scores.json", "-G")
-    assert output
+@sampled("factory, command", EXAMPLES, [["evaluate"], ["benchmark", "accuracy"]])
+def test_train_and_evaluate(factory, command, folder, trained, tmp_path):
+    assert call(*command, trained(factory), folder / f"{factory}.spacy", "--output", tmp_path / "scores.json", "-G")
     assert srsly.read_json(tmp_path / "scores.json")[SCORE[factory]] == 1.0
     assert srsly.read_json(trained(factory) / "meta.json")["performance"][SCORE[factory]] == 1.0
 
@@ -345,12 +344,6 @@ def test_apply(factory, folder, trained, tmp_path):
     docs = list(DocBin().from_disk(tmp_path / "out.spacy").get_docs(nlp.vocab))
     assert [tokens.text for tokens in docs] == ["Eat blue ham", "", "Is Paris nice ?"]
     assert all(tokens.has_annotation(ATTRIBUTE[factory]) for tokens in docs if len(tokens))
-
-
-@every
-def test_benchmark_accuracy(factory, folder, trained, tmp_path):
-    call("benchmark", "accuracy", trained(factory), folder / f"{factory}.spacy", "-G", "-o", tmp_path / "scores.json")
-    assert srsly.read_json(tmp_path / "scores.json")[SCORE[factory]] == 1.0
 
 
 @pytest.mark.slow

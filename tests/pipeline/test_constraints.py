@@ -57,63 +57,78 @@ def check(factory, nlp, text, keeps, bare=None):
 # Patterns
 
 
-def test_a_lexicon_of_tags():
-    lexicon = [rule("saw", allow=["NOUN", "ADJ"]), rule("ham", forbid=["NOUN", "DET"])]
-    nlp = limited("ssvm_tagger", lexicon)
-    check(
-        "ssvm_tagger",
-        nlp,
-        doc(nlp, "She saw ham"),
-        lambda tags: tags[1] in ("NOUN", "ADJ") and tags[2] not in ("NOUN", "DET"),
-    )
-    assert annotation(nlp(doc(nlp, "The cat sleeps"))) == annotation(free("ssvm_tagger")(doc(nlp, "The cat sleeps")))
-
-
-def test_rules_of_one_token_are_combined():
-    nlp = limited("ssvm_tagger", [rule("saw", allow=["NOUN", "VERB"]), rule("she saw", forbid=["VERB"], index=-1)])
-    check("ssvm_tagger", nlp, doc(nlp, "She saw ham"), lambda tags: tags[1] == "NOUN")
-
-
 @pytest.mark.parametrize(
-    ("patterns", "keeps"),
+    ("factory", "text", "patterns", "keeps"),
     [
-        ([rule("Anna", forbid=["PER"])], lambda ents: all(label != "PER" or not s <= 0 < e for s, e, label in ents)),
-        ([rule("saw", forbid=["O"])], lambda ents: any(s <= 2 < e for s, e, _ in ents)),
-        ([rule("Anna Berg", allow=["GPE", "O"])], lambda ents: all(s > 1 or label == "GPE" for s, _, label in ents)),
-        ([rule("Anna *", allow=["O"], index=1)], lambda ents: not any(s <= 1 < e for s, e, _ in ents)),
+        (
+            "ssvm_tagger",
+            "She saw ham",
+            [rule("saw", allow=["NOUN", "ADJ"]), rule("ham", forbid=["NOUN", "DET"])],
+            lambda tags: tags[1] in ("NOUN", "ADJ") and tags[2] not in ("NOUN", "DET"),
+        ),
+        (
+            "ssvm_tagger",
+            "She saw ham",
+            [rule("saw", allow=["NOUN", "VERB"]), rule("she saw", forbid=["VERB"], index=-1)],
+            lambda tags: tags[1] == "NOUN",
+        ),
+        (
+            "ssvm_ner",
+            "Anna Berg saw Paris",
+            [rule("Anna", forbid=["PER"])],
+            lambda ents: all(label != "PER" or not s <= 0 < e for s, e, label in ents),
+        ),
+        (
+            "ssvm_ner",
+            "Anna Berg saw Paris",
+            [rule("saw", forbid=["O"])],
+            lambda ents: any(s <= 2 < e for s, e, _ in ents),
+        ),
+        (
+            "ssvm_ner",
+            "Anna Berg saw Paris",
+            [rule("Anna Berg", allow=["GPE", "O"])],
+            lambda ents: all(s > 1 or label == "GPE" for s, _, label in ents),
+        ),
+        (
+            "ssvm_ner",
+            "Anna Berg saw Paris",
+            [rule("Anna *", allow=["O"], index=1)],
+            lambda ents: not any(s <= 1 < e for s, e, _ in ents),
+        ),
+        (
+            "ssvm_senter",
+            "We saw ham . It is",
+            [rule(". *", forbid=["S"], index=1), rule("ham", allow=["S"])],
+            lambda starts: starts[0] == 0 and 4 not in starts and 2 in starts,
+        ),
+        (
+            "ssvm_parser",
+            "Dogs eat ham",
+            [rule("ham", allow=["nsubj", "amod"])],
+            lambda arcs: arcs[2][2] in ("nsubj", "amod"),
+        ),
+        ("ssvm_parser", "Dogs eat ham", [rule("eat", forbid=["ROOT"])], lambda arcs: arcs[1][2] != "ROOT"),
+        (
+            "ssvm_parser",
+            "Dogs eat ham",
+            [rule("Dogs", allow=["ROOT"]), rule("ham", forbid=["obj"])],
+            lambda arcs: arcs[0][0] == 0 and arcs[2][2] != "obj",
+        ),
     ],
 )
-def test_labels_of_entities(patterns, keeps):
-    nlp = limited("ssvm_ner", patterns)
-    check("ssvm_ner", nlp, doc(nlp, "Anna Berg saw Paris"), keeps)
+def test_labels_are_allowed_and_forbidden(factory, text, patterns, keeps):
+    """Rules of one token are combined; other texts are annotated as without any."""
+    nlp = limited(factory, patterns)
+    check(factory, nlp, doc(nlp, text), keeps)
+    assert annotation(nlp(doc(nlp, "The cat sleeps"))) == annotation(free(factory)(doc(nlp, "The cat sleeps")))
 
 
-def test_sentence_starts():
+def test_the_first_token_starts_a_sentence_all_the_same():
     nlp = limited("ssvm_senter", [rule(". *", forbid=["S"], index=1), rule("ham", allow=["S"])])
-    text = check(
-        "ssvm_senter",
-        nlp,
-        doc(nlp, "We saw ham . It is"),
-        lambda starts: 4 not in starts and 2 in starts,
-    )
-    assert written("ssvm_senter", text)[0] == 0
-    # The first token starts one all the same.
     assert written("ssvm_senter", nlp(doc(nlp, ". it ham"))) == [0, 2]
     nlp = limited("ssvm_senter", [rule("We", forbid=["S"])], overwrite=True)
     assert written("ssvm_senter", nlp(doc(nlp, "We saw")))[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("patterns", "keeps"),
-    [
-        ([rule("ham", allow=["nsubj", "amod"])], lambda arcs: arcs[2][2] in ("nsubj", "amod")),
-        ([rule("eat", forbid=["ROOT"])], lambda arcs: arcs[1][2] != "ROOT"),
-        ([rule("Dogs", allow=["ROOT"]), rule("ham", forbid=["obj"])], lambda a: a[0][0] == 0 and a[2][2] != "obj"),
-    ],
-)
-def test_labels_of_arcs(patterns, keeps):
-    nlp = limited("ssvm_parser", patterns)
-    check("ssvm_parser", nlp, doc(nlp, "Dogs eat ham"), keeps)
 
 
 def test_words_are_matched_as_spacys_matcher_does():

@@ -6,7 +6,7 @@ import srsly
 from spacy.training import Example
 
 from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, labelled, learnt
-from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, train, trained, weights
+from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, train, trained, weights
 
 
 @every
@@ -77,21 +77,14 @@ def test_what_are_no_labels_is_refused(factory):
 
 
 @labelled
-def test_a_label_is_added_once(factory):
-    component = blank(factory).get_pipe(factory)
-    assert component.add_label("X") == 1
-    assert component.add_label("X") == 0
-    assert component.labels == ("X",)
-    assert "X" in component.vocab.strings
-
-
-@labelled
-def test_labels_added_before_initialize_stay(factory):
-    nlp = blank(factory)
-    nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
-    nlp.initialize(lambda: EXAMPLES[factory](nlp))
-    assert set(nlp.get_pipe(factory).labels) == {*LABELS[factory], NEW_LABEL[factory]}
-    train(nlp, EXAMPLES[factory](nlp), 3)
+def test_a_label_is_added_once_and_stays(factory):
+    nlp, new = blank(factory), NEW_LABEL[factory]
+    component = nlp.get_pipe(factory)
+    assert component.add_label(new) == 1
+    assert component.add_label(new) == 0
+    assert component.labels == (new,) and new in nlp.vocab.strings
+    teach(nlp, EXAMPLES[factory](nlp), 3)
+    assert set(component.labels) == {*LABELS[factory], new}
 
 
 @labelled

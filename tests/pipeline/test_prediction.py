@@ -59,21 +59,6 @@ def test_whitespace(factory, text):
 
 
 @every
-def test_every_token_is_annotated(factory):
-    nlp = learnt(factory)
-    for tokens in nlp.pipe(texts_as_docs(nlp)):
-        assert tokens.has_annotation(ATTRIBUTE[factory], require_complete=True)
-
-
-@every
-def test_a_doc_that_was_annotated_comes_back_itself(factory):
-    nlp = learnt(factory)
-    tokens = doc(nlp, "Eat blue ham")
-    assert nlp.get_pipe(factory)(tokens) is tokens
-    assert next(nlp.get_pipe(factory).pipe([tokens])) is tokens
-
-
-@every
 def test_predict_writes_nothing_and_set_annotations_does(factory):
     nlp = learnt(factory)
     docs = texts_as_docs(nlp)
@@ -82,6 +67,8 @@ def test_predict_writes_nothing_and_set_annotations_does(factory):
     assert [annotation(tokens) for tokens in docs] == before
     nlp.get_pipe(factory).set_annotations(docs, predictions)
     assert [annotation(tokens) for tokens in docs] == annotations(nlp)
+    assert all(tokens.has_annotation(ATTRIBUTE[factory], require_complete=True) for tokens in docs)
+    assert nlp.get_pipe(factory)(docs[0]) is next(nlp.get_pipe(factory).pipe(docs)) is docs[0]
 
 
 @every

@@ -61,10 +61,6 @@ def in_sentences(nlp, words: list[str], bounds) -> Doc:
     return Doc(nlp.vocab, words=words, sent_starts=[place in bounds for place in range(len(words))])
 
 
-def with_boundaries(nlp, text: str, arcs: str, bounds) -> Example:
-    return Example(in_sentences(nlp, text.split(), bounds), parse(nlp, text, arcs))
-
-
 @pytest.fixture(scope="module")
 def learnt():
     nlp = trained("ssvm_parser")

@@ -125,7 +125,7 @@ def test_weights_that_can_be_added_up(weight, fits):
 
 
 def test_no_bit_of_a_component_changes_unnoticed(tmp_path):
-    """One bit of every third byte, so that every name and array is hit; see tests/conformance for all components."""
+    """One bit of every third byte, so that every name and array is hit; `test_damaged_files.py` has all components."""
     (tmp_path / "cities").write_text("New York City\nNew York\nBerlin\n", encoding="utf8")
     (tmp_path / "clusters").write_text("01\tanna\n01\ttom\n10\tlives\n11\tmet\n", encoding="utf8")
     texts = ["bias", "lower[0]", "lower[-1]+lower[0]", "gazetteer.city[0]", "gazetteer.city[1]", "cluster[0]"]

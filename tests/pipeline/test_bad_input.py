@@ -1,20 +1,152 @@
 """What a user gets wrong is said in one sentence that names the component and the key."""
 
+import copy
 import math
+import re
+from collections.abc import Callable
 from dataclasses import replace
+from inspect import signature
+from itertools import product
+from typing import Any
 
+import catalogue
 import pytest
 import spacy
-from spacy.cli.train import train
-from spacy.tokens import Doc, DocBin
+from confection import ConfigValidationError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy import registry
+from spacy.tokens import Token
 from spacy.training import Example
 
-from .test_spacy_train import config
-from .toy import EXAMPLES, LABELLED, LANG, SEQUENCES, blank, doc, tagger_examples, templates
+from spacy_ssvm.registry import ssvm_solvers
 
-every = pytest.mark.parametrize("factory", EXAMPLES)
-labelled = pytest.mark.parametrize("factory", LABELLED)
-sequences = pytest.mark.parametrize("factory", SEQUENCES)
+from .components import blank_config, every, labelled, sampled, sequences
+from .toy import (
+    EXAMPLES,
+    LANG,
+    SEQUENCES,
+    SMALL_TREE,
+    arc_templates,
+    blank,
+    doc,
+    parser_examples,
+    tagger_examples,
+    teach,
+    templates,
+)
+
+anything: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.sampled_from([0, 1, -1, 2, 3, 2**31, 0.5, -0.5, 1e-300, 1e300, "", "inf", "nan", "1", "-1", "0.5", "x", "tag"]),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=8),
+    st.lists(st.one_of(st.integers(), st.text(max_size=4), st.none()), max_size=3),
+    # A key that starts with @ asks spaCy for a registered function, whatever the parameter.
+    st.dictionaries(
+        st.text(max_size=4).filter(lambda key: not key.startswith("@")),
+        st.one_of(st.integers(), st.text(max_size=4), st.none()),
+        max_size=2,
+    ),
+)
+NLP = spacy.blank(LANG)
+CHAIN_FEATURES = ("spacy-ssvm.TaggerFeatures.v1", "spacy-ssvm.Templates.v1")
+FEATURES = {
+    "ssvm_tagger": CHAIN_FEATURES,
+    "ssvm_ner": CHAIN_FEATURES,
+    "ssvm_senter": CHAIN_FEATURES,
+    "ssvm_parser": ("spacy-ssvm.ParserFeatures.v1", "spacy-ssvm.ArcTemplates.v1"),
+}
+TEMPLATES = ("extra", "templates", "arcs", "labels", "first_pass", "tags")
+"""Of these, it may be the template at fault that is named."""
+NEEDED = {
+    "spacy-ssvm.Templates.v1": {"templates": ["bias"]},
+    "spacy-ssvm.ArcTemplates.v1": {key: ["mod.lower[0]"] for key in ("arcs", "labels", "first_pass")},
+}
+REFUSALS = (ConfigValidationError, ValueError, catalogue.RegistryError)
+number_of_configs = pytest.mark.parametrize("n_configs", [25, pytest.param(1000, marks=pytest.mark.slow)])
+
+
+def is_taken(key: str, make: Callable[[], Any]) -> bool:
+    """Whether something can be made of a config; a refusal must name the key."""
+    try:
+        make()
+    except REFUSALS as refusal:
+        # What confection prints has the whole config behind it.
+        given = isinstance(refusal, ConfigValidationError) and refusal.errors
+        said = "; ".join(f"{error['loc']} {error['msg']}" for error in given) if given else str(refusal)
+        named = rf"\b{re.escape(key)}\b{'|template' * (key in TEMPLATES)}"
+        assert re.search(named, said), f"{key!r} is not named: {said}"
+        return False
+    return True
+
+
+def component_of(factory: str, **config: Any) -> Callable[[], Any]:
+    return lambda: NLP.create_pipe(factory, config={**blank_config(factory), **config})
+
+
+HASH_EMBED = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "width": 8,
+    "depth": 1,
+    "embed_size": 8,
+    "pretrained_vectors": None,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": True,
+}
+TREE_FEATURES = SMALL_TREE["features"]
+
+
+def tree(**settings) -> dict:
+    return {"model": {**SMALL_TREE, **settings}}
+
+
+def tree_features(**settings) -> dict:
+    return tree(features={**TREE_FEATURES, **settings})
+
+
+REFUSED = [
+    *((factory, {"n_threads": 0}, rf"\[{factory}\] n_threads must be a whole number") for factory in EXAMPLES),
+    *(
+        (factory, {"solver_settings": {"C": C}}, r"\bC\b")
+        for factory, C in product(EXAMPLES, (0, -1, math.nan, math.inf, "x"))
+    ),
+    *((factory, {"model": HASH_EMBED}, rf"\[{factory}\].*spacy-ssvm\.(Chain|Tree)\.v1") for factory in EXAMPLES),
+    *((factory, {"label_costs": {"O": cost}}, "label_costs") for factory in SEQUENCES for cost in (-1.0, "much", None)),
+    ("ssvm_tagger", {"attr": "lemma"}, r'\[ssvm_tagger\] attr must be "tag" or "pos", not \'lemma\''),
+    ("ssvm_tagger", {"weight_dtype": "int4"}, "weight_dtype"),
+    ("ssvm_tagger", {"keep_fraction": 0.0}, "keep_fraction"),
+    ("ssvm_tagger", {"keep_fraction": 2.0}, "keep_fraction"),
+    ("ssvm_tagger", tree(), r"\[ssvm_tagger\].*spacy-ssvm\.Chain\.v1"),
+    (
+        "ssvm_parser",
+        {"model": templates("lower[0]")},
+        r'\[ssvm_parser\] model must be of the architecture "spacy-ssvm\.Tree\.v1"',
+    ),
+    ("ssvm_parser", tree(structure="crossing"), "structure"),
+    ("ssvm_parser", tree(structure="projective", order=4), "model.order 1, 2 or 3, .* not 'projective' with 4"),
+    ("ssvm_parser", tree(structure="nonprojective", order=3), "model.order .* not 'nonprojective' with 3"),
+    ("ssvm_parser", tree(structure="projective", order=0), "model.order .* not 'projective' with 0"),
+    ("ssvm_parser", tree(max_heads=-1), "model.max_heads and model.margin must not be negative"),
+    ("ssvm_parser", tree(margin=-0.5), "model.max_heads and model.margin must not be negative"),
+    ("ssvm_parser", tree_features(tags=[]), "features.tags is empty"),
+    ("ssvm_parser", tree_features(tags=["tog"]), "tog"),
+    ("ssvm_parser", tree_features(hash_bits=4), "features.hash_bits must be between 8 and 28, not 4"),
+    ("ssvm_parser", tree_features(label_hash_bits=40), "features.label_hash_bits must be between 8 and 28, not 40"),
+    *(
+        ("ssvm_parser", {"model": arc_templates(text)}, re.escape(f'"{text}"'))
+        for text in ("lower[0]", "head.lower", "head.lowr[0]", "head.lower[0]+head.lower[0]", "head.gaz_x[0]")
+    ),
+]
+
+
+@pytest.mark.parametrize(("factory", "config", "said"), REFUSED)
+def test_settings_that_are_refused_when_the_config_is_read(factory, config, said):
+    with pytest.raises(ValueError, match=said):
+        blank(factory, **config)
 
 
 @every
@@ -34,22 +166,15 @@ def test_get_examples_must_be_a_function(factory):
 
 @labelled
 def test_a_corpus_without_annotation(factory):
+    """`nlp.initialize()` hands over an empty Doc, as `spacy assemble` does."""
     nlp = blank(factory)
-    bare = [Example(doc(nlp, "No labels here"), doc(nlp, "No labels here"))]
-    with pytest.raises(ValueError, match=rf"\[{factory}\] none of the 1 training examples .*\.{factory}\.labels"):
-        nlp.initialize(lambda: bare)
-
-
-@labelled
-def test_a_corpus_of_empty_docs(factory):
-    nlp = blank(factory)
-    with pytest.raises(ValueError, match=rf"\[{factory}\]"):
-        nlp.initialize(lambda: [Example(Doc(nlp.vocab), Doc(nlp.vocab))])
-
-
-@labelled
-def test_predicting_without_labels(factory):
-    nlp = blank(factory)
+    said = rf"\[{factory}\] none of the [01] training examples .*\.{factory}\.labels"
+    for text in ("No labels here", ""):
+        bare = [Example(doc(nlp, text), doc(nlp, text))]
+        with pytest.raises(ValueError, match=said):
+            nlp.initialize(lambda: bare)  # noqa: B023
+    with pytest.raises(ValueError, match=said):
+        nlp.initialize()
     with pytest.raises(ValueError, match=rf"\[{factory}\] has no labels yet"):
         nlp("text")
 
@@ -70,13 +195,6 @@ def test_label_costs(factory, cost):
         replace(component.codec, label_costs={"O": cost})
 
 
-@sequences
-@pytest.mark.parametrize("cost", [-1.0, "much", None])
-def test_label_costs_in_a_config(factory, cost):
-    with pytest.raises(ValueError, match="label_costs"):
-        spacy.blank(LANG).add_pipe(factory, config={"label_costs": {"O": cost}})
-
-
 @pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
 @pytest.mark.parametrize("cost", ["0.5", 2])
 def test_label_costs_may_be_written_as_numbers_are_in_configs(factory, cost):
@@ -92,62 +210,96 @@ def test_label_costs_of_unknown_labels_are_reported():
         nlp.initialize(lambda: tagger_examples(nlp))
 
 
-def test_attr():
-    with pytest.raises(ValueError, match=r'\[ssvm_tagger\] attr must be "tag" or "pos", not \'lemma\''):
-        spacy.blank(LANG).add_pipe("ssvm_tagger", config={"attr": "lemma"})
-
-
 @every
-def test_unknown_settings(factory):
-    with pytest.raises(ValueError, match="dropout"):
-        spacy.blank(LANG).add_pipe(factory, config={"dropout": 0.1})
-    with pytest.raises(ValueError, match="learn_rate"):
-        blank(factory, solver_settings={"learn_rate": 0.1})
-    with pytest.raises(ValueError, match=r"spacy-ssvm\.Adam\.v1"):
-        blank(factory, solver="Adam")
-    for C in (0, -1, math.nan, math.inf, "x"):
-        with pytest.raises(ValueError, match=r"\bC\b"):
-            blank(factory, solver_settings={"C": C})
-
-
-@every
-def test_a_model_of_another_kind(factory):
-    """An architecture of spaCy's own is refused when the pipeline is built, not deep inside training."""
-    model = {
-        "@architectures": "spacy.HashEmbedCNN.v2",
-        "width": 8,
-        "depth": 1,
-        "embed_size": 8,
-        "pretrained_vectors": None,
-    }
-    model |= {"window_size": 1, "maxout_pieces": 2, "subword_features": True}
-    with pytest.raises(ValueError, match=rf"\[{factory}\].*spacy-ssvm\.(Chain|Tree)\.v1"):
-        blank(factory, model=model)
-
-
-@sequences
 def test_values_that_are_not_finite_name_the_token(factory):
-    nlp = blank(factory, model=templates("_.reading[0]"))
-    from spacy.tokens import Token
-
+    model = arc_templates("mod._.reading[0]") if factory == "ssvm_parser" else templates("_.reading[0]")
+    nlp, gold = blank(factory, model=model), {"ssvm_parser": "ROOT:1 amod:3 obj:1"}.get(factory, "O O U-FOOD")
     Token.set_extension("reading", getter=lambda token: math.nan if token.text == "ham" else 1.0, force=True)
     try:
         with pytest.raises(ValueError, match=r'token 2 \("ham"\).*_\.reading has a value that is not finite'):
-            nlp.initialize(lambda: EXAMPLES[factory](nlp, [("Eat blue ham", "O O U-FOOD")]))
+            nlp.initialize(lambda: EXAMPLES[factory](nlp, [("Eat blue ham", gold)]))
     finally:
         Token.remove_extension("reading")
 
 
+def test_clusters_that_cannot_be_read(tmp_path):
+    nlp = blank("ssvm_parser", **tree_features(clusters=str(tmp_path / "none.txt")))
+    with pytest.raises((ValueError, OSError), match=r"none\.txt"):
+        nlp.initialize(lambda: parser_examples(nlp))
+
+
+@number_of_configs
 @every
-def test_spacy_train_on_an_empty_corpus(factory, tmp_path):
-    DocBin().to_disk(tmp_path / "empty.spacy")
-    with pytest.raises((ValueError, TypeError), match="initialize"):
-        train(config(factory, tmp_path / "empty.spacy", tmp_path), tmp_path / "out")
+def test_settings_of_a_component(factory, n_configs):
+    keys = sorted(blank(factory).config["components"][factory].keys() - {"factory"})
+
+    @settings(max_examples=n_configs)
+    @given(st.sampled_from(keys), anything)
+    def check(key, value):
+        is_taken(key, component_of(factory, **{key: value}))
+
+    check()
 
 
-@labelled
-def test_spacy_train_on_a_corpus_without_labels(factory, tmp_path):
-    nlp = spacy.blank(LANG)
-    DocBin(docs=[doc(nlp, "No labels here")]).to_disk(tmp_path / "bare.spacy")
-    with pytest.raises(ValueError, match=rf"\[{factory}\] none of the 1 training examples"):
-        train(config(factory, tmp_path / "bare.spacy", tmp_path), tmp_path / "out")
+@every
+@pytest.mark.parametrize("place", ["component", "model", "features", "solver"])
+def test_unknown_keys(factory, place):
+    config = copy.deepcopy(blank_config(factory))
+    blocks = {"component": config, **config, "features": config["model"]["features"]}
+    blocks[place]["learn_rate"] = 0.1
+    assert not is_taken("learn_rate", component_of(factory, **config))
+
+
+@number_of_configs
+@pytest.mark.parametrize("solver", sorted(ssvm_solvers.get_all()))
+def test_parameters_of_a_solver(solver, n_configs):
+    names = sorted(signature(ssvm_solvers.get(solver)).parameters)
+
+    @settings(max_examples=n_configs)
+    @given(st.sampled_from(names), anything)
+    def check(key, value):
+        is_taken(key, lambda: registry.resolve({"it": {"@ssvm_solvers": solver, key: value}}))
+
+    check()
+
+
+@number_of_configs
+@every
+def test_parameters_of_a_model(factory, n_configs):
+    """Those of its features, too."""
+    model = blank_config(factory)["model"]
+    own = {"ssvm_parser": ["structure", "order", "max_heads", "margin"]}.get(factory, [])
+    places = [(None, key) for key in own]
+    for name in FEATURES[factory]:
+        places += [(name, key) for key in sorted(signature(registry.ssvm_features.get(name)).parameters)]
+
+    @settings(max_examples=n_configs)
+    @given(st.sampled_from(places), anything)
+    def check(place, value):
+        name, key = place
+        features = {"@ssvm_features": name, **NEEDED.get(name, {}), key: value}
+        config = {**model, key: value} if name is None else {**model, "features": features}
+        is_taken(key, lambda: registry.resolve({"it": config}))
+
+    check()
+
+
+@every
+@pytest.mark.parametrize("kind", ["architectures", "ssvm_features", "ssvm_solvers"])
+def test_names_that_are_not_registered(factory, kind):
+    config = copy.deepcopy(blank_config(factory))
+    for block in (config["model"], config["model"]["features"], config["solver"]):
+        if f"@{kind}" in block:
+            block[f"@{kind}"] = "spacy-ssvm.Nothing.v1"
+    assert not is_taken("spacy-ssvm.Nothing.v1", component_of(factory, **config))
+
+
+@sampled(
+    "factory, solver",
+    EXAMPLES,
+    [{"C": "0.1"}, {"C": 1}, {"inner_passes": "2"}, {"seed": 2**40}, {"tolerance": 0}, {"C": 1e-9}],
+)
+def test_numbers_of_another_type_are_trained_with(factory, solver):
+    nlp = blank(factory, solver_settings=solver)
+    teach(nlp, EXAMPLES[factory](nlp), 2)
+    nlp.evaluate(EXAMPLES[factory](nlp))

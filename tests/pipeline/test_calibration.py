@@ -15,47 +15,38 @@ from spacy_ssvm.structures.tree.parts import SPANNING, Parts
 from spacy_ssvm.structures.tree.scored import KnownTree, TreeScores, heads_above
 from spacy_ssvm.training.calibration import CalibrationExample, expected_error, fit, reliability
 
-from .toy import EXAMPLES, blank, doc, ner_examples, parser_examples, senter_examples, tagger_examples, train, tree_of
+from .components import CRF, ORDER_1, SVM, every, written
+from .toy import EXAMPLES, blank, doc, parser_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline
 
-SVM = {"solver": "DCD"}
-CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
-ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
 ALL = 100_000
 MISTAKEN = {
-    "ssvm_tagger": lambda nlp: tagger_examples(
-        nlp, [("She eats ham", "PRON VERB VERB"), ("Old eggs", "ADJ NOUN"), ("Cats saw Anna", "NOUN VERB NOUN")]
-    ),
-    "ssvm_ner": lambda nlp: ner_examples(
-        nlp, [("Anna Berg saw", "U-PER U-PER O"), ("Paris left", "U-PER O"), ("Tom met Anna", "U-PER O U-PER")]
-    ),
-    "ssvm_senter": lambda nlp: senter_examples(
-        nlp, [("We saw ham It is", "S I I S I"), ("Dr. Berg left . No", "S I I I S"), ("eggs . What ?", "S I I I")]
-    ),
-    "ssvm_parser": lambda nlp: parser_examples(
-        nlp,
-        [
-            ("Dogs eat ham", "nsubj:2 ROOT:2 nsubj:2"),
-            ("She saw eggs", "obj:3 amod:3 ROOT:3"),
-            ("Eat ham", "ROOT:1 obj:1"),
-        ],
-    ),
+    "ssvm_tagger": [
+        ("She eats ham", "PRON VERB VERB"),
+        ("Old eggs", "ADJ NOUN"),
+        ("Cats saw Anna", "NOUN VERB NOUN"),
+    ],
+    "ssvm_ner": [("Anna Berg saw", "U-PER U-PER O"), ("Paris left", "U-PER O"), ("Tom met Anna", "U-PER O U-PER")],
+    "ssvm_senter": [
+        ("We saw ham It is", "S I I S I"),
+        ("Dr. Berg left . No", "S I I I S"),
+        ("eggs . What ?", "S I I I"),
+    ],
+    "ssvm_parser": [
+        ("Dogs eat ham", "nsubj:2 ROOT:2 nsubj:2"),
+        ("She saw eggs", "obj:3 amod:3 ROOT:3"),
+        ("Eat ham", "ROOT:1 obj:1"),
+    ],
 }
 """Gold analyses, of which the predictions are some and not all."""
 
 
+def mistaken(factory, nlp):
+    return EXAMPLES[factory](nlp, MISTAKEN[factory])
+
+
 def trained(factory, **settings):
     return trained_pipeline(factory, **{**ORDER_1.get(factory, {}), **SVM, **settings})
-
-
-def gold(factory, example):
-    reference = example.reference
-    return {
-        "ssvm_tagger": lambda: [token.tag_ for token in reference],
-        "ssvm_ner": lambda: [(ent.start, ent.end, ent.label_) for ent in reference.ents],
-        "ssvm_senter": lambda: [token.i for token in reference if token.is_sent_start],
-        "ssvm_parser": lambda: [(token.head.i, token.i, token.dep_) for token in reference],
-    }[factory]()
 
 
 def losses(factory, pipe, examples, betas):
@@ -65,7 +56,7 @@ def losses(factory, pipe, examples, betas):
         analyses = pipe.kbest(example.predicted, ALL)
         assert len(analyses) < ALL
         scores = np.array([score for score, _ in analyses])
-        (of_gold,) = (score for score, analysis in analyses if analysis == gold(factory, example))
+        (of_gold,) = (score for score, analysis in analyses if analysis == written(factory, example.reference))
         scaled = np.outer(betas, scores - scores.max())
         total += np.log(np.exp(scaled).sum(axis=1)) - betas * (of_gold - scores.max())
     return total
@@ -77,7 +68,7 @@ NONPROJECTIVE = "ssvm_parser", {"model": tree_of("nonprojective", 1)}
 @pytest.mark.parametrize("factory, settings", [*((factory, {}) for factory in EXAMPLES), NONPROJECTIVE])
 def test_beta_is_that_of_the_highest_likelihood(factory, settings):
     nlp = trained(factory, **settings)
-    pipe, examples = nlp.get_pipe(factory), MISTAKEN[factory](nlp)
+    pipe, examples = nlp.get_pipe(factory), mistaken(factory, nlp)
     assert not pipe.has_probabilities and pipe.inverse_temperature is None
     predicted = [pipe.kbest(example.predicted, 1)[0][1] for example in examples]
     found = pipe.calibrate(examples)
@@ -92,14 +83,14 @@ def test_beta_is_that_of_the_highest_likelihood(factory, settings):
     assert [pipe.kbest(example.predicted, 1)[0][1] for example in examples] == predicted
 
 
-@pytest.mark.parametrize("factory", EXAMPLES)
+@every
 def test_items_are_what_is_scored(factory):
     nlp = trained(factory)
-    pipe, examples = nlp.get_pipe(factory), MISTAKEN[factory](nlp)
+    pipe, examples = nlp.get_pipe(factory), mistaken(factory, nlp)
     pipe.calibrate(examples)
     n_right = 0
     for example, one in zip(examples, pipe.calibration_examples(examples)):
-        of_gold = gold(factory, example)
+        of_gold = written(factory, example.reference)
         if factory == "ssvm_parser":
             (scores,), _ = pipe.scored_parses([example.predicted])
             of_gold = [(token, head) for head, token, _ in of_gold]
@@ -168,7 +159,7 @@ def check_part(pipe, part, agrees):
 def test_unknown_and_impossible_tags():
     nlp = trained("ssvm_tagger")
     pipe = nlp.get_pipe("ssvm_tagger")
-    full = MISTAKEN["ssvm_tagger"](nlp)
+    full = mistaken("ssvm_tagger", nlp)
     unknown, part, other = tagger_examples(
         nlp, [("Old dogs", ["", ""]), ("She eats ham", ["PRON", "", "VERB"]), ("Old eggs", "ADJ CARDINAL")]
     )
@@ -201,7 +192,7 @@ def test_unknown_and_impossible_heads():
 @pytest.fixture(scope="module")
 def calibrated():
     nlp = trained("ssvm_ner")
-    nlp.get_pipe("ssvm_ner").calibrate(MISTAKEN["ssvm_ner"](nlp))
+    nlp.get_pipe("ssvm_ner").calibrate(mistaken("ssvm_ner", nlp))
     return nlp
 
 
@@ -229,7 +220,7 @@ def test_a_damaged_calibration_is_refused(calibrated, tmp_path, beta):
 
 def test_learning_on_makes_the_calibration_void():
     nlp = trained("ssvm_tagger", **CRF)
-    pipe, examples = nlp.get_pipe("ssvm_tagger"), MISTAKEN["ssvm_tagger"](nlp)
+    pipe, examples = nlp.get_pipe("ssvm_tagger"), mistaken("ssvm_tagger", nlp)
     for change in (lambda: train(nlp, EXAMPLES["ssvm_tagger"](nlp), 1), lambda: pipe.add_label("X")):
         assert pipe.calibrate(examples).beta != 1.0
         with pytest.warns(UserWarning, match=r"\[ssvm_tagger\] its weights are no longer .* the calibration is void"):
@@ -244,7 +235,7 @@ def test_what_cannot_be_calibrated_is_explained(monkeypatch):
     untrained = blank("ssvm_tagger", **SVM)
     pipe = untrained.get_pipe("ssvm_tagger")
     with pytest.raises(ValueError, match=r"\[ssvm_tagger\] is not trained yet"):
-        pipe.calibrate(MISTAKEN["ssvm_tagger"](untrained))
+        pipe.calibrate(mistaken("ssvm_tagger", untrained))
     nlp = trained("ssvm_tagger")
     pipe = nlp.get_pipe("ssvm_tagger")
     for examples in ([], tagger_examples(nlp, [("", ""), ("Old dogs", ["", ""])])):
@@ -255,13 +246,13 @@ def test_what_cannot_be_calibrated_is_explained(monkeypatch):
     assert not pipe.has_probabilities
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(ImportError, match=r'pip install "spacy-ssvm\[calibration\]"'):
-        pipe.calibrate(MISTAKEN["ssvm_tagger"](nlp))
+        pipe.calibrate(mistaken("ssvm_tagger", nlp))
 
 
 def test_a_threshold_of_margins_is_refused(calibrated):
     pipe = trained("ssvm_ner", spans_key="possible", threshold=1.5).get_pipe("ssvm_ner")
     with pytest.raises(ValueError, match=r"\[ssvm_ner\] threshold must be a probability .*, not 1.5"):
-        pipe.calibrate(MISTAKEN["ssvm_ner"](calibrated))
+        pipe.calibrate(mistaken("ssvm_ner", calibrated))
     certain = trained("ssvm_ner", **CRF, spans_key="possible", threshold=1.5)
     with pytest.raises(ValueError, match=r"\[ssvm_ner\] threshold must be a probability .*, not 1.5"):
         certain(certain.make_doc("Anna"))
@@ -270,7 +261,7 @@ def test_a_threshold_of_margins_is_refused(calibrated):
 def test_trees_of_higher_order_are_refused():
     nlp = blank("ssvm_parser", **SVM, model=tree_of("projective", 2))
     with pytest.raises(ValueError, match=r"\[ssvm_parser\] trees of order 2 have no exact sums"):
-        nlp.get_pipe("ssvm_parser").calibrate(MISTAKEN["ssvm_parser"](nlp))
+        nlp.get_pipe("ssvm_parser").calibrate(mistaken("ssvm_parser", nlp))
 
 
 def test_compressing_makes_the_calibration_void(calibrated, tmp_path):

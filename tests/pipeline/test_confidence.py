@@ -5,14 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from .toy import EXAMPLES, blank, doc, trained, tree_of
+from .components import CRF, ORDER_1, SVM, every, learnt, written
+from .toy import blank, doc, tree_of
 
-ALL_FACTORIES = tuple(EXAMPLES)
-ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
-
-CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
 SCALED = {"solver": "SGD", "solver_settings": {"beta": 0.5, "gamma": 1.0, "C": 1.0}}
-SVM = {"solver": "DCD"}
 TEXTS = {
     "ssvm_tagger": "She eats ham",
     "ssvm_ner": "Anna Berg saw Paris",
@@ -40,15 +36,15 @@ def scores(factory, pipe, doc, least):
     return found
 
 
-@pytest.mark.parametrize("factory", ALL_FACTORIES)
+@every
 @pytest.mark.parametrize("settings", [CRF, SCALED, SVM], ids=["CRF", "beta 0.5", "SVM"])
 def test_scores_are_those_of_all_analyses(factory, settings):
-    check_scores(trained(factory, **settings, **ORDER_1.get(factory, {})), factory, settings)
+    check_scores(learnt(factory, **settings, **ORDER_1.get(factory, {})), factory, settings)
 
 
 @pytest.mark.parametrize("structure", [("projective", 2), ("projective", 3), ("nonprojective", 1)], ids=str)
 def test_margins_of_trees(structure):
-    check_scores(trained("ssvm_parser", **SVM, model=tree_of(*structure)), "ssvm_parser", SVM)
+    check_scores(learnt("ssvm_parser", **SVM, model=tree_of(*structure)), "ssvm_parser", SVM)
 
 
 def check_scores(nlp, factory, settings):
@@ -77,24 +73,18 @@ def check_scores(nlp, factory, settings):
     assert not found
 
 
-@pytest.mark.parametrize("factory", ALL_FACTORIES)
+@every
 def test_the_best_analysis_is_the_prediction(factory):
-    nlp = trained(factory, **SVM)
+    nlp = learnt(factory, **SVM)
     text = doc(nlp, TEXTS[factory])
     ((_, best),) = nlp.get_pipe(factory).kbest(text, 1)
     nlp.get_pipe(factory)(text)
-    predicted = {
-        "ssvm_tagger": [token.tag_ for token in text],
-        "ssvm_ner": [(ent.start, ent.end, ent.label_) for ent in text.ents],
-        "ssvm_senter": [token.i for token in text if token.is_sent_start],
-        "ssvm_parser": [(token.head.i, token.i, token.dep_) for token in text],
-    }
-    assert best == predicted[factory]
+    assert best == written(factory, text)
 
 
 @pytest.mark.parametrize("settings", [CRF, SVM], ids=["CRF", "SVM"])
 def test_preset_entities_are_certain(settings):
-    nlp = trained("ssvm_ner", **settings)
+    nlp = learnt("ssvm_ner", **settings)
     text = doc(nlp, "ham saw Paris", ents=["B-PER", "I-PER", "O"])
     (found,) = nlp.get_pipe("ssvm_ner").scored_ents([text])
     assert found[0, 2, "PER"] == pytest.approx(1.0 if settings is CRF else math.inf)
@@ -103,26 +93,26 @@ def test_preset_entities_are_certain(settings):
 
 
 def test_what_is_listed_by_default():
-    nlp = trained("ssvm_tagger", **CRF)
+    nlp = learnt("ssvm_tagger", **CRF)
     text = doc(nlp, "She eats unheard things")
     (found,) = nlp.get_pipe("ssvm_tagger").scored_tags([text])
     assert min(found.values()) >= 0.01
     assert sum(found.values()) == pytest.approx(4, abs=0.2)
-    nlp = trained("ssvm_tagger", **SVM)
+    nlp = learnt("ssvm_tagger", **SVM)
     (found,) = nlp.get_pipe("ssvm_tagger").scored_tags([text])
     assert {token: tag for token, tag in found} == {t.i: t.tag_ for t in nlp(doc(nlp, text.text))}
 
 
-@pytest.mark.parametrize("factory", ALL_FACTORIES)
+@every
 def test_empty_docs_have_one_empty_analysis(factory):
-    nlp = trained(factory, **SVM)
+    nlp = learnt(factory, **SVM)
     empty = doc(nlp, "")
     assert nlp.get_pipe(factory).kbest(empty, 3) == [(0.0, [])]
     assert scores(factory, nlp.get_pipe(factory), empty, None) == {}
 
 
 def test_sentences_of_a_doc_are_combined():
-    nlp = trained("ssvm_parser", **SVM)
+    nlp = learnt("ssvm_parser", **SVM)
     pipe, k = nlp.get_pipe("ssvm_parser"), 25
     text = doc(nlp, "Dogs eat ham The cat sleeps", sent_starts=[True, False, False, True, False, False])
     first, second = (pipe.kbest(doc(nlp, part), k) for part in ("Dogs eat ham", "The cat sleeps"))
@@ -134,7 +124,7 @@ def test_sentences_of_a_doc_are_combined():
 
 
 def test_trees_that_are_not_decoded_exactly_have_no_scores():
-    nlp = trained("ssvm_parser", **SVM, model=tree_of("nonprojective", 2))
+    nlp = learnt("ssvm_parser", **SVM, model=tree_of("nonprojective", 2))
     pipe, text = nlp.get_pipe("ssvm_parser"), doc(nlp, "Dogs eat ham")
     for ask in (lambda: pipe.kbest(text, 2), lambda: pipe.scored_parses([text])):
         with pytest.raises(ValueError, match=r"\[ssvm_parser\] non-projective trees of order 2 are decoded approx"):
@@ -145,7 +135,7 @@ def test_what_cannot_be_answered_is_refused():
     untrained = blank("ssvm_tagger", **SVM)
     with pytest.raises(ValueError, match=r"\[ssvm_tagger\] has no labels yet"):
         untrained.get_pipe("ssvm_tagger").kbest(doc(untrained, "She eats"), 2)
-    nlp = trained("ssvm_tagger", **CRF)
+    nlp = learnt("ssvm_tagger", **CRF)
     pipe, text = nlp.get_pipe("ssvm_tagger"), doc(nlp, "She eats")
     with pytest.raises(ValueError, match="k must be a whole number of at least 1, not 0"):
         pipe.kbest(text, 0)

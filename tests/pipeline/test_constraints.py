@@ -10,13 +10,14 @@ from spacy.util import load_model_from_config
 
 from spacy_ssvm.pipeline.patterns import Patterns
 
-from .toy import EXAMPLES, SEQUENCES, annotation, blank, doc, trained, tree_of
+from .components import CRF, every, sampled, sequences, written
+from .toy import EXAMPLES, annotation, blank, doc, trained, tree_of
 
 ALL = 10_000
+LABEL = {"ssvm_tagger": "VERB", "ssvm_ner": "PER", "ssvm_senter": "S", "ssvm_parser": "ROOT"}
 pytestmark = pytest.mark.filterwarnings("ignore:.*(which no training Doc has|sentence boundaries|says of some tokens)")
 MODEL = {"ssvm_parser": {"model": tree_of("projective", 1, max_heads=0)}}
 """All arcs are candidates, so that all trees can be listed."""
-CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
 
 
 @cache
@@ -36,16 +37,6 @@ def rule(text, index=None, **labels):
     return {"patterns": [words], **labels, **({} if index is None else {"index": index})}
 
 
-def found(factory, text):
-    """What a component has written to a Doc, as `kbest` puts it."""
-    return {
-        "ssvm_tagger": [token.tag_ for token in text],
-        "ssvm_ner": [(ent.start, ent.end, ent.label_) for ent in text.ents],
-        "ssvm_senter": [token.i for token in text if token.is_sent_start],
-        "ssvm_parser": [(token.head.i, token.i, token.dep_) for token in text],
-    }[factory]
-
-
 def check(factory, nlp, text, keeps, bare=None):
     """The n best of the component are those of the free one that `keeps` is true of, and the best one is written.
 
@@ -59,70 +50,85 @@ def check(factory, nlp, text, keeps, bare=None):
     assert [score for score, _ in best] == pytest.approx([score for score, _ in expected], abs=1e-6)
     assert sorted(analysis for _, analysis in best) == sorted(analysis for _, analysis in expected)
     after = nlp(text.copy())
-    assert found(factory, after) == best[0][1]
+    assert written(factory, after) == best[0][1]
     return after
 
 
 # Patterns
 
 
-def test_a_lexicon_of_tags():
-    lexicon = [rule("saw", allow=["NOUN", "ADJ"]), rule("ham", forbid=["NOUN", "DET"])]
-    nlp = limited("ssvm_tagger", lexicon)
-    check(
-        "ssvm_tagger",
-        nlp,
-        doc(nlp, "She saw ham"),
-        lambda tags: tags[1] in ("NOUN", "ADJ") and tags[2] not in ("NOUN", "DET"),
-    )
-    assert annotation(nlp(doc(nlp, "The cat sleeps"))) == annotation(free("ssvm_tagger")(doc(nlp, "The cat sleeps")))
-
-
-def test_rules_of_one_token_are_combined():
-    nlp = limited("ssvm_tagger", [rule("saw", allow=["NOUN", "VERB"]), rule("she saw", forbid=["VERB"], index=-1)])
-    check("ssvm_tagger", nlp, doc(nlp, "She saw ham"), lambda tags: tags[1] == "NOUN")
-
-
 @pytest.mark.parametrize(
-    ("patterns", "keeps"),
+    ("factory", "text", "patterns", "keeps"),
     [
-        ([rule("Anna", forbid=["PER"])], lambda ents: all(label != "PER" or not s <= 0 < e for s, e, label in ents)),
-        ([rule("saw", forbid=["O"])], lambda ents: any(s <= 2 < e for s, e, _ in ents)),
-        ([rule("Anna Berg", allow=["GPE", "O"])], lambda ents: all(s > 1 or label == "GPE" for s, _, label in ents)),
-        ([rule("Anna *", allow=["O"], index=1)], lambda ents: not any(s <= 1 < e for s, e, _ in ents)),
+        (
+            "ssvm_tagger",
+            "She saw ham",
+            [rule("saw", allow=["NOUN", "ADJ"]), rule("ham", forbid=["NOUN", "DET"])],
+            lambda tags: tags[1] in ("NOUN", "ADJ") and tags[2] not in ("NOUN", "DET"),
+        ),
+        (
+            "ssvm_tagger",
+            "She saw ham",
+            [rule("saw", allow=["NOUN", "VERB"]), rule("she saw", forbid=["VERB"], index=-1)],
+            lambda tags: tags[1] == "NOUN",
+        ),
+        (
+            "ssvm_ner",
+            "Anna Berg saw Paris",
+            [rule("Anna", forbid=["PER"])],
+            lambda ents: all(label != "PER" or not s <= 0 < e for s, e, label in ents),
+        ),
+        (
+            "ssvm_ner",
+            "Anna Berg saw Paris",
+            [rule("saw", forbid=["O"])],
+            lambda ents: any(s <= 2 < e for s, e, _ in ents),
+        ),
+        (
+            "ssvm_ner",
+            "Anna Berg saw Paris",
+            [rule("Anna Berg", allow=["GPE", "O"])],
+            lambda ents: all(s > 1 or label == "GPE" for s, _, label in ents),
+        ),
+        (
+            "ssvm_ner",
+            "Anna Berg saw Paris",
+            [rule("Anna *", allow=["O"], index=1)],
+            lambda ents: not any(s <= 1 < e for s, e, _ in ents),
+        ),
+        (
+            "ssvm_senter",
+            "We saw ham . It is",
+            [rule(". *", forbid=["S"], index=1), rule("ham", allow=["S"])],
+            lambda starts: starts[0] == 0 and 4 not in starts and 2 in starts,
+        ),
+        (
+            "ssvm_parser",
+            "Dogs eat ham",
+            [rule("ham", allow=["nsubj", "amod"])],
+            lambda arcs: arcs[2][2] in ("nsubj", "amod"),
+        ),
+        ("ssvm_parser", "Dogs eat ham", [rule("eat", forbid=["ROOT"])], lambda arcs: arcs[1][2] != "ROOT"),
+        (
+            "ssvm_parser",
+            "Dogs eat ham",
+            [rule("Dogs", allow=["ROOT"]), rule("ham", forbid=["obj"])],
+            lambda arcs: arcs[0][0] == 0 and arcs[2][2] != "obj",
+        ),
     ],
 )
-def test_labels_of_entities(patterns, keeps):
-    nlp = limited("ssvm_ner", patterns)
-    check("ssvm_ner", nlp, doc(nlp, "Anna Berg saw Paris"), keeps)
+def test_labels_are_allowed_and_forbidden(factory, text, patterns, keeps):
+    """Rules of one token are combined; other texts are annotated as without any."""
+    nlp = limited(factory, patterns)
+    check(factory, nlp, doc(nlp, text), keeps)
+    assert annotation(nlp(doc(nlp, "The cat sleeps"))) == annotation(free(factory)(doc(nlp, "The cat sleeps")))
 
 
-def test_sentence_starts():
+def test_the_first_token_starts_a_sentence_all_the_same():
     nlp = limited("ssvm_senter", [rule(". *", forbid=["S"], index=1), rule("ham", allow=["S"])])
-    text = check(
-        "ssvm_senter",
-        nlp,
-        doc(nlp, "We saw ham . It is"),
-        lambda starts: 4 not in starts and 2 in starts,
-    )
-    assert found("ssvm_senter", text)[0] == 0
-    # The first token starts one all the same.
-    assert found("ssvm_senter", nlp(doc(nlp, ". it ham"))) == [0, 2]
+    assert written("ssvm_senter", nlp(doc(nlp, ". it ham"))) == [0, 2]
     nlp = limited("ssvm_senter", [rule("We", forbid=["S"])], overwrite=True)
-    assert found("ssvm_senter", nlp(doc(nlp, "We saw")))[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("patterns", "keeps"),
-    [
-        ([rule("ham", allow=["nsubj", "amod"])], lambda arcs: arcs[2][2] in ("nsubj", "amod")),
-        ([rule("eat", forbid=["ROOT"])], lambda arcs: arcs[1][2] != "ROOT"),
-        ([rule("Dogs", allow=["ROOT"]), rule("ham", forbid=["obj"])], lambda a: a[0][0] == 0 and a[2][2] != "obj"),
-    ],
-)
-def test_labels_of_arcs(patterns, keeps):
-    nlp = limited("ssvm_parser", patterns)
-    check("ssvm_parser", nlp, doc(nlp, "Dogs eat ham"), keeps)
+    assert written("ssvm_senter", nlp(doc(nlp, "We saw")))[0] == 0
 
 
 def test_words_are_matched_as_spacys_matcher_does():
@@ -178,7 +184,7 @@ def test_a_tag_decides_on_its_neighbours():
         given = [tag, "", "", ""]
         every = free("ssvm_tagger").get_pipe("ssvm_tagger").kbest(doc(nlp, text), ALL)
         expected = next(tags for _, tags in every if tags[0] == tag)
-        assert found("ssvm_tagger", nlp(doc(nlp, text, tags=given))) == expected
+        assert written("ssvm_tagger", nlp(doc(nlp, text, tags=given))) == expected
 
 
 def test_a_tag_that_the_component_does_not_have_stays():
@@ -207,7 +213,7 @@ def test_entities_that_are_there_come_before_patterns():
     text = doc(nlp, "Anna Berg saw Paris")
     text.set_ents([Span(text, 0, 2, "PER")], default="missing")
     after = nlp(text)
-    assert {(0, 2, "PER"), (2, 3, "PER")} <= set(found("ssvm_ner", after))
+    assert {(0, 2, "PER"), (2, 3, "PER")} <= set(written("ssvm_ner", after))
 
 
 def with_heads(nlp, text, arcs, **settings):
@@ -220,16 +226,11 @@ def with_heads(nlp, text, arcs, **settings):
     return found
 
 
-@pytest.mark.parametrize(
-    "arcs",
-    [
-        {0: (2, "obj")},
-        {0: (0, "ROOT")},
-        {2: (0, "nsubj"), 1: (2, "det")},
-        {0: (1, "amod"), 1: (2, "obj")},
-    ],
+@sampled(
+    "structure, arcs",
+    [("projective", 1), ("projective", 3), ("nonprojective", 1)],
+    [{0: (2, "obj")}, {0: (0, "ROOT")}, {2: (0, "nsubj"), 1: (2, "det")}, {0: (1, "amod"), 1: (2, "obj")}],
 )
-@pytest.mark.parametrize("structure", [("projective", 1), ("projective", 3), ("nonprojective", 1)], ids=str)
 def test_heads_that_are_there(structure, arcs):
     model = {"model": tree_of(*structure, max_heads=0)}
     base = trees_of(structure)
@@ -242,14 +243,14 @@ def test_heads_that_are_there(structure, arcs):
     pipe = nlp.get_pipe("ssvm_parser")
     best = pipe.kbest(text, ALL)
     assert [score for score, _ in best] == pytest.approx([score for score, _ in expected], abs=1e-6)
-    assert found("ssvm_parser", nlp(text.copy())) == best[0][1] and best[0][1] in [tree for _, tree in expected[:2]]
+    assert written("ssvm_parser", nlp(text.copy())) == best[0][1] and best[0][1] in [tree for _, tree in expected[:2]]
     (heads,), (labels,) = pipe.scored_parses([text])
     for token, (head, label) in arcs.items():
         assert heads[token, head] == labels[token, label] == np.inf
     findings = {finding.start: finding for finding in pipe.explain(text).findings}
     assert [(findings[t].head, t, findings[t].label) for t in sorted(findings)] == best[0][1]
     assert {token for token, finding in findings.items() if finding.margin == np.inf} >= arcs.keys()
-    assert found("ssvm_parser", base(text)) == every[0][1], "unless it overwrites"
+    assert written("ssvm_parser", base(text)) == every[0][1], "unless it overwrites"
 
 
 @cache
@@ -354,7 +355,7 @@ def test_patterns_that_contradict_each_other(factory, text, patterns, reason):
     assert len(failed) == 1 and failed[0] is bad
 
 
-@pytest.mark.parametrize("factory", EXAMPLES)
+@every
 def test_unknown_labels(factory):
     nlp = blank(factory, patterns=[rule("a", allow=["NONSENSE"])])
     examples = EXAMPLES[factory](nlp)
@@ -398,9 +399,9 @@ def test_what_a_pattern_cannot_find():
 # As part of a pipeline
 
 
-@pytest.mark.parametrize("factory", EXAMPLES)
+@every
 def test_patterns_are_saved_and_can_be_given_when_loading(factory, tmp_path):
-    label = {"ssvm_tagger": "VERB", "ssvm_ner": "PER", "ssvm_senter": "S", "ssvm_parser": "ROOT"}[factory]
+    label = LABEL[factory]
     patterns = [{"patterns": [[{"LOWER": {"IN": ["anna", "saw", "eat"]}}]], "forbid": [label]}]
     nlp, texts = limited(factory, patterns), ["We saw ham", "Anna left . Eat blue ham", ""]
     nlp.to_disk(tmp_path / "limited")
@@ -415,16 +416,15 @@ def test_patterns_are_saved_and_can_be_given_when_loading(factory, tmp_path):
     assert [annotation(text) for text in nlp.pipe([doc(nlp, text) for text in texts])] == expected
 
 
-@pytest.mark.parametrize("factory", SEQUENCES)
+@sequences
 def test_untrained_components_with_patterns(factory):
     nlp = blank(factory, patterns=[rule("a", allow=["S"])])
     with pytest.raises(ValueError, match=r"has no labels yet|is not trained yet"):
         nlp(doc(nlp, "a"))
 
 
-@pytest.mark.parametrize("factory", EXAMPLES)
+@every
 def test_empty_docs(factory):
-    label = {"ssvm_tagger": "VERB", "ssvm_ner": "PER", "ssvm_senter": "S", "ssvm_parser": "ROOT"}[factory]
-    nlp = limited(factory, [{"patterns": [[{"IS_ALPHA": True}]], "allow": [label]}])
+    nlp = limited(factory, [{"patterns": [[{"IS_ALPHA": True}]], "allow": [LABEL[factory]]}])
     assert nlp.get_pipe(factory).kbest(doc(nlp, ""), 1) == [(0.0, [])]
     assert [len(text) for text in nlp.pipe([doc(nlp, ""), doc(nlp, "a"), doc(nlp, "")])] == [0, 1, 0]

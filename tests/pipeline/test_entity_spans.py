@@ -6,17 +6,16 @@ from spacy.cli.find_threshold import find_threshold
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
-from .toy import doc, ner_examples, trained
+from .components import CRF, SVM, learnt
+from .toy import doc, ner_examples
 
-CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
-SVM = {"solver": "DCD"}
 TEXT = "Anna Berg met Tom Junior in New Berlin"
 
 
 @pytest.mark.parametrize("settings", [CRF, SVM], ids=["CRF", "SVM"])
 @pytest.mark.parametrize("threshold", [0.02, 0.5])
 def test_the_group_has_what_scores_enough(settings, threshold):
-    nlp = trained("ssvm_ner", spans_key="possible", threshold=threshold, **settings)
+    nlp = learnt("ssvm_ner", spans_key="possible", threshold=threshold, **settings)
     pipe, text = nlp.get_pipe("ssvm_ner"), doc(nlp, TEXT)
     (expected,) = pipe.scored_ents([text], threshold)
     nlp.get_pipe("ssvm_ner")(text)
@@ -24,14 +23,14 @@ def test_the_group_has_what_scores_enough(settings, threshold):
     scores = group.attrs["scores"]
     assert {(span.start, span.end, span.label_): score for span, score in zip(group, scores)} == expected
     assert len(expected) and scores.min() >= threshold
-    alone = trained("ssvm_ner", **settings)
+    alone = learnt("ssvm_ner", **settings)
     assert [(ent.start, ent.end, ent.label_) for ent in alone(doc(alone, TEXT)).ents] == [
         (ent.start, ent.end, ent.label_) for ent in text.ents
     ]
 
 
 def test_groups_are_saved_with_the_docs():
-    nlp = trained("ssvm_ner", spans_key="possible", threshold=0.1, **CRF)
+    nlp = learnt("ssvm_ner", spans_key="possible", threshold=0.1, **CRF)
     text = nlp.get_pipe("ssvm_ner")(doc(nlp, TEXT))
     loaded = Doc(nlp.vocab).from_bytes(text.to_bytes())
     assert [span.text for span in loaded.spans["possible"]] == [span.text for span in text.spans["possible"]]
@@ -39,13 +38,13 @@ def test_groups_are_saved_with_the_docs():
 
 
 def test_an_empty_doc_has_an_empty_group():
-    nlp = trained("ssvm_ner", spans_key="possible", **CRF)
+    nlp = learnt("ssvm_ner", spans_key="possible", **CRF)
     (found,) = nlp.get_pipe("ssvm_ner").pipe([doc(nlp, "")])
     assert not len(found.spans["possible"]) and not len(found.spans["possible"].attrs["scores"])
 
 
 def test_evaluation_and_find_threshold(tmp_path):
-    nlp = trained("ssvm_ner", spans_key="possible", threshold=0.3, **CRF)
+    nlp = learnt("ssvm_ner", spans_key="possible", threshold=0.3, **CRF)
     examples = ner_examples(nlp)
     scores = nlp.evaluate(examples)
     pipe, right, listed = nlp.get_pipe("ssvm_ner"), 0, 0

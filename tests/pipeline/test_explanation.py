@@ -14,7 +14,8 @@ from spacy_ssvm.features.attributes import LEXEME_TEXTS
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.names import Source, feature_name
 
-from .toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser_examples, templates, trained, tree_of
+from .components import learnt
+from .toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser_examples, templates, tree_of
 
 TEXTS = {
     "ssvm_tagger": ["She eats unheard green ham"],
@@ -51,7 +52,7 @@ def item(factory, finding):
 
 @pytest.mark.parametrize("factory, settings, k", CASES)
 def test_reasons_add_up_to_the_margin(factory, settings, k):
-    nlp = trained(factory, **settings)
+    nlp = learnt(factory, **settings)
     pipe = nlp.get_pipe(factory)
     for words in TEXTS[factory]:
         text = doc(nlp, words)
@@ -76,7 +77,7 @@ def test_reasons_add_up_to_the_margin(factory, settings, k):
 
 
 def test_the_text_has_words_labels_and_reasons():
-    nlp = trained("ssvm_tagger")
+    nlp = learnt("ssvm_tagger")
     explanation = nlp.get_pipe("ssvm_tagger").explain(doc(nlp, "The cat sleeps"))
     text = explanation.text(3).splitlines()
     assert text[0].startswith("The → DET, ") and " ahead of " in text[0]
@@ -122,7 +123,7 @@ def test_features_of_arcs_have_the_names_of_what_they_read():
         "mod.lower[0]+grand.lower[0]+direction",
         order=3,
     )
-    nlp = trained("ssvm_parser", model=model)
+    nlp = learnt("ssvm_parser", model=model)
     said = set()
     for words, _ in TREES:
         explanation = nlp.get_pipe("ssvm_parser").explain(doc(nlp, words))
@@ -134,7 +135,7 @@ def test_features_of_arcs_have_the_names_of_what_they_read():
 
 
 def test_words_beyond_the_sentence_are_outside():
-    nlp = trained("ssvm_parser", model=arc_templates("mod.lower[1]", "mod.lower[0]+head.lower[0]"))
+    nlp = learnt("ssvm_parser", model=arc_templates("mod.lower[1]", "mod.lower[0]+head.lower[0]"))
     text = doc(nlp, "Dogs eat ham Dogs eat", sent_starts=[True, False, False, True, False])
     findings = nlp.get_pipe("ssvm_parser").explain(text).findings
     features = {reason.feature for finding in findings for reason in finding.reasons if reason.token == 2}
@@ -164,7 +165,7 @@ class Tags(HTMLParser):
 
 @pytest.mark.parametrize("factory", ["ssvm_ner", "ssvm_parser"])
 def test_the_page_stands_alone_and_links_each_finding_to_its_reasons(factory):
-    nlp = trained(factory)
+    nlp = learnt(factory)
     words = ["She", "<b>", "eats", "&", "New", "York", "Nothing"]
     text = Doc(nlp.vocab, words=words, sent_starts=[True, *[False] * 5, True])
     explanation = nlp.get_pipe(factory).explain(text)
@@ -182,7 +183,7 @@ def test_the_page_stands_alone_and_links_each_finding_to_its_reasons(factory):
 
 
 def test_empty_and_untrained():
-    nlp = trained("ssvm_tagger")
+    nlp = learnt("ssvm_tagger")
     assert nlp.get_pipe("ssvm_tagger").explain(doc(nlp, "")).findings == ()
     for factory in ("ssvm_tagger", "ssvm_parser"):
         untrained = blank(factory)
@@ -205,7 +206,7 @@ def test_approximate_trees_have_no_explanation():
 
 
 def test_what_is_preset_has_no_alternative():
-    nlp = trained("ssvm_ner")
+    nlp = learnt("ssvm_ner")
     text = doc(nlp, "ham saw Paris", ents=["B-PER", "I-PER", "O"])
     finding = nlp.get_pipe("ssvm_ner").explain(text).findings[0]
     assert (finding.start, finding.end, finding.label, finding.margin) == (0, 2, "PER", np.inf)
@@ -252,7 +253,7 @@ def test_names_of_features():
 def test_gazetteers_are_named_by_the_place_in_the_phrase(tmp_path):
     (tmp_path / "cities.txt").write_text("New York\n", encoding="utf8")
     model = templates("bias", "gazetteer.city[0]", gazetteers={"city": str(tmp_path / "cities.txt")})
-    nlp = trained("ssvm_ner", model=model)
+    nlp = learnt("ssvm_ner", model=model)
     found = nlp.get_pipe("ssvm_ner").explain(doc(nlp, "Tom met New York"))
     features = {reason.feature for finding in found.findings for reason in finding.reasons}
     assert "gazetteer.city[0] = first" in features

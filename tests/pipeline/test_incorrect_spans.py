@@ -5,6 +5,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from .components import sampled
 from .toy import LANG, SPANS, blank, doc, ner_examples, train, trained
 
 KEY = "incorrect"
@@ -27,9 +28,9 @@ def ner(**config):
 
 
 @pytest.mark.filterwarnings("ignore:.*have no gold label")
-@pytest.mark.parametrize("solver", ["DCD", "MIRA", "FrankWolfe"])
-@pytest.mark.parametrize(("text", "start", "end", "label"), UNSEEN)
-def test_they_are_unlearnt_and_nothing_else_is(solver, text, start, end, label):
+@sampled("solver, unseen", ["DCD", "MIRA", "FrankWolfe"], UNSEEN)
+def test_they_are_unlearnt_and_nothing_else_is(solver, unseen):
+    text, start, end, label = unseen
     nlp = ner(solver=solver)
     assert (start, end, label) in entities(nlp, text)
     examples = [*ner_examples(nlp), incorrect(nlp, text, start, end, label)]
@@ -45,7 +46,7 @@ def test_without_the_key_they_are_not_read():
     assert nlp.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"]) == before
 
 
-@pytest.mark.parametrize("text_and_span", UNSEEN)
+@pytest.mark.parametrize("text_and_span", [UNSEEN[0], pytest.param(UNSEEN[1], marks=pytest.mark.slow)])
 def test_spacys_own_component_reads_the_same(text_and_span):
     """Both unlearn it from the same examples."""
     text, *span = text_and_span

@@ -1,7 +1,5 @@
 """`ssvm_ner` as a user of spaCy's entity recogniser expects it."""
 
-from functools import lru_cache
-
 import pytest
 import spacy
 from hypothesis import given, settings
@@ -11,14 +9,11 @@ from spacy.training import Example, biluo_to_iob
 
 from spacy_ssvm.pipeline.ner import NerCodec
 
-from .toy import LANG, NEARLY_UNREGULARISED, SOLVERS, SPANS, blank, doc, ner_examples, templates, train, trained
+from .components import learnt, written
+from .toy import LANG, SOLVERS, SPANS, blank, doc, ner_examples, teach, templates, train
 
 WORDS = ["Anna", "Berg", "New", "York", "Tom", "Paris", "in", "the", ".", "dog", " ", "\n", "lower", "X9"]
 TYPES = ["PER", "GPE", "ORG"]
-
-
-def spans(tokens: Doc) -> list[tuple[int, int, str]]:
-    return [(entity.start, entity.end, entity.label_) for entity in tokens.ents]
 
 
 @st.composite
@@ -78,9 +73,9 @@ def test_every_prediction_is_legal(corpus, text, solver):
 
     after = nlp(tokens)
 
-    assert {(s, e, label) for s, e, label in preset if label} <= set(spans(after))
+    assert {(s, e, label) for s, e, label in preset if label} <= set(written("ssvm_ner", after))
     taken = {token for first, end, _ in preset for token in range(first, end)}
-    for first, end, label in set(spans(after)) - set(preset):
+    for first, end, label in set(written("ssvm_ner", after)) - set(preset):
         assert label in TYPES
         assert not taken & set(range(first, end))
         assert not after[first].is_space
@@ -93,90 +88,29 @@ def test_every_prediction_is_legal(corpus, text, solver):
         assert (token.ent_iob == 3 and not token.ent_type) == (token.i in blocked_tokens)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_overfits_a_few_sentences(solver):
-    nlp = trained("ssvm_ner", 20, solver=solver, solver_settings=NEARLY_UNREGULARISED[solver])
-    for text, tags in SPANS:
-        assert spans(nlp(doc(nlp, text))) == spans(doc(nlp, text, ents=biluo_to_iob(tags.split())))
-
-
-def test_labels_round_trip():
-    nlp = trained("ssvm_ner")
-    ner = nlp.get_pipe("ssvm_ner")
-    assert ner.labels == ner.label_data == ("GPE", "PER")
-    again = blank("ssvm_ner")
-    examples = ner_examples(again)
-    again.get_pipe("ssvm_ner").initialize(lambda: examples, nlp=again, labels=list(ner.label_data))
-    train(again, examples)
-    assert again.get_pipe("ssvm_ner").to_bytes(exclude=["vocab", "cfg"]) == ner.to_bytes(exclude=["vocab", "cfg"])
-
-
-def test_labels_saved_for_another_component_are_refused():
-    """spaCy's own recogniser saves its labels as a mapping of actions to frequencies."""
-    nlp = blank("ssvm_ner")
-    with pytest.raises(ValueError, match=r"\[ssvm_ner\].*labels must be a list"):
-        nlp.get_pipe("ssvm_ner").initialize(lambda: ner_examples(nlp), nlp=nlp, labels={"0": {}, "1": {"PER": 3}})
-
-
-def test_add_label_before_initialize_without_examples():
-    nlp = blank("ssvm_ner")
-    for label in ("PER", "GPE"):
-        nlp.get_pipe("ssvm_ner").add_label(label)
-    with pytest.warns(UserWarning, match="1 of 1 examples have none at all"):
-        nlp.initialize()
-    train(nlp, ner_examples(nlp))
-    assert nlp.evaluate(ner_examples(nlp))["ents_f"] == 1.0
-
-
-def test_score_keys_and_default_weights():
-    nlp = trained("ssvm_ner")
-    scores = nlp.evaluate(ner_examples(nlp))
-    assert scores["ents_p"] == scores["ents_r"] == scores["ents_f"] == 1.0
-    assert set(scores["ents_per_type"]) == {"PER", "GPE"}
-    meta = nlp.get_factory_meta("ssvm_ner")
-    assert meta.default_score_weights == {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}
-
-
-def test_every_token_is_annotated_afterwards():
-    nlp = trained("ssvm_ner")
-    tokens = nlp(doc(nlp, "The dog sleeps ."))
-    assert tokens.has_annotation("ENT_IOB", require_complete=True)
-    assert [token.ent_iob_ for token in tokens] == ["O"] * 4
-
-
 def test_adjacent_entities_of_one_type_stay_two():
     nlp = blank("ssvm_ner")
     corpus = [("see Anna Tom now", "O U-PER U-PER O"), ("see Anna Berg now", "O B-PER L-PER O")]
-    examples = ner_examples(nlp, corpus)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 20)
-    assert spans(nlp(doc(nlp, corpus[0][0]))) == [(1, 2, "PER"), (2, 3, "PER")]
-    assert spans(nlp(doc(nlp, corpus[1][0]))) == [(1, 3, "PER")]
-
-
-@lru_cache
-def _trained():
-    return trained("ssvm_ner")
+    teach(nlp, ner_examples(nlp, corpus), 20)
+    assert written("ssvm_ner", nlp(doc(nlp, corpus[0][0]))) == [(1, 2, "PER"), (2, 3, "PER")]
+    assert written("ssvm_ner", nlp(doc(nlp, corpus[1][0]))) == [(1, 3, "PER")]
 
 
 @pytest.mark.parametrize("label", ["GPE", "UNKNOWN"])
 @pytest.mark.parametrize("first, end", [(0, 1), (0, 2), (2, 5)])
 def test_preset_entities_stay_with_their_ids(label, first, end):
-    nlp = _trained()
+    nlp = learnt("ssvm_ner")
     tokens = doc(nlp, "Anna Berg lives in New York .")
     tokens.set_ents([Span(tokens, first, end, label, kb_id="Q1", span_id="id1")], default="missing")
     after = nlp(tokens)
     preset = next(entity for entity in after.ents if entity.start == first)
     assert (preset.end, preset.label_, preset.kb_id_, preset.ent_id_) == (end, label, "Q1", "id1")
     if end == 2:
-        assert spans(after)[1:] == [(4, 6, "GPE")]
+        assert written("ssvm_ner", after)[1:] == [(4, 6, "GPE")]
 
 
 def test_entity_ruler_goes_first():
-    nlp = blank("ssvm_ner")
-    examples = ner_examples(nlp)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    nlp = learnt("ssvm_ner")
     ruler = nlp.add_pipe("entity_ruler", before="ssvm_ner")
     ruler.add_patterns(
         [{"label": "CITY", "pattern": "New York", "id": "nyc"}, {"label": "PER", "pattern": "dog", "id": "rex"}]
@@ -186,73 +120,62 @@ def test_entity_ruler_goes_first():
         ("New York", "CITY", "nyc"),
         ("dog", "PER", "rex"),
     ]
-    assert (5, 6, "PER") in spans(tokens)
+    assert (5, 6, "PER") in written("ssvm_ner", tokens)
     assert nlp.get_pipe("ssvm_ner").labels == ("GPE", "PER")
 
 
 def test_entity_ruler_behind_overwrites_nothing_by_default():
-    nlp = blank("ssvm_ner")
-    examples = ner_examples(nlp)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    nlp = learnt("ssvm_ner")
     nlp.add_pipe("entity_ruler").add_patterns(
         [{"label": "CITY", "pattern": "York"}, {"label": "X", "pattern": "lives"}]
     )
-    assert spans(nlp(doc(nlp, SPANS[0][0]))) == [(0, 2, "PER"), (2, 3, "X"), (4, 6, "GPE")]
+    assert written("ssvm_ner", nlp(doc(nlp, SPANS[0][0]))) == [(0, 2, "PER"), (2, 3, "X"), (4, 6, "GPE")]
 
 
 @pytest.mark.parametrize("blocked", [0, 1, 4, 5])
 def test_blocked_tokens_stay_blocked(blocked):
-    nlp = _trained()
+    nlp = learnt("ssvm_ner")
     tokens = doc(nlp, "Anna Berg lives in New York .")
     tokens.set_ents([], blocked=[tokens[blocked : blocked + 1]], default="missing")
     after = nlp(tokens)
     assert (after[blocked].ent_iob, after[blocked].ent_type) == (3, 0)
-    assert not any(first <= blocked < end for first, end, _ in spans(after))
+    assert not any(first <= blocked < end for first, end, _ in written("ssvm_ner", after))
 
 
 def test_outside_is_no_preset_annotation():
     """As in spaCy: `doc.ents = []` leaves the recogniser free, blocking does not."""
-    nlp = _trained()
+    nlp = learnt("ssvm_ner")
     tokens = doc(nlp, SPANS[0][0])
     tokens.ents = []
-    assert spans(nlp(tokens)) == [(0, 2, "PER"), (4, 6, "GPE")]
-
-
-def test_predicting_twice_changes_nothing():
-    nlp = _trained()
-    tokens = nlp(doc(nlp, SPANS[0][0]))
-    before = spans(tokens)
-    assert spans(nlp(tokens)) == before
+    assert written("ssvm_ner", nlp(tokens)) == [(0, 2, "PER"), (4, 6, "GPE")]
 
 
 def test_whitespace_begins_no_entity_however_much_it_is_learnt():
     nlp = blank("ssvm_ner", model=templates("word[0]"))
     words = ["\n", "Anna"]
-    examples = [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=["B-PER", "I-PER"]))]
-    with pytest.warns(UserWarning, match=r"\[ssvm_ner\] 1 of 1 examples have annotation that this component cannot"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples)
-    assert spans(nlp(Doc(nlp.vocab, words=words))) in ([(1, 2, "PER")], [])
-    assert spans(nlp(Doc(nlp.vocab, words=["\n"]))) == []
+    teach(
+        nlp,
+        [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=["B-PER", "I-PER"]))],
+        warns=r"\[ssvm_ner\] 1 of 1 examples have annotation that this component cannot",
+    )
+    assert written("ssvm_ner", nlp(Doc(nlp.vocab, words=words))) in ([(1, 2, "PER")], [])
+    assert written("ssvm_ner", nlp(Doc(nlp.vocab, words=["\n"]))) == []
 
 
 def test_an_entity_may_end_on_whitespace():
     nlp = blank("ssvm_ner")
     words = ["Anna", "\n", "left"]
-    examples = [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=["B-PER", "I-PER", "O"]))]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
-    assert spans(nlp(Doc(nlp.vocab, words=words))) == [(0, 2, "PER")]
+    teach(nlp, [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=["B-PER", "I-PER", "O"]))])
+    assert written("ssvm_ner", nlp(Doc(nlp.vocab, words=words))) == [(0, 2, "PER")]
 
 
 def test_known_sentence_starts_are_not_crossed():
-    nlp = _trained()
+    nlp = learnt("ssvm_ner")
     tokens = doc(nlp, "Tom met Anna in New York .")
     tokens[5].is_sent_start = True
-    assert not any(first < 5 < end for first, end, _ in spans(nlp(tokens)))
+    assert not any(first < 5 < end for first, end, _ in written("ssvm_ner", nlp(tokens)))
     unknown = doc(nlp, "Tom met Anna in New York .")
-    assert (4, 6, "GPE") in spans(nlp(unknown))
+    assert (4, 6, "GPE") in written("ssvm_ner", nlp(unknown))
 
 
 def test_gold_that_crosses_a_sentence_start_is_projected():
@@ -260,57 +183,21 @@ def test_gold_that_crosses_a_sentence_start_is_projected():
     words = ["Tom", "met", "Anna", "Berg"]
     predicted = Doc(nlp.vocab, words=words, sent_starts=[True, False, False, True])
     reference = Doc(nlp.vocab, words=words, ents=["B-PER", "O", "B-PER", "I-PER"])
-    examples = [*ner_examples(nlp), Example(predicted, reference)]
-    with pytest.warns(UserWarning, match="1 of 7 examples have annotation that this component cannot"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(
+        nlp,
+        [*ner_examples(nlp), Example(predicted, reference)],
+        warns="1 of 7 examples have annotation that this component cannot",
+    )
     certificate = nlp.get_pipe("ssvm_ner").certificate()
     assert certificate.gap >= -1e-9 * certificate.primal
-
-
-def test_examples_without_annotation_are_left_out():
-    """Their only trace is a warning: the model is that of the annotated examples."""
-    bare = blank("ssvm_ner")
-    examples = ner_examples(bare)
-    nothing = [Example(doc(bare, "Anna was here"), doc(bare, "Anna was here")) for _ in range(2)]
-    with pytest.warns(UserWarning, match=r"6 of 38 .* 2 of 8 examples have none at all"):
-        bare.initialize(lambda: [nothing[0], *examples, nothing[1]])
-    train(bare, [*examples, *nothing])
-    assert bare.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"]) == _trained().get_pipe("ssvm_ner").to_bytes(
-        exclude=["vocab"]
-    )
 
 
 def test_no_entities_is_annotation():
     """`entities: []` says that there are none: learnt as such."""
     nlp = blank("ssvm_ner")
     empty = [Example.from_dict(nlp.make_doc("Rome is quiet"), {"entities": []}) for _ in range(2)]
-    examples = [*ner_examples(nlp), *empty]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [*ner_examples(nlp), *empty])
     assert nlp("Rome is quiet").ents == ()
-
-
-def test_missing_tokens_are_completed():
-    nlp = blank("ssvm_ner")
-    text = "Anna Berg lives in New York ."
-    predicted = doc(nlp, text)
-    reference = doc(nlp, text, ents=["B-PER", "I-PER", "O", "O", None, None, None])
-    examples = [*ner_examples(nlp), Example(predicted, reference)]
-    with pytest.warns(UserWarning, match=r"\[ssvm_ner\] 3 of 39 training tokens"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples)
-    assert spans(nlp(doc(nlp, text))) == [(0, 2, "PER"), (4, 6, "GPE")]
-
-
-def test_entities_that_no_tokens_fit_are_missing():
-    nlp = blank("ssvm_ner")
-    predicted = Doc(nlp.vocab, words=["Annaberg", "lives"])
-    reference = Doc(nlp.vocab, words=["Anna", "berg", "lives"], spaces=[False, True, False], ents=["B-PER", "O", "O"])
-    with pytest.warns(UserWarning, match="1 of 34 training tokens"):
-        nlp.initialize(lambda: [*ner_examples(nlp), Example(predicted, reference)])
-    train(nlp, ner_examples(nlp))
-    assert spans(nlp(doc(nlp, SPANS[0][0]))) == [(0, 2, "PER"), (4, 6, "GPE")]
 
 
 def test_costs_trade_precision_for_recall():
@@ -319,38 +206,11 @@ def test_costs_trade_precision_for_recall():
     def found(label_costs: dict[str, float]) -> int:
         nlp = blank("ssvm_ner", solver_settings={"C": 0.05}, label_costs=label_costs, model=templates("word[0]"))
         corpus = [("we saw Reading", "O O U-GPE"), *[("we like Reading", "O O O")] * 3]
-        examples = ner_examples(nlp, corpus)
-        nlp.initialize(lambda: examples)
-        train(nlp, examples, 20)
+        teach(nlp, ner_examples(nlp, corpus), 20)
         return len(nlp(doc(nlp, "Reading")).ents)
 
     assert found({}) == 0
     assert found({"O": 0.1}) == 1
-
-
-def test_empty_docs_and_batches():
-    nlp = _trained()
-    ner = nlp.get_pipe("ssvm_ner")
-    assert nlp(Doc(nlp.vocab)).ents == ()
-    docs = list(ner.pipe([Doc(nlp.vocab), doc(nlp, "Is Paris nice ?"), Doc(nlp.vocab)]))
-    assert [len(d.ents) for d in docs] == [0, 1, 0]
-    fresh = blank("ssvm_ner")
-    fresh.get_pipe("ssvm_ner").add_label("PER")
-    empty = Example(Doc(fresh.vocab), Doc(fresh.vocab))
-    assert fresh.get_pipe("ssvm_ner").update([empty]) == {"ssvm_ner": 0.0}
-
-
-def test_prediction_before_any_update():
-    nlp = blank("ssvm_ner")
-    nlp.initialize(lambda: ner_examples(nlp))
-    tokens = nlp(doc(nlp, "Anna \n Berg"))
-    assert tokens.has_annotation("ENT_IOB", require_complete=True)
-
-
-def test_raw_text_through_the_whole_pipeline():
-    nlp = _trained()
-    assert ("Anna Berg", "PER") in [(e.text, e.label_) for e in nlp("Anna Berg lives in New York.").ents]
-    assert nlp.analyze_pipes()["problems"]["ssvm_ner"] == []
 
 
 def test_examples_are_read_again_only_where_their_annotation_has_changed(monkeypatch):

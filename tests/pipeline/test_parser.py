@@ -1,7 +1,6 @@
 """`ssvm_parser` as a user of spaCy's parser expects it."""
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import minibatch
 
-from spacy_ssvm.training import training as training_module
-
+from .components import assert_certified, sampled
 from .toy import (
     DUAL_SOLVERS,
     LANG,
     NEARLY_UNREGULARISED,
     PARAGRAPHS,
+    SMALL_TREE,
     SOLVERS,
     STRUCTURES,
     TREES,
@@ -28,6 +26,7 @@ from .toy import (
     doc,
     parse,
     parser_examples,
+    teach,
     train,
     trained,
     tree_of,
@@ -37,6 +36,7 @@ from .toy import (
 every_structure = pytest.mark.parametrize(("structure", "order"), STRUCTURES)
 EXACT = STRUCTURES[:-1]
 NO_TAGS = arc_templates("head.lower[0]+mod.lower[0]", "mod.lower[0]+distance", "head.lower[0]+distance")
+READS_TAGS = {**SMALL_TREE, "features": {**SMALL_TREE["features"], "tags": ["tag"]}}
 TWO = ("I like green eggs Eat blue ham !", "nsubj:2 ROOT:2 amod:4 obj:2 ROOT:5 amod:7 obj:5 punct:5")
 WORDS = ["Dogs", "of", "Berlin", "saw", "the", "old", "cat", "!", "Eat", "ham"]
 
@@ -61,20 +61,6 @@ def in_sentences(nlp, words: list[str], bounds) -> Doc:
     return Doc(nlp.vocab, words=words, sent_starts=[place in bounds for place in range(len(words))])
 
 
-def with_boundaries(nlp, text: str, arcs: str, bounds) -> Example:
-    return Example(in_sentences(nlp, text.split(), bounds), parse(nlp, text, arcs))
-
-
-def assert_certified(nlp) -> None:
-    """Weak duality holds, and w is still the sum of the planes: re-summing it changes it by rounding only."""
-    learner = parser_of(nlp)._learnt.training._learner
-    before = learner.prediction_weights().copy()
-    certificate = learner.certificate()
-    assert (certificate is not None) == learner.problem.exact
-    assert certificate is None or certificate.gap >= -1e-9 * max(1.0, certificate.primal)
-    np.testing.assert_allclose(learner.prediction_weights(), before, atol=1e-6)
-
-
 @pytest.fixture(scope="module")
 def learnt():
     nlp = trained("ssvm_parser")
@@ -82,23 +68,21 @@ def learnt():
     return nlp
 
 
-@every_structure
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_overfits_a_few_sentences(solver, structure, order):
+@sampled("tree, solver", STRUCTURES, SOLVERS)
+def test_overfits_a_few_sentences(tree, solver):
     epochs = 25 if solver == "SAP" else 10
     settings = {"solver": solver, "solver_settings": NEARLY_UNREGULARISED[solver]}
-    nlp = trained("ssvm_parser", epochs, model=tree_of(structure, order), **settings)
+    nlp = trained("ssvm_parser", epochs, model=tree_of(*tree), **settings)
     for text, arcs in TREES:
         assert annotation(nlp(doc(nlp, text))) == annotation(parse(nlp, text, arcs))
 
 
-@pytest.mark.parametrize(("structure", "order"), EXACT)
-@pytest.mark.parametrize("solver", DUAL_SOLVERS)
-def test_the_gap_closes_where_decoding_is_exact(solver, structure, order):
+@sampled("tree, solver", EXACT, DUAL_SOLVERS)
+def test_the_gap_closes_where_decoding_is_exact(tree, solver):
     settings = {"solver": solver, "solver_settings": {"C": 0.1, "tolerance": 0.01}}
     if solver == "SAP":
         settings["solver_settings"]["rho1"] = 0.0
-    nlp = blank("ssvm_parser", model=tree_of(structure, order), **settings)
+    nlp = blank("ssvm_parser", model=tree_of(*tree), **settings)
     examples = parser_examples(nlp)
     nlp.initialize(lambda: examples)
     for _ in range(300):
@@ -179,38 +163,6 @@ def test_an_earlier_parse_is_replaced(learnt):
     assert annotation(learnt(tokens)) == annotation(parse(learnt, text, arcs))
 
 
-def test_threads(learnt):
-    texts = [text for text, _ in TREES] * 20
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda text: annotation(learnt(doc(learnt, text))), texts))
-    assert together == [annotation(learnt(doc(learnt, text))) for text in texts]
-
-
-def test_score_keys_and_default_weights(learnt):
-    scores = learnt.evaluate(parser_examples(learnt))
-    assert scores["uas"] == scores["las"] == scores["dep_uas"] == scores["dep_las"] == 1.0
-    meta = learnt.get_factory_meta("ssvm_parser")
-    of_spacy = spacy.blank(LANG).get_factory_meta("parser")
-    assert set(of_spacy.default_score_weights) <= set(meta.default_score_weights)
-    assert set(of_spacy.assigns) <= set(meta.assigns)
-    assert not learnt.analyze_pipes()["problems"]["ssvm_parser"]
-
-
-def test_labels(learnt):
-    expected = {arc.split(":")[0] for _, arcs in TREES for arc in arcs.split()}
-    assert set(parser_of(learnt).labels) == expected
-    assert list(parser_of(learnt).labels) == sorted(expected)
-    assert learnt.pipe_labels["ssvm_parser"] == list(parser_of(learnt).labels)
-
-
-def test_what_init_labels_saves_is_taken():
-    nlp = blank("ssvm_parser")
-    examples = parser_examples(nlp)
-    parser_of(nlp).initialize(lambda: examples, nlp=nlp, labels=list(parser_of(trained("ssvm_parser")).label_data))
-    train(nlp, examples)
-    assert weights(nlp, "ssvm_parser") == weights(trained("ssvm_parser"), "ssvm_parser")
-
-
 def test_labels_that_were_not_given_count_as_missing():
     nlp = blank("ssvm_parser")
     examples = parser_examples(nlp)
@@ -219,23 +171,11 @@ def test_labels_that_were_not_given_count_as_missing():
     assert str(caught[0].message).endswith("count as missing: amod, case, det, nmod, punct")
     for _ in range(10):
         nlp.update(examples, sgd=False)
-        assert_certified(nlp)
+        assert_certified(nlp, "ssvm_parser")
     assert parser_of(nlp).labels == ("nsubj", "obj")
     scores = nlp.evaluate(examples)
     assert scores["uas"] == 1.0
     assert scores["dep_las_per_type"]["nsubj"]["r"] == scores["dep_las_per_type"]["obj"]["r"] == 1.0
-
-
-def test_labels_and_no_annotation_then_examples():
-    """Annotation may come later, in a stream; until then there is nothing to prune by."""
-    nlp = blank("ssvm_parser")
-    bare = [Example(doc(nlp, "Eat ham"), doc(nlp, "Eat ham"))]
-    with pytest.warns(UserWarning, match="2 of 2 training tokens have no gold head"):
-        parser_of(nlp).initialize(lambda: bare, nlp=nlp, labels=parser_of(trained("ssvm_parser")).labels)
-    assert len(list(nlp(doc(nlp, "Eat ham")).sents)) == 1
-    train(nlp, bare, 1)
-    train(nlp, parser_examples(nlp))
-    assert nlp.evaluate(parser_examples(nlp))["las"] == 1.0
 
 
 def test_unlabelled_trees():
@@ -245,20 +185,17 @@ def test_unlabelled_trees():
         for text, arcs in TREES
     ]
     nlp = blank("ssvm_parser")
-    examples = parser_examples(nlp, corpus)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    examples = teach(nlp, parser_examples(nlp, corpus))
     assert parser_of(nlp).labels == ("ROOT", "dep")
     assert nlp.evaluate(examples)["las"] == 1.0
 
 
 def test_without_any_label_but_the_root_the_tree_is_still_one():
     nlp = blank("ssvm_parser")
-    examples = parser_examples(nlp, TREES[-1:])
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 2)
+    teach(nlp, parser_examples(nlp, TREES[-1:]), 2)
     tokens = nlp(doc(nlp, "Eat ham now"))
     assert sum(token.head.i == token.i for token in tokens) == 1
+    assert sorted(labels(tokens)) == ["ROOT", "dep", "dep"]
 
 
 def test_adding_a_label_keeps_what_is_learnt():
@@ -292,28 +229,12 @@ def test_examples_come_back_kept_or_built_anew(reads, corpus):
     assert models[0] == models[1]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_stream_that_never_repeats_goes_online(solver, monkeypatch):
-    monkeypatch.setattr(training_module, "MAX_NEW", 20)
-    nlp = blank("ssvm_parser", solver=solver, model=NO_TAGS, solver_settings={} if solver == "Perceptron" else {"C": 1})
-    stream = [(f"the noun{i} eats adj{i} ham", "det:2 nsubj:3 ROOT:3 amod:5 obj:3") for i in range(120)]
-    nlp.initialize(lambda: parser_examples(nlp, stream[:3]))
-    with pytest.warns(UserWarning) as caught:
-        for batch in minibatch(stream[3:], 4):
-            nlp.update(parser_examples(nlp, batch), sgd=False)
-            assert len(parser_of(nlp)._learnt.training) <= 48
-    assert sum("online" in str(warning.message) for warning in caught) == 1
-    assert nlp.evaluate(parser_examples(nlp, stream))["las"] > 0.7
-    assert parser_of(nlp).certificate() is None
-
-
-@pytest.mark.parametrize("solver", DUAL_SOLVERS)
-@pytest.mark.parametrize(("structure", "order"), EXACT)
-def test_missing_annotation(solver, structure, order):
+@sampled("tree, solver", EXACT, DUAL_SOLVERS, shift=1)
+def test_missing_annotation(tree, solver):
     nlp = blank(
         "ssvm_parser",
         solver=solver,
-        model=tree_of(structure, order),
+        model=tree_of(*tree),
         solver_settings=NEARLY_UNREGULARISED[solver] | {"tolerance": 0.0},
     )
     gaps = [("The old dog eats blue ham", "- - nsubj:4 - - obj:4"), ("Anna likes dogs", "nsubj:2 ROOT:2 -")]
@@ -322,7 +243,7 @@ def test_missing_annotation(solver, structure, order):
         nlp.initialize(lambda: examples)
     for _ in range(25 if solver == "SAP" else 6):
         nlp.update(examples, sgd=False)
-        assert_certified(nlp)
+        assert_certified(nlp, "ssvm_parser")
         assert parser_of(nlp).certificate() is None
     for text, arcs in gaps:
         predicted = nlp(doc(nlp, text))
@@ -352,7 +273,7 @@ def test_boundaries_that_move_between_epochs(solver):
             nlp.update(examples(epoch), sgd=False)
             training = parser_of(nlp)._learnt.training
             assert training.epochs == epoch + 1
-            assert_certified(nlp)
+            assert_certified(nlp, "ssvm_parser")
             data = training.data.problem().data.trees
             lengths = np.diff(data.columns.starts)
             for number, example in enumerate(examples(epoch)):
@@ -382,7 +303,7 @@ def test_boundaries_of_a_senter_that_is_still_learning():
     nlp.initialize(lambda: examples)
     for _ in range(12):
         nlp.update(examples, sgd=False, annotates=["ssvm_senter"])
-        assert_certified(nlp)
+        assert_certified(nlp, "ssvm_parser")
     assert len(parser_of(nlp)._learnt.training) == len(examples)
     scores = nlp.evaluate(examples)
     assert scores["sents_f"] == scores["las"] == 1.0
@@ -405,21 +326,6 @@ def test_several_roots_without_boundaries_become_sentences():
     assert starts(Doc(nlp.vocab).from_bytes(preset.to_bytes())) == [0, 4]
     again = blank("ssvm_parser").from_bytes(nlp.to_bytes())
     assert annotation(again(doc(again, TWO[0]))) == annotation(tokens)
-
-
-def test_misaligned_tokens_are_missing_and_the_rest_is_learnt():
-    nlp = blank("ssvm_parser")
-    predicted = Doc(nlp.vocab, words=["Ann", "a", "eats blue", "ham"], spaces=[False, True, True, False])
-    reference = Doc(
-        nlp.vocab, words=["Anna", "eats", "blue", "ham"], heads=[1, 1, 3, 1], deps=["nsubj", "ROOT", "amod", "obj"]
-    )
-    examples = [*parser_examples(nlp), Example(predicted, reference)]
-    with pytest.warns(UserWarning, match=r"\[ssvm_parser\] \d of 26 training tokens have no gold head"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples)
-    tokens = nlp(predicted.copy())
-    assert (tokens[3].head.i, tokens[3].dep_) == (2, "obj")
-    assert nlp.evaluate(examples[:-1])["las"] == 1.0
 
 
 @pytest.mark.parametrize("in_gold", [True, False])
@@ -455,9 +361,7 @@ def test_tags_help_where_there_are_some(structure, order):
             gold = parse(nlp, words, "ROOT:1 det:3 obj:1")
         return Example(doc(nlp, words, tags=tags if words[0] != "z" else ["VERB", "DET", "NOUN"]), gold)
 
-    examples = [example(f"{first}{i} b{i} c{i}") for i in range(8) for first in "az"]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, [example(f"{first}{i} b{i} c{i}") for i in range(8) for first in "az"])
     for unseen in (example("x y w"), example("zz y w")):
         assert heads(nlp(unseen.predicted.copy())) == heads(unseen.reference)
     without = nlp(doc(nlp, "x y w"))
@@ -470,8 +374,9 @@ def test_long_sentences_are_in_the_gold_too():
     n = 1100
     text, arcs = " ".join(["ham"] * n), " ".join(["ROOT:1", *(f"conj:{i}" for i in range(1, n))])
     examples = parser_examples(nlp, [(text, arcs)])
-    with pytest.warns(UserWarning, match="1 of 1,100 gold heads count as missing, as their sentences"):
+    with pytest.warns(UserWarning, match="1 of 1,100 gold heads count as missing, as their sentences") as caught:
         nlp.initialize(lambda: examples)
+    assert not any("multi_root" in str(warning.message) for warning in caught)
     train(nlp, examples, 2)
     assert starts(nlp(in_sentences(nlp, text.split(), [0]))) == [0, 1000]
 
@@ -485,3 +390,98 @@ def test_paragraphs_through_a_pipe(learnt):
     assert [annotation(tokens) for tokens in learnt.pipe(copies, batch_size=4)] == expected
     assert parser_of(learnt).predict([]) == []
     assert [len(found) for found, _ in parser_of(learnt).predict([Doc(learnt.vocab)])] == [0]
+
+
+def test_gold_that_cannot_be_learnt_is_counted_each_time_with_its_reason():
+    nlp = blank("ssvm_parser")
+    crossing = ("a b c d", "x:3 y:4 ROOT:3 z:3")
+    other_sentence = Example(
+        Doc(nlp.vocab, words=["Eat", "ham"], sent_starts=[True, True]),
+        Doc(nlp.vocab, words=["Eat", "ham"], heads=[0, 0], deps=["ROOT", "obj"]),
+    )
+    with pytest.warns(UserWarning) as caught:
+        nlp.initialize(lambda: [*parser_examples(nlp, [*TREES, crossing]), other_sentence])
+    messages = [str(warning.message) for warning in caught if "which no training Doc has" not in str(warning.message)]
+    assert len(messages) == 2
+    assert "1 of 28 gold heads lie in another sentence" in messages[0]
+    assert "1 of 8 examples have annotation that this component cannot produce" in messages[1]
+
+
+@pytest.mark.parametrize(("structure", "order"), STRUCTURES)
+def test_projected_gold_keeps_the_certificate(structure, order):
+    """A gold tree that the structure has not would give negative slacks."""
+    nlp = blank("ssvm_parser", model=tree_of(structure, order), solver_settings={"tolerance": 0.0, "C": 1.0})
+    crossing = ("a b c d e", "x:3 y:4 ROOT:3 z:3 x:2")
+    examples = parser_examples(nlp, [*TREES, crossing])
+    if structure == "projective":
+        with pytest.warns(UserWarning, match="1 of 7 examples"):
+            nlp.initialize(lambda: examples)
+    else:
+        nlp.initialize(lambda: examples)
+    for _ in range(6):
+        nlp.update(examples, sgd=False)
+        if (structure, order) != ("nonprojective", 2):
+            certificate = nlp.get_pipe("ssvm_parser").certificate()
+            assert certificate.gap >= -1e-9 * certificate.primal
+    tokens = nlp(doc(nlp, crossing[0]))
+    right = sum(token.head.i + 1 == int(arc.split(":")[1]) for token, arc in zip(tokens, crossing[1].split()))
+    assert (right == 5) == (structure == "nonprojective")
+
+
+@sampled("tree, max_heads", STRUCTURES, [0, 4])
+def test_short_and_long_sentences(tree, max_heads):
+    nlp = trained("ssvm_parser", 6, model=tree_of(*tree, max_heads=max_heads))
+    assert nlp.evaluate(parser_examples(nlp))["las"] == 1.0
+    for words in ([], ["ham"], ["Eat", "ham"], WORDS * 16):
+        tokens = nlp(in_sentences(nlp, words, [0]))
+        assert sum(token.head.i == token.i for token in tokens) == len(list(tokens.sents)) == min(len(words), 1)
+
+
+def test_five_hundred_tokens_are_parsed_at_once(learnt):
+    tokens = learnt(in_sentences(learnt, WORDS * 50, [0]))
+    assert sum(token.head.i == token.i for token in tokens) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "said"),
+    [
+        (None, [0], "no sentence boundaries"),
+        ([None] * 4 + [True] + [None] * 3, [0, 4], "of some tokens only"),
+    ],
+)
+def test_boundaries_that_are_not_set_are_missed_once(given, found, said):
+    nlp = trained("ssvm_parser", 2)
+    with pytest.warns(UserWarning, match=said):
+        tokens = nlp(doc(nlp, TWO[0], sent_starts=given))
+    assert starts(tokens) == found
+    assert sum(token.head.i == token.i for token in tokens) == len(found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp(doc(nlp, TWO[0], sent_starts=given))
+
+
+def test_boundaries_that_are_set_in_part_are_completed_by_gold_ones_in_training():
+    nlp = blank("ssvm_parser")
+    part = Example(doc(nlp, TWO[0], sent_starts=[None] * 2 + [False] * 2 + [None] * 4), parse(nlp, *TWO))
+    assert parser_of(nlp).codec.gold(part).sentences.tolist() == [0, 4, 8]
+
+
+def test_tags_that_no_training_doc_has_are_missed():
+    """As with spaCy's own reader, which brings words only."""
+    nlp = blank("ssvm_parser", model=READS_TAGS)
+    with pytest.warns(UserWarning, match=r"read token\.tag, which no training Doc has.*jackknife"):
+        nlp.initialize(lambda: parser_examples(nlp))
+    assert parser_of(nlp).cfg["reads"] == []
+
+
+def test_tags_that_a_doc_to_parse_lacks_are_missed_once_and_after_loading():
+    nlp = blank("ssvm_parser", model=READS_TAGS)
+    tags = {"sent_starts": [True, False, False], "tags": ["A", "B", "C"]}
+    teach(nlp, [Example(doc(nlp, TREES[2][0], **tags), parse(nlp, *TREES[2]))], 1)
+    again = blank("ssvm_parser", model=READS_TAGS).from_bytes(nlp.to_bytes())
+    with pytest.warns(UserWarning, match=r"learnt from token\.tag"):
+        again(in_sentences(again, WORDS, [0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again(in_sentences(again, WORDS, [0]))
+        again(doc(again, TREES[2][0], **tags))

@@ -1,25 +1,24 @@
-"""Saving, loading, pickling, sourcing and freezing the components."""
+"""Saving, loading, pickling, compressing and sourcing."""
 
 import pickle
+import pickletools
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 import spacy
-from spacy.language import Language
+import srsly
 
 from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.tree import weights as tree_weights
 
+from .components import SCORE, every, labelled, learnt, sampled, sequences, texts_as_docs, written
 from .toy import (
     EXAMPLES,
-    LABELLED,
     LANG,
+    PARAGRAPHS,
     SEQUENCES,
-    SPANS,
-    TAGGED,
     annotation,
     annotations,
     blank,
@@ -27,60 +26,69 @@ from .toy import (
     ner_examples,
     tagged,
     tagger_examples,
+    teach,
     train,
     trained,
+    weights,
 )
 
-every = pytest.mark.parametrize("factory", EXAMPLES)
-labelled = pytest.mark.parametrize("factory", LABELLED)
+FIELDS = {"cfg", "vocab", "model"}
+COMPRESSED = {"weight_dtype": "int8", "keep_fraction": 0.5}
+PRESET = {
+    "ssvm_tagger": ("Eat blue ham", {"tags": ["", "X", ""]}, ["VERB", "X", "NOUN"]),
+    "ssvm_senter": (PARAGRAPHS[0][0], {"sent_starts": [None, True, *[None] * 3, False, *[None] * 6]}, [0, 1, 9]),
+    "ssvm_parser": (
+        "Eat blue ham !",
+        {"heads": [3, 3, 3, 3], "deps": ["x", "x", "x", "ROOT"]},
+        [(3, 0, "x"), (3, 1, "x"), (3, 2, "x"), (3, 3, "ROOT")],
+    ),
+}
+"""A text, what is on its Doc, and what a component that keeps that makes of it."""
 
 
 @every
-def test_disk(factory, tmp_path):
+def test_a_pipeline_is_saved_and_loaded(factory, tmp_path):
+    """In a folder that has an older one, in bytes, and with nothing but its config."""
+    untrained = blank(factory)
+    untrained.initialize(lambda: EXAMPLES[factory](untrained))
+    untrained.to_disk(tmp_path)
     nlp = trained(factory)
     nlp.to_disk(tmp_path)
-    again = spacy.load(tmp_path)
-    assert again.get_pipe(factory).labels == nlp.get_pipe(factory).labels
-    assert annotations(again) == annotations(nlp)
-
-
-@every
-def test_bytes(factory):
-    nlp = trained(factory)
-    again = blank(factory).from_bytes(nlp.to_bytes())
-    assert annotations(again) == annotations(nlp)
-    assert again.get_pipe(factory).to_bytes(exclude=["vocab"]) == nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
-
-
-@every
-def test_saving_in_the_middle_of_training_changes_nothing(factory, tmp_path):
-    nlp = blank(factory)
-    examples = EXAMPLES[factory](nlp)
-    nlp.initialize(lambda: examples)
-    for _ in range(10):
-        nlp.to_disk(tmp_path)
-        nlp.to_bytes()
-        pickle.dumps(nlp.get_pipe(factory))
-        nlp.update(examples, sgd=False)
-    straight = trained(factory)
-    assert nlp.get_pipe(factory).to_bytes(exclude=["vocab"]) == straight.get_pipe(factory).to_bytes(exclude=["vocab"])
-
-
-@every
-@pytest.mark.parametrize("exclude", [["vocab"], ["strings"], ["vocab", "strings"]])
-def test_without_vocab_or_strings(factory, exclude, tmp_path):
-    """The labels' strings travel with the component."""
-    nlp = trained(factory)
-    component = nlp.get_pipe(factory)
-    component.to_disk(tmp_path / "component", exclude=exclude)
-    for load in (
-        lambda pipe: pipe.from_bytes(component.to_bytes(exclude=exclude), exclude=exclude),
-        lambda pipe: pipe.from_disk(tmp_path / "component", exclude=exclude),
-    ):
-        again = blank(factory)
-        load(again.get_pipe(factory))
-        assert all(label in again.vocab.strings for label in component.labels)
+    data = nlp.to_bytes()
+    by_config = spacy.blank(LANG).from_config(nlp.config).from_bytes(data)
+    for again in (spacy.load(tmp_path), blank(factory).from_bytes(data), by_config):
+        assert again.get_pipe(factory).labels == nlp.get_pipe(factory).labels
         assert annotations(again) == annotations(nlp)
+        assert again.evaluate(EXAMPLES[factory](again))[SCORE[factory]] == 1
+        assert weights(again, factory) == weights(nlp, factory)
+
+
+@every
+def test_fields_can_be_left_out(factory, tmp_path):
+    """The labels' strings travel with the component."""
+    nlp = learnt(factory)
+    component, expected = nlp.get_pipe(factory), annotations(nlp)
+    for exclude in ([], ["vocab"], ["strings"], ["vocab", "strings"], ["cfg"], ["model"], [*FIELDS]):
+        path, data = tmp_path / "-".join(["all", *exclude]), component.to_bytes(exclude=exclude)
+        component.to_disk(path, exclude=exclude)
+        assert {file.name for file in path.iterdir()} == {*srsly.msgpack_loads(data)} == FIELDS - {*exclude}
+        if not {"cfg", "model"} & {*exclude}:
+            from_bytes, from_disk = blank(factory), blank(factory)
+            pipes = from_bytes.get_pipe(factory), from_disk.get_pipe(factory)
+            assert pipes[0].from_bytes(data, exclude=exclude) is pipes[0]
+            assert pipes[1].from_disk(path, exclude=exclude) is pipes[1]
+            for again in (from_bytes, from_disk):
+                assert all(label in again.vocab.strings for label in component.labels)
+                assert annotations(again) == expected
+                assert weights(again, factory) == weights(nlp, factory)
+
+
+@every
+def test_a_pipeline_without_vocab_and_without_the_component(factory):
+    nlp = learnt(factory)
+    assert annotations(blank(factory).from_bytes(nlp.to_bytes(exclude=["vocab"]))) == annotations(nlp)
+    untouched = blank(factory).from_bytes(nlp.to_bytes(exclude=[factory]))
+    assert untouched.get_pipe(factory).labels == blank(factory).get_pipe(factory).labels
 
 
 @every
@@ -90,37 +98,17 @@ def test_loading_into_a_vocabulary_that_holds_other_words(factory):
     for word in ("something", "else", "entirely"):
         again.vocab[word]
     again.add_pipe(factory)
-    again.get_pipe(factory).from_bytes(nlp.get_pipe(factory).to_bytes(exclude=["vocab"]), exclude=["vocab"])
+    again.get_pipe(factory).from_bytes(weights(nlp, factory), exclude=["vocab"])
+    assert again.get_pipe(factory).labels == nlp.get_pipe(factory).labels
+    assert all(label in again.vocab.strings for label in again.get_pipe(factory).labels)
     assert annotations(again) == annotations(nlp)
 
 
 @every
-def test_docs_of_another_vocabulary(factory):
-    """A component can be handed Docs that do not share its vocabulary."""
-    nlp = trained(factory)
-    stranger = spacy.blank(LANG)
-    for text, _ in (*TAGGED, *SPANS, ("Unheard wordings here", "")):
-        tokens = nlp.get_pipe(factory)(doc(stranger, text))
-        assert annotation(tokens) == annotation(nlp(doc(nlp, text)))
-
-
-@every
 def test_excluding_the_model_keeps_the_present_one(factory):
-    nlp, untouched = trained(factory), trained(factory)
-    data = trained(factory, epochs=0).get_pipe(factory).to_bytes()
-    nlp.get_pipe(factory).from_bytes(data, exclude=["model"])
-    assert annotations(nlp) == annotations(untouched)
-
-
-@every
-def test_a_failed_load_changes_nothing(factory):
-    nlp, untouched = trained(factory), trained(factory)
-    data = trained(factory, epochs=1).get_pipe(factory).to_bytes()
-    for damaged in (data[: len(data) // 2], data[:-40] + bytes(40)):
-        with pytest.raises(ValueError, match="cannot be loaded"):
-            nlp.get_pipe(factory).from_bytes(damaged)
-        assert annotations(nlp) == annotations(untouched)
-    assert nlp.get_pipe(factory).to_bytes(exclude=["vocab"]) == untouched.get_pipe(factory).to_bytes(exclude=["vocab"])
+    nlp = learnt(factory)
+    nlp.get_pipe(factory).from_bytes(trained(factory, epochs=0).get_pipe(factory).to_bytes(), exclude=["model"])
+    assert annotations(nlp) == annotations(learnt(factory))
 
 
 @labelled
@@ -135,15 +123,78 @@ def test_an_untrained_component_round_trips(factory, tmp_path):
 
 
 @every
-def test_pickling(factory):
-    nlp = trained(factory)
-    again = pickle.loads(pickle.dumps(nlp.get_pipe(factory)))
-    assert again.to_bytes(exclude=["vocab"]) == nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
-    for text, _ in (*TAGGED, *SPANS):
-        assert annotation(again(doc(nlp, text))) == annotation(nlp(doc(nlp, text)))
+def test_saving_in_the_middle_of_training_changes_nothing(factory, tmp_path):
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    for _ in range(10):
+        nlp.to_disk(tmp_path)
+        nlp.to_bytes()
+        pickle.dumps(nlp.get_pipe(factory))
+        nlp.update(examples, sgd=False)
+    assert weights(nlp, factory) == weights(learnt(factory), factory)
 
 
-@pytest.mark.parametrize("factory", SEQUENCES)
+@sampled("factory, protocol", EXAMPLES, range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickling(factory, protocol):
+    nlp = learnt(factory, n_threads=2)
+    component = nlp.get_pipe(factory)
+    again = pickle.loads(pickle.dumps(component, protocol))
+    assert type(again) is type(component) and again.name == component.name
+    assert again.labels == component.labels and again.solver == component.solver
+    assert again.settings == component.settings and again.settings.n_threads == 2
+    assert again.to_bytes(exclude=["vocab"]) == weights(nlp, factory)
+    stranger = spacy.blank(LANG)
+    for example in EXAMPLES[factory](stranger):
+        assert annotation(again(example.predicted)) == annotation(example.reference)
+
+
+@every
+def test_what_was_unpickled_learns_on(factory):
+    nlp = learnt(factory)
+    component = pickle.loads(pickle.dumps(nlp.get_pipe(factory)))
+    examples = EXAMPLES[factory](nlp)
+    for _ in range(3):
+        component.update(examples)
+    train(nlp, examples, 3)
+    assert component.to_bytes(exclude=["vocab"]) == weights(nlp, factory)
+
+
+@every
+def test_nothing_in_a_saved_pipeline_is_pickled(factory, tmp_path):
+    """A file from elsewhere cannot run code."""
+    learnt(factory).to_disk(tmp_path)
+    for path in (tmp_path / factory).rglob("*"):
+        if path.is_file():
+            with pytest.raises(ValueError):
+                list(pickletools.genops(path.read_bytes()))
+
+
+@every
+def test_settings_of_the_pipeline_that_loads(factory, tmp_path):
+    """What is said at loading counts for how a component works, what is in the file for what it has learnt."""
+    nlp = learnt(factory)
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path, config={"components": {factory: {"n_threads": 2, "solver": {"seed": 3}}}})
+    component = again.get_pipe(factory)
+    assert component.settings.n_threads == 2 and component.solver.seed == 3
+    assert annotations(again) == annotations(nlp)
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+@pytest.mark.parametrize("factory", PRESET)
+def test_overwrite(factory, overwrite, tmp_path):
+    """Without it, what is on a Doc stays; what is said at loading counts."""
+    text, preset, kept = PRESET[factory]
+    learnt(factory, overwrite=not overwrite).to_disk(tmp_path)
+    loaded = spacy.load(tmp_path, config={"components": {factory: {"overwrite": overwrite}}})
+    for nlp in (learnt(factory, overwrite=overwrite), loaded):
+        assert nlp.get_pipe(factory).codec.overwrite is overwrite
+        alone = written(factory, nlp(doc(nlp, text)))
+        assert written(factory, nlp(doc(nlp, text, **preset))) == (alone if overwrite else kept) and alone != kept
+
+
+@sequences
 def test_a_loaded_hashed_model_predicts_the_same(factory, tmp_path):
     name = {"ssvm_tagger": "TaggerFeatures", "ssvm_ner": "NerFeatures", "ssvm_senter": "SenterFeatures"}[factory]
     features = {"@ssvm_features": f"spacy-ssvm.{name}.v1", "hash_bits": 10}
@@ -152,45 +203,44 @@ def test_a_loaded_hashed_model_predicts_the_same(factory, tmp_path):
     assert annotations(spacy.load(tmp_path)) == annotations(nlp)
 
 
+def test_the_model_holds_no_strings_of_the_corpus():
+    """Only labels and templates are kept as text."""
+    nlp = blank("ssvm_tagger")
+    teach(nlp, [*tagger_examples(nlp), tagged(nlp, "Confidential ham", "ADJ NOUN")])
+    data = nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"])
+    assert b"onfidential" not in data
+    assert b"NOUN" in data
+
+
 @every
-@pytest.mark.parametrize("trained_before", [True, False], ids=["after training", "after loading"])
-def test_several_processes(factory, trained_before, tmp_path):
-    nlp = trained(factory)
-    if not trained_before:
-        nlp.to_disk(tmp_path)
-        nlp = spacy.load(tmp_path)
-    texts = [text for text, _ in (*TAGGED, *SPANS)] * 5
-    alone = [annotation(tokens) for tokens in nlp.pipe(texts)]
-    assert [annotation(tokens) for tokens in nlp.pipe(texts, n_process=2, batch_size=7)] == alone
+def test_weights_are_unpacked_once(factory, tmp_path, monkeypatch):
+    learnt(factory).to_disk(tmp_path)
+    calls = []
+    for module in (chain_weights, tree_weights):
+        load = module.load
+        monkeypatch.setattr(module, "load", lambda *given, load=load: calls.append(1) or load(*given))
+    nlp = spacy.load(tmp_path)
+    annotations(nlp)
+    assert len(calls) == 1
 
 
-def _both_trained() -> Language:
-    nlp = spacy.blank(LANG)
-    nlp.add_pipe("ssvm_tagger")
-    nlp.add_pipe("ssvm_ner")
-    examples = [*tagger_examples(nlp), *ner_examples(nlp)]
-    with pytest.warns(UserWarning, match="6 of 12 examples have none at all"):
-        nlp.initialize(lambda: examples)
-    train(nlp, examples)
-    return nlp
+def test_loading_needs_no_compiler(tmp_path):
+    for factory in SEQUENCES:
+        learnt(factory).to_disk(tmp_path / factory)
+    code = f"""import sys, spacy
+for factory in {SEQUENCES}: spacy.load({str(tmp_path)!r} + "/" + factory)
+print([module for module in ("numba", "scipy") if module in sys.modules])"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stdout.strip() == "[]", result.stderr
 
 
 def test_both_components_learn_from_examples_that_are_annotated_for_one():
-    nlp = _both_trained()
-    tagger, ner = trained("ssvm_tagger"), trained("ssvm_ner")
-    assert nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"]) == tagger.get_pipe("ssvm_tagger").to_bytes(
-        exclude=["vocab"]
-    )
-    assert nlp.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"]) == ner.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"])
-
-
-def test_sourcing():
-    source = _both_trained()
     nlp = spacy.blank(LANG)
-    nlp.add_pipe("ssvm_ner", source=source)
-    nlp.add_pipe("ssvm_tagger", source=source, name="tags")
-    assert nlp.pipe_names == ["ssvm_ner", "tags"]
-    assert annotations(nlp) == annotations(source)
+    nlp.add_pipe("ssvm_tagger")
+    nlp.add_pipe("ssvm_ner")
+    teach(nlp, [*tagger_examples(nlp), *ner_examples(nlp)], warns="6 of 12 examples have none at all")
+    for factory in nlp.pipe_names:
+        assert weights(nlp, factory) == weights(learnt(factory), factory)
 
 
 @every
@@ -213,135 +263,7 @@ def test_a_sourced_component_learns_on(factory):
     assert annotation(tokens) == annotation(gold)
 
 
-@every
-def test_sourcing_and_saving(factory, tmp_path):
-    source = trained(factory)
-    nlp = spacy.blank(LANG)
-    nlp.add_pipe(factory, source=source)
-    nlp.to_disk(tmp_path)
-    assert annotations(spacy.load(tmp_path)) == annotations(source)
-
-
-def test_frozen_components_do_not_change():
-    nlp = _both_trained()
-    before = nlp.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"])
-    tagger_before = nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"])
-    losses = {}
-    examples = [*tagger_examples(nlp, [("Rome is big", "NOUN VERB ADJ")]), *ner_examples(nlp)]
-    nlp.update(examples, sgd=False, losses=losses, exclude=["ssvm_ner"])
-    assert set(losses) == {"ssvm_tagger"}
-    assert nlp.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"]) == before
-    assert nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"]) != tagger_before
-
-
-def test_select_pipes():
-    nlp = _both_trained()
-    with nlp.select_pipes(enable="ssvm_tagger"):
-        tokens = nlp(doc(nlp, SPANS[0][0]))
-        assert not tokens.ents
-        assert tokens[0].tag_
-        losses = {}
-        nlp.update(tagger_examples(nlp), sgd=False, losses=losses)
-        assert set(losses) == {"ssvm_tagger"}
-    assert nlp(doc(nlp, SPANS[0][0])).ents
-
-
-@every
-def test_the_error_handler_sees_only_the_bad_doc(factory, monkeypatch):
-    nlp = trained(factory)
-    component = nlp.get_pipe(factory)
-    predict = component.predict
-
-    def fails_on_boom(docs):
-        docs = list(docs)
-        if any(token.text == "boom" for tokens in docs for token in tokens):
-            raise ValueError("boom")
-        return predict(docs)
-
-    monkeypatch.setattr(component, "predict", fails_on_boom)
-    failed = []
-    nlp.set_error_handler(lambda name, proc, docs, error: failed.append((name, [d.text.strip() for d in docs])))
-    docs = list(nlp.pipe([doc(nlp, text) for text in ("Eat blue ham", "boom", "Is Paris nice ?")]))
-    assert [tokens.text.strip() for tokens in docs] == ["Eat blue ham", "Is Paris nice ?"]
-    assert failed == [(factory, ["boom"])]
-
-
-@every
-def test_without_error_handler_errors_are_raised(factory, monkeypatch):
-    nlp = trained(factory)
-    monkeypatch.setattr(nlp.get_pipe(factory), "set_annotations", lambda docs, predictions: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        list(nlp.pipe(["text"]))
-
-
-@labelled
-def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
-    trained(factory).to_disk(tmp_path)
-    nlp = spacy.load(tmp_path)
-    old = nlp.get_pipe(factory).labels
-    corpus = {
-        "ssvm_tagger": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
-        "ssvm_ner": [("Acme Corp hired Tom", "B-ORG L-ORG O U-PER")],
-        "ssvm_parser": [("Wow , ham !", "discourse:3 punct:3 ROOT:3 punct:3")],
-    }[factory]
-    examples = [*EXAMPLES[factory](nlp), *EXAMPLES[factory](nlp, corpus)]
-    nlp.resume_training()
-    train(nlp, examples, 20)
-    new = nlp.get_pipe(factory).labels
-    assert new[: len(old)] == old
-    added = {"ssvm_tagger": {"INTJ", "PUNCT"}, "ssvm_ner": {"ORG"}, "ssvm_parser": {"discourse"}}
-    assert set(new) - set(old) == added[factory]
-    for example in examples:
-        assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
-    again = blank(factory).from_bytes(nlp.to_bytes())
-    assert annotations(again) == annotations(nlp)
-
-
-def test_weights_survive_widening():
-    """New labels come with zero weights: until they are learnt, nothing else changes."""
-    nlp = trained("ssvm_ner")
-    before = annotations(nlp)
-    nlp.get_pipe("ssvm_ner").add_label("ORG")
-    tokens = annotations(nlp)
-    assert [[e for e in ents if e[2] != "ORG"] for _, ents, *_ in tokens] == [list(ents) for _, ents, *_ in before]
-
-
-@every
-def test_initialize_again_starts_from_zero(factory):
-    nlp = trained(factory)
-    examples = EXAMPLES[factory](nlp)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
-    assert nlp.get_pipe(factory).to_bytes(exclude=["vocab"]) == trained(factory).get_pipe(factory).to_bytes(
-        exclude=["vocab"]
-    )
-
-
-def test_the_model_holds_no_strings_of_the_corpus():
-    """Only labels and templates are kept as text."""
-    nlp = blank("ssvm_tagger")
-    examples = [*tagger_examples(nlp), tagged(nlp, "Confidential ham", "ADJ NOUN")]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
-    data = nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"])
-    assert b"onfidential" not in data
-    assert b"NOUN" in data
-
-
-@every
-def test_predictions_of_a_batch_equal_those_of_single_docs(factory):
-    nlp = trained(factory)
-    docs = [doc(nlp, text) for text, _ in (*TAGGED, *SPANS)]
-    together = nlp.get_pipe(factory).predict(docs)
-    for tokens, prediction in zip(docs, together):
-        assert np.array_equal(nlp.get_pipe(factory).predict([tokens])[0], prediction)
-        assert np.atleast_2d(prediction).shape[1] == len(tokens)
-
-
-COMPRESSED = {"weight_dtype": "int8", "keep_fraction": 0.5}
-
-
-def model_bytes(nlp, factory):
+def packed(nlp, factory):
     return nlp.get_pipe(factory).to_bytes(exclude=["vocab", "cfg"])
 
 
@@ -349,38 +271,34 @@ def model_bytes(nlp, factory):
 def test_a_compressed_file_is_smaller_and_stays_as_it_is(factory, tmp_path):
     """Loading and saving it again neither prunes nor rounds a second time."""
     nlp = trained(factory, **COMPRESSED)
-    nlp.to_disk(tmp_path)
-    again = spacy.load(tmp_path)
-    assert len(model_bytes(again, factory)) < 0.8 * len(model_bytes(trained(factory), factory))
-    assert model_bytes(again, factory) == model_bytes(nlp, factory)
+    again = blank(factory).from_bytes(nlp.to_bytes())
+    assert len(packed(again, factory)) < 0.8 * len(packed(learnt(factory), factory))
+    assert packed(again, factory) == packed(nlp, factory)
     annotations(again)
-    assert model_bytes(again, factory) == model_bytes(nlp, factory)
+    assert packed(again, factory) == packed(nlp, factory)
 
 
-@every
-@pytest.mark.parametrize("values", ["float16", "int8"])
-def test_rounded_weights_predict_the_same_here(factory, values, tmp_path):
+@sampled("factory, values", EXAMPLES, ["float16", "int8"])
+def test_rounded_weights_predict_the_same_here(factory, values):
     nlp = trained(factory, weight_dtype=values)
-    nlp.to_disk(tmp_path)
-    assert annotations(spacy.load(tmp_path)) == annotations(nlp) == annotations(trained(factory))
+    loaded = blank(factory).from_bytes(nlp.to_bytes())
+    assert annotations(loaded) == annotations(nlp) == annotations(learnt(factory))
 
 
 @every
 def test_compressing_at_saving_changes_nothing_in_memory(factory, tmp_path):
     """Training goes on with the weights that have been learnt, and so does prediction, in other processes too."""
-    nlp, straight = blank(factory, weight_dtype="int8", keep_fraction=0.01), trained(factory)
+    nlp = blank(factory, weight_dtype="int8", keep_fraction=0.01)
     examples = EXAMPLES[factory](nlp)
     nlp.initialize(lambda: examples)
     for _ in range(10):
         nlp.to_disk(tmp_path)
         nlp.to_bytes()
         nlp.update(examples, sgd=False)
-    assert annotations(nlp) == annotations(straight)
+    assert annotations(nlp) == annotations(learnt(factory))
     sent = pickle.loads(pickle.dumps(nlp.get_pipe(factory)))
-    assert sent.to_bytes(exclude=["vocab"]) == nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
-    assert [annotation(sent(doc(nlp, text))) for text, _ in (*TAGGED, *SPANS)] == [
-        annotation(nlp(doc(nlp, text))) for text, _ in (*TAGGED, *SPANS)
-    ]
+    assert sent.to_bytes(exclude=["vocab"]) == weights(nlp, factory)
+    assert [annotation(sent(tokens)) for tokens in texts_as_docs(nlp)] == annotations(nlp)
     assert annotations(spacy.load(tmp_path)) != annotations(nlp)
 
 
@@ -389,33 +307,28 @@ def test_a_failed_load_leaves_exact_weights(factory):
     nlp = trained(factory, weight_dtype="int8", keep_fraction=0.01)
     with pytest.raises(ValueError, match="cannot be loaded"):
         nlp.get_pipe(factory).from_bytes(b"")
-    assert annotations(nlp) == annotations(trained(factory))
+    assert annotations(nlp) == annotations(learnt(factory))
 
 
 @labelled
 def test_a_new_label_does_not_compress(factory):
-    nlp = trained(factory, weight_dtype="int8", keep_fraction=0.01)
-    exact = trained(factory)
+    nlp, exact = trained(factory, weight_dtype="int8", keep_fraction=0.01), trained(factory)
     for pipeline in (nlp, exact):
         pipeline.get_pipe(factory).add_label("X")
     assert annotations(nlp) == annotations(exact)
-    assert len(model_bytes(nlp, factory)) < len(model_bytes(exact, factory))
-    loaded = blank(factory, weight_dtype="int8", keep_fraction=0.5).from_bytes(
-        trained(factory, weight_dtype="int8", keep_fraction=0.5).to_bytes()
-    )
+    assert len(packed(nlp, factory)) < len(packed(exact, factory))
+    loaded = learnt(factory, **COMPRESSED)
     before = annotations(loaded)
     loaded.get_pipe(factory).add_label("X")
-    assert annotations(blank(factory, weight_dtype="int8", keep_fraction=0.5).from_bytes(loaded.to_bytes())) == before
+    assert annotations(blank(factory, **COMPRESSED).from_bytes(loaded.to_bytes())) == before
 
 
 @every
-def test_compressing_later_is_as_compressing_at_once(factory, tmp_path):
-    trained(factory).to_disk(tmp_path)
-    nlp = spacy.load(tmp_path)
+def test_compressing_later_is_as_compressing_at_once(factory):
+    nlp = learnt(factory)
     nlp.get_pipe(factory).compress(Packing(**COMPRESSED))
-    assert annotations(nlp) == annotations(trained(factory))
-    at_once = trained(factory, **COMPRESSED)
-    assert model_bytes(nlp, factory) == model_bytes(at_once, factory)
+    assert annotations(nlp) == annotations(learnt(factory))
+    assert packed(nlp, factory) == packed(learnt(factory, **COMPRESSED), factory)
     again = blank(factory).from_bytes(nlp.to_bytes())
     with pytest.raises(ValueError, match="compressed already"):
         again.get_pipe(factory).compress(Packing())
@@ -423,60 +336,9 @@ def test_compressing_later_is_as_compressing_at_once(factory, tmp_path):
 
 @every
 def test_training_goes_on_from_compressed_weights(factory):
-    nlp = blank(factory, **COMPRESSED).from_bytes(trained(factory, **COMPRESSED).to_bytes())
+    nlp = learnt(factory, **COMPRESSED)
     examples = EXAMPLES[factory](nlp)
     nlp.resume_training()
     train(nlp, examples)
     for example in examples:
         assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"), [("weight_dtype", "int4"), ("keep_fraction", 0.0), ("keep_fraction", 2.0)]
-)
-def test_packings_that_do_not_exist_are_refused(setting, value):
-    with pytest.raises(ValueError, match=setting):
-        blank("ssvm_tagger", **{setting: value})
-
-
-@every
-def test_weights_are_unpacked_once(factory, tmp_path, monkeypatch):
-    trained(factory).to_disk(tmp_path)
-    calls = []
-    for module in (chain_weights, tree_weights):
-        load = module.load
-        monkeypatch.setattr(module, "load", lambda *given, load=load: calls.append(1) or load(*given))
-    nlp = spacy.load(tmp_path)
-    annotations(nlp)
-    assert len(calls) == 1
-
-
-@pytest.mark.parametrize("factory", SEQUENCES)
-def test_loading_needs_no_compiler(factory, tmp_path):
-    trained(factory).to_disk(tmp_path)
-    code = (
-        f"import sys, spacy; spacy.load({str(tmp_path)!r}); print([m for m in ('numba', 'scipy') if m in sys.modules])"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert result.stdout.strip() == "[]", result.stderr
-
-
-@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_senter", "ssvm_parser"])
-def test_overwrite_can_be_set_when_loading(factory, tmp_path):
-    """A component that was saved without it keeps what is on a Doc; loaded with it, it does not."""
-    nlp = trained(factory, overwrite=False)
-    nlp.to_disk(tmp_path)
-    words = "She eats green apples"
-    preset = {
-        "ssvm_tagger": {"tags": ["X"] * 4},
-        "ssvm_senter": {"sent_starts": [1, 1, 1, 1]},
-        "ssvm_parser": {"heads": [3, 3, 3, 3], "deps": ["x", "x", "x", "ROOT"]},
-    }[factory]
-    alone = annotation(nlp(doc(nlp, words)))
-    for overwrite in (False, True):
-        loaded = spacy.load(tmp_path, config={"components": {factory: {"overwrite": overwrite}}})
-        assert loaded.get_pipe(factory).codec.overwrite is overwrite
-        given = doc(loaded, words, **preset)
-        before = annotation(given)
-        assert before != alone
-        assert annotation(loaded(given)) == (alone if overwrite else before)

@@ -1,13 +1,13 @@
 """Every solver that is registered trains sequences and trees, is saved, goes on, and follows a stream."""
 
 import pytest
-import spacy
 from spacy.util import minibatch
 
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.training import training as training_module
 
-from .toy import EXAMPLES, annotations, blank, parser_examples, tagger_examples, train, trained, tree_of
+from .components import LABELS, SCORE, sampled
+from .toy import EXAMPLES, annotations, blank, parser_examples, templates, train, trained, tree_of
 
 SOLVERS = sorted(name.split(".")[1] for name in ssvm_solvers.get_all())
 SETTINGS = {
@@ -21,12 +21,9 @@ SETTINGS = {
 }
 """Where it is not C = 10: all are nearly unregularised."""
 EPOCHS = {"LSE": 20, "OneSlack": 40, "LSECuttingPlane": 40, "PredictionMIRA": 15, "ProjectedSubgradient": 60, "SAP": 25}
-SCORES = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f", "ssvm_senter": "sents_f", "ssvm_parser": "las"}
 CERTIFIED = {"CPD", "DCD", "DCDLight", "FrankWolfe", "LBFGS", "OneSlack", "SAP", "SDM"}
 FORGETFUL = {"Extragradient"}
 """Without its working sets it knows the newest batch only."""
-every_solver = pytest.mark.parametrize("solver", SOLVERS)
-every_component = pytest.mark.parametrize("factory", SCORES)
 
 
 def settings_of(solver, factory):
@@ -34,49 +31,70 @@ def settings_of(solver, factory):
     return {"solver": solver, "solver_settings": SETTINGS.get(solver, {"C": 10.0}), **model}
 
 
-@every_component
-@every_solver
-def test_every_solver_learns_a_few_examples_and_is_saved(factory, solver, tmp_path):
-    nlp = trained(factory, EPOCHS.get(solver, 10), **settings_of(solver, factory))
-    examples = EXAMPLES[factory](nlp)
-    assert nlp.evaluate(examples)[SCORES[factory]] == 1.0
+def check(nlp, factory, solver):
+    assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] == 1.0
     certificate = nlp.get_pipe(factory).certificate()
     assert (certificate is not None) == (solver in CERTIFIED)
-    assert certificate is None or 0 <= certificate.relative_gap < 1
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    assert annotations(loaded) == annotations(nlp)
-    train(loaded, examples, EPOCHS.get(solver, 10))
-    assert loaded.evaluate(examples)[SCORES[factory]] == 1.0
-    certificate = loaded.get_pipe(factory).certificate()
-    assert (certificate is not None) == (solver in CERTIFIED)
     assert certificate is None or certificate.gap >= -1e-9 * max(1.0, certificate.primal)
+    return certificate
 
 
-@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_parser"])
-@every_solver
+@sampled("factory, solver", EXAMPLES, SOLVERS)
+def test_every_solver_learns_a_few_examples_and_is_saved(factory, solver):
+    nlp = trained(factory, EPOCHS.get(solver, 10), **settings_of(solver, factory))
+    certificate = check(nlp, factory, solver)
+    assert certificate is None or 0 <= certificate.relative_gap < 1
+    assert annotations(blank(factory).from_bytes(nlp.to_bytes())) == annotations(nlp)
+
+
+@sampled("factory, solver", EXAMPLES, SOLVERS, shift=1)
+def test_every_solver_learns_on_after_loading(factory, solver):
+    settings, epochs = settings_of(solver, factory), EPOCHS.get(solver, 10)
+    loaded = blank(factory, **settings).from_bytes(trained(factory, 2, **settings).to_bytes())
+    train(loaded, EXAMPLES[factory](loaded), epochs)
+    check(loaded, factory, solver)
+
+
+@sampled("factory, solver", EXAMPLES, SOLVERS, shift=2)
 def test_examples_may_be_added_and_may_change(factory, solver):
     nlp = blank(factory, **settings_of(solver, factory))
     examples = EXAMPLES[factory](nlp)
-    nlp.initialize(lambda: examples[:3])
+    nlp.get_pipe(factory).initialize(lambda: examples[:3], nlp=nlp, labels=list(LABELS[factory]))
     train(nlp, examples[:3], 2)
     for _ in range(EPOCHS.get(solver, 10)):
         for batch in minibatch(examples, 2):
             nlp.update(batch, sgd=False)
-    assert nlp.evaluate(examples)[SCORES[factory]] == 1.0
+    assert nlp.evaluate(examples)[SCORE[factory]] == 1.0
 
 
-@pytest.mark.parametrize("solver", sorted({*SOLVERS} - FORGETFUL))
-def test_a_stream_that_never_repeats_goes_online(solver, monkeypatch):
+CHAIN = ("bias", "lower[0]", "lower_prefix3[0]")
+STREAMS = {
+    "sequences": ("ssvm_tagger", "DET NOUN VERB ADJ NOUN", templates(*CHAIN)),
+    "hashed": ("ssvm_tagger", "DET NOUN VERB ADJ NOUN", templates(*CHAIN, hash_bits=8)),
+    "trees": ("ssvm_parser", "det:2 nsubj:3 ROOT:3 amod:5 obj:3", tree_of("projective", 1)),
+}
+
+
+@sampled("kind, solver", STREAMS, sorted({*SOLVERS} - FORGETFUL))
+def test_a_stream_that_never_repeats_goes_online(kind, solver, monkeypatch):
+    """One warning, working sets and data that do not grow, and learning that goes on."""
     monkeypatch.setattr(training_module, "MAX_NEW", 20)
-    nlp = blank("ssvm_tagger", **settings_of(solver, "ssvm_tagger"))
-    stream = [(f"the noun{i} eats adj{i} ham", "DET NOUN VERB ADJ NOUN") for i in range(60)]
-    nlp.initialize(lambda: tagger_examples(nlp, stream[:3]))
-    with pytest.warns(UserWarning, match="as an online learner"):
+    factory, gold, model = STREAMS[kind]
+    nlp = blank(factory, **{**settings_of(solver, factory), "model": model})
+    stream, sizes, dimensions = [(f"the noun{i} eats adj{i} ham", gold) for i in range(120)], [], set()
+    nlp.initialize(lambda: EXAMPLES[factory](nlp, stream[:3]))
+    with pytest.warns(UserWarning) as caught:
         for batch in minibatch(stream[3:], 4):
-            nlp.update(tagger_examples(nlp, batch), sgd=False)
-    assert nlp.evaluate(tagger_examples(nlp, stream))["tag_acc"] > 0.7
-    assert nlp.get_pipe("ssvm_tagger").certificate() is None
+            nlp.update(EXAMPLES[factory](nlp, batch), sgd=False)
+            training = nlp.get_pipe(factory)._learnt.training
+            sizes.append((len(training), training._learner.progress().planes or 0))
+            dimensions.add(len(training.weights()))
+    (said,) = (str(warning.message) for warning in caught if "as an online learner" in str(warning.message))
+    assert said.startswith(f"[{factory}]")
+    assert all(examples <= 4 and planes <= 16 for examples, planes in sizes[8:])
+    assert (len(dimensions) == 1) == (kind != "sequences")
+    assert nlp.evaluate(EXAMPLES[factory](nlp, stream))[SCORE[factory]] > 0.7
+    assert nlp.get_pipe(factory).certificate() is None
 
 
 @pytest.mark.parametrize(

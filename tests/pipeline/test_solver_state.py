@@ -12,13 +12,13 @@ from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.training import state_file
 
+from .components import every, sampled
 from .toy import (
     EXAMPLES,
     TAGGED,
     TREES,
     blank,
     doc,
-    parser_examples,
     tagged,
     tagger_examples,
     train,
@@ -47,7 +47,6 @@ LEARNS = {
 }
 """Where the default is too small to learn anything from a few examples."""
 NEVER_DONE = {"tolerance": 0.0}
-every = pytest.mark.parametrize("factory", EXAMPLES)
 
 
 def settings(solver, **more):
@@ -104,9 +103,8 @@ def test_epochs_then_more_equal_all_in_one_go(solver, more):
     assert component(loaded).figures == component(nlp).figures
 
 
-@pytest.mark.parametrize("factory", ["ssvm_ner", "ssvm_senter", "ssvm_parser"])
-@pytest.mark.parametrize("solver", ["DCD", "MIRA", "OneSlack", "SAP"])
-def test_so_they_do_for_the_other_components(factory, solver):
+@sampled("factory, solver", EXAMPLES, SOLVERS, shift=3)
+def test_so_they_do_for_other_components(factory, solver):
     config = settings(solver)
     if factory == "ssvm_parser":
         config["model"] = tree_of("projective", 1)
@@ -130,16 +128,19 @@ OPEN_TREES = [("I like green eggs", "nsubj:2 ROOT:2 - -"), ("Eat blue ham !", "-
 
 @pytest.mark.filterwarnings("ignore:.*(have no gold label|have no gold head)")
 @pytest.mark.parametrize(
-    ("factory", "examples"),
+    ("factory", "corpus", "more"),
     [
-        ("ssvm_tagger", lambda nlp: tagger_examples(nlp, GAPS)),
-        ("ssvm_parser", lambda nlp: parser_examples(nlp, OPEN_TREES)),
+        ("ssvm_tagger", GAPS, {}),
+        ("ssvm_parser", OPEN_TREES, {}),
+        ("ssvm_tagger", TAGGED, {"weight_dtype": "int8", "keep_fraction": 0.5}),
     ],
+    ids=["completed tags", "completed trees", "rounded on disk"],
 )
-def test_completions_of_what_is_not_annotated_go_on(factory, examples):
-    config = settings("DCD")
-    loaded = interrupted(factory, 2, 3, examples, **config)
-    assert without_state(loaded) == without_state(uninterrupted(factory, 5, examples, **config))
+def test_what_is_completed_or_rounded_goes_on(factory, corpus, more):
+    config = {**settings("DCD"), **more}
+    loaded = interrupted(factory, 2, 3, lambda nlp: EXAMPLES[factory](nlp, corpus), **config)
+    straight = uninterrupted(factory, 5, lambda nlp: EXAMPLES[factory](nlp, corpus), **config)
+    assert without_state(loaded) == without_state(straight)
 
 
 @pytest.mark.parametrize("solver", ["DCD", "MIRA"])
@@ -164,42 +165,24 @@ def test_small_batches_duplicates_and_the_middle_of_an_epoch(solver):
 
 
 @every
-def test_saving_in_between_changes_nothing(factory):
-    config = settings("DCD")
-    nlp, examples = fresh(factory, **config)
-    for _ in range(3):
-        nlp.update(examples, sgd=False)
-        nlp.to_bytes()
-    assert without_state(nlp) == without_state(uninterrupted(factory, 3, **config))
-
-
-@every
 def test_a_state_outlives_pipelines_that_do_not_learn(factory):
     config = settings("DCD")
-    nlp = uninterrupted(factory, 2, **config)
+    nlp, examples = fresh(factory, **config)
+    for _ in range(2):
+        nlp.update(examples, sgd=False)
+        nlp.to_bytes()
+    assert without_state(nlp) == without_state(uninterrupted(factory, 2, **config)), "saving changes nothing"
     loaded = again(again(nlp, factory, **config), factory, **config)
     loaded(doc(loaded, TAGGED[0][0]))
     assert component(loaded).to_bytes(exclude=["vocab"]) == component(nlp).to_bytes(exclude=["vocab"])
 
 
-def test_rounded_weights_on_disk_do_not_round_what_goes_on():
-    config = {**settings("DCD"), "weight_dtype": "int8", "keep_fraction": 0.5}
-    loaded = interrupted("ssvm_tagger", 2, 3, **config)
-    assert without_state(loaded) == without_state(uninterrupted("ssvm_tagger", 5, **config))
-
-
 @every
-def test_without_the_option_there_is_no_state(factory, tmp_path):
+def test_without_the_option_there_is_no_state_and_an_older_one_goes(factory, tmp_path):
+    component(uninterrupted(factory, 1, **settings("DCD"))).to_disk(tmp_path)
+    assert (tmp_path / "state").exists()
     nlp = uninterrupted(factory, 1)
     assert component(nlp).to_bytes() == component(nlp).to_bytes(exclude=["state"])
-    component(nlp).to_disk(tmp_path)
-    assert not (tmp_path / "state").exists()
-
-
-def test_a_stale_state_does_not_stay(tmp_path):
-    component(uninterrupted("ssvm_tagger", 1, **settings("DCD"))).to_disk(tmp_path)
-    assert (tmp_path / "state").exists()
-    nlp = uninterrupted("ssvm_tagger", 2)
     component(nlp).to_disk(tmp_path)
     assert not (tmp_path / "state").exists()
 

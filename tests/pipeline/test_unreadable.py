@@ -11,9 +11,9 @@ from spacy.training import Example
 
 from spacy_ssvm.corpus.reader import create_corpus
 
-from .toy import EXAMPLES, arc_templates, blank, doc, parser_examples, templates, train, weights
+from .components import every
+from .toy import EXAMPLES, arc_templates, blank, doc, parser_examples, teach, templates, train, weights
 
-every = pytest.mark.parametrize("factory", EXAMPLES)
 BROKEN = "Nothing of the kind"
 OTHER = "Something else entirely"
 PLACE = 4
@@ -87,9 +87,7 @@ def test_a_corpus_loses_that_document_only(factory, broken, reading):
 def test_a_broken_example_that_comes_later(factory):
     """What initialize has not seen is left out of its batch; a batch of nothing else teaches nothing."""
     nlp = blank(factory)
-    examples = EXAMPLES[factory](nlp)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 2)
+    teach(nlp, EXAMPLES[factory](nlp), 2)
     before = weights(nlp, factory)
     with pytest.warns(UserWarning, match=rf"\[{factory}\] 1 of 1 examples cannot be read .* example 0, '{OTHER}"):
         nlp.update([misaligned(nlp, factory)], sgd=False)
@@ -159,9 +157,7 @@ def test_many_are_counted_and_the_first_named():
 @pytest.mark.filterwarnings("ignore:.*(which no training Doc has|no sentence boundaries)")
 def test_a_stream_loses_that_document_only(factory, n_threads, reading, caplog):
     nlp = blank(factory, model=features(factory), n_threads=n_threads)
-    examples = EXAMPLES[factory](nlp)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 2)
+    teach(nlp, EXAMPLES[factory](nlp), 2)
     docs = [doc(nlp, f"Eat ham {k}") for k in range(300)]
     docs.insert(234, doc(nlp, BROKEN))
     with pytest.raises(RuntimeError, match="no reading"):
@@ -177,7 +173,7 @@ def test_a_stream_loses_that_document_only(factory, n_threads, reading, caplog):
 
 def stored(nlp, tmp_path, columns, values) -> str:
     """A corpus of thousands, one of which has annotation that no Doc can have."""
-    docs = DocBin(docs=[doc(nlp, f"Eat ham {k}", tags=["A", "B", "C"], ents=["O", "B-X", "O"]) for k in range(10_000)])
+    docs = DocBin(docs=[doc(nlp, f"Eat ham {k}", tags=["A", "B", "C"], ents=["O", "B-X", "O"]) for k in range(2_000)])
     table = docs.tokens[1234].copy()
     for column, value in zip(columns, values):
         table[:, docs.attrs.index(column)] = np.array(value, np.int64).astype(np.uint64)
@@ -202,7 +198,7 @@ def test_a_file_loses_that_document_only(tmp_path, columns, values, reason, gold
     ):
         examples = list(create_corpus(path, gold_preproc=gold_preproc)(spacy.blank("xx")))
     texts = [example.reference.text.strip() for example in examples]
-    assert texts == [f"Eat ham {k}" for k in range(10_000) if k != 1234]
+    assert texts == [f"Eat ham {k}" for k in range(2_000) if k != 1234]
 
 
 def test_a_document_that_cannot_be_cut_into_sentences(tmp_path):

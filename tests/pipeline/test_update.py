@@ -1,11 +1,11 @@
-"""Learning in hand-written `nlp.update` loops: what is recognised, what is forgotten, what the weights are made of."""
+"""`initialize` and `update`: what is learnt from, what is recognised, what is forgotten, what the weights are."""
 
 import random
 import warnings
 
 import numpy as np
 import pytest
-import spacy
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
@@ -14,49 +14,39 @@ from thinc.api import Adam
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.training import training as training_module
 
+from .components import ATTRIBUTE, CORPUS, GOLD, LABELS, SCORE, assert_certified, every, learnt, learnt_as, sampled
 from .toy import (
     DUAL_SOLVERS,
     EXAMPLES,
-    LANG,
     NEARLY_UNREGULARISED,
     SOLVERS,
     TAGGED,
+    annotation,
     annotations,
     blank,
     doc,
     ner_examples,
     tagged,
     tagger_examples,
+    teach,
     templates,
     train,
     trained,
+    weights,
 )
 
-every = pytest.mark.parametrize("factory", EXAMPLES)
-LABELS = {
-    "ssvm_tagger": ["ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"],
-    "ssvm_ner": ["GPE", "PER"],
-    "ssvm_senter": ["I", "S"],
-    "ssvm_parser": ["amod", "case", "det", "nmod", "nsubj", "obj", "punct"],
-}
 NEVER_DONE = {"tolerance": 0.0}
+WITNESSED: list[Doc] = []
 
 
-def model_bytes(nlp, factory) -> bytes:
-    return nlp.get_pipe(factory).to_bytes(exclude=["vocab"])
+@Language.component("witness")
+def witness(tokens: Doc) -> Doc:
+    WITNESSED.append(tokens.copy())
+    return tokens
 
 
 def planes(nlp, factory) -> int:
     return nlp.get_pipe(factory)._learnt.training._learner.progress().planes
-
-
-def assert_certified(nlp, factory) -> None:
-    """Weak duality holds, and w is still the sum of the planes: re-summing it changes the primal by rounding only."""
-    learner = nlp.get_pipe(factory)._learnt.training._learner
-    before = learner.prediction_weights().copy()
-    certificate = learner.certificate()
-    assert certificate.gap >= -1e-9 * max(1.0, certificate.primal)
-    np.testing.assert_allclose(learner.prediction_weights(), before, atol=1e-6)
 
 
 def initialize(nlp, factory, examples) -> None:
@@ -70,22 +60,177 @@ def sentences(number: int) -> list[tuple[str, str]]:
 
 
 @every
-def test_losses(factory):
+def test_losses_are_added_up_under_the_component_s_name(factory):
     nlp = blank(factory)
+    nlp.rename_pipe(factory, "mine")
     examples = EXAMPLES[factory](nlp)
     nlp.initialize(lambda: examples)
-    losses = nlp.update(examples, sgd=False)
-    first = losses[factory]
-    assert first > 0
-    assert nlp.get_pipe(factory).update(examples, losses=losses) is losses
-    assert losses[factory] >= first
+    losses = {"mine": 100.0, "other": 1.0}
+    assert nlp.get_pipe("mine").update(examples, losses=losses) is losses
+    first = losses["mine"] - 100
+    assert first > 0 and losses["other"] == 1.0
+    assert nlp.update(examples, losses=losses)["mine"] >= first + 100
+    assert all(isinstance(value, float) for value in losses.values())
     for _ in range(20):
-        last = nlp.update(examples, sgd=False)[factory]
+        last = nlp.update(examples, sgd=False)["mine"]
     assert last < first
 
 
 @every
-@pytest.mark.parametrize("solver", SOLVERS)
+def test_optimisers_and_dropout_mean_nothing_here(factory):
+    """Whatever spaCy's loop brings along, the model is the same."""
+    for sgd in (None, Adam(0.001, use_averages=True)):
+        nlp, losses = blank(factory), {}
+        examples = EXAMPLES[factory](nlp)
+        assert nlp.initialize(lambda examples=examples: examples) is not None
+        for _ in range(10):
+            nlp.update(examples, sgd=sgd, losses=losses, drop=0.3)
+        assert set(losses) == {factory}
+        assert weights(nlp, factory) == weights(learnt(factory), factory)
+    component, before = nlp.get_pipe(factory), annotations(nlp)
+    assert component.is_trainable and component.model not in (True, False, None)
+    component.finish_update(sgd)
+    with nlp.use_params(sgd.averages or {}):
+        assert annotations(nlp) == before
+    assert annotations(nlp) == before
+
+
+@every
+def test_examples_with_nothing_to_learn_have_a_loss_of_zero(factory):
+    """The training table wants a number for every component, whatever the batch was."""
+    nlp = learnt(factory)
+    before = weights(nlp, factory)
+    bare = Example(doc(nlp, "No gold here"), doc(nlp, "No gold here"))
+    batches = [[Example(Doc(nlp.vocab), Doc(nlp.vocab))], [bare]]
+    if factory == "ssvm_senter":
+        batches.append([Example(doc(nlp, "Ham"), doc(nlp, "Ham", sent_starts=[True]))])
+    if factory == "ssvm_parser":
+        circle = doc(nlp, "a b c", heads=[0, 1, 2], deps=["x"] * 3)
+        circle.from_array(["HEAD"], np.array([1, -1, -1]).astype(np.int64).view(np.uint64))
+        batches.append([bare, Example(doc(nlp, "a b c", sent_starts=[True, False, False]), circle)])
+    for batch in batches:
+        assert nlp.get_pipe(factory).update(batch) == nlp.update(batch) == {factory: 0.0}
+    assert nlp.get_pipe(factory).update([]) == {factory: 0.0} and nlp.update([]) == {}
+    assert weights(nlp, factory) == before
+
+
+@every
+def test_examples_without_annotation_are_left_out(factory):
+    """Docs without any, empty ones, and those of whitespace only: their only trace is a warning."""
+    nlp = blank(factory)
+    bare = [Example(doc(nlp, text), doc(nlp, text)) for text in ("No gold here", CORPUS[factory][0][0])]
+    spaces = Doc(nlp.vocab, words=[" ", "\n\n", "\t"], spaces=[False] * 3)
+    others = [*bare, Example(Doc(nlp.vocab), Doc(nlp.vocab)), Example(spaces, spaces.copy())]
+    examples = EXAMPLES[factory](nlp)
+    with pytest.warns(UserWarning, match=rf"\[{factory}\] .* of .* (3 of 9 examples have none|no gold head)"):
+        nlp.initialize(lambda: [others[0], *examples, *others[1:]])
+    train(nlp, [*examples, *others])
+    assert weights(nlp, factory) == weights(learnt(factory), factory)
+
+
+@every
+def test_predicting_before_any_update(factory):
+    """spaCy evaluates at step 0; whatever the weights are, every token gets an annotation."""
+    nlp = blank(factory)
+    nlp.initialize(lambda: EXAMPLES[factory](nlp))
+    assert nlp("A few \n words").has_annotation(ATTRIBUTE[factory], require_complete=True)
+    assert SCORE[factory] in nlp.evaluate(EXAMPLES[factory](nlp))
+
+
+@every
+def test_tokens_may_differ_from_those_of_the_gold(factory):
+    """A predicted token that is two in the gold; the tokens around it are learnt all the same."""
+    nlp = blank(factory)
+    examples = []
+    for reference in (example.reference for example in EXAMPLES[factory](nlp)):
+        words = [token.text for token in reference]
+        gold = Doc(nlp.vocab, words=words, spaces=[len(words) == 1, *[True] * (len(words) - 1)])
+        gold.from_array(GOLD[factory], reference.to_array(GOLD[factory]))
+        joined = ["".join(words[:2]), *words[2:]]
+        examples.append(Example(Doc(nlp.vocab, words=joined, spaces=[True] * len(joined)), gold))
+    nlp.initialize(lambda: examples)
+    train(nlp, examples, 15)
+    for example in examples:
+        predicted, known = nlp(example.predicted.copy()), example.get_aligned(ATTRIBUTE[factory])
+        found = predicted.to_array(ATTRIBUTE[factory])
+        wrong = [k for k in range(2, len(predicted)) if known[k] is not None and known[k] != int(found[k])]
+        assert not wrong or factory == "ssvm_senter", (predicted, wrong)
+
+
+@every
+def test_predicted_docs_are_not_annotated_by_learning(factory):
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    before = [annotation(example.predicted) for example in examples]
+    nlp.initialize(lambda: examples)
+    for _ in range(3):
+        nlp.get_pipe(factory).update(examples)
+    assert [annotation(example.predicted) for example in examples] == before
+
+
+@every
+def test_an_annotating_component_sets_what_it_has_learnt(factory):
+    """Those after it in the pipeline see its annotation while they learn."""
+    nlp = blank(factory)
+    nlp.add_pipe("witness")
+    # Of Docs of one token spaCy says that they have sentence starts.
+    examples = [example for example in EXAMPLES[factory](nlp) if len(example.predicted) > 1]
+    nlp.initialize(lambda: examples)
+    for annotates in (["witness"], [factory, "witness"]):
+        WITNESSED.clear()
+        nlp.update(examples, annotates=annotates)
+        seen = [tokens.has_annotation(ATTRIBUTE[factory]) for tokens in WITNESSED]
+        assert seen == [factory in annotates] * len(examples)
+
+
+@every
+def test_frozen_and_disabled_components_learn_nothing(factory):
+    """They have no loss, and can annotate for those that learn."""
+    nlp = learnt_as({"still": factory, "learning": "ssvm_tagger"})
+    still, learning = weights(nlp, "still"), weights(nlp, "learning")
+    new = [*EXAMPLES["ssvm_tagger"](nlp, [("Rome is big", "NOUN VERB ADJ")]), *EXAMPLES[factory](nlp)]
+    assert set(nlp.update(new, exclude=["still"], annotates=["still"])) == {"learning"}
+    with nlp.select_pipes(disable=["still"]):
+        assert set(nlp.update(new)) == {"learning"}
+    assert nlp.update(new, exclude=["still", "learning"]) == {}
+    assert weights(nlp, "still") == still and weights(nlp, "learning") != learning
+
+
+@every
+def test_resume_training_keeps_what_was_learnt(factory):
+    nlp = learnt(factory)
+    before = annotations(nlp)
+    assert nlp.resume_training() is not None
+    assert annotations(nlp) == before
+    train(nlp, EXAMPLES[factory](nlp), 10)
+    assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] == 1
+
+
+@every
+def test_updating_without_initialize(factory):
+    nlp = blank(factory)
+    train(nlp, EXAMPLES[factory](nlp), 15)
+    assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] == 1
+
+
+@every
+def test_two_of_a_kind_learn_independently(factory):
+    nlp = blank(factory)
+    config = nlp.config["components"][factory]
+    nlp.add_pipe(factory, name="second", config={"model": config["model"], "solver": {**config["solver"], "seed": 7}})
+    nlp.initialize(lambda: EXAMPLES[factory](nlp))
+    losses = {}
+    for _ in range(3):
+        nlp.update(EXAMPLES[factory](nlp), losses=losses)
+    alone = blank(factory)
+    alone.initialize(lambda: EXAMPLES[factory](alone))
+    for _ in range(3):
+        alone.update(EXAMPLES[factory](alone))
+    assert set(losses) == {factory, "second"}
+    assert weights(nlp, factory) == weights(alone, factory) != weights(nlp, "second")
+
+
+@sampled("factory, solver", EXAMPLES, SOLVERS)
 def test_new_example_objects_are_recognised_by_content(factory, solver):
     """Building the same examples anew in each epoch gives the very model that keeping them gives."""
     kept = trained(factory, epochs=4, solver=solver)
@@ -94,11 +239,10 @@ def test_new_example_objects_are_recognised_by_content(factory, solver):
     for _ in range(4):
         nlp.update(EXAMPLES[factory](nlp), sgd=False)
     assert nlp.get_pipe(factory)._learnt.training.epochs == kept.get_pipe(factory)._learnt.training.epochs
-    assert model_bytes(nlp, factory) == model_bytes(kept, factory)
+    assert weights(nlp, factory) == weights(kept, factory)
 
 
-@every
-@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+@sampled("factory, solver", EXAMPLES, DUAL_SOLVERS)
 def test_memory_does_not_grow_with_the_epochs(factory, solver):
     nlp = blank(factory, solver=solver, solver_settings=NEVER_DONE)
     nlp.initialize(lambda: EXAMPLES[factory](nlp))
@@ -118,8 +262,7 @@ def test_the_certificate_closes(factory):
     assert 0 <= certificate.relative_gap <= 0.01
 
 
-@every
-@pytest.mark.parametrize("solver", SOLVERS)
+@sampled("factory, solver", EXAMPLES, SOLVERS, shift=1)
 def test_order_within_a_batch_does_not_matter(factory, solver):
     models = []
     for seed in range(2):
@@ -128,21 +271,20 @@ def test_order_within_a_batch_does_not_matter(factory, solver):
         nlp.initialize(lambda examples=examples: examples)
         for epoch in range(4):
             nlp.update(random.Random(10 * seed + epoch).sample(examples, len(examples)), sgd=False)
-        models.append(model_bytes(nlp, factory))
+        models.append(weights(nlp, factory))
     assert models[0] == models[1]
 
 
 @every
 def test_the_seed_matters_and_decides(factory):
     def model(seed: int) -> bytes:
-        return model_bytes(trained(factory, 3, solver="Perceptron", solver_settings={"seed": seed}), factory)
+        return weights(trained(factory, 3, solver="Perceptron", solver_settings={"seed": seed}), factory)
 
     assert model(1) == model(1)
     assert model(1) != model(2)
 
 
-@every
-@pytest.mark.parametrize("solver", DUAL_SOLVERS)
+@sampled("factory, solver", EXAMPLES, DUAL_SOLVERS, shift=1)
 def test_shuffled_minibatches(factory, solver):
     """An epoch is over when all examples have been seen, however they were cut into batches."""
     nlp = blank(factory, solver=solver, solver_settings=NEARLY_UNREGULARISED[solver] | NEVER_DONE)
@@ -157,44 +299,30 @@ def test_shuffled_minibatches(factory, solver):
 
 
 @pytest.mark.parametrize("solver", DUAL_SOLVERS)
-def test_duplicates_in_the_corpus_count_as_often_as_they_occur(solver):
-    """Copies are examples of their own, told apart when they come back in new objects and in another order."""
-    corpus = TAGGED * 3
+@pytest.mark.parametrize(
+    ("known", "corpus", "size", "epochs"),
+    [
+        (TAGGED * 3, TAGGED * 3, 100, [6]),
+        (TAGGED[:1], [*TAGGED, *TAGGED[1:]], 100, [5, 6]),
+        (TAGGED[:1], [*TAGGED[:4], TAGGED[0], *TAGGED[4:], *TAGGED[1:3]], 4, [5, 6]),
+        (TAGGED, [*TAGGED[:4], TAGGED[0], *TAGGED[4:], *TAGGED[1:3]], 4, [5, 6]),
+    ],
+    ids=["known", "unknown", "unknown, in other batches", "in other batches"],
+)
+def test_duplicates_count_as_often_as_they_occur(solver, known, corpus, size, epochs):
+    """Copies are examples of their own, told apart in new objects and another order; they do not end an epoch."""
     nlp = blank("ssvm_tagger", solver=solver, solver_settings=NEVER_DONE)
-    nlp.initialize(lambda: tagger_examples(nlp, corpus))
-    for epoch in range(1, 6):
+    initialize(nlp, "ssvm_tagger", tagger_examples(nlp, known))
+    for epoch in range(1, 7):
         examples = tagger_examples(nlp, corpus)
-        random.shuffle(examples)
-        nlp.update(examples, sgd=False)
-        assert nlp.get_pipe("ssvm_tagger")._learnt.training.epochs == epoch
-    assert len(nlp.get_pipe("ssvm_tagger")._learnt.training) == len(corpus)
-    assert_certified(nlp, "ssvm_tagger")
-
-
-def test_duplicates_that_initialize_has_not_seen():
-    nlp = blank("ssvm_tagger", solver_settings=NEVER_DONE)
-    initialize(nlp, "ssvm_tagger", tagger_examples(nlp, TAGGED[:1]))
-    corpus = [*TAGGED, *TAGGED[1:]]
-    for _ in range(6):
-        nlp.update(tagger_examples(nlp, corpus), sgd=False)
-    training = nlp.get_pipe("ssvm_tagger")._learnt.training
-    assert len(training) == len(corpus)
-    assert training.epochs in (5, 6)
-    assert_certified(nlp, "ssvm_tagger")
-
-
-@pytest.mark.parametrize("max_known", [1, len(TAGGED)])
-def test_duplicates_do_not_end_an_epoch(max_known):
-    """Nor do they when they are met in other batches than the first copy, and were unknown to initialize."""
-    nlp = blank("ssvm_tagger", solver_settings=NEVER_DONE)
-    corpus = [*TAGGED[:4], TAGGED[0], *TAGGED[4:], TAGGED[1], TAGGED[2]]
-    initialize(nlp, "ssvm_tagger", tagger_examples(nlp, TAGGED[:max_known]))
-    for _ in range(5):
-        for batch in minibatch(tagger_examples(nlp, corpus), 4):
+        if known == corpus:
+            random.shuffle(examples)
+        for batch in minibatch(examples, size):
             nlp.update(batch, sgd=False)
-    training = nlp.get_pipe("ssvm_tagger")._learnt.training
-    assert training.epochs in (4, 5)
-    assert len(training) <= len(corpus)
+        training = nlp.get_pipe("ssvm_tagger")._learnt.training
+        assert known != corpus or training.epochs == epoch
+    assert training.epochs in epochs
+    assert len(training) == len(corpus) if size == 100 else len(training) <= len(corpus)
     assert_certified(nlp, "ssvm_tagger")
 
 
@@ -208,11 +336,10 @@ def test_repeated_references_in_one_batch(solver):
         for _ in range(4 // repeat):
             nlp.update(examples * repeat, sgd=False)
     assert len({nlp.get_pipe("ssvm_tagger")._learnt.training.epochs for nlp in (once, twice)}) == 1
-    assert model_bytes(once, "ssvm_tagger") == model_bytes(twice, "ssvm_tagger")
+    assert weights(once, "ssvm_tagger") == weights(twice, "ssvm_tagger")
 
 
-@every
-@pytest.mark.parametrize("solver", SOLVERS)
+@sampled("factory, solver", EXAMPLES, SOLVERS, shift=2)
 def test_examples_unknown_to_initialize(factory, solver):
     nlp = blank(factory, solver=solver, solver_settings={} if solver == "Perceptron" else {"C": 5.0})
     examples = EXAMPLES[factory](nlp)
@@ -225,52 +352,15 @@ def test_examples_unknown_to_initialize(factory, solver):
         assert_certified(nlp, factory)
 
 
-def test_new_examples_are_learnt_after_the_tolerance_was_reached():
+def test_beyond_the_tolerance_only_new_examples_are_learnt():
     nlp = trained("ssvm_tagger", epochs=60)
-    training = nlp.get_pipe("ssvm_tagger")._learnt.training
-    assert training.finished
-    new = [tagged(nlp, "Eat ham", ["NOUN", "ADV"])]
-    before = model_bytes(nlp, "ssvm_tagger")
-    train(nlp, tagger_examples(nlp), 1)
-    assert model_bytes(nlp, "ssvm_tagger") == before
-    train(nlp, new, 30)
-    assert model_bytes(nlp, "ssvm_tagger") != before
+    assert nlp.get_pipe("ssvm_tagger")._learnt.training.finished
+    before = weights(nlp, "ssvm_tagger")
+    assert nlp.update(tagger_examples(nlp), sgd=False) == {"ssvm_tagger": 0.0}
+    assert weights(nlp, "ssvm_tagger") == before
+    train(nlp, [tagged(nlp, "Eat ham", ["NOUN", "ADV"])], 30)
+    assert weights(nlp, "ssvm_tagger") != before
     assert_certified(nlp, "ssvm_tagger")
-
-
-def test_beyond_the_tolerance_updates_change_nothing():
-    nlp = trained("ssvm_ner", epochs=80)
-    assert nlp.get_pipe("ssvm_ner")._learnt.training.finished
-    before = model_bytes(nlp, "ssvm_ner")
-    losses = nlp.update(ner_examples(nlp), sgd=False)
-    assert losses == {"ssvm_ner": 0.0}
-    assert model_bytes(nlp, "ssvm_ner") == before
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("hash_bits", [None, 8])
-def test_a_stream_that_never_repeats_goes_online(solver, hash_bits, monkeypatch):
-    """One warning, working sets and data that do not grow, and learning that goes on."""
-    monkeypatch.setattr(training_module, "MAX_NEW", 20)
-    model = templates("bias", "lower[0]", "lower_prefix3[0]", hash_bits=hash_bits)
-    nlp = blank("ssvm_tagger", solver=solver, model=model)
-    stream = sentences(120)
-    nlp.initialize(lambda: tagger_examples(nlp, stream[:3]))
-    sizes, dimensions = [], []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for batch in minibatch(stream[3:], 4):
-            nlp.update(tagger_examples(nlp, batch), sgd=False)
-            training = nlp.get_pipe("ssvm_tagger")._learnt.training
-            sizes.append((len(training), training._learner.progress().planes or 0))
-            dimensions.append(len(training.weights()))
-    online = [w for w in caught if "online" in str(w.message)]
-    assert len(online) == 1
-    assert "[ssvm_tagger]" in str(online[0].message)
-    assert all(examples <= 4 and kept <= 16 for examples, kept in sizes[8:])
-    assert (len(set(dimensions)) == 1) == (hash_bits is not None)
-    assert nlp.evaluate(tagger_examples(nlp, stream))["tag_acc"] > 0.7
-    assert nlp.get_pipe("ssvm_tagger").certificate() is None
 
 
 def test_missing_annotation_in_an_endless_stream(monkeypatch):
@@ -298,29 +388,15 @@ def test_a_mixture_of_old_and_new_is_no_stream_of_surplus(monkeypatch):
     assert_certified(nlp, "ssvm_tagger")
 
 
-def _reading_tags(solver: str) -> spacy.Language:
-    nlp = spacy.blank(LANG)
-    nlp.add_pipe("ssvm_tagger")
-    settings = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1"}
-    if solver in DUAL_SOLVERS:
-        settings |= NEVER_DONE
-    nlp.add_pipe("ssvm_ner", config={"model": templates("bias", "word[0]", "tag[0]", "tag[-1]"), "solver": settings})
-    return nlp
-
-
-def _tags_and_spans(nlp) -> list[Example]:
-    examples = ner_examples(nlp)
-    for example in examples:
-        for token in example.reference:
-            token.tag_ = "NNP" if token.text[0].isupper() else "NN"
-    return examples
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_changing_tags_replace_what_was_learnt_from_the_old_ones(solver):
     """As the tagger learns, the features of the recogniser change: planes of the old features leave w."""
-    nlp = _reading_tags(solver)
-    examples = _tags_and_spans(nlp)
+    nlp = blank("ssvm_tagger")
+    block = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1", **(NEVER_DONE if solver in DUAL_SOLVERS else {})}
+    nlp.add_pipe("ssvm_ner", config={"model": templates("bias", "word[0]", "tag[0]", "tag[-1]"), "solver": block})
+    examples = ner_examples(nlp)
+    for token in (token for example in examples for token in example.reference):
+        token.tag_ = "NNP" if token.text[0].isupper() else "NN"
     nlp.initialize(lambda: examples)
     for _ in range(12):
         nlp.update(examples, sgd=False, annotates=["ssvm_tagger"])
@@ -356,8 +432,7 @@ def test_changing_features_are_not_new(monkeypatch, are_kept):
 def test_the_same_text_with_other_gold_is_another_example(solver):
     """In new objects nothing says that it is meant to replace the old one."""
     nlp = blank("ssvm_tagger", solver=solver, solver_settings=NEVER_DONE)
-    nlp.initialize(lambda: tagger_examples(nlp))
-    train(nlp, tagger_examples(nlp), 3)
+    teach(nlp, tagger_examples(nlp), 3)
     train(nlp, [tagged(nlp, "Dogs eat ham", "NOUN NOUN VERB")], 3)
     assert len(nlp.get_pipe("ssvm_tagger")._learnt.training) == len(TAGGED) + 1
     assert_certified(nlp, "ssvm_tagger")
@@ -373,31 +448,6 @@ def test_missing_annotation_keeps_the_certificate(solver):
     for _ in range(8):
         nlp.update(examples, sgd=False)
         assert_certified(nlp, "ssvm_tagger")
-
-
-@every
-def test_hooks_of_spacy_that_mean_nothing_here(factory):
-    nlp = blank(factory)
-    examples = EXAMPLES[factory](nlp)
-    nlp.initialize(lambda: examples)
-    optimizer = Adam(use_averages=True)
-    for _ in range(10):
-        nlp.update(examples, sgd=optimizer, drop=0.3)
-    component = nlp.get_pipe(factory)
-    assert component.is_trainable
-    component.finish_update(optimizer)
-    before = annotations(nlp)
-    with nlp.use_params(optimizer.averages or {}):
-        assert annotations(nlp) == before
-    assert model_bytes(nlp, factory) == model_bytes(trained(factory), factory)
-
-
-@every
-def test_before_training_is_resumed_there_is_nothing_to_rehearse(factory):
-    nlp = trained(factory)
-    before = model_bytes(nlp, factory)
-    assert nlp.rehearse(EXAMPLES[factory](nlp)) == {factory: 0.0}
-    assert model_bytes(nlp, factory) == before
 
 
 @every

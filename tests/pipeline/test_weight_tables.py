@@ -9,7 +9,8 @@ import pytest
 from spacy_ssvm.features.names import Source, feature_name
 from spacy_ssvm.models.store import NAMES, DamagedModel, store_arrays
 
-from .toy import EXAMPLES, SEQUENCES, TAGGED, blank, doc, tagged, tagger_examples, templates, train, trained
+from .components import sequences
+from .toy import EXAMPLES, TAGGED, blank, doc, tagged, tagger_examples, templates, train, trained
 
 ALL = 1_000_000
 HASHED = templates("bias", "lower[0]", "lower[-1]+lower[0]", "suffix2[0]", hash_bits=8)
@@ -35,7 +36,7 @@ def weights_by_name(pipe, docs) -> dict[tuple[str, str], float]:
     return found
 
 
-@pytest.mark.parametrize("factory", SEQUENCES)
+@sequences
 def test_the_largest_weights_of_a_label_are_those_that_the_decoder_adds(factory):
     nlp = with_names(factory)
     pipe = nlp.get_pipe(factory)
@@ -170,7 +171,7 @@ def test_damaged_names_are_refused(damage):
     assert loaded.to_bytes() == before
 
 
-@pytest.mark.parametrize("factory", SEQUENCES)
+@sequences
 def test_transitions_are_what_neighbouring_labels_add(factory):
     nlp = trained(factory)
     pipe = nlp.get_pipe(factory)

@@ -1,5 +1,8 @@
 """Small annotated corpora and pipelines for the component tests."""
 
+from contextlib import nullcontext
+
+import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -137,11 +140,17 @@ def train(nlp: Language, examples: list[Example], epochs: int = 10) -> None:
         nlp.update(examples, sgd=False)
 
 
+def teach(nlp: Language, examples: list[Example], epochs: int = 10, warns: str | None = None) -> list[Example]:
+    """Initialize a pipeline with examples, of which it may warn, and train it on them."""
+    with pytest.warns(UserWarning, match=warns) if warns else nullcontext():
+        nlp.initialize(lambda: examples)
+    train(nlp, examples, epochs)
+    return examples
+
+
 def trained(factory: str, epochs: int = 10, **settings) -> Language:
     nlp = blank(factory, **settings)
-    examples = EXAMPLES[factory](nlp)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, epochs)
+    teach(nlp, EXAMPLES[factory](nlp), epochs)
     return nlp
 
 
@@ -152,7 +161,7 @@ def annotation(doc: Doc) -> tuple:
 
 
 def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES)) -> list[tuple]:
-    return [annotation(nlp(doc(nlp, text))) for corpus in corpora for text, _ in corpus]
+    return [annotation(tokens) for tokens in nlp.pipe([doc(nlp, text) for corpus in corpora for text, _ in corpus])]
 
 
 def weights(nlp: Language, factory: str) -> bytes:

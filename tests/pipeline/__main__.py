@@ -1,7 +1,6 @@
-"""The matrix behaviour × component, in Markdown: `python -m tests.conformance` runs these tests and prints it.
+"""The matrix behaviour × component, in Markdown: `python -m tests.pipeline` runs these tests and prints it.
 
-With `tests/pipeline` behind it, the components' own tests that ask the same of several of them are rows, too; what else
-is there goes to pytest. A cell says how many cases passed, and how many failed or were skipped, if any.
+What stands after it goes to pytest. A cell says how many cases passed, and how many failed or were skipped, if any.
 """
 
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..pipeline.toy import EXAMPLES
+from .toy import EXAMPLES
 
 
 class Matrix:

@@ -1,17 +1,21 @@
-"""Several processes, several threads, and one process for a long time."""
+"""Several threads, several processes, and one process for a long time: annotation and weights are those of one."""
 
 import multiprocessing
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from spacy.tokens import Doc
 
 import spacy_ssvm
+from spacy_ssvm import threads
+from spacy_ssvm.solvers import oracle_pass
 
-from ..pipeline.toy import EXAMPLES, annotation, doc
-from .components import TEXTS, annotated, every, learnt
+from .components import TEXTS, every, learnt, sampled
+from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, templates, train, trained, weights
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc"
@@ -22,6 +26,12 @@ MODULES = sorted(
 )
 
 
+@pytest.fixture(autouse=True)
+def _little_work_is_shared_out(monkeypatch):
+    monkeypatch.setattr(threads, "MIN_SHARE", 1)
+    monkeypatch.setattr(oracle_pass, "PART", 2)
+
+
 @pytest.fixture
 def start_method(request):
     before = multiprocessing.get_start_method()
@@ -30,25 +40,57 @@ def start_method(request):
     multiprocessing.set_start_method(before, force=True)
 
 
-@pytest.mark.slow
 @every
-@pytest.mark.parametrize("start_method", ["fork", "spawn", "forkserver"], indirect=True)
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows only spawns")
-def test_processes(factory, start_method):
+def test_annotation_does_not_depend_on_the_number_of_threads(factory):
     nlp = learnt(factory)
-    alone = [annotation(tokens) for tokens in nlp.pipe(TEXTS)]
-    together = [annotation(tokens) for tokens in nlp.pipe(TEXTS, n_process=2, batch_size=4)]
-    assert together == alone
+
+    def annotated(n_threads):
+        pipe = nlp.get_pipe(factory)
+        pipe.settings = replace(pipe.settings, n_threads=n_threads)
+        docs = [Doc(nlp.vocab), *(doc(nlp, text) for text in TEXTS * 5), Doc(nlp.vocab)]
+        return [annotation(tokens) for tokens in nlp.pipe(docs)]
+
+    assert annotated(3) == annotated(1)
+
+
+@every
+def test_training_does_not_depend_on_the_number_of_threads(factory):
+    alone, shared = (trained(factory, 4, solver="CPD", n_threads=n_threads) for n_threads in (1, 2))
+    assert shared.get_pipe(factory)._learnt.training.n_threads == 2
+    assert weights(alone, factory) == weights(shared, factory)
+
+
+def test_warnings_of_threads_are_given_once():
+    nlp = blank("ssvm_tagger", n_threads=4, model=templates("word[0]", "pos[0]"))
+    examples = tagger_examples(nlp)
+    for example in examples:
+        example.predicted[0].pos_ = "NOUN"
+    nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    with pytest.warns(UserWarning, match="it has learnt from token.pos") as caught:
+        list(nlp.pipe([doc(nlp, text) for text in TEXTS * 20]))
+    assert len(caught) == 1
 
 
 @every
 def test_threads_share_one_pipeline(factory):
-    nlp = learnt(factory)
-    alone = annotated(nlp)
-    nlp = learnt(factory)
+    alone, nlp = annotations(learnt(factory)), learnt(factory)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: annotation(nlp(doc(nlp, text))), TEXTS * 4))
     assert found == alone * 4
+
+
+@pytest.mark.parametrize(
+    "start_method",
+    ["fork", *(pytest.param(method, marks=pytest.mark.slow) for method in ("spawn", "forkserver"))],
+    indirect=True,
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows only spawns")
+@sampled("factory, is_loaded", EXAMPLES, [True, False])
+def test_processes(factory, is_loaded, start_method):
+    nlp = learnt(factory) if is_loaded else trained(factory)
+    alone = [annotation(tokens) for tokens in nlp.pipe(TEXTS)]
+    assert [annotation(tokens) for tokens in nlp.pipe(TEXTS, n_process=2, batch_size=4)] == alone
 
 
 @pytest.mark.slow
@@ -64,7 +106,7 @@ def test_every_module_imports_without_a_warning():
 
 def soaked(*arguments: str | int) -> list[float]:
     """Megabytes of a process of its own, as `soak.py` measures them, after half of its tokens and later."""
-    command = [sys.executable, "-W", "ignore", "-m", "tests.conformance.soak", *map(str, arguments)]
+    command = [sys.executable, "-W", "ignore", "-m", "tests.pipeline.soak", *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert not result.returncode, result.stderr
     curve = [float(size) for size in result.stdout.split()]

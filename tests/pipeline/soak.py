@@ -1,4 +1,4 @@
-"""One process for a long time: `python -m tests.conformance.soak [--zones] [--tokens 2000000] [--types N] [FACTORY …]`.
+"""One process for a long time: `python -m tests.pipeline.soak [--zones] [--tokens 2000000] [--types N] [FACTORY …]`.
 
 Real sentences in which every fourth word is one that never was there before, in batches of 200, go through a pipeline
 of these components, or of a tokenizer alone. Prints the megabytes of memory after each twentieth of the tokens.
@@ -14,7 +14,8 @@ import spacy
 
 from spacy_ssvm.features import columns as word_types
 
-from .components import LANG, blank_config, saved
+from .components import blank_config, saved
+from .toy import LANG
 
 CORPUS = Path(__file__).parents[2] / "projects" / "quickstart" / "corpus"
 STEPS = 20

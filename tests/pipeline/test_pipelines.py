@@ -2,37 +2,47 @@
 
 import copy
 
+import numpy as np
 import pytest
 import spacy
+from spacy import ty
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 from spacy.training import Example
 
-from ..pipeline.toy import EXAMPLES, annotation, doc, train
-from .components import ATTRIBUTE, LANG, SCORE, annotated, blank, blank_config, every, learnt, learnt_as, model_bytes
+from .components import ATTRIBUTE, LABELS, SCORE, every, learnt, learnt_as, sampled
+from .toy import EXAMPLES, LANG, annotation, annotations, blank, doc, train, weights
+
+SPACYS = {"ssvm_tagger": "tagger", "ssvm_ner": "ner", "ssvm_senter": "senter", "ssvm_parser": "parser"}
+SCORES = {
+    "ssvm_tagger": {"tag_acc"},
+    "ssvm_ner": {"ents_f", "ents_p", "ents_r"},
+    "ssvm_senter": {"sents_f", "sents_p", "sents_r"},
+    "ssvm_parser": {"uas", "las", "dep_uas", "dep_las"},
+}
 
 
 @every
 def test_the_factory_is_described(factory):
     meta = Language.get_factory_meta(factory)
+    of_spacy = spacy.blank(LANG).get_factory_meta(SPACYS[factory])
     assert meta.factory == factory and meta.assigns and not meta.requires
+    assert set(of_spacy.assigns) <= set(meta.assigns)
     assert SCORE[factory] in meta.scores
-    assert sum(weight or 0 for weight in meta.default_score_weights.values()) == 1.0
-
-
-@every
-def test_pipeline_analysis_finds_no_problem(factory):
-    nlp = blank(factory)
-    analysis = nlp.analyze_pipes(keys=["assigns", "requires", "scores", "retokenizes"])
+    weights = meta.default_score_weights
+    assert sum(weight or 0 for weight in weights.values()) == 1.0
+    if factory == "ssvm_tagger":
+        assert weights == {"tag_acc": 1.0, "pos_acc": None} and set(meta.scores) == {*weights}
+    elif factory == "ssvm_parser":
+        assert set(of_spacy.default_score_weights) <= set(weights)
+    else:
+        assert weights == of_spacy.default_score_weights
+    named = {"TAG": "token.tag", "ENT_IOB": "token.ent_iob", "SENT_START": "token.is_sent_start", "DEP": "token.dep"}
+    assert named[ATTRIBUTE[factory]] in meta.assigns
+    analysis = blank(factory).analyze_pipes(keys=["assigns", "requires", "scores", "retokenizes"])
     assert analysis["problems"] == {factory: []}
     assert analysis["summary"][factory]["retokenizes"] is False
     assert SCORE[factory] in analysis["summary"][factory]["scores"]
-
-
-@every
-def test_what_is_assigned_is_announced(factory):
-    assigns = Language.get_factory_meta(factory).assigns
-    named = {"TAG": "token.tag", "ENT_IOB": "token.ent_iob", "SENT_START": "token.is_sent_start", "DEP": "token.dep"}
-    assert named[ATTRIBUTE[factory]] in assigns
 
 
 @every
@@ -63,12 +73,12 @@ def test_names_places_and_removal(factory):
 @every
 def test_several_under_different_names_in_one_pipeline(factory, tmp_path):
     nlp = learnt_as({"one": factory, "two": factory})
-    alone = annotated(learnt(factory))
-    assert annotated(nlp) == alone
+    alone = annotations(learnt(factory))
+    assert annotations(nlp) == alone
     nlp.to_disk(tmp_path)
     again = spacy.load(tmp_path)
-    assert again.pipe_names == ["one", "two"] and annotated(again) == alone
-    assert model_bytes(again, "one") == model_bytes(again, "two")
+    assert again.pipe_names == ["one", "two"] and annotations(again) == alone
+    assert weights(again, "one") == weights(again, "two")
 
 
 @every
@@ -83,8 +93,7 @@ def test_beside_spacy_s_own_components(factory):
     assert "ANIMAL" in {entity.label_ for entity in tokens.ents}
 
 
-@every
-@pytest.mark.parametrize("how", ["disable", "exclude", "enable"])
+@sampled("factory, how", EXAMPLES, ["disable", "exclude", "enable"])
 def test_loading_without_it(factory, how, tmp_path):
     nlp = learnt_as({"it": factory, "other": "ssvm_tagger"})
     nlp.to_disk(tmp_path)
@@ -93,7 +102,7 @@ def test_loading_without_it(factory, how, tmp_path):
     assert again.component_names == (["other"] if how == "exclude" else ["it", "other"])
     if how != "exclude":
         again.enable_pipe("it")
-        assert annotated(again) == annotated(nlp)
+        assert annotations(again) == annotations(nlp)
         again.disable_pipe("it")
         assert again.disabled == ["it"]
 
@@ -101,13 +110,13 @@ def test_loading_without_it(factory, how, tmp_path):
 @every
 def test_select_pipes(factory):
     nlp = learnt(factory)
-    before = annotated(nlp)
+    before = annotations(nlp)
     with nlp.select_pipes(disable=factory):
         assert nlp.pipe_names == []
         tokens = nlp(doc(nlp, "Eat blue ham"))
         assert not tokens.has_annotation(ATTRIBUTE[factory])
     with nlp.select_pipes(enable=factory):
-        assert annotated(nlp) == before
+        assert annotations(nlp) == before
     assert [annotation(t) for t in nlp.pipe([doc(nlp, "Eat ham")], disable=[factory])] == [
         annotation(doc(nlp, "Eat ham"))
     ]
@@ -116,41 +125,34 @@ def test_select_pipes(factory):
 @every
 def test_sourcing_brings_what_was_learnt(factory, tmp_path):
     source = learnt(factory)
-    before, config = annotated(source), source.config["components"][factory]
+    before, config = annotations(source), source.config["components"][factory]
     nlp = spacy.blank(LANG)
     nlp.add_pipe(factory, name="sourced", source=source)
-    assert annotated(nlp) == before
+    assert annotations(nlp) == before
     assert nlp.config["components"]["sourced"] == config
     nlp.to_disk(tmp_path)
-    again = spacy.load(tmp_path)
-    assert annotated(again) == before
-    with pytest.raises(KeyError, match="missing"):
-        spacy.blank(LANG).add_pipe("missing", source=source)
-
-
-@every
-def test_sourcing_in_a_config(factory, tmp_path):
-    source = learnt(factory)
-    source.to_disk(tmp_path / "source")
     config = {
         "nlp": {"lang": LANG, "pipeline": ["it"]},
-        "components": {"it": {"source": str(tmp_path / "source"), "component": factory}},
+        "components": {"it": {"source": str(tmp_path), "component": "sourced"}},
     }
-    assert annotated(spacy.util.load_model_from_config(config, auto_fill=True)) == annotated(source)
+    for again in (spacy.load(tmp_path), spacy.util.load_model_from_config(config, auto_fill=True)):
+        assert annotations(again) == before
+    with pytest.raises(KeyError, match="missing"):
+        spacy.blank(LANG).add_pipe("missing", source=source)
 
 
 @every
 def test_a_copy_is_independent(factory):
     """deepcopy, as users do before they try something on a component."""
     nlp = learnt(factory)
-    before = annotated(nlp)
+    before = annotations(nlp)
     component = copy.deepcopy(nlp.get_pipe(factory))
     train(nlp, EXAMPLES[factory](nlp), 3)
     assert [annotation(component(doc(nlp, text))) for text in ("Eat ham", "Is Paris nice ?")] == [
         annotation(learnt(factory)(doc(nlp, text))) for text in ("Eat ham", "Is Paris nice ?")
     ]
     assert component.cfg == learnt(factory).get_pipe(factory).cfg
-    assert annotated(learnt(factory)) == before
+    assert annotations(learnt(factory)) == before
 
 
 @every
@@ -159,8 +161,9 @@ def test_score_keys(factory):
     scores = nlp.evaluate(EXAMPLES[factory](nlp))
     announced = {key for key, weight in Language.get_factory_meta(factory).default_score_weights.items()}
     missing = {"pos_acc"} if factory == "ssvm_tagger" else set()
-    assert announced - missing <= set(scores)
-    assert scores[SCORE[factory]] == 1.0
+    assert announced - missing <= set(scores) and not {*missing, "sents_per_type"} & set(scores)
+    assert {scores[key] for key in SCORES[factory]} == {1.0}
+    assert factory != "ssvm_ner" or set(scores["ents_per_type"]) == {*LABELS[factory]}
     weighted = {key for key, weight in nlp.config["training"]["score_weights"].items() if weight}
     assert weighted <= set(scores)
 
@@ -176,15 +179,9 @@ def test_scoring_without_gold(factory):
 
 
 @every
-def test_without_a_scorer(factory):
-    nlp = spacy.blank(LANG)
-    component = nlp.add_pipe(factory, config={**blank_config(factory), "scorer": None})
-    assert component.scorer is None
-    assert component.score([]) == {}
-
-
-@every
-def test_another_scorer_sees_labels_and_settings(factory):
+def test_no_scorer_and_another_one_that_sees_labels_and_settings(factory):
+    component = blank(factory, scorer=None).get_pipe(factory)
+    assert component.scorer is None and component.score([]) == {}
     nlp = learnt(factory)
     seen = {}
 
@@ -199,22 +196,12 @@ def test_another_scorer_sees_labels_and_settings(factory):
 
 
 @every
-def test_no_gpu_is_asked_for(factory):
-    """Whatever device others prefer, weights stay arrays of NumPy."""
-    import numpy as np
-
-    nlp = learnt(factory)
-    model = nlp.get_pipe(factory).model
+def test_component_is_what_spacy_takes_for_trainable(factory):
+    """Whatever device others prefer, its weights stay arrays of NumPy."""
+    component = learnt(factory).get_pipe(factory)
+    assert isinstance(component, TrainablePipe) and isinstance(component, ty.TrainableComponent)
+    assert isinstance(component, ty.InitializableComponent)
+    assert component.is_trainable and component.is_resizable in (True, False)
+    model = component.model
     assert model.ops.name == "numpy"
     assert all(isinstance(model.get_param(name), np.ndarray) for name in model.param_names if model.has_param(name))
-
-
-@every
-def test_component_is_what_spacy_takes_for_trainable(factory):
-    from spacy import ty
-    from spacy.pipeline import Pipe, TrainablePipe
-
-    component = blank(factory).get_pipe(factory)
-    assert isinstance(component, Pipe) and isinstance(component, TrainablePipe)
-    assert isinstance(component, ty.TrainableComponent) and isinstance(component, ty.InitializableComponent)
-    assert component.is_trainable and component.is_resizable in (True, False)

@@ -1,12 +1,7 @@
-"""Damaged model files: how they are made, and what loading them may come to.
+"""Damaged model files: how they are made, and what loading them may come to."""
 
-`python -m tests.conformance.fuzzing 10000` tries so many and prints what became of them.
-"""
-
-import sys
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,8 +12,8 @@ from spacy.language import Language
 from spacy_ssvm.models import store as models
 from spacy_ssvm.models.store import DIGEST, SHAPE, DamagedModel
 
-from ..pipeline.toy import EXAMPLES, annotation, doc
 from .components import TEXTS, learnt
+from .toy import EXAMPLES, annotation, doc
 
 NUMBERS = (-(2**63), -(2**31), -1, 0, 1, 2, 3, 8, 28, 30, 47, 48, 63, 64, 2**16, 2**31, 2**40, 2**62, 2**63 - 1)
 VALUES: tuple[Any, ...] = (
@@ -262,27 +257,3 @@ class Fuzzer:
             changed = np.frombuffer(bytes(data), array.dtype).reshape(array.shape)
         model.set_param(name, changed.copy())
         return f"{name}, some numbers"
-
-
-HEADER = ("component", "files", "sealed", "refused", "same", "edited", "crashes", "wrong")
-
-
-def rows(n_files: int, seed: int = 0) -> Iterator[tuple[str, Outcome]]:
-    """What becomes of so many files, shared out among the components."""
-    for factory in EXAMPLES:
-        yield factory, Fuzzer(factory, seed).run(n_files // len(EXAMPLES))
-
-
-def main(n_files: int) -> int:
-    print(*HEADER, sep="\t")
-    failures: Counter[str] = Counter()
-    for factory, outcome in rows(n_files):
-        print(factory, *outcome.row(), sep="\t", flush=True)
-        failures.update(f"{factory}, {what}" for what in (*outcome.crashes, *outcome.wrong))
-    for what, number in failures.most_common():
-        print(number, what, file=sys.stderr)
-    return bool(failures)
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))

@@ -1,33 +1,51 @@
 """Applying a component to Docs, alone and in a pipeline's stream."""
 
 import copy
+from dataclasses import replace
 from itertools import count, islice
 
+import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..pipeline.toy import annotation, doc
-from .components import ATTRIBUTE, LANG, TEXTS, annotated, every, learnt, texts_as_docs
+from spacy_ssvm import threads
+
+from .components import ATTRIBUTE, GOLD, TEXTS, every, learnt, sampled, texts_as_docs, written
+from .toy import EXAMPLES, LANG, annotation, annotations, doc
+
+FAILURES = [
+    ("predict", 1),
+    *((place, n) for place in ("_prepared", "what it returns", "set_annotations") for n in (1, 3)),
+]
+"""Where a component may fail, and its number of threads; with several, `predict` is not asked."""
 
 
 @every
-def test_no_docs(factory):
+def test_no_docs_and_empty_docs(factory):
     nlp = learnt(factory)
     component = nlp.get_pipe(factory)
     assert len(component.predict([])) == 0
     component.set_annotations([], component.predict([]))
     assert list(component.pipe([])) == list(nlp.pipe([])) == []
+    docs = [Doc(nlp.vocab), *texts_as_docs(nlp), Doc(nlp.vocab), Doc(nlp.vocab)]
+    before, *between = (annotation(tokens) for tokens in nlp.pipe(docs))
+    assert before == between.pop() == between.pop() == ((), (), (), ())
+    assert between == annotations(nlp)
+    assert len(nlp("")) == 0
 
 
 @every
-def test_empty_docs(factory):
+def test_raw_text(factory):
     nlp = learnt(factory)
-    docs = [Doc(nlp.vocab), doc(nlp, "Eat ham"), Doc(nlp.vocab)]
-    assert [len(tokens) for tokens in nlp.pipe(docs)] == [0, 2, 0]
-    assert len(nlp("")) == 0
-    assert [len(tokens) for tokens in nlp.pipe(["", ""])] == [0, 0]
+    text, expected = {
+        "ssvm_tagger": ("Eat blue ham", ["VERB", "ADJ", "NOUN"]),
+        "ssvm_ner": ("Anna Berg lives in New York.", [(0, 2, "PER"), (4, 6, "GPE")]),
+        "ssvm_senter": ("I like green eggs. Eat blue ham.", [0, 5]),
+        "ssvm_parser": ("Eat blue ham!", [(0, 0, "ROOT"), (2, 1, "amod"), (0, 2, "obj"), (0, 3, "punct")]),
+    }[factory]
+    assert written(factory, nlp(text)) == expected
 
 
 @every
@@ -41,21 +59,6 @@ def test_whitespace(factory, text):
 
 
 @every
-def test_every_token_is_annotated(factory):
-    nlp = learnt(factory)
-    for tokens in nlp.pipe(texts_as_docs(nlp)):
-        assert tokens.has_annotation(ATTRIBUTE[factory], require_complete=True)
-
-
-@every
-def test_a_doc_that_was_annotated_comes_back_itself(factory):
-    nlp = learnt(factory)
-    tokens = doc(nlp, "Eat blue ham")
-    assert nlp.get_pipe(factory)(tokens) is tokens
-    assert next(nlp.get_pipe(factory).pipe([tokens])) is tokens
-
-
-@every
 def test_predict_writes_nothing_and_set_annotations_does(factory):
     nlp = learnt(factory)
     docs = texts_as_docs(nlp)
@@ -63,21 +66,35 @@ def test_predict_writes_nothing_and_set_annotations_does(factory):
     predictions = nlp.get_pipe(factory).predict(docs)
     assert [annotation(tokens) for tokens in docs] == before
     nlp.get_pipe(factory).set_annotations(docs, predictions)
-    assert [annotation(tokens) for tokens in docs] == annotated(nlp)
+    assert [annotation(tokens) for tokens in docs] == annotations(nlp)
+    assert all(tokens.has_annotation(ATTRIBUTE[factory], require_complete=True) for tokens in docs)
+    assert nlp.get_pipe(factory)(docs[0]) is next(nlp.get_pipe(factory).pipe(docs)) is docs[0]
 
 
 @every
 def test_other_annotation_stays(factory):
     nlp = learnt(factory)
-    tokens = nlp("Tom met Anna in Berlin .")
-    for token in tokens:
-        token.lemma_, token.norm_ = "a lemma", "a norm"
-        token.set_morph("Case=Nom")
+    tokens = Doc(
+        nlp.vocab,
+        words=["Eat", "blue", "ham", "in", "New", "York"],
+        tags=["X"] * 6,
+        pos=["VERB", "ADJ", "NOUN", "ADP", "PROPN", "PROPN"],
+        lemmas=["a lemma"] * 6,
+        morphs=["Case=Nom"] * 6,
+        heads=[0, 2, 0, 5, 5, 2],
+        deps=["ROOT", "amod", "dobj", "case", "compound", "nmod"],
+        ents=["O", "O", "B-FOOD", "O", "O", "O"],
+    )
     tokens.user_data["key"] = "value"
     tokens.spans["group"] = [tokens[:2]]
+    for token in tokens:
+        token.norm_ = "a norm"
+    others = {"TAG", "POS", "LEMMA", "MORPH", "NORM", "HEAD", "DEP", "ENT_IOB", "ENT_TYPE", "SENT_START"}
+    before = {name: tokens.to_array(name) for name in others - {*GOLD[factory]}}
     tensor = tokens.tensor
     tokens = nlp.get_pipe(factory)(tokens)
-    assert {(t.lemma_, t.norm_, str(t.morph)) for t in tokens} == {("a lemma", "a norm", "Case=Nom")}
+    for name, values in before.items():
+        assert np.array_equal(tokens.to_array(name), values), name
     assert tokens.user_data["key"] == "value" and len(tokens.spans["group"]) == 1 and tokens.tensor is tensor
 
 
@@ -91,11 +108,15 @@ def test_predicting_again_changes_nothing(factory):
 
 
 @every
-@pytest.mark.parametrize("batch_size", [1, 2, 3, 1000])
-def test_batch_size_does_not_matter(factory, batch_size):
+def test_batch_size_does_not_matter(factory):
     nlp = learnt(factory)
     alone = [annotation(nlp(doc(nlp, text))) for text in TEXTS]
-    assert [annotation(tokens) for tokens in nlp.pipe(texts_as_docs(nlp), batch_size=batch_size)] == alone
+    for batch_size in (1, 2, 3, 1000):
+        assert [annotation(tokens) for tokens in nlp.pipe(texts_as_docs(nlp), batch_size=batch_size)] == alone
+    docs, component = texts_as_docs(nlp), nlp.get_pipe(factory)
+    for tokens, prediction in zip(docs, component.predict(docs), strict=True):
+        assert np.array_equal(component.predict([tokens])[0], prediction)
+        assert np.atleast_2d(prediction).shape[1] == len(tokens)
 
 
 @every
@@ -116,23 +137,32 @@ def test_contexts_stay_with_their_texts(factory):
     assert [(tokens.text, number) for tokens, number in nlp.pipe(pairs, as_tuples=True, batch_size=3)] == pairs
 
 
-@every
-def test_an_error_in_a_stream_costs_one_doc(factory, monkeypatch):
-    nlp = learnt(factory)
-    component, failed = nlp.get_pipe(factory), []
-    nlp.set_error_handler(lambda name, proc, docs, error: failed.append((name, proc, [t.text for t in docs], error)))
-    write = component.set_annotations
+@sampled("factory, failure", EXAMPLES, FAILURES)
+def test_an_error_in_a_stream_costs_one_doc(factory, failure, monkeypatch):
+    """The error handler gets that Doc alone, and every other one is annotated; without one, the error is raised."""
+    monkeypatch.setattr(threads, "MIN_SHARE", 1)
+    nlp, failed, (place, n_threads) = learnt(factory), [], failure
+    expected = annotations(nlp)
+    component = nlp.get_pipe(factory)
+    component.settings = replace(component.settings, n_threads=n_threads)
+    method = "_prepared" if place == "what it returns" else place
+    works = getattr(component, method)
 
-    def fails_on_boom(docs, predictions):
-        if any(tokens[0].text == "boom" for tokens in docs if len(tokens)):
-            raise ArithmeticError("boom")
-        write(docs, predictions)
+    def fails(docs, *predictions):
+        docs = list(docs)
+        if not any(token.text == "boom" for tokens in docs for token in tokens):
+            return works(docs, *predictions)
+        return (lambda: 1 / 0) if place == "what it returns" else 1 / 0
 
-    monkeypatch.setattr(component, "set_annotations", fails_on_boom)
-    texts = ["Eat ham", "boom", "", "Is Paris nice", "boom", "Tom left"]
-    assert [tokens.text for tokens in nlp.pipe(texts)] == [text for text in texts if text != "boom"]
-    assert [(name, proc, docs) for name, proc, docs, _ in failed] == [(factory, component, ["boom"])] * 2
-    assert all(isinstance(error, ArithmeticError) for *_, error in failed)
+    monkeypatch.setattr(component, method, fails)
+    bad = [doc(nlp, "boom"), doc(nlp, "Eat boom")]
+    docs = [*texts_as_docs(nlp), bad[0], *(tokens for _ in range(20) for tokens in texts_as_docs(nlp)), bad[1]]
+    with pytest.raises(ZeroDivisionError):
+        list(nlp.pipe(tokens.copy() for tokens in docs))
+    nlp.set_error_handler(lambda name, proc, docs, error: failed.append((name, proc, docs, type(error))))
+    assert list(nlp.pipe(docs)) == [tokens for tokens in docs if tokens not in bad]
+    assert failed == [(factory, component, [tokens], ZeroDivisionError) for tokens in bad]
+    assert [annotation(tokens) for tokens in docs if tokens not in bad] == expected * 21
 
 
 @every
@@ -151,9 +181,11 @@ def test_an_error_handler_can_be_one_component_s_own(factory, monkeypatch):
 @every
 def test_docs_of_several_vocabularies_in_one_batch(factory):
     nlp = learnt(factory)
+    texts = [*TEXTS, "Unheard wordings here"]
     others = [spacy.blank(LANG).vocab, nlp.vocab, Vocab()]
-    docs = [Doc(others[k % 3], words=text.split()) for k, text in enumerate(TEXTS)]
-    assert [annotation(tokens) for tokens in nlp.get_pipe(factory).pipe(docs)] == annotated(nlp)
+    docs = [Doc(others[k % 3], words=text.split()) for k, text in enumerate(texts)]
+    expected = [annotation(nlp(doc(nlp, text))) for text in texts]
+    assert [annotation(tokens) for tokens in nlp.get_pipe(factory).pipe(docs)] == expected
 
 
 @every
@@ -176,19 +208,17 @@ def test_annotation_survives_the_doc_s_own_formats(factory):
 
 @every
 def test_word_vectors_are_not_needed_and_do_no_harm(factory):
-    import numpy as np
-
     nlp = learnt(factory)
-    before = annotated(nlp)
+    before = annotations(nlp)
     nlp.vocab.set_vector("ham", np.ones(4, np.float32))
-    assert annotated(nlp) == before
+    assert annotations(nlp) == before
 
 
 @every
 def test_a_memory_zone_leaves_nothing_behind(factory):
     """Docs of a zone die with it, and so do their strings; what the component keeps must not need them."""
     nlp = learnt(factory)
-    before = annotated(nlp)
+    before = annotations(nlp)
     words_before = len(nlp.vocab.strings)
     for number in range(3):
         with nlp.memory_zone():
@@ -196,7 +226,7 @@ def test_a_memory_zone_leaves_nothing_behind(factory):
                 annotation(tokens)
         assert f"Transient{number}0" not in nlp.vocab.strings
     assert len(nlp.vocab.strings) == words_before
-    assert annotated(nlp) == before
+    assert annotations(nlp) == before
 
 
 @every

@@ -13,8 +13,8 @@ from spacy.tokens import DocBin
 from spacy.util import load_config
 from typer.testing import CliRunner
 
-from ..pipeline.toy import EXAMPLES, SMALL
-from .components import ATTRIBUTE, LANG, SCORE, annotated, every, model_bytes
+from .components import ATTRIBUTE, LABELS, SCORE, every, sampled
+from .toy import EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, SMALL, SOLVERS, annotations, doc, weights
 
 TO_LEARN = {
     "training.max_epochs": 12,
@@ -60,6 +60,21 @@ def config(factory: str, folder: Path, name: str = "config", change=lambda fille
     return path
 
 
+def one_batch_per_epoch(factory: str, solver: str = "DCD"):
+    """A change of a config: updates with the whole corpus, by a solver that is nearly unregularised."""
+
+    def change(filled):
+        block = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1", **NEARLY_UNREGULARISED[solver]}
+        filled["components"][factory]["solver"] = block
+        filled["training"].update(batcher={**BATCH, "size": 10**9}, accumulate_gradient=1)
+
+    return change
+
+
+def score(nlp: spacy.Language, factory: str) -> float:
+    return nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]]
+
+
 def train(path: Path, output: Path, settings: dict | None = None) -> spacy.Language:
     call("train", path, "--output", output, *options({**TO_LEARN, **(settings or {})}))
     return spacy.load(output / "model-last")
@@ -84,7 +99,8 @@ def test_init_config_and_fill_config(factory, folder):
     path = config(factory, folder, "short", lambda filled: filled["components"].update({factory: {"factory": factory}}))
     call("init", "fill-config", path, folder / "filled.cfg")
     filled = load_config(folder / "filled.cfg")["components"][factory]
-    assert {"factory", "model", "solver", "scorer", "n_threads"} <= set(filled)
+    assert {"factory", "model", "solver", "scorer", "n_threads"} <= set(filled) and "tolerance" in filled["solver"]
+    assert ("label_costs" in filled) == (factory in SEQUENCES)
     call("init", "fill-config", folder / "filled.cfg", folder / "again.cfg")
     assert (folder / "again.cfg").read_text() == (folder / "filled.cfg").read_text()
 
@@ -94,16 +110,14 @@ def test_init_labels(factory, folder, trained):
     path = config(factory, folder)
     call("init", "labels", path, folder / f"{factory}-labels")
     labels = srsly.read_json(folder / f"{factory}-labels" / f"{factory}.json")
-    assert set(labels) == set(spacy.load(trained(factory)).get_pipe(factory).labels)
+    assert set(labels) == set(LABELS[factory])
     given = {"@readers": "spacy.read_labels.v1", "path": str(folder / f"{factory}-labels" / f"{factory}.json")}
-    with_labels = config(
-        factory,
-        folder,
-        "labels",
-        lambda filled: filled["initialize"]["components"].update({factory: {"labels": given}}),
-    )
-    nlp = train(with_labels, folder / f"{factory}-with-labels")
-    assert model_bytes(nlp, factory) == model_bytes(spacy.load(folder / factory / "model-last"), factory)
+
+    def change(filled):
+        filled["initialize"]["components"] = {factory: {"labels": given}}
+
+    nlp, without = train(config(factory, folder, "labels", change), folder / f"{factory}-labels"), trained(factory)
+    assert weights(nlp, factory) == weights(spacy.load(without.parent / "model-last"), factory)
 
 
 @pytest.mark.slow
@@ -126,21 +140,90 @@ def test_debug_data(factory, folder):
     assert "Pipeline can be initialized with data" in output and "(minimum 100)" in output
 
 
-@every
-def test_train_and_evaluate(factory, folder, trained, tmp_path):
-    output = call("evaluate", trained(factory), folder / f"{factory}.spacy", "--output", tmp_path / "scores.json", "-G")
-    assert output
+@sampled("factory, command", EXAMPLES, [["evaluate"], ["benchmark", "accuracy"]])
+def test_train_and_evaluate(factory, command, folder, trained, tmp_path):
+    assert call(*command, trained(factory), folder / f"{factory}.spacy", "--output", tmp_path / "scores.json", "-G")
     assert srsly.read_json(tmp_path / "scores.json")[SCORE[factory]] == 1.0
     assert srsly.read_json(trained(factory) / "meta.json")["performance"][SCORE[factory]] == 1.0
 
 
 @every
-@pytest.mark.parametrize("max_epochs", [0, 3, -1])
+def test_train_with_what_init_config_writes(factory, folder, tmp_path):
+    """Nothing is changed but the number of steps."""
+    call("init", "config", tmp_path / "plain.cfg", "--lang", LANG, "--pipeline", factory)
+    corpora = dict.fromkeys(("paths.train", "paths.dev"), str(folder / f"{factory}.spacy"))
+    settings = {**corpora, "training.max_steps": 60, "training.eval_frequency": 30}
+    call("train", tmp_path / "plain.cfg", "--output", tmp_path, *options(settings))
+    assert score(spacy.load(tmp_path / "model-best"), factory) == 1.0
+
+
+@sampled("factory, solver", EXAMPLES, SOLVERS)
+def test_train_with_every_solver(factory, solver, folder, tmp_path):
+    """The table has a row for each evaluation."""
+    path = config(factory, folder, solver, one_batch_per_epoch(factory, solver))
+    epochs = 25 if solver == "SAP" else 10
+    settings = {**TO_LEARN, "training.max_epochs": epochs, "training.eval_frequency": 1}
+    output = call("train", path, "--output", tmp_path, *options(settings))
+    assert len([line for line in output.splitlines() if line.strip()[:1].isdigit()]) == epochs
+    nlp = spacy.load(tmp_path / "model-last")
+    assert score(nlp, factory) == nlp.meta["performance"][SCORE[factory]] == 1.0
+    assert f"{factory}_loss" in nlp.meta["performance"]
+
+
+@sampled("factory, max_epochs", EXAMPLES, [3, 0, -1])
 def test_train_for_a_while(factory, max_epochs, folder, tmp_path):
-    """Until the number of steps, of epochs, and on a corpus that is streamed."""
-    settings = {"training.max_epochs": max_epochs, "training.max_steps": 0 if max_epochs == 3 else 6}
-    nlp = train(config(factory, folder), tmp_path, settings)
-    assert nlp("Eat ham").has_annotation(ATTRIBUTE[factory])
+    """Until the number of epochs, of steps, and on a corpus that is streamed."""
+    settings = {"training.max_epochs": max_epochs, "training.max_steps": 0 if max_epochs == 3 else 20}
+    nlp = train(config(factory, folder, "while", one_batch_per_epoch(factory)), tmp_path, settings)
+    assert score(nlp, factory) == 1.0
+
+
+@every
+def test_train_accumulates_batches(factory, folder, tmp_path):
+    nlp = train(config(factory, folder), tmp_path, {"training.accumulate_gradient": 3})
+    assert nlp.meta["performance"][SCORE[factory]] == 1.0
+
+
+@sampled("factory, reader", EXAMPLES, ["spacy.Corpus.v1", "spacy-ssvm.Corpus.v1"])
+def test_two_runs_write_the_same_bytes(factory, reader, folder, tmp_path):
+    """On a stream of spaCy's reader, and in epochs of ours."""
+
+    def change(filled):
+        filled["corpora"]["train"] = {"@readers": reader, "path": "${paths.train}"}
+
+    settings = {"training.max_epochs": 4 if "ssvm" in reader else -1, "training.max_steps": 4}
+    runs = []
+    for name in ("first", "second"):
+        train(config(factory, folder, "reader", change), tmp_path / name, settings)
+        files = [path for path in sorted((tmp_path / name / "model-last").rglob("*")) if path.is_file()]
+        runs.append({str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files})
+    assert {Path(name).name for name in runs[0]} >= {"model", "cfg", "meta.json", "config.cfg"}
+    assert [name for name in runs[0] | runs[1] if runs[0].get(name) != runs[1].get(name)] == []
+
+
+def test_at_the_tolerance_training_goes_on_without_changes(folder, tmp_path):
+    """A component cannot end `spacy train`, but it can do nothing: more epochs give the same model."""
+    path, models = config("ssvm_tagger", folder, "tolerance", one_batch_per_epoch("ssvm_tagger")), []
+    for epochs in (20, 25):
+        settings = {"training.max_epochs": epochs, "training.eval_frequency": 1}
+        settings |= {"components.ssvm_tagger.solver.tolerance": 0.5}
+        nlp = train(path, tmp_path / str(epochs), settings)
+        assert nlp.meta["performance"]["ssvm_tagger_loss"] == 0.0
+        models.append(weights(nlp, "ssvm_tagger"))
+    assert models[0] == models[1]
+
+
+@every
+def test_train_on_what_has_no_annotation(factory, folder, tmp_path):
+    """An empty corpus, and one without labels."""
+    DocBin().to_disk(tmp_path / "empty.spacy")
+    DocBin(docs=[doc(spacy.blank(LANG), "No labels here")]).to_disk(tmp_path / "bare.spacy")
+    path = str(config(factory, folder))
+    for corpus, said in (("empty", "initialize"), ("bare", rf"\[{factory}\] none of the 1 training examples")):
+        if corpus == "empty" or factory in LABELS.keys() - {"ssvm_senter"}:
+            arguments = ["train", path, "--output", str(tmp_path), "--paths.train", str(tmp_path / f"{corpus}.spacy")]
+            with pytest.raises((ValueError, TypeError), match=said):
+                CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
 @every
@@ -151,13 +234,6 @@ def test_train_stops_early(factory, folder, tmp_path):
     steps = [int(row[1]) for row in map(str.split, output.splitlines()) if len(row) > 3 and row[1].isdigit()]
     assert 24 <= steps[-1] < 400 and steps == list(range(0, steps[-1] + 1, 4))
     assert spacy.load(tmp_path / "model-best").meta["performance"][SCORE[factory]] == 1.0
-
-
-@pytest.mark.slow
-@every
-def test_train_accumulates_batches(factory, folder, tmp_path):
-    nlp = train(config(factory, folder), tmp_path, {"training.accumulate_gradient": 3})
-    assert nlp.meta["performance"][SCORE[factory]] == 1.0
 
 
 @pytest.mark.slow
@@ -197,18 +273,67 @@ def test_train_beside_a_sourced_component_that_is_frozen(factory, folder, traine
         filled["training"]["frozen_components"] = filled["training"]["annotating_components"] = ["frozen"]
 
     nlp = train(config(factory, folder, "frozen", change), tmp_path)
-    assert model_bytes(nlp, "frozen") == model_bytes(spacy.load(trained(factory)), factory)
+    assert weights(nlp, "frozen") == weights(spacy.load(trained(factory)), factory)
     assert set(nlp.pipe_names) == {"frozen", factory}
 
 
-@pytest.mark.slow
-@every
-def test_train_goes_on_from_a_sourced_component(factory, folder, trained, tmp_path):
+def test_train_on_what_a_frozen_component_writes(folder, trained, tmp_path):
     def change(filled):
-        filled["components"][factory] = {"source": str(trained(factory))}
+        filled["nlp"]["pipeline"] = ["ssvm_tagger", "ssvm_ner"]
+        filled["components"]["ssvm_tagger"] = {"source": str(trained("ssvm_tagger"))}
+        filled["components"]["ssvm_ner"]["model"]["features"]["extra"] = ["tag[0]", "tag[-1]+tag[0]"]
+        filled["training"]["frozen_components"] = filled["training"]["annotating_components"] = ["ssvm_tagger"]
 
-    nlp = train(config(factory, folder, "sourced", change), tmp_path, {"training.max_epochs": 2})
-    assert nlp.meta["performance"][SCORE[factory]] == 1.0
+    nlp = train(config("ssvm_ner", folder, "tags", change), tmp_path, {"training.max_epochs": 15})
+    assert score(nlp, "ssvm_ner") == 1.0
+    assert weights(nlp, "ssvm_tagger") == weights(spacy.load(trained("ssvm_tagger")), "ssvm_tagger")
+
+
+def trained_further(
+    factory: str, folder: Path, output: Path, epochs: int, source: Path | None = None, **settings
+) -> Path:
+    """The folder of a pipeline with the solver's state, whose component comes from a source."""
+
+    def change(filled):
+        one_batch_per_epoch(factory)(filled)
+        filled["components"][factory]["save_solver_state"] = True
+        if source is not None:
+            filled["components"][factory] = {"source": str(source)}
+
+    path = config(factory, folder, f"further-{output.name}", change)
+    train(path, output, {"training.max_epochs": epochs, "training.eval_frequency": 1, **settings})
+    return output / "model-last"
+
+
+@every
+def test_two_runs_equal_one(factory, folder, tmp_path):
+    """A sourced component is not initialized, but learns on."""
+    first = trained_further(factory, folder, tmp_path / "first", 2)
+    second = trained_further(factory, folder, tmp_path / "second", 3, source=first)
+    once = trained_further(factory, folder, tmp_path / "once", 5)
+    for name in ("cfg", "model", "state"):
+        assert (second / factory / name).read_bytes() == (once / factory / name).read_bytes()
+
+
+def test_new_labels_and_a_block_for_initialization(folder, tmp_path):
+    """The block is spaCy's to pass over; labels of the new corpus are learnt, and the old ones are not forgotten."""
+    first = trained_further("ssvm_tagger", folder, tmp_path / "first", 10)
+    new = EXAMPLES["ssvm_tagger"](spacy.blank(LANG), [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")])
+    DocBin(docs=[example.reference for example in new]).to_disk(tmp_path / "new.spacy")
+    corpora = dict.fromkeys(("paths.train", "paths.dev"), str(tmp_path / "new.spacy"))
+    settings = {**corpora, "initialize.components": {"ssvm_tagger": {"labels": ["NOUN"]}}}
+    with pytest.warns(UserWarning, match="there are new labels"):
+        second = trained_further("ssvm_tagger", folder, tmp_path / "second", 3, source=first, **settings)
+    nlp = spacy.load(second)
+    assert {"INTJ", "PUNCT", "DET"} <= set(nlp.get_pipe("ssvm_tagger").labels)
+    assert nlp.evaluate(new)[SCORE["ssvm_tagger"]] == 1.0
+    assert score(nlp, "ssvm_tagger") > 0.9
+
+
+def test_another_c(trained, tmp_path):
+    """What a sourced component is to do differently is said when it is loaded."""
+    spacy.load(trained("ssvm_tagger"), config={"components.ssvm_tagger.solver.C": 0.02}).to_disk(tmp_path)
+    assert spacy.load(tmp_path).get_pipe("ssvm_tagger").solver.C == 0.02
 
 
 @every
@@ -219,12 +344,6 @@ def test_apply(factory, folder, trained, tmp_path):
     docs = list(DocBin().from_disk(tmp_path / "out.spacy").get_docs(nlp.vocab))
     assert [tokens.text for tokens in docs] == ["Eat blue ham", "", "Is Paris nice ?"]
     assert all(tokens.has_annotation(ATTRIBUTE[factory]) for tokens in docs if len(tokens))
-
-
-@every
-def test_benchmark_accuracy(factory, folder, trained, tmp_path):
-    call("benchmark", "accuracy", trained(factory), folder / f"{factory}.spacy", "-G", "-o", tmp_path / "scores.json")
-    assert srsly.read_json(tmp_path / "scores.json")[SCORE[factory]] == 1.0
 
 
 @pytest.mark.slow
@@ -251,7 +370,7 @@ def test_assemble(factory, folder, trained, tmp_path):
         filled["components"][factory] = {"source": str(trained(factory))}
 
     call("assemble", config(factory, folder, "assembled", change), tmp_path / "assembled")
-    assert annotated(spacy.load(tmp_path / "assembled")) == annotated(spacy.load(trained(factory)))
+    assert annotations(spacy.load(tmp_path / "assembled")) == annotations(spacy.load(trained(factory)))
 
 
 @pytest.mark.slow

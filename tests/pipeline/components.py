@@ -1,0 +1,115 @@
+"""What the tests know of each component: a component is a line in each of these tables, and the spec holds for it."""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from .toy import EXAMPLES, LABELLED, LANG, PARAGRAPHS, SEQUENCES, SPANS, TAGGED, TREES, blank, doc, trained, tree_of
+
+every = pytest.mark.parametrize("factory", EXAMPLES)
+labelled = pytest.mark.parametrize("factory", LABELLED)
+sequences = pytest.mark.parametrize("factory", SEQUENCES)
+ATTRIBUTE = {"ssvm_tagger": "TAG", "ssvm_ner": "ENT_IOB", "ssvm_senter": "SENT_START", "ssvm_parser": "DEP"}
+"""What of a Doc's annotation says that the component has been there."""
+GOLD = {
+    "ssvm_tagger": ["TAG"],
+    "ssvm_ner": ["ENT_IOB", "ENT_TYPE"],
+    "ssvm_senter": ["SENT_START"],
+    "ssvm_parser": ["HEAD", "DEP"],
+}
+"""What it learns from."""
+SCORE = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f", "ssvm_senter": "sents_f", "ssvm_parser": "las"}
+LABELS = {
+    "ssvm_tagger": ("ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"),
+    "ssvm_ner": ("GPE", "PER"),
+    "ssvm_senter": ("I", "S"),
+    "ssvm_parser": ("ROOT", "amod", "case", "det", "nmod", "nsubj", "obj", "punct"),
+}
+"""Those of the toy corpus."""
+NEW_LABEL = {"ssvm_tagger": "INTJ", "ssvm_ner": "ORG", "ssvm_parser": "vocative"}
+"""A label that the toy corpus does not have, of those components whose labels can grow."""
+SVM = {"solver": "DCD"}
+CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
+ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
+"""A solver whose components have margins, one whose components have probabilities, and what parsers need for these."""
+CORPUS = {"ssvm_tagger": TAGGED, "ssvm_ner": SPANS, "ssvm_senter": PARAGRAPHS, "ssvm_parser": TREES}
+TEXTS = [text for corpus in CORPUS.values() for text, _ in corpus]
+
+
+def written(factory: str, tokens: Doc) -> list:
+    """What a component has written to a Doc, as its `kbest` puts it."""
+    return {
+        "ssvm_tagger": lambda: [token.tag_ for token in tokens],
+        "ssvm_ner": lambda: [(entity.start, entity.end, entity.label_) for entity in tokens.ents],
+        "ssvm_senter": lambda: [token.i for token in tokens if token.is_sent_start],
+        "ssvm_parser": lambda: [(token.head.i, token.i, token.dep_) for token in tokens],
+    }[factory]()
+
+
+def sampled(names: str, *values: Iterable, shift: int = 0):
+    """The test runs with each value of each name, and of three names with each pair of values; all else is slow.
+
+    shift: which of the possible samples it is, so that tests of the same names have others.
+    """
+    axes = [list(axis) for axis in values]
+    last = min(range(len(axes)), key=lambda k: len(axes[k]))
+    cases = []
+    for places in product(*(range(len(axis)) for axis in axes)):
+        others = sum(place for k, place in enumerate(places) if k != last)
+        case = [axis[place] for axis, place in zip(axes, places)]
+        is_slow = (others + shift) % len(axes[last]) != places[last]
+        cases.append(pytest.param(*case, marks=[pytest.mark.slow] if is_slow else []))
+    return pytest.mark.parametrize(names, cases)
+
+
+_SAVED: dict[str, bytes] = {}
+
+
+def saved(factory: str, **settings) -> bytes:
+    """A component that has learnt the toy corpus."""
+    key = json.dumps([factory, settings], sort_keys=True)
+    if key not in _SAVED:
+        _SAVED[key] = trained(factory, **settings).get_pipe(factory).to_bytes()
+    return _SAVED[key]
+
+
+def learnt(factory: str, **settings) -> Language:
+    """A pipeline of a component that was trained, once in all, and loaded; a new one in each call."""
+    nlp = blank(factory, **settings)
+    nlp.get_pipe(factory).from_bytes(saved(factory, **settings))
+    return nlp
+
+
+def learnt_as(names: dict[str, str]) -> Language:
+    """Trained components in one pipeline: name → factory."""
+    nlp = spacy.blank(LANG)
+    for name, factory in names.items():
+        nlp.add_pipe(factory, name=name, config=blank_config(factory)).from_bytes(saved(factory))
+    return nlp
+
+
+@cache
+def blank_config(factory: str) -> dict:
+    settings = blank(factory).config["components"][factory]
+    return {key: settings[key] for key in ("model", "solver")}
+
+
+def texts_as_docs(nlp: Language) -> list[Doc]:
+    return [doc(nlp, text) for text in TEXTS]
+
+
+def assert_certified(nlp: Language, factory: str) -> None:
+    """Weak duality holds, and w is still the sum of the planes: re-summing it changes it by rounding only."""
+    learner = nlp.get_pipe(factory)._learnt.training._learner
+    before = learner.prediction_weights().copy()
+    certificate = learner.certificate()
+    assert (certificate is not None) == learner.problem.exact
+    assert certificate is None or certificate.gap >= -1e-9 * max(1.0, certificate.primal)
+    np.testing.assert_allclose(learner.prediction_weights(), before, atol=1e-6)

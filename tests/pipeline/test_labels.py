@@ -1,0 +1,211 @@
+"""Labels: where they come from, how they are added, how they travel."""
+
+import pytest
+import spacy
+import srsly
+from spacy.training import Example
+
+from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, labelled, learnt
+from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, train, trained, weights
+
+
+@every
+def test_labels_are_found_in_the_examples(factory):
+    nlp = blank(factory)
+    component = nlp.get_pipe(factory)
+    assert component.labels == (() if factory in NEW_LABEL else LABELS[factory])
+    nlp.initialize(lambda: EXAMPLES[factory](nlp))
+    assert component.labels == tuple(component.label_data) == LABELS[factory]
+
+
+@every
+def test_labels_do_not_depend_on_the_order_of_the_examples(factory):
+    labels = []
+    for order in (1, -1):
+        nlp = blank(factory)
+        examples = EXAMPLES[factory](nlp)[::order]
+        nlp.initialize(lambda examples=examples: examples)
+        labels.append(nlp.get_pipe(factory).labels)
+    assert labels[0] == labels[1]
+
+
+@every
+def test_label_data_is_json_and_gives_the_same_model(factory, tmp_path):
+    """`init labels` writes it, and `spacy.read_labels.v1` brings it back."""
+    models = []
+    for given in (False, True):
+        nlp = blank(factory)
+        examples = EXAMPLES[factory](nlp)
+        if given:
+            nlp.config["initialize"]["components"][factory] = {
+                "labels": {"@readers": "spacy.read_labels.v1", "path": str(tmp_path / "labels.json"), "require": True}
+            }
+        nlp.initialize(lambda examples=examples: examples)
+        srsly.write_json(tmp_path / "labels.json", nlp.get_pipe(factory).label_data)
+        train(nlp, examples, 3)
+        models.append(weights(nlp, factory))
+    assert models[0] == models[1]
+
+
+@every
+def test_given_labels_need_no_gold(factory):
+    """As in training from a stream, of which `initialize` sees no annotation of some labels."""
+    nlp = blank(factory)
+    bare = [Example(doc(nlp, "No gold"), doc(nlp, "No gold"))]
+    with pytest.warns(UserWarning, match=rf"\[{factory}\]"):
+        nlp.get_pipe(factory).initialize(lambda: bare, nlp=nlp, labels=list(LABELS[factory]))
+    assert len(nlp(doc(nlp, "Eat ham"))) == 2
+    train(nlp, bare, 1)
+    train(nlp, EXAMPLES[factory](nlp), 20)
+    assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] == 1
+
+
+@every
+def test_what_are_no_labels_is_refused(factory):
+    nlp = blank(factory)
+    component = nlp.get_pipe(factory)
+    before, known = component.labels, LABELS[factory][0]
+    for labels in ({"0": {"NOUN": 3}}, "NOUN", 3):
+        with pytest.raises(ValueError, match=rf"\[{factory}\] initialize: labels must be a list"):
+            component.initialize(lambda: EXAMPLES[factory](nlp), nlp=nlp, labels=labels)
+    for label in ("", 3, None, b"X", ["X"]):
+        with pytest.raises(ValueError, match=rf"\[{factory}\] a label"):
+            component.initialize(lambda: EXAMPLES[factory](nlp), nlp=nlp, labels=[known, label])
+        with pytest.raises(ValueError, match=rf"\[{factory}\] a label"):
+            component.add_label(label)
+    assert component.labels == before
+
+
+@labelled
+def test_a_label_is_added_once_and_stays(factory):
+    nlp, new = blank(factory), NEW_LABEL[factory]
+    component = nlp.get_pipe(factory)
+    assert component.add_label(new) == 1
+    assert component.add_label(new) == 0
+    assert component.labels == (new,) and new in nlp.vocab.strings
+    teach(nlp, EXAMPLES[factory](nlp), 3)
+    assert set(component.labels) == {*LABELS[factory], new}
+
+
+@labelled
+def test_labels_are_added_and_examples_come_in_updates_only(factory):
+    nlp = blank(factory)
+    for label in LABELS[factory]:
+        nlp.get_pipe(factory).add_label(label)
+    with pytest.warns(UserWarning, match="1 of 1 examples have none at all|3 of 3 .* no gold head"):
+        nlp.initialize()
+    train(nlp, EXAMPLES[factory](nlp), 20)
+    assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] == 1.0
+
+
+def test_given_labels_keep_their_order_and_may_be_more_than_the_corpus_has():
+    nlp, given = blank("ssvm_tagger"), [*reversed(LABELS["ssvm_tagger"])]
+    tagger = nlp.get_pipe("ssvm_tagger")
+    tagger.initialize(lambda: tagger_examples(nlp), nlp=nlp, labels=["X", *given, "X"])
+    assert tagger.labels == ("X", *given)
+    train(nlp, tagger_examples(nlp))
+    assert nlp.evaluate(tagger_examples(nlp))["tag_acc"] == 1.0
+
+
+def test_labels_missing_from_the_given_ones_are_reported():
+    nlp, given = blank("ssvm_tagger"), [tag for tag in LABELS["ssvm_tagger"] if tag != "ADV"]
+    with pytest.warns(UserWarning, match=r"\[ssvm_tagger\].*ADV"):
+        nlp.get_pipe("ssvm_tagger").initialize(lambda: tagger_examples(nlp), nlp=nlp, labels=given)
+    nlp.update(tagger_examples(nlp))
+    assert nlp.get_pipe("ssvm_tagger").labels == tuple(given)
+
+
+@labelled
+@pytest.mark.parametrize("after", ["initialize", "update", "load"])
+def test_labels_can_be_added_at_any_time(factory, after):
+    if after == "load":
+        nlp = learnt(factory)
+    else:
+        nlp = blank(factory)
+        nlp.initialize(lambda: EXAMPLES[factory](nlp))
+        train(nlp, EXAMPLES[factory](nlp), 10 * (after == "update"))
+    before = annotations(nlp) if after != "initialize" else None
+    assert nlp.get_pipe(factory).add_label(NEW_LABEL[factory]) == 1
+    if after == "load" and factory == "ssvm_tagger":
+        assert annotations(nlp) == before
+    train(nlp, EXAMPLES[factory](nlp), 15)
+    examples = EXAMPLES[factory](nlp)
+    assert nlp.get_pipe(factory).labels[-1] == NEW_LABEL[factory]
+    assert nlp.evaluate(examples)[SCORE[factory]] == 1
+
+
+@labelled
+def test_a_component_with_labels_only_can_predict(factory):
+    """As spaCy evaluates after the first update, weights may be zero."""
+    nlp = blank(factory)
+    nlp.get_pipe(factory).add_label("X")
+    assert len(nlp("Some text here .")) == 4
+    assert nlp.get_pipe(factory).update([Example(doc(nlp, ""), doc(nlp, ""))]) == {factory: 0.0}
+
+
+@every
+def test_pipe_labels_and_meta(factory):
+    nlp = learnt(factory)
+    component = nlp.get_pipe(factory)
+    shown = nlp.pipe_labels.get(factory)
+    assert shown == (None if factory == "ssvm_senter" else list(component.labels))
+    assert nlp.meta["labels"].get(factory) == shown
+
+
+@labelled
+def test_labels_of_a_memory_zone_stay(factory):
+    """Its strings are freed at its end, but not those of labels."""
+    nlp = learnt(factory)
+    with nlp.memory_zone():
+        nlp.get_pipe(factory).add_label("persistent")
+    assert "persistent" in nlp.vocab.strings
+    loaded = blank(factory)
+    with loaded.memory_zone():
+        loaded.get_pipe(factory).from_bytes(weights(nlp, factory), exclude=["vocab"])
+    assert "persistent" in loaded.vocab.strings
+
+
+@labelled
+def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
+    trained(factory).to_disk(tmp_path)
+    nlp = spacy.load(tmp_path)
+    old = nlp.get_pipe(factory).labels
+    corpus = {
+        "ssvm_tagger": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
+        "ssvm_ner": [("Acme Corp hired Tom", "B-ORG L-ORG O U-PER")],
+        "ssvm_parser": [("Wow , ham !", "discourse:3 punct:3 ROOT:3 punct:3")],
+    }[factory]
+    examples = [*EXAMPLES[factory](nlp), *EXAMPLES[factory](nlp, corpus)]
+    nlp.resume_training()
+    train(nlp, examples, 20)
+    new = nlp.get_pipe(factory).labels
+    assert new[: len(old)] == old
+    added = {"ssvm_tagger": {"INTJ", "PUNCT"}, "ssvm_ner": {"ORG"}, "ssvm_parser": {"discourse"}}
+    assert set(new) - set(old) == added[factory]
+    for example in examples:
+        assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
+    again = blank(factory).from_bytes(nlp.to_bytes())
+    assert annotations(again) == annotations(nlp)
+
+
+def test_weights_survive_widening():
+    """New labels come with zero weights: until they are learnt, nothing else changes."""
+    nlp = learnt("ssvm_ner")
+    before = annotations(nlp)
+    nlp.get_pipe("ssvm_ner").add_label("ORG")
+    tokens = annotations(nlp)
+    assert [[e for e in ents if e[2] != "ORG"] for _, ents, *_ in tokens] == [list(ents) for _, ents, *_ in before]
+
+
+@every
+def test_initialize_again_starts_from_zero(factory):
+    """It learns from the examples that it is given; labels of the first time stay."""
+    nlp = trained(factory, 2)
+    few, examples = EXAMPLES[factory](nlp, CORPUS[factory][:2]), EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: few)
+    assert nlp.get_pipe(factory).labels == LABELS[factory]
+    train(nlp, few)
+    assert nlp.evaluate(few)[SCORE[factory]] == 1
+    nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    assert weights(nlp, factory) == weights(learnt(factory), factory)

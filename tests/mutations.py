@@ -182,7 +182,7 @@ def distances(module: str) -> dict[str, int]:
 def nearest_tests(path: str) -> list[str]:
     """Test files: named after a module, those that import it, of its room, of whole pipelines, and all that need it."""
     distance = distances(module_name(PACKAGE / path))
-    rooms = [Path(path).parts[0], "pipeline", "conformance"]
+    rooms = [Path(path).parts[0], "pipeline"]
     ranked = []
     for name in imports():
         room, test = name.split(".")[1:2], name.rpartition(".")[2]

@@ -769,7 +769,11 @@ class SsvmPipe(TrainablePipe):
         }
 
     def _read_cfg(self, cfg: Any) -> None:
+        config = self.codec.saved
         self.codec, self._facts = facts.read(cfg, self.codec)
+        for key, value in self.codec.saved.items():
+            if value != config[key]:
+                self._warn(f"is loaded with {key} = {value!r}, not {config[key]!r}: its weights depend on this setting")
 
     def _load(self, read: Callable[[], Any], exclude: Iterable[str]) -> None:
         """Read and check the fields; where anything is wrong with them, the component stays as it was."""

@@ -81,6 +81,21 @@ def test_a_failed_load_keeps_the_training(factory):
     assert pipe.figures.epoch == epoch + 1
 
 
+@pytest.mark.parametrize(
+    ("factory", "override"), [("ssvm_tagger", {"attr": "pos"}), ("ssvm_parser", {"multi_root": True})]
+)
+def test_a_setting_that_the_weights_depend_on_comes_from_the_file(factory, override, tmp_path):
+    nlp = trained(factory)
+    nlp.to_disk(tmp_path)
+    ((key, other),) = override.items()
+    with pytest.warns(UserWarning, match=rf"is loaded with {key} = .*, not {other!r}"):
+        loaded = spacy.load(tmp_path, config={"components": {factory: override}})
+    assert loaded.get_pipe(factory).codec.saved == nlp.get_pipe(factory).codec.saved
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spacy.load(tmp_path)
+
+
 @pytest.mark.parametrize("factory", FACTORIES)
 def test_cfg_cannot_change_the_labels(factory):
     pipe = trained(factory).get_pipe(factory)

@@ -19,7 +19,7 @@ from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
-from .unreadable import listed, quoted, quoted_text
+from .wording import listed, quoted, quoted_text
 
 
 class SentenceCorpus(Corpus):

@@ -19,7 +19,8 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..corpus.unreadable import Unreadable, names_of, quoted, token_name
+from ..corpus.unreadable import Unreadable
+from ..corpus.wording import names_of, quoted, token_name
 from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..files import replace_files
 from ..inspect.confidence import (

@@ -12,7 +12,7 @@ from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 
 from ..reader import ColumnCorpus, SentenceCorpus
-from ..unreadable import quoted, quoted_text
+from ..wording import quoted, quoted_text
 
 Severity = Literal["error", "warning", "info"]
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 import spacy
 import srsly
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 from typer.testing import CliRunner
 
@@ -151,6 +151,47 @@ def test_what_cannot_be_compressed_is_explained(pipeline, tmp_path):
     assert not (tmp_path / "again").exists()
 
 
+def test_a_pipeline_is_not_saved_over_itself(pipeline, mistaken, tmp_path, monkeypatch):
+    """Rounded weights in place of the only exact ones could not be undone."""
+    spacy.load(pipeline / "with_corpus").to_disk(tmp_path / "model")
+    before = (tmp_path / "model" / "ssvm_ner" / "model").read_bytes()
+    (tmp_path / "link").symlink_to(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["compress", "model", tmp_path / "link"], ["calibrate", tmp_path / "model", mistaken, "model/"]):
+        result = call(*arguments)
+        assert result.exit_code == 1 and "itself: name another folder" in " ".join(result.output.split())
+    assert (tmp_path / "model" / "ssvm_ner" / "model").read_bytes() == before
+    assert not spacy.load(tmp_path / "model").get_pipe("ssvm_ner").has_probabilities
+
+
+def test_compress_takes_code_and_disabled_components(tmp_path):
+    """The code registers the extension that a feature reads; what is disabled is saved, too."""
+    (tmp_path / "code.py").write_text(
+        "from spacy.tokens import Token\nToken.set_extension('n_of_test', getter=lambda t: len(t.text), force=True)\n"
+    )
+    Token.set_extension("n_of_test", getter=lambda token: len(token.text))
+    features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["_.n_of_test[0]"]}
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_ner", config={"model": {"@architectures": "spacy-ssvm.Chain.v1", "features": features}})
+    examples = [Example(Doc(nlp.vocab, [t.text for t in doc]), doc) for doc in docs(nlp.vocab, TEXTS)]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    nlp.disable_pipe("ssvm_ner")
+    nlp.to_disk(tmp_path / "model")
+    Token.remove_extension("n_of_test")
+    result = call("compress", tmp_path / "model", tmp_path / "small", "--code", tmp_path / "code.py")
+    assert result.exit_code == 0 and Token.has_extension("n_of_test"), result.output
+    files = [tmp_path / folder / "ssvm_ner" / "model" for folder in ("model", "small")]
+    assert files[0].read_bytes() != files[1].read_bytes()
+    Token.remove_extension("n_of_test")
+
+
+def test_a_folder_that_cannot_be_written_is_explained(pipeline, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = call("compress", pipeline / "plain", tmp_path / "file" / "out")
+    assert result.exit_code == 1 and "file" in result.output and isinstance(result.exception, SystemExit)
+
+
 def test_all_commands_hang_on_spacys():
     result = subprocess.run(
         [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
@@ -215,7 +256,7 @@ def test_what_cannot_be_calibrated_is_explained(pipeline, mistaken, corpus, tmp_
     spacy.blank("en").to_disk(tmp_path / "blank")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for arguments, message in (
-        ([plain, mistaken, out, "--component", "tagger"], "has no component tagger"),
+        ([plain, mistaken, out, "--component", "tagger"], "has no spacy-ssvm component tagger"),
         ([plain, corpus, out], "no β is the best one"),
         ([plain, nothing, out], "there is nothing to calibrate it on"),
         ([plain, mistaken, out, "--held-out", nothing], "there is nothing to measure the calibration on"),

@@ -5,22 +5,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from spacy import util
-from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
 from ..pipeline.component import SsvmPipe
 from ..training.calibration import N_BINS, Bin, expected_error, reliability
-from .pipelines import annotate_before, dev_reader
+from .pipelines import CodePath, PipelineName, annotate_before, dev_reader, load_pipeline
 from .plots import Diagram, save
 
 Reader = Callable[[Language], Iterable[Example]]
 
 
 def calibrate_command(
-    model: Annotated[str, typer.Argument(help="Package name or path of the pipeline")],
+    model: PipelineName,
     data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format, not that of training", exists=True)],
     output: Annotated[Path, typer.Argument(help="Folder for the calibrated pipeline")],
     components: Annotated[
@@ -32,20 +30,16 @@ def calibrate_command(
     diagram: Annotated[
         Path | None, typer.Option("--diagram", "-d", help="File for the plot, such as reliability.svg")
     ] = None,
-    code_path: Annotated[
-        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
-    ] = None,
+    code_path: CodePath = None,
 ) -> None:
     """Fit one temperature to each spacy-ssvm component, and save the pipeline with it.
 
     The corpora are read as that of the pipeline's training.dev_corpus is. Predictions stay what they are.
     """
-    import_code(code_path)
-    nlp = util.load_model(model)
-    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)}
+    nlp, pipes = load_pipeline(model, code_path, output)
     unknown = sorted(set(components or ()) - set(pipes))
-    if unknown or not pipes:
-        msg.fail(f"{model} has no component {', '.join(unknown) or 'of spacy-ssvm'}", exits=1)
+    if unknown:
+        msg.fail(f"{model} has no spacy-ssvm component {', '.join(unknown)}", exits=1)
     try:
         corpora = dev_reader(nlp, data_path), dev_reader(nlp, held_out or data_path)
         found = [_calibrated(nlp, pipes[name], *corpora) for name in components or pipes]

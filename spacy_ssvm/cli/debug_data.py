@@ -16,9 +16,7 @@ from wasabi import msg
 from ..corpus.checks import documents
 from ..corpus.checks.corpora import CorpusData, Issue, Reader, Severity, read
 from ..pipeline.component import SsvmPipe
-
-OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""What click has to let through for overrides of the config, such as --paths.train."""
+from .pipelines import CodePath, ConfigPath
 
 PRINT: dict[Severity, Callable[..., None]] = {"error": msg.fail, "warning": msg.warn, "info": msg.info}
 MAX_PLACES = 5
@@ -27,10 +25,8 @@ MAX_PLACES = 5
 
 def debug_data_command(
     context: typer.Context,
-    config_path: Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)],
-    code_path: Annotated[
-        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
-    ] = None,
+    config_path: ConfigPath,
+    code_path: CodePath = None,
     strict: Annotated[bool, typer.Option("--strict", "-s", help="Fail on warnings, too")] = False,
 ) -> None:
     """Check the training and development corpora of a config for what the spacy-ssvm components cannot learn from.

@@ -10,7 +10,7 @@ from spacy.cli._util import import_code
 from spacy.cli.evaluate import handle_scores_per_type
 from wasabi import msg
 
-from .pipelines import dev_reader
+from .pipelines import CodePath, DataPath, PipelineName, dev_reader
 
 FRACTIONS = {
     "TOK": "token_acc",
@@ -30,17 +30,15 @@ FRACTIONS = {
 
 
 def evaluate_command(
-    model: Annotated[str, typer.Argument(help="Package name or path of the pipeline")],
-    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format", exists=True)],
+    model: PipelineName,
+    data_path: DataPath,
     columns: Annotated[
         list[str] | None, typer.Option("--column", "-k", help="Gold column to give to the components; repeatable")
     ] = None,
     gold_preproc: Annotated[
         bool | None, typer.Option("--gold-preproc/--no-gold-preproc", "-G", help="Use gold sentences and tokens")
     ] = None,
-    code_path: Annotated[
-        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
-    ] = None,
+    code_path: CodePath = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file for the scores")] = None,
 ) -> None:
     """Score a pipeline on a corpus read by "spacy-ssvm.Corpus.v1".

@@ -9,8 +9,6 @@ from typing import Annotated, Any, NamedTuple
 
 import srsly
 import typer
-from spacy import util
-from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -20,7 +18,7 @@ from ..models.protocol import Mistake
 from ..pipeline.component import SsvmPipe
 from .evaluate import FRACTIONS
 from .page import Page
-from .pipelines import annotate_before, dev_reader
+from .pipelines import CodePath, DataPath, annotate_before, dev_reader, load_pipeline
 
 MAX_PAIRS = 20
 """Of what is taken for what, for each component."""
@@ -40,7 +38,7 @@ class Sentence(NamedTuple):
 
 def report_command(
     model: Annotated[Path, typer.Argument(help="Path of the pipeline", exists=True, file_okay=False)],
-    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format", exists=True)],
+    data_path: DataPath,
     output: Annotated[Path, typer.Argument(help="HTML file for the report")],
     log: Annotated[
         Path | None,
@@ -49,19 +47,13 @@ def report_command(
         ),
     ] = None,
     worst: Annotated[int, typer.Option("--worst", "-w", min=0, help="Sentences to explain, for each component")] = 10,
-    code_path: Annotated[
-        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
-    ] = None,
+    code_path: CodePath = None,
 ) -> None:
     """Write a page about a pipeline: scores, confusions, the worst sentences with reasons, size, speed, learning curve.
 
     The corpus is read as that of the pipeline's training.dev_corpus.
     """
-    import_code(code_path)
-    nlp = util.load_model(model)
-    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)}
-    if not pipes:
-        msg.fail(f"{model} has no component of spacy-ssvm", exits=1)
+    nlp, pipes = load_pipeline(model, code_path)
     page = Page(f"{model} on {data_path.name}")
     try:
         examples = list(dev_reader(nlp, data_path)(nlp))

@@ -17,13 +17,13 @@ from wasabi import msg
 
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import GRID, Trial, Values, best_of, between, grid_points, train_others, try_values
-from .pipelines import annotate_before
+from .pipelines import CodePath, ConfigPath, annotate_before
 from .plots import new_figure, save_figure
 
 
 def tune_command(
     context: typer.Context,
-    config_path: Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)],
+    config_path: ConfigPath,
     output: Annotated[Path, typer.Argument(help="File for the config with the best values")],
     component: Annotated[
         str | None, typer.Option("--component", "-n", help="Component to tune, where several learn")
@@ -34,9 +34,7 @@ def tune_command(
     ] = None,
     bisect: Annotated[int, typer.Option("--bisect", "-b", min=0, help="How many C to try then, near the best")] = 0,
     epochs: Annotated[int, typer.Option("--epochs", "-e", min=1, help="With the same values, at most")] = 10,
-    code_path: Annotated[
-        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
-    ] = None,
+    code_path: CodePath = None,
 ) -> None:
     """Find the C, or other parameters of a component's solver, with the best development score.
 

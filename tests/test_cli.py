@@ -91,6 +91,17 @@ def test_given_columns_reach_the_components(pipeline, corpus, tmp_path):
     assert "NER F" in output and "100.00" in output and "NP" in output
 
 
+def test_spans_are_scored_under_any_key(pipeline, corpus, tmp_path):
+    overrides = {"components.ssvm_ner.spans_key": "possible_ones", "components.ssvm_ner.threshold": 0.0}
+    spacy.load(pipeline / "with_corpus", config=overrides).to_disk(tmp_path / "model")
+    found, output = scores(tmp_path, tmp_path / "model", corpus)
+    assert f"SPANS possible_ones R   {100 * found['spans_possible_ones_r']:.2f}" in output
+    assert "SPANS possible_ones (per type)" in output
+    report = tmp_path / "page.html"
+    assert call("report", tmp_path / "model", corpus, report).exit_code == 0
+    assert "SPANS possible_ones R" in report.read_text("utf8") and "doc.spans[" in report.read_text("utf8")
+
+
 def test_reader_is_set_up_as_in_the_pipelines_own_config(pipeline, corpus, tmp_path):
     """Variables in that config included, as `spacy train` keeps them."""
     found, _ = scores(tmp_path, pipeline / "with_corpus", corpus)

@@ -16,7 +16,7 @@ from wasabi import msg
 
 from ..models.protocol import Mistake
 from ..pipeline.component import SsvmPipe
-from .evaluate import FRACTIONS
+from .evaluate import percentages, span_groups
 from .page import Page
 from .pipelines import CodePath, DataPath, annotate_before, dev_reader, load_pipeline
 
@@ -96,9 +96,9 @@ def _add_scores(page: Page, nlp: Language, examples: Sequence[Example]) -> None:
     page.text(
         f"{len(examples):,} documents, {n_tokens:,} tokens; the pipeline annotates {scores['speed']:,.0f} a second."
     )
-    found = [(title, f"{100 * scores[key]:.2f}") for title, key in FRACTIONS.items() if scores.get(key) is not None]
-    page.table(("Score", "%"), found)
-    for key, title in PER_TYPE.items():
+    page.table(("Score", "%"), percentages(scores))
+    spans = {f"spans_{key}_per_type": f'Spans in doc.spans["{key}"]' for key in span_groups(scores)}
+    for key, title in {**PER_TYPE, **spans}.items():
         if scores.get(key):
             page.heading(title, 3)
             rows = [

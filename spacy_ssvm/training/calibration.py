@@ -158,4 +158,4 @@ def _scipys_minimize_scalar() -> Any:
     try:
         return importlib.import_module("scipy.optimize").minimize_scalar
     except ImportError as error:
-        raise ImportError('calibration needs SciPy: pip install "spacy-ssvm[calibration]"') from error
+        raise ImportError("calibration needs SciPy: pip install scipy") from error

@@ -134,6 +134,21 @@ def test_other_parameters_than_C(config):
     assert all(int(row[3]) <= 3 for row in rows(result.output))
 
 
+def test_a_solver_block_that_components_share(config):
+    """The tuned component gets a block of its own; the other one keeps the reference."""
+    path = config("ssvm_tagger", "ssvm_tagger")
+    written = load_config(path)
+    written["solver"] = {**written["components"]["ssvm_tagger"]["solver"], "seed": "${system.seed}"}
+    for name in ("ssvm_tagger", "second"):
+        written["components"][name]["solver"] = "${solver}"
+    written.to_disk(path)
+    result = tune(path, "--component", "ssvm_tagger", "--grid", "C=0.7", "--epochs", 1)
+    assert result.exit_code == 0, result.output
+    best = load_config(path.parent / "best.cfg")
+    assert best["components"]["second"]["solver"] == "${solver}" and best["solver"]["C"] != 0.7
+    assert best["components"]["ssvm_tagger"]["solver"] == {**best.interpolate()["solver"], "C": 0.7}
+
+
 def test_the_path_from_point_to_point():
     assert grid_points({"C": [1, 0.1], "rho1": [0.5, 0.1]}) == [
         {"rho1": rho1, "C": C} for rho1 in (0.5, 0.1) for C in (0.1, 1)
@@ -188,7 +203,9 @@ def test_annotated_examples_are_those_that_were_there_before(config):
 
 def test_calls_that_make_no_sense_are_explained(config):
     path = config("ssvm_tagger")
-    assert "has no rho1 to tune" in complaint(tune(path, "--grid", "rho1=1"))
+    assert "has no parameter rho1 to tune, only C, " in complaint(tune(path, "--grid", "rho1=1"))
+    assert "--grid c=1: spacy-ssvm.DCD.v1 has no parameter c; did you mean C?" in complaint(tune(path, "--grid", "c=1"))
+    assert "--grid 0.1,1: expected NAME=VALUES, such as C=0.1,1" in complaint(tune(path, "--grid", "0.1,1"))
     assert "'many' is not a number" in complaint(tune(path, "--grid", "C=1,many"))
     assert "C must be positive" in complaint(tune(path, "--grid", "C=1,-1"))
     assert "two values of C" in complaint(tune(path, "--grid", "C=1", "--bisect", 1))
@@ -209,7 +226,7 @@ def test_a_dev_part_that_nothing_can_be_chosen_by(config):
     grid = ("--grid", "C=1", "--epochs", 1)
     assert "There are no documents in corpora.dev" in complaint(tune(config("ssvm_tagger", dev=lambda nlp: []), *grid))
     bare = config("ssvm_tagger", dev=lambda nlp: [Doc(nlp.vocab, words=["Eat", "ham"])])
-    assert "nothing of what is scored, tag_acc" in complaint(tune(bare, *grid))
+    assert "no annotation for the scores tag_acc" in complaint(tune(bare, *grid))
 
 
 def test_a_config_without_our_components(tmp_path):

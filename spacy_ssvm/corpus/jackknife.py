@@ -119,10 +119,15 @@ class Jackknife:
         annotated = np.add.reduceat(known, self._starts[:-1], dtype=np.int64) > 0
         n_annotated = int(annotated.sum())
         if n_annotated < 2:
+            remedy = (
+                "it takes two, to learn from one and predict the other. Set gold_preproc = true, so that each sentence "
+                "is a document, or remove the column from jackknife"
+                if n_annotated
+                else "remove the column from jackknife, and the attribute from the features"
+            )
             raise ValueError(
                 f"cannot jackknife {name}: {n_annotated or 'none'} of its {len(annotated):,} documents has gold "
-                "values; it takes two, as each is predicted by a tagger that has learnt from others (gold_preproc = "
-                "true makes a document of each sentence)"
+                f"values; {remedy}"
             )
         n_blocks = min(n_annotated, self.folds * BLOCKS)
         block = np.maximum(np.cumsum(annotated) - 1, 0) * n_blocks // n_annotated

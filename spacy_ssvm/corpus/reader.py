@@ -201,8 +201,9 @@ class ColumnCorpus:
         """Yield the examples; a token that is not aligned with a single reference token gets no given value.
 
         Raises:
-            ValueError: a column cannot be jackknifed, as fewer than two documents have it.
+            ValueError: there is nothing at the path, or fewer than two documents have a column to jackknife.
         """
+        self.require_path()
         kept = (_given_tokens if self.corpus.gold_preproc else self._tokenised).setdefault(nlp, {})
         settings, files = self._settings(), self._files()
         if self.keep and settings in kept and kept[settings].files == files:
@@ -225,6 +226,14 @@ class ColumnCorpus:
             yield example
         if docs is not None:
             kept[settings] = Kept(files, docs)
+
+    def require_path(self) -> None:
+        """Raise a ValueError if there is nothing at the path of the corpus."""
+        if not self.corpus.path.exists():
+            raise ValueError(
+                f'spacy-ssvm.Corpus.v1: there is no file or folder "{self.corpus.path}": check --paths.train and '
+                "--paths.dev"
+            )
 
     def _settings(self) -> tuple[Any, ...]:
         corpus = self.corpus
@@ -320,7 +329,8 @@ def create_corpus(
     other documents: a parser learns from tags with the errors that it will meet.
 
     Raises:
-        ValueError: no path is given, a column has an unknown name or is in both lists, or folds are fewer than two.
+        ValueError: no path is given; a column has an unknown name or is in both lists; folds is less than 2; seed is
+            negative.
     """
     if path is None:
         raise ValueError(

@@ -35,6 +35,11 @@ def names_of(examples: Mapping[int, Example]) -> str:
     return listed([name_of(number, example.predicted) for number, example in examples.items()])
 
 
+def counted(n: int, noun: str) -> str:
+    """A number and a noun, such as "1 token" or "2,000 tokens"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def listed(names: Sequence[str]) -> str:
     """The first MAX_NAMED names, and the number of the others."""
     rest = [f"and {len(names) - MAX_NAMED:,} more"] if len(names) > MAX_NAMED else []

@@ -9,7 +9,9 @@ from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 
 from ...models.protocol import Codec
-from .corpora import CorpusData, Issue, example_name, has_own_tokens, issues, place, whole
+from ..reader import same_tokens
+from ..wording import counted
+from .corpora import CorpusData, Issue, example_name, issues, place, whole
 
 RARE = 20
 """Occurrences of a label below which little can be learnt about it."""
@@ -30,7 +32,7 @@ def label_counts(gold: Iterable[Sequence[str | None]]) -> Counter[str]:
 def check_labels(codec: Codec, train: Counter[str], dev: Counter[str], listed: Collection[str] | None) -> list[Issue]:
     """Compare the labels of the corpora with each other, and with those that `initialize` is given, if it is."""
     if not train:
-        remedy = "there is nothing to learn: annotate the corpus, or leave the component out"
+        remedy = "annotate the corpus, or remove the component"
         return [Issue("error", "train", "labels", 0, (), remedy)]
     found = []
     if listed is not None:
@@ -67,16 +69,16 @@ def check_labels(codec: Codec, train: Counter[str], dev: Counter[str], listed: C
 
 
 def check_missing(corpus: CorpusData, missing: Sequence[int], what: str) -> list[Issue]:
-    """Missing annotation. missing: the number of tokens without it, for each example. what: its name."""
+    """Issues of missing annotation; missing: the number of tokens without it in each example, what: its name."""
     where = [
-        f"{whole(example_name(number), example.predicted)}: {n_missing:,}"
+        f"{whole(example_name(number), example.predicted)} ({counted(n_missing, 'token')})"
         for number, (example, n_missing) in enumerate(zip(corpus.examples, missing))
         if n_missing
     ]
     if not where:
         return []
     remedy = (
-        "examples without any are left out, in others the model completes what is missing as it learns"
+        "examples with no annotation are skipped; in the others the model fills in what is missing"
         if corpus.name == "train"
         else "they are not scored"
     )
@@ -89,10 +91,10 @@ def _counted(counts: Counter[str], labels: Collection[str]) -> list[str]:
 
 
 def check(train: CorpusData, dev: CorpusData) -> list[Issue]:
-    """What is wrong with the documents of both corpora, and between them."""
+    """Issues of the documents in each corpus, and of documents in both."""
     found = []
     for corpus in (train, dev):
-        found += _unread(corpus) + _too_long(corpus) + _duplicates(corpus) + _misaligned(corpus)
+        found += _unread(corpus) + _too_long(corpus) + _duplicates(corpus) + _misaligned(corpus) + _untagged(corpus)
     return found + _overlap(train, dev)
 
 
@@ -145,7 +147,7 @@ def _duplicates(corpus: CorpusData) -> list[Issue]:
 def _misaligned(corpus: CorpusData) -> list[Issue]:
     where = []
     for number, example in enumerate(corpus.examples):
-        if has_own_tokens(example):
+        if not same_tokens(example):
             predicted = example.predicted
             shared = example.alignment.y2x.lengths
             for token, gold in enumerate(example.alignment.x2y):
@@ -159,6 +161,18 @@ def _misaligned(corpus: CorpusData) -> list[Issue]:
         "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
         corpus.n_tokens,
     )
+
+
+def _untagged(corpus: CorpusData) -> list[Issue]:
+    """Columns that the reader cannot jackknife, at which training stops."""
+    found = []
+    for column in corpus.jackknife if corpus.examples else ():
+        n_annotated = sum(example.reference.has_annotation(column.upper()) for example in corpus.examples)
+        if n_annotated < 2:
+            what = f"examples with a gold {column}, which the reader is to jackknife"
+            remedy = f'it takes two, or training stops: annotate the corpus, or remove "{column}" from jackknife'
+            found.append(Issue("error", corpus.name, what, n_annotated, (), remedy, len(corpus.examples)))
+    return found
 
 
 def _overlap(train: CorpusData, dev: CorpusData) -> list[Issue]:

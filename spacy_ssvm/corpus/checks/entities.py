@@ -4,7 +4,8 @@ import numpy as np
 from spacy.attrs import ENT_TYPE, SENT_START
 from spacy.tokens import Span
 
-from .corpora import CorpusData, Document, Issue, example_name, has_own_tokens, issues, place
+from ..reader import same_tokens
+from .corpora import CorpusData, Document, Issue, example_name, issues, place
 
 _INSIDE, _BEGIN = 1, 3
 """spaCy's ENT_IOB."""
@@ -133,7 +134,7 @@ def _misaligned(corpus: CorpusData) -> list[Issue]:
     where = [
         f"{place(example_name(number), example.reference, entity.start, entity.end)} ({entity.label_})"
         for number, example in enumerate(corpus.examples)
-        if has_own_tokens(example)
+        if not same_tokens(example)
         for entity in example.reference.ents
         if not example.get_aligned_spans_y2x([entity])
     ]

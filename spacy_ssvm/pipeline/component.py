@@ -666,13 +666,15 @@ class SsvmPipe(TrainablePipe):
 
         try:
             state = state_file.unpack(self._saved_state)
-            if state["solver"] == repr(self.solver):
+            saved_solver = state["solver"]
+            if state_file.is_same_solver(saved_solver, self.solver):
                 nothing, data = self._model.encode([], []), self._model.resumed(state["index"])
                 return Training.resumed(self.name, self.solver, data, nothing, state, self.settings.n_threads)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise store.DamagedModel(f"[{self.name}] learning cannot go on: {error}") from error
         self._warn(
-            f"the solver, {self.solver!r}, is not the one whose state was saved, {state['solver']}: the state is "
+            f"the solver, {self.solver!r}, is not the one whose state was saved, "
+            f"{state_file.solver_text(saved_solver)}: the state is "
             "dropped, and learning goes on from the weights alone"
         )
         return self._start_training()

@@ -11,13 +11,14 @@ from spacy import util
 from spacy.cli._util import import_code, parse_config_overrides, show_validation_error
 from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
+from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import create_evaluation_callback
 from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
 from ..pipeline.component import SsvmPipe
-from ..training.tuning import GRID, Trial, Values, best_of, between, grid_points, train_others, try_values
+from ..training.tuning import GRID, Trial, Values, best_of, between, grid_points, try_values
 from .pipelines import CodePath, ConfigPath, annotate_before
 from .plots import new_figure, save_figure
 
@@ -146,7 +147,7 @@ def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> list[Trial]:
     if next(iter(dev_corpus(nlp)), None) is None:
         raise ValueError(f"There are no documents in {training['dev_corpus']} to choose the best values by")
     examples = list(train_corpus(nlp))
-    train_others(nlp, plan.name, examples, epochs, training["frozen_components"])
+    _train_others(nlp, plan.name, examples, epochs, training["frozen_components"])
     annotate_before(nlp, plan.name, examples, training["annotating_components"])
     pipe: Any = nlp.get_pipe(plan.name)
     evaluate = _evaluation(nlp, dev_corpus, training["score_weights"])
@@ -166,6 +167,22 @@ def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> list[Trial]:
     for _ in range(bisect):
         run(between(trials))
     return trials
+
+
+def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
+    """Train the other components, as the annotation of those before the named one may be an input of its features.
+
+    Raises:
+        ValueError: a trainable component is none of spacy-ssvm and is not frozen.
+    """
+    for other, pipe in nlp.pipeline:
+        if other == name or other in frozen:
+            continue
+        if isinstance(pipe, SsvmPipe):
+            for _ in range(epochs):
+                pipe.update(examples)
+        elif getattr(pipe, "is_trainable", False):
+            raise ValueError(f'"{other}" learns, too: train it first, then source and freeze it to tune "{name}"')
 
 
 def _evaluation(nlp: Language, dev_corpus: Any, weights: dict[str, float | None]) -> Callable[[], float]:

@@ -91,7 +91,7 @@ def test_duplicates(check):
 
 def test_train_and_dev_overlap(check):
     issues = check([document()], [document(OTHER), document()])
-    assert those(issues, "in the training corpus, too") == [("warning", "dev", 1)]
+    assert those(issues, "also in the training corpus") == [("warning", "dev", 1)]
     assert "dev.spacy, document 1" in issues[0].where[0] and issues[0].total == 2
 
 
@@ -105,7 +105,7 @@ def test_misaligned_tokens(check):
     split = document(["to New", "York"], spaces=[True, False])
     train = [joined, document(FIRST, spaces=[True, True, False]), split]
     issues = check(train, [document(OTHER, spaces=[True, True, False])], split=True)
-    assert those(issues, "not those of the annotation") == [("warning", "train", 3)]
+    assert those(issues, "differ from the tokens of the annotation") == [("warning", "train", 3)]
     assert issues[0].where == (
         "example 0, token 1: 'NewYork'",
         "example 2, token 0: 'to'",
@@ -244,10 +244,10 @@ def test_misaligned_entities(check):
     whole = document(["New", "Yo", "rk"], spaces=[True, False, False])
     whole.ents = [Span(whole, 0, 3, label="GPE")]
     issues = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True)
-    assert those(issues, "inside of a token") == [("warning", "train", 1)]
+    assert those(issues, "begin or end inside a token") == [("warning", "train", 1)]
     assert those(issues, "without entity annotation") == [("warning", "train", 2)]
     issues = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True, gold_preproc=True)
-    assert not those(issues, "inside of a token")
+    assert not those(issues, "begin or end inside a token")
 
 
 def test_missing_entities(check):

@@ -1,4 +1,4 @@
-"""Checks that all components share: labels, missing annotation, documents and tokens."""
+"""Checks for all components: labels, missing annotation, documents and tokens."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -14,23 +14,26 @@ from ..wording import counted
 from .corpora import CorpusData, Issue, example_name, issues, place, whole
 
 RARE = 20
-"""Occurrences of a label below which little can be learnt about it."""
+"""The number of occurrences below which a label counts as rare."""
 
 
 class Report(NamedTuple):
-    """labels: occurrences of each in the training corpus, as training sees them. issues: of both corpora."""
+    """The result of a component's checks.
+
+    labels: the occurrences of each label in the training corpus, as seen in training. issues: of both corpora.
+    """
 
     labels: Counter[str]
     issues: list[Issue]
 
 
 def label_counts(gold: Iterable[Sequence[str | None]]) -> Counter[str]:
-    """Occurrences of each label in the gold labels of some examples."""
+    """The occurrences of each label in the gold labels of some examples."""
     return Counter(label for labels in gold for label in labels if label is not None)
 
 
 def check_labels(codec: Codec, train: Counter[str], dev: Counter[str], listed: Collection[str] | None) -> list[Issue]:
-    """Compare the labels of the corpora with each other, and with those that `initialize` is given, if it is."""
+    """Issues of the labels; listed: the labels in [initialize], or None."""
     if not train:
         remedy = "annotate the corpus, or remove the component"
         return [Issue("error", "train", "labels", 0, (), remedy)]
@@ -42,14 +45,14 @@ def check_labels(codec: Codec, train: Counter[str], dev: Counter[str], listed: C
             "train",
             "labels that initialize is not given",
             _counted(train, train.keys() - known),
-            f"they count as missing annotation: add them to [initialize.components.{codec.name}.labels]",
+            f"their tokens count as not annotated: add them to [initialize.components.{codec.name}.labels]",
         )
         found += issues(
             "warning",
             "train",
             "labels that initialize is given, but that never occur",
             sorted(known - train.keys()),
-            "nothing is learnt about them: take them out of the list, or add examples",
+            "nothing is learnt about them: remove them from the list, or add examples",
         )
     found += issues(
         "warning",
@@ -108,10 +111,10 @@ def _unread(corpus: CorpusData) -> list[Issue]:
 
 
 def _too_long(corpus: CorpusData) -> list[Issue]:
-    """Documents that spaCy's reader leaves out without a word."""
+    """Documents that spaCy's reader leaves out silently."""
     if corpus.gold_preproc or not corpus.max_length:
         return []
-    lost = [
+    left_out = [
         whole(name, doc)
         for name, doc in corpus.documents
         if len(doc) >= corpus.max_length and _longest_piece(doc) >= corpus.max_length
@@ -121,7 +124,7 @@ def _too_long(corpus: CorpusData) -> list[Issue]:
         corpus.name,
         f"documents with sentences of max_length = {corpus.max_length} tokens or more, or without sentences, which the "
         "reader leaves out",
-        lost,
+        left_out,
         "raise max_length, set it to 0, or annotate sentences",
     )
 
@@ -138,7 +141,7 @@ def _duplicates(corpus: CorpusData) -> list[Issue]:
         if doc.text in first:
             repeated.append(f"{whole(name, doc)}, as {first[doc.text]}")
         first.setdefault(doc.text, name)
-    remedy = "leave them out, unless texts do repeat themselves in use"
+    remedy = "remove them, unless texts are repeated in use, too"
     return issues(
         "warning", corpus.name, "documents that repeat an earlier one", repeated, remedy, len(corpus.documents)
     )
@@ -156,7 +159,7 @@ def _misaligned(corpus: CorpusData) -> list[Issue]:
     return issues(
         "warning",
         corpus.name,
-        "tokens that are not those of the annotation",
+        "tokens that differ from the tokens of the annotation",
         where,
         "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
         corpus.n_tokens,
@@ -181,8 +184,8 @@ def _overlap(train: CorpusData, dev: CorpusData) -> list[Issue]:
     return issues(
         "warning",
         dev.name,
-        "documents that are in the training corpus, too",
+        "documents that are also in the training corpus",
         where,
-        "scores on them say nothing about new text: leave them out of one of the corpora",
+        "scores on them say nothing about new text: remove them from one of the corpora",
         len(dev.documents),
     )

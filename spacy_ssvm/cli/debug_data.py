@@ -63,10 +63,10 @@ def debug_data_command(
         issues += report.issues
     severities = Counter(issue.severity for issue in issues)
     msg.divider("Summary")
-    summary = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
+    result = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
     if severities["error"] or (strict and severities["warning"]):
-        msg.fail(summary, exits=1)
-    msg.good(summary)
+        msg.fail(result, exits=1)
+    msg.good(result)
 
 
 class Plan(NamedTuple):

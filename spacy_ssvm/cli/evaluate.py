@@ -14,7 +14,7 @@ from wasabi import msg
 
 from .pipelines import CodePath, DataPath, PipelineName, dev_reader
 
-FRACTIONS = {
+OVERALL = {
     "TOK": "token_acc",
     "TAG": "tag_acc",
     "POS": "pos_acc",
@@ -29,6 +29,7 @@ FRACTIONS = {
     "SENT R": "sents_r",
     "SENT F": "sents_f",
 }
+"""The overall scores that a table shows, by title."""
 
 
 def evaluate_command(
@@ -74,7 +75,7 @@ def evaluate_command(
 
 def percentages(scores: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The title and the value, in percent, of each overall score that a pipeline has."""
-    names = dict(FRACTIONS)
+    names = dict(OVERALL)
     for key in span_groups(scores):
         names |= {f"SPANS {key} {part.upper()}": f"spans_{key}_{part}" for part in "prf"}
     return [(title, f"{100 * scores[name]:.2f}") for title, name in names.items() if scores.get(name) is not None]

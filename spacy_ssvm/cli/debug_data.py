@@ -102,8 +102,8 @@ def _print_issues(issues: Sequence[Issue]) -> None:
         msg.good("No problems")
     for issue in issues:
         share = "" if issue.total is None else f" of {issue.total:,} ({100 * issue.count / issue.total:.2f} %)"
-        found = f"{issue.what}: {issue.count:,}{share}" if issue.count else f"no {issue.what}"
-        PRINT[issue.severity](f"{issue.corpus}: {found}")
+        text = f"{issue.what}: {issue.count:,}{share}" if issue.count else f"no {issue.what}"
+        PRINT[issue.severity](f"{issue.corpus}: {text}")
         for place in issue.where[:MAX_PLACES]:
             msg.text(f"- {place}")
         if len(issue.where) > MAX_PLACES:

@@ -37,38 +37,38 @@ def check_labels(codec: Codec, train: Counter[str], dev: Counter[str], listed: C
     if not train:
         remedy = "annotate the corpus, or remove the component"
         return [Issue("error", "train", "labels", 0, (), remedy)]
-    found = []
+    all_issues = []
     if listed is not None:
         known = {*codec.labels, *listed}
-        found += issues(
+        all_issues += issues(
             "error",
             "train",
             "labels that initialize is not given",
             _counted(train, train.keys() - known),
             f"their tokens count as not annotated: add them to [initialize.components.{codec.name}.labels]",
         )
-        found += issues(
+        all_issues += issues(
             "warning",
             "train",
             "labels that initialize is given, but that never occur",
             sorted(known - train.keys()),
             "nothing is learnt about them: remove them from the list, or add examples",
         )
-    found += issues(
+    all_issues += issues(
         "warning",
         "train",
         f"labels with fewer than {RARE} occurrences",
         _counted(train, [label for label, count in train.items() if count < RARE]),
         "add examples, or merge labels",
     )
-    found += issues(
+    all_issues += issues(
         "warning",
         "dev",
         "labels that the training corpus does not have",
         _counted(dev, dev.keys() - train.keys()),
         "they are never predicted: look for misspellings, or add training examples",
     )
-    return found
+    return all_issues
 
 
 def check_missing(corpus: CorpusData, missing: Sequence[int], what: str) -> list[Issue]:
@@ -95,10 +95,12 @@ def _counted(counts: Counter[str], labels: Collection[str]) -> list[str]:
 
 def check(train: CorpusData, dev: CorpusData) -> list[Issue]:
     """Issues of the documents in each corpus, and of documents in both."""
-    found = []
+    all_issues = []
     for corpus in (train, dev):
-        found += _unread(corpus) + _too_long(corpus) + _duplicates(corpus) + _misaligned(corpus) + _untagged(corpus)
-    return found + _overlap(train, dev)
+        all_issues += (
+            _unread(corpus) + _too_long(corpus) + _duplicates(corpus) + _misaligned(corpus) + _untagged(corpus)
+        )
+    return all_issues + _overlap(train, dev)
 
 
 def _unread(corpus: CorpusData) -> list[Issue]:
@@ -168,14 +170,14 @@ def _misaligned(corpus: CorpusData) -> list[Issue]:
 
 def _untagged(corpus: CorpusData) -> list[Issue]:
     """Columns that the reader cannot jackknife, at which training stops."""
-    found = []
+    all_issues = []
     for column in corpus.jackknife if corpus.examples else ():
         n_annotated = sum(example.reference.has_annotation(column.upper()) for example in corpus.examples)
         if n_annotated < 2:
             what = f"examples with a gold {column}, which the reader is to jackknife"
             remedy = f'it takes two, or training stops: annotate the corpus, or remove "{column}" from jackknife'
-            found.append(Issue("error", corpus.name, what, n_annotated, (), remedy, len(corpus.examples)))
-    return found
+            all_issues.append(Issue("error", corpus.name, what, n_annotated, (), remedy, len(corpus.examples)))
+    return all_issues
 
 
 def _overlap(train: CorpusData, dev: CorpusData) -> list[Issue]:

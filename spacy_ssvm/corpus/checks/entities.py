@@ -13,8 +13,8 @@ _INSIDE, _BEGIN = 1, 3
 
 def check(corpus: CorpusData) -> list[Issue]:
     """Issues of the entities of a corpus; each entity must have a beginning."""
-    found = _whitespace(corpus) + _across_sentences(corpus) + _inconsistent(corpus)
-    return found + _overlapping(corpus) + _misaligned(corpus)
+    all_issues = _whitespace(corpus) + _across_sentences(corpus) + _inconsistent(corpus)
+    return all_issues + _overlapping(corpus) + _misaligned(corpus)
 
 
 def _token(document: Document, token: int) -> str:

@@ -16,8 +16,8 @@ _MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and g
 
 def check_documents(corpus: CorpusData, several_roots_are_wrong: bool) -> list[Issue]:
     """Issues of the trees in the documents of a corpus; several_roots_are_wrong: a sentence has a single root."""
-    found = _circular(corpus)
-    return found + _across_sentences(corpus) + _several_roots(corpus) if several_roots_are_wrong else found
+    all_issues = _circular(corpus)
+    return all_issues + _across_sentences(corpus) + _several_roots(corpus) if several_roots_are_wrong else all_issues
 
 
 def check_gold(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int, is_projective: bool) -> list[Issue]:
@@ -94,7 +94,7 @@ def _across_sentences(corpus: CorpusData) -> list[Issue]:
     return issues(
         "error",
         corpus.name,
-        "tokens with a head in another sentence, as spaCy starts one at the left edge of each root",
+        "tokens with a head in another sentence (spaCy starts a sentence at the left edge of each root)",
         where,
         f"the head is dropped or replaced: give each sentence a single root; {_MULTI_ROOT}",
     )
@@ -111,7 +111,7 @@ def _several_roots(corpus: CorpusData) -> list[Issue]:
         corpus.name,
         "documents with several roots, where most have one",
         where,
-        f"spaCy takes each root for a sentence of its own: correct the roots; {_MULTI_ROOT}",
+        f"spaCy makes each root a sentence of its own: correct the roots; {_MULTI_ROOT}",
     )
 
 
@@ -126,13 +126,13 @@ def _too_long(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int) -
         corpus.name,
         f"examples with a sentence of more than {max_sentence:,} tokens",
         where,
-        "it is cut, and heads in the other part are dropped: annotate sentence boundaries",
+        "the sentence is cut, and heads in another part are dropped: annotate sentence boundaries",
     )
 
 
 def _nonprojective(corpus: CorpusData, gold: Sequence[TreeGold], is_projective: bool) -> list[Issue]:
     """Issues of non-projective arcs; is_projective: whether the component builds projective trees only."""
-    n_arcs = n_sentences = n_found = 0
+    n_arcs = n_sentences = n_nonprojective = 0
     where = []
     for number, (example, trees) in enumerate(zip(corpus.examples, gold)):
         for first, end in pairwise(trees.sentences.tolist()):
@@ -142,10 +142,10 @@ def _nonprojective(corpus: CorpusData, gold: Sequence[TreeGold], is_projective: 
             wrong = np.flatnonzero(nonprojective(heads))
             n_sentences += 1
             n_arcs += len(heads)
-            n_found += len(wrong)
+            n_nonprojective += len(wrong)
             if len(wrong):
                 where.append(place(example_name(number), example.predicted, first + wrong[0], first + wrong[0] + 1))
-    if not n_found:
+    if not n_nonprojective:
         return []
     share = 100 * len(where) / n_sentences
     return [
@@ -153,10 +153,10 @@ def _nonprojective(corpus: CorpusData, gold: Sequence[TreeGold], is_projective: 
             "warning" if is_projective else "info",
             corpus.name,
             f"arcs that are not projective, in {len(where):,} of {n_sentences:,} sentences ({share:.1f} %)",
-            n_found,
+            n_nonprojective,
             tuple(where),
-            "the nearest projective trees are learnt instead, and no others are built: where they are many, try "
-            'structure = "nonprojective"'
+            "the nearest projective trees are learnt instead, and only projective trees are predicted: if there are "
+            'many such arcs, try structure = "nonprojective"'
             if is_projective
             else "the structure can build them",
             n_arcs,

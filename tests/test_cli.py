@@ -203,7 +203,7 @@ def test_a_folder_that_cannot_be_written_is_explained(pipeline, tmp_path):
     assert result.exit_code == 1 and "file" in result.output and isinstance(result.exception, SystemExit)
 
 
-def test_all_commands_hang_on_spacys():
+def test_all_commands_extend_spacys():
     result = subprocess.run(
         [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
     )

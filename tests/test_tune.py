@@ -232,7 +232,9 @@ def test_a_dev_part_that_nothing_can_be_chosen_by(config):
 def test_a_config_without_our_components(tmp_path):
     nlp = spacy.blank(LANG)
     nlp.config.to_disk(tmp_path / "config.cfg")
-    assert "there is nothing to tune" in complaint(tune(tmp_path / "config.cfg"))
+    for arguments in ((), ("--component", "tagger")):
+        said = complaint(tune(tmp_path / "config.cfg", *arguments))
+        assert "trains no component of spacy-ssvm: there is nothing to tune" in said
 
 
 def test_without_matplotlib(config, monkeypatch):

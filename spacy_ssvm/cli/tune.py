@@ -86,9 +86,12 @@ def _plan(config: Any, component: str | None, grid: Sequence[str], bisect: int) 
     training = nlp.config.interpolate()["training"]
     pipes = {name: pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe)}
     names = [name for name in pipes if name not in training["frozen_components"]]
-    if component is None and len(names) != 1:
-        remedy = f"name one of {', '.join(names)} with --component" if names else "there is nothing to tune"
-        raise ValueError(f"The config trains {len(names)} components of spacy-ssvm: {remedy}")
+    if not names:
+        raise ValueError("The config trains no component of spacy-ssvm: there is nothing to tune")
+    if component is None and len(names) > 1:
+        raise ValueError(
+            f"The config trains {len(names)} components of spacy-ssvm: name one of {', '.join(names)} with --component"
+        )
     name = component or names[0]
     if name not in names:
         raise ValueError(

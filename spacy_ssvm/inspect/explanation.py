@@ -135,14 +135,16 @@ def _reasons(
 
     pair: both structures. factors: the factors of each.
     """
-    added: dict[tuple[int, str], _Added] = {}
+    contributions: dict[tuple[int, str], _Contribution] = {}
     for side, own in enumerate(factors):
         shared = set(factors[1 - side])
         for factor in own:
             if factor in shared:
                 continue
             for name, weight in features.features(factor):
-                feature = added.setdefault((factor.token, name), _Added(factor, [0.0, 0.0], [None, None]))
+                feature = contributions.setdefault(
+                    (factor.token, name), _Contribution(factor, [0.0, 0.0], [None, None])
+                )
                 feature.weights[side] += weight
                 feature.labels[side] = factor.labels
 
@@ -151,7 +153,7 @@ def _reasons(
         return [features.text(y, factor) for y in pair]
 
     reasons = []
-    for (token, name), (factor, (weight, against), labels) in added.items():
+    for (token, name), (factor, (weight, against), labels) in contributions.items():
         # The same feature of the same labels can fire in different factors.
         if weight != against or labels[0] != labels[1]:
             label, instead = texts(factor)
@@ -159,7 +161,7 @@ def _reasons(
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.gain)))
 
 
-class _Added(NamedTuple):
+class _Contribution(NamedTuple):
     """A feature of a token: a factor in which it fires, and, for the best structure and the other one, its summed
     weight and its labels."""
 

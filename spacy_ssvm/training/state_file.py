@@ -62,8 +62,8 @@ def unsealed(contents: bytes, model: bytes) -> bytes:
         raise ValueError("the digest of its solver state does not fit: the file was changed or damaged")
     if rest[:_SHA] != model:
         raise ValueError(
-            "its solver state belongs to other weights: the files were not saved together. Without the file of the "
-            "state it loads, and learns on from its weights alone"
+            "its solver state belongs to other weights: the files were not saved together. Remove the file of "
+            "the state to load the component and resume training from its weights alone"
         )
     return rest[_SHA:]
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 import spacy
 import srsly
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 from typer.testing import CliRunner
 
@@ -91,6 +91,17 @@ def test_given_columns_reach_the_components(pipeline, corpus, tmp_path):
     assert "NER F" in output and "100.00" in output and "NP" in output
 
 
+def test_spans_are_scored_under_any_key(pipeline, corpus, tmp_path):
+    overrides = {"components.ssvm_ner.spans_key": "possible_ones", "components.ssvm_ner.threshold": 0.0}
+    spacy.load(pipeline / "with_corpus", config=overrides).to_disk(tmp_path / "model")
+    found, output = scores(tmp_path, tmp_path / "model", corpus)
+    assert f"SPANS possible_ones R   {100 * found['spans_possible_ones_r']:.2f}" in output
+    assert "SPANS possible_ones (per type)" in output
+    report = tmp_path / "page.html"
+    assert call("report", tmp_path / "model", corpus, report).exit_code == 0
+    assert "SPANS possible_ones R" in report.read_text("utf8") and "doc.spans[" in report.read_text("utf8")
+
+
 def test_reader_is_set_up_as_in_the_pipelines_own_config(pipeline, corpus, tmp_path):
     """Variables in that config included, as `spacy train` keeps them."""
     found, _ = scores(tmp_path, pipeline / "with_corpus", corpus)
@@ -151,7 +162,48 @@ def test_what_cannot_be_compressed_is_explained(pipeline, tmp_path):
     assert not (tmp_path / "again").exists()
 
 
-def test_all_commands_hang_on_spacys():
+def test_a_pipeline_is_not_saved_over_itself(pipeline, mistaken, tmp_path, monkeypatch):
+    """Rounded weights in place of the only exact ones could not be undone."""
+    spacy.load(pipeline / "with_corpus").to_disk(tmp_path / "model")
+    before = (tmp_path / "model" / "ssvm_ner" / "model").read_bytes()
+    (tmp_path / "link").symlink_to(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["compress", "model", tmp_path / "link"], ["calibrate", tmp_path / "model", mistaken, "model/"]):
+        result = call(*arguments)
+        assert result.exit_code == 1 and "itself: name another folder" in " ".join(result.output.split())
+    assert (tmp_path / "model" / "ssvm_ner" / "model").read_bytes() == before
+    assert not spacy.load(tmp_path / "model").get_pipe("ssvm_ner").has_probabilities
+
+
+def test_compress_takes_code_and_disabled_components(tmp_path):
+    """The code registers the extension that a feature reads; what is disabled is saved, too."""
+    (tmp_path / "code.py").write_text(
+        "from spacy.tokens import Token\nToken.set_extension('n_of_test', getter=lambda t: len(t.text), force=True)\n"
+    )
+    Token.set_extension("n_of_test", getter=lambda token: len(token.text))
+    features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["_.n_of_test[0]"]}
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_ner", config={"model": {"@architectures": "spacy-ssvm.Chain.v1", "features": features}})
+    examples = [Example(Doc(nlp.vocab, [t.text for t in doc]), doc) for doc in docs(nlp.vocab, TEXTS)]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    nlp.disable_pipe("ssvm_ner")
+    nlp.to_disk(tmp_path / "model")
+    Token.remove_extension("n_of_test")
+    result = call("compress", tmp_path / "model", tmp_path / "small", "--code", tmp_path / "code.py")
+    assert result.exit_code == 0 and Token.has_extension("n_of_test"), result.output
+    files = [tmp_path / folder / "ssvm_ner" / "model" for folder in ("model", "small")]
+    assert files[0].read_bytes() != files[1].read_bytes()
+    Token.remove_extension("n_of_test")
+
+
+def test_a_folder_that_cannot_be_written_is_explained(pipeline, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = call("compress", pipeline / "plain", tmp_path / "file" / "out")
+    assert result.exit_code == 1 and "file" in result.output and isinstance(result.exception, SystemExit)
+
+
+def test_all_commands_extend_spacys():
     result = subprocess.run(
         [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
     )
@@ -194,6 +246,9 @@ def test_calibrate_saves_a_pipeline_with_probabilities(pipeline, mistaken, corpu
     )
     assert result.exit_code == 0, result.output
     assert "Fitted to 4 sequences" in result.output and "ECE" in result.output and "0.9 to 1.0" in result.output
+    output = " ".join(result.output.split())
+    assert "Before calibration the scores were margins" in output
+    assert "Probability Items before Mean before Right before Items after Mean after Right after" in output
     assert "</svg>" in (tmp_path / "plots" / "reliability.svg").read_text()
     wrong = call("calibrate", *arguments, "--diagram", tmp_path / "plot.nonsense")
     assert wrong.exit_code == 1 and "nonsense" in wrong.output
@@ -215,7 +270,7 @@ def test_what_cannot_be_calibrated_is_explained(pipeline, mistaken, corpus, tmp_
     spacy.blank("en").to_disk(tmp_path / "blank")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for arguments, message in (
-        ([plain, mistaken, out, "--component", "tagger"], "has no component tagger"),
+        ([plain, mistaken, out, "--component", "tagger"], "has no spacy-ssvm component tagger"),
         ([plain, corpus, out], "no β is the best one"),
         ([plain, nothing, out], "there is nothing to calibrate it on"),
         ([plain, mistaken, out, "--held-out", nothing], "there is nothing to measure the calibration on"),
@@ -225,5 +280,5 @@ def test_what_cannot_be_calibrated_is_explained(pipeline, mistaken, corpus, tmp_
         assert result.exit_code == 1 and message in " ".join(result.output.split()), result.output
     assert not out.exists()
     result = call("calibrate", plain, mistaken, out, "--diagram", tmp_path / "plot.svg")
-    assert result.exit_code == 1 and 'pip install "spacy-ssvm[calibration]"' in " ".join(result.output.split())
+    assert result.exit_code == 1 and "needs matplotlib: pip install matplotlib" in " ".join(result.output.split())
     assert spacy.load(out).get_pipe("ssvm_ner").has_probabilities

@@ -215,8 +215,10 @@ def test_unknown_setting_is_refused(path):
 
 
 def test_nothing_at_the_path(tmp_path, nlp):
+    with pytest.raises(ValueError, match=r'no file or folder ".*none.spacy": check --paths.train and --paths.dev'):
+        list(resolve(path=str(tmp_path / "none.spacy"))(nlp))
     with pytest.warns(UserWarning, match="Could not locate any .spacy files"):
-        assert list(create_corpus(tmp_path / "none")(nlp)) == []
+        assert list(create_corpus(tmp_path)(nlp)) == []
 
 
 SENTENCES = [
@@ -334,7 +336,9 @@ def test_augmented_examples_are_jackknifed(tagged, nlp):
 
 def test_nothing_to_jackknife_is_explained(tmp_path, nlp):
     bare = saved(tmp_path / "bare.spacy", [Doc(nlp.vocab, words=["a", "b"], tags=["X", "Y"])] * 3)
-    message = rf'cannot jackknife column "pos" of {re.escape(str(bare))}: none of its 3 documents has gold values'
+    message = (
+        rf'cannot jackknife column "pos" of {re.escape(str(bare))}: none of its 3 documents has gold values; remove the'
+    )
     with pytest.raises(ValueError, match=message):
         list(create_corpus(bare, jackknife=["tag", "pos"])(nlp))
     words = SENTENCES[0][0] + SENTENCES[1][0]

@@ -91,7 +91,7 @@ def test_duplicates(check):
 
 def test_train_and_dev_overlap(check):
     issues = check([document()], [document(OTHER), document()])
-    assert those(issues, "in the training corpus, too") == [("warning", "dev", 1)]
+    assert those(issues, "also in the training corpus") == [("warning", "dev", 1)]
     assert "dev.spacy, document 1" in issues[0].where[0] and issues[0].total == 2
 
 
@@ -105,7 +105,7 @@ def test_misaligned_tokens(check):
     split = document(["to New", "York"], spaces=[True, False])
     train = [joined, document(FIRST, spaces=[True, True, False]), split]
     issues = check(train, [document(OTHER, spaces=[True, True, False])], split=True)
-    assert those(issues, "not those of the annotation") == [("warning", "train", 3)]
+    assert those(issues, "differ from the tokens of the annotation") == [("warning", "train", 3)]
     assert issues[0].where == (
         "example 0, token 1: 'NewYork'",
         "example 2, token 0: 'to'",
@@ -244,10 +244,10 @@ def test_misaligned_entities(check):
     whole = document(["New", "Yo", "rk"], spaces=[True, False, False])
     whole.ents = [Span(whole, 0, 3, label="GPE")]
     issues = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True)
-    assert those(issues, "inside of a token") == [("warning", "train", 1)]
+    assert those(issues, "begin or end inside a token") == [("warning", "train", 1)]
     assert those(issues, "without entity annotation") == [("warning", "train", 2)]
     issues = check([doc, whole], [document(OTHER, iob=SOUND)], "ssvm_ner", split=True, gold_preproc=True)
-    assert not those(issues, "inside of a token")
+    assert not those(issues, "begin or end inside a token")
 
 
 def test_missing_entities(check):
@@ -372,7 +372,7 @@ def save_config(folder, **initialize):
 @pytest.fixture
 def project(tmp_path):
     save_config(tmp_path)
-    many = [parsed([0] * 3, [f"word{k}", "to", "say"], iob=SOUND) for k in range(20)]
+    many = [parsed([0] * 3, [f"word{k}", "to", "say"], iob=SOUND, tags=list("ABC")) for k in range(20)]
     saved(tmp_path / "sound.spacy", many)
     saved(tmp_path / "dev.spacy", [document(OTHER, iob=SOUND)])
     saved(tmp_path / "rare.spacy", many[:3])
@@ -395,15 +395,42 @@ def call(*args):
 def test_command_fails_on_errors_and_on_warnings_if_strict(project):
     """Nothing is jackknifed, though the reader in the config would."""
     code, output = call(*arguments(project, "sound", "--strict"))
-    assert code == 0 and "errors: 0, warnings: 0" in output and "PER 20" in output, output
+    assert code == 0 and "0 errors, 0 warnings" in output and "PER 20" in output, output
     code, output = call(*arguments(project, "rare"))
-    assert code == 0 and "errors: 0, warnings: 1" in output, output
+    assert code == 0 and "0 errors, 1 warning" in output, output
     code, output = call(*arguments(project, "rare", "--strict"))
     assert code == 1 and "train: labels with fewer than 20 occurrences: 1" in output, output
     code, output = call(*arguments(project, "defective"))
     assert code == 1 and f"train: entities that begin with whitespace: {MAX_PLACES + 2}" in output, output
     assert "defective.spacy, document 20, tokens 0-1: '\\n word0'" in output and "and 2 more" in output
     assert "word5" not in output
+
+
+def test_command_counts_in_plain_words(project):
+    """A section without issues does not read as one without documents; what is missing is not counted."""
+    code, output = call(*arguments(project, "sound"))
+    assert code == 0 and "Nothing found" not in output and output.count("✔ No problems") == 2, output
+    saved(project / "bare.spacy", [document(), document(OTHER)])
+    code, output = call(*arguments(project, "bare"))
+    assert code == 1 and "train: no labels" in output and "labels: 0" not in output, output
+    assert "- example 0: 'the first corpus ' (3 tokens)" in output
+    assert "train: no examples with a gold tag, which the reader is to jackknife" in output
+
+
+def test_reading_leaves_the_reader_as_it_is(tmp_path):
+    path = saved(tmp_path / "train.spacy", [document(tags=list("ABC")), document(OTHER, tags=list("ABC"))])
+    reader = create_corpus(path, jackknife=["tag"])
+    corpus = read("train", reader, spacy.blank(LANG))
+    assert reader.jackknife == corpus.jackknife == ("tag",)
+    assert not any(example.predicted.has_annotation("TAG") for example in corpus.examples)
+
+
+@pytest.mark.parametrize(("n_tagged", "n_issues"), [(0, 1), (1, 1), (2, 0)])
+def test_columns_that_cannot_be_jackknifed(check, n_tagged, n_issues):
+    tagged, bare = document(tags=list("ABC")), document()
+    docs = [*[tagged] * n_tagged, *[bare] * (2 - n_tagged)]
+    issues = check(docs, [tagged, tagged], jackknife=["tag"])
+    assert those(issues, "jackknife") == [("error", "train", n_tagged)] * n_issues
 
 
 def test_command_of_spacy(project):
@@ -431,8 +458,10 @@ def test_bad_configs_are_explained(project):
 
     config = str(project / "config.cfg")
     assert "has no path" in explained("debug-data", config)
-    assert "cannot be used" in explained(*arguments(project, "none"))
-    assert "ssvm_nerd" in explained(*arguments(project, "sound", "--components.chunks.factory", "ssvm_nerd"))
+    missing = explained(*arguments(project, "none"))
+    assert "The corpora cannot be read" in missing and 'no file or folder "' in missing and "config.cfg" not in missing
+    unknown = explained(*arguments(project, "sound", "--components.chunks.factory", "ssvm_nerd"))
+    assert "config.cfg cannot be used" in unknown and "ssvm_nerd" in unknown
     assert "n_threads" in explained(*arguments(project, "sound", "--components.chunks.n_threads", "many"))
     assert "trains no component" in explained(
         *arguments(project, "sound", "--training.frozen_components", '["chunks"]')

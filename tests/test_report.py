@@ -78,7 +78,8 @@ def test_what_is_wrong_is_explained(saved, tmp_path):
     assert call(saved / "ssvm_tagger", saved / "wrong.spacy", tmp_path / "page.html").exit_code == 0
     page = (tmp_path / "page.html").read_text("utf8")
     assert not Tags(page).outside
-    assert "<td>X</td>" in page and "3 in all" in page and "40.00" in page
+    assert "<td>X</td>" in page and "3 in all. The most frequent confusions:" in page and "40.00" in page
+    assert "Click a sentence" in page and "Percentages are of all weights" in page
     assert page.count("<mark>") == 3 and "<mark>&lt;cats&gt;</mark>" in page and "<mark>ham</mark>" not in page
     assert "Dogs: NOUN predicted, X in the gold annotation" in page and re.search(r"Dogs → NOUN, \S+ ahead of", page)
     assert "ham → NOUN" not in page

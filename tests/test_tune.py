@@ -11,9 +11,11 @@ from spacy.util import load_config
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.solvers.parameters import Cpd
 from spacy_ssvm.training.tuning import Trial, best_of, between, grid_points
 
 from .pipeline.toy import EXAMPLES, LANG, SPANS, TAGGED, annotations, blank, tagger_examples, trained, weights
+from .pipeline.toy import doc as doc_of
 from .pipeline.toy import train as train_all
 
 READER = {"@readers": "spacy-ssvm.Corpus.v1"}
@@ -134,6 +136,21 @@ def test_other_parameters_than_C(config):
     assert all(int(row[3]) <= 3 for row in rows(result.output))
 
 
+def test_a_solver_block_that_components_share(config):
+    """The tuned component gets a block of its own; the other one keeps the reference."""
+    path = config("ssvm_tagger", "ssvm_tagger")
+    written = load_config(path)
+    written["solver"] = {**written["components"]["ssvm_tagger"]["solver"], "seed": "${system.seed}"}
+    for name in ("ssvm_tagger", "second"):
+        written["components"][name]["solver"] = "${solver}"
+    written.to_disk(path)
+    result = tune(path, "--component", "ssvm_tagger", "--grid", "C=0.7", "--epochs", 1)
+    assert result.exit_code == 0, result.output
+    best = load_config(path.parent / "best.cfg")
+    assert best["components"]["second"]["solver"] == "${solver}" and best["solver"]["C"] != 0.7
+    assert best["components"]["ssvm_tagger"]["solver"] == {**best.interpolate()["solver"], "C": 0.7}
+
+
 def test_the_path_from_point_to_point():
     assert grid_points({"C": [1, 0.1], "rho1": [0.5, 0.1]}) == [
         {"rho1": rho1, "C": C} for rho1 in (0.5, 0.1) for C in (0.1, 1)
@@ -188,7 +205,9 @@ def test_annotated_examples_are_those_that_were_there_before(config):
 
 def test_calls_that_make_no_sense_are_explained(config):
     path = config("ssvm_tagger")
-    assert "has no rho1 to tune" in complaint(tune(path, "--grid", "rho1=1"))
+    assert "has no parameter rho1 to tune, only C, " in complaint(tune(path, "--grid", "rho1=1"))
+    assert "--grid c=1: spacy-ssvm.DCD.v1 has no parameter c; did you mean C?" in complaint(tune(path, "--grid", "c=1"))
+    assert "--grid 0.1,1: expected NAME=VALUES, such as C=0.1,1" in complaint(tune(path, "--grid", "0.1,1"))
     assert "'many' is not a number" in complaint(tune(path, "--grid", "C=1,many"))
     assert "C must be positive" in complaint(tune(path, "--grid", "C=1,-1"))
     assert "two values of C" in complaint(tune(path, "--grid", "C=1", "--bisect", 1))
@@ -209,13 +228,15 @@ def test_a_dev_part_that_nothing_can_be_chosen_by(config):
     grid = ("--grid", "C=1", "--epochs", 1)
     assert "There are no documents in corpora.dev" in complaint(tune(config("ssvm_tagger", dev=lambda nlp: []), *grid))
     bare = config("ssvm_tagger", dev=lambda nlp: [Doc(nlp.vocab, words=["Eat", "ham"])])
-    assert "nothing of what is scored, tag_acc" in complaint(tune(bare, *grid))
+    assert "no annotation for the scores tag_acc" in complaint(tune(bare, *grid))
 
 
 def test_a_config_without_our_components(tmp_path):
     nlp = spacy.blank(LANG)
     nlp.config.to_disk(tmp_path / "config.cfg")
-    assert "there is nothing to tune" in complaint(tune(tmp_path / "config.cfg"))
+    for arguments in ((), ("--component", "tagger")):
+        said = complaint(tune(tmp_path / "config.cfg", *arguments))
+        assert "trains no component of spacy-ssvm: there is nothing to tune" in said
 
 
 def test_without_matplotlib(config, monkeypatch):
@@ -239,3 +260,23 @@ def test_retune_needs_an_initialized_component():
     nlp = blank("ssvm_tagger")
     with pytest.raises(ValueError, match="call initialize first"):
         nlp.get_pipe("ssvm_tagger").retune(nlp.get_pipe("ssvm_tagger").solver)
+
+
+def test_another_solver_after_resuming_reaches_the_optimum_that_it_reaches_without():
+    """Neither is held to the weights of the solver before; until it learns, these predict."""
+    primals = []
+    for resumes in (False, True):
+        nlp = blank("ssvm_tagger", solver_settings={"C": 1.0}, save_solver_state=True)
+        examples = tagger_examples(nlp)
+        nlp.initialize(lambda examples=examples: examples)
+        train_all(nlp, examples, 20)
+        tagger = nlp.get_pipe("ssvm_tagger")
+        if resumes:
+            tagger.from_bytes(tagger.to_bytes())
+            train_all(nlp, examples, 1)
+        before = [token.tag_ for token in nlp(doc_of(nlp, "The cat eats ham"))]
+        tagger.retune(Cpd(C=0.01, tolerance=1e-4))
+        assert [token.tag_ for token in nlp(doc_of(nlp, "The cat eats ham"))] == before
+        train_all(nlp, examples, 60)
+        primals.append(tagger.certificate().primal)
+    assert primals[0] == pytest.approx(primals[1], rel=1e-3)

@@ -5,8 +5,9 @@ from spacy.cli._util import app
 
 from .calibrate import calibrate_command
 from .compress import compress_command
-from .debug_data import OVERRIDES, debug_data_command
+from .debug_data import debug_data_command
 from .evaluate import evaluate_command
+from .pipelines import OVERRIDES
 from .report import report_command
 from .tune import tune_command
 from .warmup import warmup_command

@@ -1,4 +1,4 @@
-"""`spacy ssvm debug-data`: what is wrong with a corpus, before it is trained on."""
+"""`spacy ssvm debug-data`: finds errors in a corpus before training."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,29 +14,26 @@ from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
 from ..corpus.checks import documents
-from ..corpus.checks.corpora import CorpusData, Issue, Reader, Severity, read
+from ..corpus.checks.corpora import CorpusData, Issue, Severity, read
+from ..corpus.wording import counted
 from ..pipeline.component import SsvmPipe
-
-OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""What click has to let through for overrides of the config, such as --paths.train."""
+from .pipelines import CodePath, ConfigPath
 
 PRINT: dict[Severity, Callable[..., None]] = {"error": msg.fail, "warning": msg.warn, "info": msg.info}
 MAX_PLACES = 5
-"""Places that are shown of each issue."""
+"""Places that are listed of each issue."""
 
 
 def debug_data_command(
     context: typer.Context,
-    config_path: Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)],
-    code_path: Annotated[
-        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
-    ] = None,
+    config_path: ConfigPath,
+    code_path: CodePath = None,
     strict: Annotated[bool, typer.Option("--strict", "-s", help="Fail on warnings, too")] = False,
 ) -> None:
-    """Check the training and development corpora of a config for what the spacy-ssvm components cannot learn from.
+    """Find annotation in the corpora of a config that the spacy-ssvm components cannot learn from.
 
     Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy. Nothing is
-    trained. The exit code is 1 where there are errors.
+    trained. The exit code is 1 if there are errors.
     """
     import_code(code_path)
     overrides = parse_config_overrides(context.args)
@@ -45,9 +42,14 @@ def debug_data_command(
             plan = _plan(config_path, overrides)
         if not plan.pipes:
             msg.fail(f"{config_path} trains no component of spacy-ssvm: spacy debug data checks others", exits=1)
-        train, dev = (read(name, reader, plan.nlp) for name, reader in zip(("train", "dev"), plan.readers))
     except (OSError, ValueError) as error:
         msg.fail(f"{config_path} cannot be used", str(error), exits=1)
+    try:
+        with show_validation_error(config_path):
+            readers = resolve_dot_names(plan.nlp.config.interpolate(), plan.corpora)
+        train, dev = (read(name, reader, plan.nlp) for name, reader in zip(("train", "dev"), readers))
+    except (OSError, ValueError) as error:
+        msg.fail("The corpora cannot be read", str(error), exits=1)
     sizes = [(corpus.name, *map("{:,}".format, _sizes(corpus))) for corpus in (train, dev)]
     msg.table(sizes, header=("Corpus", "Documents", "Examples", "Tokens"), aligns=("l", "r", "r", "r"))
     issues = documents.check(train, dev)
@@ -61,22 +63,22 @@ def debug_data_command(
         issues += report.issues
     severities = Counter(issue.severity for issue in issues)
     msg.divider("Summary")
-    summary = f"errors: {severities['error']}, warnings: {severities['warning']}"
+    result = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
     if severities["error"] or (strict and severities["warning"]):
-        msg.fail(summary, exits=1)
-    msg.good(summary)
+        msg.fail(result, exits=1)
+    msg.good(result)
 
 
 class Plan(NamedTuple):
-    """What a config trains.
+    """The contents of a config.
 
-    pipes: our components that are not frozen. readers: of the training and the development corpus. labels: those that
-    `initialize` is given, by component.
+    pipes: the spacy-ssvm components that are not frozen. corpora: the names of the sections of the training and the
+    development corpus. labels: the labels in [initialize], by component.
     """
 
     nlp: Language
     pipes: list[SsvmPipe]
-    readers: Sequence[Reader]
+    corpora: list[str | None]
     labels: dict[str, Sequence[str] | None]
 
 
@@ -86,9 +88,9 @@ def _plan(config_path: Path, overrides: dict[str, Any]) -> Plan:
     training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
     frozen = training["frozen_components"]
     pipes = [pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe) and name not in frozen]
-    readers = resolve_dot_names(config, [training["train_corpus"], training["dev_corpus"]])
-    given = registry.resolve(config["initialize"]["components"])
-    return Plan(nlp, pipes, readers, {name: settings.get("labels") for name, settings in given.items()})
+    corpora = [training["train_corpus"], training["dev_corpus"]]
+    initialize = registry.resolve(config["initialize"]["components"])
+    return Plan(nlp, pipes, corpora, {name: settings.get("labels") for name, settings in initialize.items()})
 
 
 def _sizes(corpus: CorpusData) -> tuple[int, int, int]:
@@ -97,10 +99,11 @@ def _sizes(corpus: CorpusData) -> tuple[int, int, int]:
 
 def _print_issues(issues: Sequence[Issue]) -> None:
     if not issues:
-        msg.good("Nothing found")
+        msg.good("No problems")
     for issue in issues:
         share = "" if issue.total is None else f" of {issue.total:,} ({100 * issue.count / issue.total:.2f} %)"
-        PRINT[issue.severity](f"{issue.corpus}: {issue.what}: {issue.count:,}{share}")
+        text = f"{issue.what}: {issue.count:,}{share}" if issue.count else f"no {issue.what}"
+        PRINT[issue.severity](f"{issue.corpus}: {text}")
         for place in issue.where[:MAX_PLACES]:
             msg.text(f"- {place}")
         if len(issue.where) > MAX_PLACES:

@@ -1,18 +1,20 @@
-"""`spacy ssvm evaluate`: spaCy's evaluation, with the columns that our corpus reader gives to components."""
+"""`spacy ssvm evaluate`: spaCy's evaluation of a corpus that is read as in training."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import srsly
 import typer
 from spacy import util
 from spacy.cli._util import import_code
-from spacy.cli.evaluate import handle_scores_per_type
+from spacy.cli.evaluate import handle_scores_per_type, print_prf_per_type
 from wasabi import msg
 
-from .pipelines import dev_reader
+from .pipelines import CodePath, DataPath, PipelineName, dev_reader
 
-FRACTIONS = {
+OVERALL = {
     "TOK": "token_acc",
     "TAG": "tag_acc",
     "POS": "pos_acc",
@@ -27,25 +29,25 @@ FRACTIONS = {
     "SENT R": "sents_r",
     "SENT F": "sents_f",
 }
+"""The overall scores that a table shows, by title."""
 
 
 def evaluate_command(
-    model: Annotated[str, typer.Argument(help="Package name or path of the pipeline")],
-    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format", exists=True)],
+    model: PipelineName,
+    data_path: DataPath,
     columns: Annotated[
         list[str] | None, typer.Option("--column", "-k", help="Gold column to give to the components; repeatable")
     ] = None,
     gold_preproc: Annotated[
         bool | None, typer.Option("--gold-preproc/--no-gold-preproc", "-G", help="Use gold sentences and tokens")
     ] = None,
-    code_path: Annotated[
-        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
-    ] = None,
+    code_path: CodePath = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file for the scores")] = None,
 ) -> None:
     """Score a pipeline on a corpus read by "spacy-ssvm.Corpus.v1".
 
-    By default the reader is set up as that of the pipeline's training.dev_corpus, so that components see the same.
+    By default the reader has the settings of the pipeline's training.dev_corpus, so that components see the same input
+    as in training.
     """
     import_code(code_path)
     nlp = util.load_model(model)
@@ -54,15 +56,31 @@ def evaluate_command(
     except ValueError as error:
         msg.fail(str(error), exits=1)
     gold_tokens = "yes" if corpus.corpus.gold_preproc else "no"
-    msg.info(f"Gold tokens: {gold_tokens}, given columns: {', '.join(corpus.columns) or 'none'}")
+    msg.info(f"Gold tokens: {gold_tokens}; gold columns given to the components: {', '.join(corpus.columns) or 'none'}")
     examples = list(corpus(nlp))
     if not examples:
         msg.fail(f"No documents in {data_path}", exits=1)
     scores = nlp.evaluate(examples)
-    rows = [(title, f"{100 * scores[key]:.2f}") for title, key in FRACTIONS.items() if scores.get(key) is not None]
-    msg.table([*rows, ("SPEED", f"{scores['speed']:.0f}")], title="Results")
-    handle_scores_per_type(scores, {}, spans_key="sc")
+    msg.table([*percentages(scores), ("SPEED", f"{scores['speed']:.0f}")], title="Results")
+    handle_scores_per_type(scores, {}, spans_key="")
+    for key in span_groups(scores):
+        per_type = scores.get(f"spans_{key}_per_type")
+        if per_type:
+            print_prf_per_type(msg, per_type, f"SPANS {key}", "type")
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
         srsly.write_json(output, scores)
         msg.good(f"Saved scores to {output}")
+
+
+def percentages(scores: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The title and the value, in percent, of each overall score that a pipeline has."""
+    names = dict(OVERALL)
+    for key in span_groups(scores):
+        names |= {f"SPANS {key} {part.upper()}": f"spans_{key}_{part}" for part in "prf"}
+    return [(title, f"{100 * scores[name]:.2f}") for title, name in names.items() if scores.get(name) is not None]
+
+
+def span_groups(scores: Mapping[str, Any]) -> list[str]:
+    """The keys of doc.spans whose spans have scores, sorted."""
+    return sorted(match[1] for name in scores if (match := re.fullmatch("spans_(.+)_f", name)))

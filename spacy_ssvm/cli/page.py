@@ -1,4 +1,4 @@
-"""A page of HTML that needs no other file: headings, tables, text and plots."""
+"""A self-contained page of HTML: headings, tables, text and plots."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ svg { max-width: 100%; height: auto; }"""
 
 
 class Page:
-    """What is added, one below the other; texts are escaped.
+    """A page to which parts are added from top to bottom; texts are escaped.
 
-    title: of the page, and its first heading.
+    title: the title of the page, and its first heading.
     """
 
     def __init__(self, title: str) -> None:
@@ -37,7 +37,7 @@ class Page:
         self._parts.append(f"<p>{escape(text)}</p>")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[Any]], texts: int = 1) -> None:
-        """The first `texts` columns are text, the others figures."""
+        """Add a table whose first `texts` columns are text, and the others figures."""
 
         def row(cells: Sequence[Any], tag: str) -> str:
             kinds = ["" if place < texts else ' class="n"' for place in range(len(cells))]
@@ -48,12 +48,12 @@ class Page:
         self._parts.append("<table>\n" + "\n".join(lines) + "\n</table>")
 
     def folded(self, words: Sequence[str], marked: Sequence[bool], text: str) -> None:
-        """A sentence with some words marked, which unfolds a text of lines."""
+        """Add a sentence with some words marked; a click on it unfolds the text, of several lines."""
         shown = [f"<mark>{escape(word)}</mark>" if mark else escape(word) for word, mark in zip(words, marked)]
         self._parts.append(f"<details><summary>{' '.join(shown)}</summary><pre>{escape(text)}</pre></details>")
 
     def plot(self, draw: Callable[[Any], None]) -> None:
-        """What `draw` puts into a matplotlib Figure; without matplotlib, a line that says so."""
+        """Add the matplotlib Figure that `draw` fills, or, without matplotlib, a line that says so."""
         try:
             figure = new_figure(9, 3.2)
         except ImportError:

@@ -1,22 +1,56 @@
-"""What several commands do with a pipeline: read a corpus as in training, and run the components before one of them."""
+"""Options that the commands share, and ways to load a pipeline and read a corpus as in training."""
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+from spacy import util
+from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from wasabi import msg
 
 from ..corpus.reader import ColumnCorpus, create_corpus
+from ..pipeline.component import SsvmPipe
+
+CodePath = Annotated[
+    Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
+]
+ConfigPath = Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)]
+DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format", exists=True)]
+PipelineName = Annotated[str, typer.Argument(help="Package name or path of the pipeline")]
+
+OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""click's settings for a command that takes overrides of the config, such as --paths.train."""
+
+
+def load_pipeline(
+    model: str | Path, code_path: Path | None, output: Path | None = None, with_disabled: bool = False
+) -> tuple[Language, dict[str, SsvmPipe]]:
+    """A pipeline and its spacy-ssvm components by name; the command fails if there are none.
+
+    output: the folder that the command saves to; the command fails if it is the pipeline's own folder, where the
+    original would be lost. with_disabled: include the components that are disabled.
+    """
+    import_code(code_path)
+    nlp = util.load_model(model)
+    components = nlp.components if with_disabled else nlp.pipeline
+    pipes = {name: pipe for name, pipe in components if isinstance(pipe, SsvmPipe)}
+    if not pipes:
+        msg.fail(f"{model} has no component of spacy-ssvm", exits=1)
+    if output is not None and nlp.path is not None and output.resolve() == nlp.path.resolve():
+        msg.fail(f"{output} is the pipeline itself: name another folder for the output", exits=1)
+    return nlp, pipes
 
 
 def dev_reader(
     nlp: Language, path: Path, columns: Sequence[str] | None = None, gold_preproc: bool | None = None
 ) -> ColumnCorpus:
-    """A reader of another corpus, set up as the reader that the pipeline's training.dev_corpus names.
+    """A reader of the corpus at `path`, with the settings of the reader that training.dev_corpus names.
 
-    columns, gold_preproc: in place of its settings.
+    columns, gold_preproc: override these settings.
 
     Raises:
         ValueError: a column is unknown.
@@ -36,15 +70,15 @@ def dev_reader(
 def annotate_before(
     nlp: Language, name: str, examples: Iterable[Example], components: Collection[str] | None = None
 ) -> list[Example]:
-    """The examples, whose predicted Docs the components before the named one have annotated.
+    """The examples, with their predicted Docs annotated by the components that come before the named one.
 
-    components: those of them that are run; all by default.
+    components: the components that may run; all by default.
     """
-    listed = list(examples)
+    annotated = list(examples)
     before = nlp.pipe_names[: nlp.pipe_names.index(name)]
     enabled = [other for other in before if components is None or other in components]
     with nlp.select_pipes(enable=enabled):
-        docs: list[Doc] = list(nlp.pipe([example.predicted for example in listed]))
-    for example, doc in zip(listed, docs):
+        docs: list[Doc] = list(nlp.pipe([example.predicted for example in annotated]))
+    for example, doc in zip(annotated, docs):
         example.predicted = doc
-    return listed
+    return annotated

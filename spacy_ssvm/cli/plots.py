@@ -1,4 +1,4 @@
-"""Plots, for which matplotlib has to be installed: figures in general, and reliability diagrams."""
+"""Plots by matplotlib: figures in general, and reliability diagrams."""
 
 import importlib
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from ..training.calibration import Bin, expected_error
 
 
 def new_figure(width: float, height: float, layout: str = "constrained") -> Any:
-    """An empty matplotlib Figure of so many inches, whose parts one of its layout engines places.
+    """An empty matplotlib Figure; width and height in inches, layout: the name of a layout engine.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -18,13 +18,13 @@ def new_figure(width: float, height: float, layout: str = "constrained") -> Any:
 
 
 def save_figure(figure: Any, target: Path | TextIO, salt: str) -> None:
-    """Save in the format that the file's name says, or to a stream as SVG.
+    """Save a figure in the format that the suffix of the file's name stands for, or to a stream as SVG.
 
-    An SVG is the same bytes for the same figure and salt, from which the names in it are made.
+    The same figure and salt give the same bytes of SVG: names in it are made from the salt.
 
     Raises:
         OSError: the file cannot be written.
-        ValueError: it is no format that matplotlib knows.
+        ValueError: matplotlib does not know the format.
     """
     is_svg = not isinstance(target, Path) or target.suffix == ".svg"
     with importlib.import_module("matplotlib").rc_context({"svg.hashsalt": salt}):
@@ -34,7 +34,8 @@ def save_figure(figure: Any, target: Path | TextIO, salt: str) -> None:
 class Diagram(NamedTuple):
     """The reliability of a component before and after calibration.
 
-    beta_before: None for a component without probabilities, whose bins `before` are those of β = 1. beta: as fitted.
+    beta_before: None for a component without probabilities, whose bins `before` are computed with β = 1. beta: the
+    fitted β.
     """
 
     name: str
@@ -45,28 +46,28 @@ class Diagram(NamedTuple):
 
 
 def save(diagrams: Sequence[Diagram], path: Path) -> None:
-    """Diagrams side by side, in the format that the file's name says; an SVG is the same bytes for the same figures.
+    """Save diagrams side by side, in the format that the suffix of the file's name stands for.
 
     Raises:
         ImportError: matplotlib is not installed.
         OSError: the file cannot be written.
-        ValueError: it is no format that matplotlib knows.
+        ValueError: matplotlib does not know the format.
     """
     try:
         import matplotlib
     except ImportError as error:
-        raise ImportError('the diagram needs matplotlib: pip install "spacy-ssvm[calibration]"') from error
+        raise ImportError("the diagram needs matplotlib: pip install matplotlib") from error
 
     with matplotlib.rc_context({"svg.fonttype": "none", "font.size": 9}):
         figure = new_figure(3.6 * len(diagrams), 4.0, "compressed")
-        for place, one in enumerate(diagrams, 1):
+        for place, diagram in enumerate(diagrams, 1):
             axes = figure.add_subplot(1, len(diagrams), place)
             axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-            for title, bins, mark in (("before", one.before, "s"), ("calibrated", one.after, "o")):
+            for title, bins, mark in (("before", diagram.before, "s"), ("calibrated", diagram.after, "o")):
                 filled = [bin for bin in bins if bin.n_items]
                 means, shares = [bin.mean for bin in filled], [bin.right for bin in filled]
                 axes.plot(means, shares, marker=mark, label=f"{title}, ECE {expected_error(bins):.3f}")
-            axes.set(title=one.name, xlabel="mean probability", ylabel="share that is right", aspect="equal")
+            axes.set(title=diagram.name, xlabel="mean probability", ylabel="share that is right", aspect="equal")
             axes.grid(alpha=0.3)
             axes.legend()
         path.parent.mkdir(parents=True, exist_ok=True)

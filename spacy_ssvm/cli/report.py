@@ -1,4 +1,4 @@
-"""`spacy ssvm report`: what a pipeline gets right and wrong, and why, as one page of HTML."""
+"""`spacy ssvm report`: a page of HTML with the scores of a pipeline, its mistakes and the reasons for them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,8 +9,6 @@ from typing import Annotated, Any, NamedTuple
 
 import srsly
 import typer
-from spacy import util
-from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -18,19 +16,19 @@ from wasabi import msg
 
 from ..models.protocol import Mistake
 from ..pipeline.component import SsvmPipe
-from .evaluate import FRACTIONS
+from .evaluate import percentages, span_groups
 from .page import Page
-from .pipelines import annotate_before, dev_reader
+from .pipelines import CodePath, DataPath, annotate_before, dev_reader, load_pipeline
 
 MAX_PAIRS = 20
-"""Of what is taken for what, for each component."""
+"""Confusions that are listed of each component."""
 
 PER_TYPE = {"ents_per_type": "Entities", "dep_las_per_type": "Labelled arcs, without punctuation"}
 CURVES = {"primal": "primal, estimated", "dual": "dual"}
 
 
 class Sentence(NamedTuple):
-    """Tokens start … end − 1 of an example, by its number, and what a component has got wrong there."""
+    """Tokens start … end − 1 of an example, by its number, and the mistakes of a component there."""
 
     number: int
     start: int
@@ -40,7 +38,7 @@ class Sentence(NamedTuple):
 
 def report_command(
     model: Annotated[Path, typer.Argument(help="Path of the pipeline", exists=True, file_okay=False)],
-    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format", exists=True)],
+    data_path: DataPath,
     output: Annotated[Path, typer.Argument(help="HTML file for the report")],
     log: Annotated[
         Path | None,
@@ -49,45 +47,39 @@ def report_command(
         ),
     ] = None,
     worst: Annotated[int, typer.Option("--worst", "-w", min=0, help="Sentences to explain, for each component")] = 10,
-    code_path: Annotated[
-        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
-    ] = None,
+    code_path: CodePath = None,
 ) -> None:
     """Write a page about a pipeline: scores, confusions, the worst sentences with reasons, size, speed, learning curve.
 
-    The corpus is read as that of the pipeline's training.dev_corpus.
+    The corpus is read with the settings of the pipeline's training.dev_corpus.
     """
-    import_code(code_path)
-    nlp = util.load_model(model)
-    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)}
-    if not pipes:
-        msg.fail(f"{model} has no component of spacy-ssvm", exits=1)
+    nlp, pipes = load_pipeline(model, code_path)
     page = Page(f"{model} on {data_path.name}")
     try:
         examples = list(dev_reader(nlp, data_path)(nlp))
         if not examples:
             raise ValueError(f"No documents in {data_path}")
-        rows = [] if log is None else _rows_of(log)
+        rows = [] if log is None else _log_rows(log)
         _add_scores(page, nlp, examples)
     except ValueError as error:
         msg.fail(str(error), exits=1)
     _add_components(page, model, pipes)
-    # Evaluation leaves the examples without annotation.
+    # Evaluation does not annotate the examples.
     docs = nlp.pipe(example.predicted.copy() for example in examples)
-    judged = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
+    annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
     for name, pipe in pipes.items():
-        found = [pipe.codec.mistakes(example) for example in judged]
+        mistakes = [pipe.codec.mistakes(example) for example in annotated]
         page.heading(f"Mistakes of {name}")
-        if not any(found):
+        if not any(mistakes):
             page.text("None.")
             continue
-        _add_pairs(page, [mistake for listed in found for mistake in listed])
-        sentences = sorted(_sentences(judged, found), key=lambda sentence: -len(sentence.mistakes))[:worst]
+        _add_pairs(page, [mistake for of_example in mistakes for mistake in of_example])
+        sentences = sorted(_sentences(annotated, mistakes), key=lambda sentence: -len(sentence.mistakes))[:worst]
         if sentences:
             page.heading("Sentences with the most mistakes", 3)
-            page.text("Each unfolds the mistakes, and the features that have put a wrong prediction ahead of others.")
+            page.text("Click a sentence for its mistakes and the features behind them.")
         for sentence in sentences:
-            doc = judged[sentence.number].predicted
+            doc = annotated[sentence.number].predicted
             _add_sentence(page, doc, sentence, _reasons(nlp, pipe, examples[sentence.number], sentence))
     if rows:
         _add_curve(page, rows, list(pipes))
@@ -97,16 +89,16 @@ def report_command(
 
 
 def _add_scores(page: Page, nlp: Language, examples: Sequence[Example]) -> None:
-    nlp(examples[0].predicted.copy())  # Kernels are loaded at their first use, which is not to count as speed.
+    nlp(examples[0].predicted.copy())  # loads the kernels, so that loading does not count as slow prediction
     scores = nlp.evaluate(examples)
     page.heading("Scores")
     n_tokens = sum(len(example.predicted) for example in examples)
     page.text(
         f"{len(examples):,} documents, {n_tokens:,} tokens; the pipeline annotates {scores['speed']:,.0f} a second."
     )
-    found = [(title, f"{100 * scores[key]:.2f}") for title, key in FRACTIONS.items() if scores.get(key) is not None]
-    page.table(("Score", "%"), found)
-    for key, title in PER_TYPE.items():
+    page.table(("Score", "%"), percentages(scores))
+    spans = {f"spans_{key}_per_type": f'Spans in doc.spans["{key}"]' for key in span_groups(scores)}
+    for key, title in {**PER_TYPE, **spans}.items():
         if scores.get(key):
             page.heading(title, 3)
             rows = [
@@ -120,33 +112,33 @@ def _add_components(page: Page, model: Path, pipes: dict[str, SsvmPipe]) -> None
     page.heading("Size")
     rows = []
     for name, pipe in pipes.items():
-        used, there = pipe.count_weights()
+        non_zero, total = pipe.count_weights()
         size = sum(path.stat().st_size for path in (model / name).rglob("*") if path.is_file())
-        share = f"{100 * used / there:.1f} %" if there else "-"
-        rows.append((name, repr(pipe.solver), len(pipe.labels), f"{size / 1e6:.2f}", f"{used:,}", share))
+        share = f"{100 * non_zero / total:.1f} %" if total else "-"
+        rows.append((name, repr(pipe.solver), len(pipe.labels), f"{size / 1e6:.2f}", f"{non_zero:,}", share))
     header = ("Component", "Solver", "Labels", "MB", "Non-zero weights", "of all")
     page.table(header, rows, texts=2)
-    page.text("All are the weights of the features that have any, or of the whole table where features are hashed.")
+    page.text("Percentages are of all weights of the model's features, or of the whole table if features are hashed.")
 
 
-def _add_pairs(page: Page, found: Sequence[Mistake]) -> None:
-    pairs = Counter((mistake.gold, mistake.predicted) for mistake in found)
-    page.text(f"{len(found):,} in all; what is taken for what, the {min(len(pairs), MAX_PAIRS)} most frequent pairs:")
+def _add_pairs(page: Page, mistakes: Sequence[Mistake]) -> None:
+    pairs = Counter((mistake.gold, mistake.predicted) for mistake in mistakes)
+    page.text(f"{len(mistakes):,} in all. The most frequent confusions:")
     rows = [(gold, predicted, f"{count:,}") for (gold, predicted), count in pairs.most_common(MAX_PAIRS)]
     page.table(("Gold", "Predicted", "Times"), rows, texts=2)
 
 
-def _sentences(judged: Sequence[Example], found: Sequence[list[Mistake]]) -> list[Sentence]:
-    """Those with mistakes; a Doc without sentences is one."""
-    listed = []
-    for number, (example, wrong) in enumerate(zip(judged, found)):
+def _sentences(examples: Sequence[Example], mistakes: Sequence[list[Mistake]]) -> list[Sentence]:
+    """The sentences with mistakes; a Doc without sentence boundaries is one sentence."""
+    sentences = []
+    for number, (example, of_example) in enumerate(zip(examples, mistakes)):
         doc = example.predicted
         bounds = [(sent.start, sent.end) for sent in doc.sents] if doc.has_annotation("SENT_START") else [(0, len(doc))]
-        for start, end in bounds if wrong else ():
-            inside = [mistake for mistake in wrong if start <= mistake.start < end]
+        for start, end in bounds:
+            inside = [mistake for mistake in of_example if start <= mistake.start < end]
             if inside:
-                listed.append(Sentence(number, start, end, inside))
-    return listed
+                sentences.append(Sentence(number, start, end, inside))
+    return sentences
 
 
 def _add_sentence(page: Page, doc: Doc, sentence: Sentence, reasons: str) -> None:
@@ -160,22 +152,22 @@ def _add_sentence(page: Page, doc: Doc, sentence: Sentence, reasons: str) -> Non
 
 
 def _reasons(nlp: Language, pipe: Any, example: Example, sentence: Sentence) -> str:
-    """Why the component has predicted what is wrong in a sentence."""
+    """The explanation of a component's wrong predictions in a sentence."""
     (annotated,) = annotate_before(nlp, pipe.name, [Example(example.predicted.copy(), example.reference)])
     try:
         explanation = pipe.explain(annotated.predicted)
-    except ValueError as error:  # Some structures have no exact margins.
+    except ValueError as error:  # approximate decoding has no exact margins
         return str(error)
     wrong = [(mistake.start, mistake.end) for mistake in sentence.mistakes]
     findings = (f for f in explanation.findings if any(f.start < end and start < f.end for start, end in wrong))
     return str(replace(explanation, findings=tuple(findings)).text())
 
 
-def _rows_of(log: Path) -> list[dict[str, Any]]:
-    """The rows that "spacy-ssvm.ConsoleLogger.v1" has written.
+def _log_rows(log: Path) -> list[dict[str, Any]]:
+    """The rows of an output file of "spacy-ssvm.ConsoleLogger.v1".
 
     Raises:
-        ValueError: the file is of something else.
+        ValueError: the file is not an output file of this logger.
     """
     try:
         rows = [dict(row) for row in srsly.read_jsonl(log)]
@@ -189,9 +181,9 @@ def _rows_of(log: Path) -> list[dict[str, Any]]:
 def _add_curve(page: Page, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
     page.heading("Learning curve")
     for name in [name for name in names if name in rows[-1]["figures"]]:
-        known = [(row, row["figures"][name]) for row in rows if row["figures"].get(name)]
+        points = [(row, row["figures"][name]) for row in rows if row["figures"].get(name)]
         page.heading(name, 3)
-        page.plot(partial(_draw, known))
+        page.plot(partial(_draw, points))
         table = [
             (
                 figures["epoch"],
@@ -201,12 +193,12 @@ def _add_curve(page: Page, rows: Sequence[dict[str, Any]], names: Sequence[str])
                 f"{figures['non_zeros']:,}",
                 f"{100 * row['score']:.2f}",
             )
-            for row, figures in known
+            for row, figures in points
         ]
         page.table(("Epoch", "Loss", "Primal~", "Dual", "Relative gap", "Non-zero weights", "Score"), table, texts=0)
     page.text(
-        "The score is that of training, of the whole pipeline on the development corpus. Primal~ and gaps with ~ are "
-        "running estimates, summed while the weights move; those without are certificates, at one w."
+        "The score is the pipeline's score on the development corpus during training. Primal~ and gaps marked ~ are "
+        "running estimates, summed while the weights change; the other gaps are certificates at fixed weights."
     )
 
 
@@ -222,17 +214,18 @@ def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:,.2f}"
 
 
-def _draw(known: Sequence[tuple[dict[str, Any], dict[str, Any]]], figure: Any) -> None:
-    epochs = [figures["epoch"] for _, figures in known]
+def _draw(points: Sequence[tuple[dict[str, Any], dict[str, Any]]], figure: Any) -> None:
+    """The objectives and the score over the epochs; points: a row of the log and the component's figures in it."""
+    epochs = [figures["epoch"] for _, figures in points]
     left, right = figure.subplots(1, 2)
     for key, label in CURVES.items():
-        if any(figures[key] is not None for _, figures in known):
-            left.plot(epochs, [figures[key] for _, figures in known], marker="o", markersize=3, label=label)
+        if any(figures[key] is not None for _, figures in points):
+            left.plot(epochs, [figures[key] for _, figures in points], marker="o", markersize=3, label=label)
     if left.lines:
         left.legend()
         left.set_yscale("log")
     left.set(xlabel="epoch", ylabel="objective")
-    right.plot(epochs, [100 * row["score"] for row, _ in known], marker="o", markersize=3)
+    right.plot(epochs, [100 * row["score"] for row, _ in points], marker="o", markersize=3)
     right.set(xlabel="epoch", ylabel="development score")
     for axes in (left, right):
         axes.grid(alpha=0.3)

@@ -1,5 +1,6 @@
-"""`spacy ssvm tune`: parameters of a solver, chosen by development score."""
+"""`spacy ssvm tune`: chooses parameters of a solver by the development score."""
 
+import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,39 +11,40 @@ from spacy import util
 from spacy.cli._util import import_code, parse_config_overrides, show_validation_error
 from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
+from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import create_evaluation_callback
 from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
 from ..pipeline.component import SsvmPipe
-from ..training.tuning import GRID, Trial, Values, best_of, between, grid_points, train_others, try_values
-from .pipelines import annotate_before
+from ..training.tuning import GRID, Trial, Values, best_of, between, grid_points, try_values
+from .pipelines import CodePath, ConfigPath, annotate_before
 from .plots import new_figure, save_figure
 
 
 def tune_command(
     context: typer.Context,
-    config_path: Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)],
+    config_path: ConfigPath,
     output: Annotated[Path, typer.Argument(help="File for the config with the best values")],
     component: Annotated[
-        str | None, typer.Option("--component", "-n", help="Component to tune, where several learn")
+        str | None, typer.Option("--component", "-n", help="Component to tune, if the config trains several")
     ] = None,
     grid: Annotated[
         list[str] | None,
         typer.Option("--grid", "-g", help="Values to try, such as C=0.1,1 or rho1=0,0.5; repeatable"),
     ] = None,
-    bisect: Annotated[int, typer.Option("--bisect", "-b", min=0, help="How many C to try then, near the best")] = 0,
-    epochs: Annotated[int, typer.Option("--epochs", "-e", min=1, help="With the same values, at most")] = 10,
-    code_path: Annotated[
-        Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
-    ] = None,
+    bisect: Annotated[
+        int, typer.Option("--bisect", "-b", min=0, help="Further values of C to try, near the best one")
+    ] = 0,
+    epochs: Annotated[int, typer.Option("--epochs", "-e", min=1, help="Most epochs with the same values")] = 10,
+    code_path: CodePath = None,
 ) -> None:
     """Find the C, or other parameters of a component's solver, with the best development score.
 
     Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy. All values are
-    tried in one training, each from where those before have led to. The config with the best is saved; beside it,
-    where matplotlib is installed, a plot.
+    tried in one training run: each starts from the result of the previous one. The config with the best values is
+    saved, and, if matplotlib is installed, a plot next to it.
     """
     import_code(code_path)
     overrides = parse_config_overrides(context.args)
@@ -53,23 +55,26 @@ def tune_command(
         msg.info(f"Reading the corpora, extracting the features of {plan.name}")
         trials = _run(init_nlp(config), plan, bisect, epochs)
     except (OSError, ValueError) as error:
-        msg.fail(f"{config_path} cannot be tuned", str(error), exits=1)
+        msg.fail("Nothing was tuned", str(error), exits=1)
     best = best_of(trials)
     header = (*best.values, "Score", "Epochs", "Non-0", "CPU s")
     rows = [
         (*_texts(t.values), f"{100 * t.score:.2f}", t.epochs, f"{t.non_zeros:,}", f"{t.seconds:.0f}") for t in trials
     ]
     msg.table(rows, header=header, divider=True, aligns=["r"] * len(header))
-    config["components"][plan.name].setdefault("solver", plan.solver).update(best.values)
+    settings = config["components"][plan.name]
+    if not isinstance(settings.get("solver"), dict):  # missing, or a reference to a block that others may share
+        settings["solver"] = plan.solver
+    settings["solver"].update(best.values)
     output.parent.mkdir(parents=True, exist_ok=True)
     config.to_disk(output, interpolate=False)
-    found = ", ".join(f"{name} = {text}" for name, text in zip(best.values, _texts(best.values)))
-    msg.good(f"Best: {found}, with a score of {100 * best.score:.2f}. Config saved to {output}")
+    values = ", ".join(f"{name} = {text}" for name, text in zip(best.values, _texts(best.values)))
+    msg.good(f"Best: {values}, with a score of {100 * best.score:.2f}. Config saved to {output}")
     _plot(trials, output.with_suffix(".svg"))
 
 
 class Plan(NamedTuple):
-    """What is tuned: the component's name, its filled solver block, and the values to try."""
+    """The name of the component to tune, its solver block with all defaults, and the values to try."""
 
     name: str
     solver: dict[str, Any]
@@ -79,38 +84,52 @@ class Plan(NamedTuple):
 def _plan(config: Any, component: str | None, grid: Sequence[str], bisect: int) -> Plan:
     nlp = util.load_model_from_config(config, auto_fill=True)
     training = nlp.config.interpolate()["training"]
-    ours = {name: pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe)}
-    names = [name for name in ours if name not in training["frozen_components"]]
-    if component is None and len(names) != 1:
-        remedy = f"name one of {', '.join(names)} with --component" if names else "there is nothing to tune"
-        raise ValueError(f"The config trains {len(names)} components of spacy-ssvm: {remedy}")
+    pipes = {name: pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe)}
+    names = [name for name in pipes if name not in training["frozen_components"]]
+    if not names:
+        raise ValueError("The config trains no component of spacy-ssvm: there is nothing to tune")
+    if component is None and len(names) > 1:
+        raise ValueError(
+            f"The config trains {len(names)} components of spacy-ssvm: name one of {', '.join(names)} with --component"
+        )
     name = component or names[0]
     if name not in names:
-        raise ValueError(f'"{name}" is no component of spacy-ssvm that the config trains, as {", ".join(names)} is')
+        raise ValueError(
+            f'"{name}" is no component of spacy-ssvm that the config trains; name one of {", ".join(names)}'
+        )
     if "factory" not in config["components"][name]:
         raise ValueError(f'"{name}" has a source, not a solver of its own: tune the config that it was trained with')
-    solver = dict(nlp.get_pipe_config(name)["solver"])
+    solver = nlp.config.interpolate()["components"][name]["solver"]
     points = grid_points(_parsed_grid(grid, solver))
     for values in points:
-        replace(ours[name].solver, **values)
+        replace(pipes[name].solver, **values)  # checks the values
     if bisect and len({values.get("C") for values in points}) < 2:
         raise ValueError("--bisect needs two values of C to begin with")
     return Plan(name, solver, points)
 
 
 def _parsed_grid(grid: Sequence[str], solver: dict[str, Any]) -> dict[str, list[Any]]:
-    name = solver["@ssvm_solvers"]
-    numbers = [key for key, value in solver.items() if key[0] != "@" and key != "seed" and not isinstance(value, bool)]
-    given: dict[str, list[str]] = {}
-    for key, _, texts in (text.partition("=") for text in grid):
-        given.setdefault(key, []).extend(texts.split(","))
-    if not given and "C" not in numbers:
-        remedy = f"name one of {', '.join(numbers)} with --grid" if numbers else "there is nothing to tune"
-        raise ValueError(f"{name} has no C: {remedy}")
-    unknown = [key for key in given if key not in numbers]
-    if unknown:
-        raise ValueError(f"{name} has no {', '.join(unknown)} to tune, only {', '.join(numbers)}")
-    return {key: [_number(key, text) for text in texts] for key, texts in given.items()} or {"C": [*GRID]}
+    """The values of --grid by parameter, or the default values of C."""
+    solver_name = solver["@ssvm_solvers"]
+    tunable = [key for key, value in solver.items() if key[0] != "@" and key != "seed" and not isinstance(value, bool)]
+    if not grid and "C" not in tunable:
+        remedy = f"name one of {', '.join(tunable)} with --grid" if tunable else "there is nothing to tune"
+        raise ValueError(f"{solver_name} has no C: {remedy}")
+    values: dict[str, list[Any]] = {}
+    for option in grid:
+        name, equals, texts = option.partition("=")
+        if not equals:
+            raise ValueError(f"--grid {option}: expected NAME=VALUES, such as C=0.1,1")
+        if name not in tunable:
+            raise ValueError(f"--grid {option}: {solver_name} has no parameter {name}{_suggestion(name, tunable)}")
+        values.setdefault(name, []).extend(_number(name, text) for text in texts.split(","))
+    return values or {"C": [*GRID]}
+
+
+def _suggestion(name: str, tunable: Sequence[str]) -> str:
+    by_lower = {known.lower(): known for known in tunable}
+    close = difflib.get_close_matches(name.lower(), by_lower, 1)
+    return f"; did you mean {by_lower[close[0]]}?" if close else f" to tune, only {', '.join(tunable)}"
 
 
 def _number(name: str, text: str) -> int | float | str:
@@ -120,18 +139,18 @@ def _number(name: str, text: str) -> int | float | str:
             return kind(text) if text != "inf" else text
         except ValueError:
             continue
-    raise ValueError(f"--grid {name}: {text!r} is not a number; a grid is written as {name}=0.1,1")
+    raise ValueError(f"--grid {name}: {text!r} is not a number; expected values such as {name}=0.1,1")
 
 
 def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> list[Trial]:
-    """All trials, in the order in which they were made."""
+    """All trials, in their order."""
     training = registry.resolve(nlp.config.interpolate()["training"], schema=ConfigSchemaTraining)
     names = [training["train_corpus"], training["dev_corpus"]]
     train_corpus, dev_corpus = resolve_dot_names(nlp.config.interpolate(), names)
     if next(iter(dev_corpus(nlp)), None) is None:
-        raise ValueError(f"There are no documents in {training['dev_corpus']} to choose by")
+        raise ValueError(f"There are no documents in {training['dev_corpus']} to choose the best values by")
     examples = list(train_corpus(nlp))
-    train_others(nlp, plan.name, examples, epochs, training["frozen_components"])
+    _train_others(nlp, plan.name, examples, epochs, training["frozen_components"])
     annotate_before(nlp, plan.name, examples, training["annotating_components"])
     pipe: Any = nlp.get_pipe(plan.name)
     evaluate = _evaluation(nlp, dev_corpus, training["score_weights"])
@@ -153,16 +172,32 @@ def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> list[Trial]:
     return trials
 
 
+def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
+    """Train the other components, as the annotation of those before the named one may be an input of its features.
+
+    Raises:
+        ValueError: a trainable component is none of spacy-ssvm and is not frozen.
+    """
+    for other, pipe in nlp.pipeline:
+        if other == name or other in frozen:
+            continue
+        if isinstance(pipe, SsvmPipe):
+            for _ in range(epochs):
+                pipe.update(examples)
+        elif getattr(pipe, "is_trainable", False):
+            raise ValueError(f'"{other}" learns, too: train it first, then source and freeze it to tune "{name}"')
+
+
 def _evaluation(nlp: Language, dev_corpus: Any, weights: dict[str, float | None]) -> Callable[[], float]:
-    """The score that `spacy train` chooses the best model by."""
+    """A function that returns the score by which `spacy train` chooses the best model."""
     evaluate = create_evaluation_callback(nlp, dev_corpus, weights)  # type: ignore[arg-type]
 
     def score() -> float:
         total, scores = evaluate()
-        counted = [name for name, weight in weights.items() if weight]
-        if not any(name in scores for name in counted):
+        weighted = [name for name, weight in weights.items() if weight]
+        if not any(name in scores for name in weighted):
             raise ValueError(
-                f"The development corpus has nothing of what is scored, {', '.join(counted)}: see its annotation, and "
+                f"The development corpus has no annotation for the scores {', '.join(weighted)}: check the corpus and "
                 "training.score_weights"
             )
         return total
@@ -175,7 +210,7 @@ def _texts(values: Values) -> list[str]:
 
 
 def _plot(trials: Sequence[Trial], path: Path) -> None:
-    """The score over C, or else the last parameter, with a curve for each combination of the others."""
+    """Plot the score over C, or over the last parameter, with a curve for each combination of the others."""
     try:
         figure = new_figure(6, 4)
     except ImportError:

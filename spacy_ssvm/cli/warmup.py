@@ -1,4 +1,4 @@
-"""`spacy ssvm warmup`: compile all kernels ahead of their first use, for Docker images and before forking."""
+"""`spacy ssvm warmup`: compiles all kernels before their first use, for Docker images and before forking."""
 
 import logging
 import tempfile
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..kernels import CacheStatistics
 
 ALWAYS = {"kappa1": 0, "check_oracle": True}
-"""Settings that reach kernels which the defaults reach late or never, for all solvers that have them."""
+"""Settings, for all solvers that have them, that run kernels which the defaults run late or never."""
 ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
     "spacy-ssvm.MIRA.v1": [{"k": 2}],
     "spacy-ssvm.PredictionMIRA.v1": [{"k": 2}],
@@ -31,33 +31,33 @@ ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
     "spacy-ssvm.DCA.v1": [{"beta": "inf"}],
     "spacy-ssvm.SAP.v1": [{"nu": 1.0}, {"batch": True}],
 }
-"""Settings with which a solver runs other kernels than without."""
+"""Settings with which a solver runs other kernels than with its defaults."""
 SCORED = ("scored_tags", "scored_ents", "scored_starts", "scored_parses")
 WRONG = "wrong"
-"""The group of spans that are no entities."""
+"""The key in doc.spans of incorrect entities."""
 LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
-"""Rules of the parser that match in the last sentence only."""
+"""Rules of the parser, which match in the last sentence only."""
 STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
 
 
 def warmup() -> "list[CacheStatistics]":
     """Train, save, load and run every component with every solver on three sentences.
 
-    Returns the cache statistics of all kernels: what was found on disk and what was compiled.
+    Returns the cache statistics of all kernels: which were loaded from disk, and which were compiled.
     """
     from ..features.index import empty_table, grown
     from ..kernels import cache_statistics
 
     logger = logging.getLogger("spacy")
-    logger.disabled = True  # that a solver is done after two sentences is no news
+    logger.disabled = True  # Solvers reach their tolerance at once.
     try:
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a token without a gold label is there on purpose
+            warnings.simplefilter("ignore")  # A token lacks its gold label on purpose.
             phrases = Path(folder) / "phrases.txt"
             phrases.write_text("an example\n", encoding="utf8")
             for name, solver in ssvm_solvers.get_all().items():
                 for settings in ({}, *ALTERNATIVES.get(name, [])):
-                    with suppress(ImportError):  # a solver whose extra is not installed will not be used either
+                    with suppress(ImportError):  # the solver needs an extra that is not installed
                         known = {field.name for field in fields(solver(**settings))}
                         always = {key: value for key, value in ALWAYS.items() if key in known}
                         _run(_pipeline({"@ssvm_solvers": name, **always, **settings}, str(phrases)))
@@ -78,7 +78,7 @@ def warmup_command() -> None:
 
 
 def _pipeline(solver: dict[str, Any], phrases: str) -> Language:
-    """All components, the parser with a structure that every solver can learn."""
+    """A pipeline of all components; the parser has a structure that every solver can learn."""
     nlp = _parser(solver, "projective", 1)
     nlp.add_pipe("ssvm_senter", config={"solver": solver})
     nlp.add_pipe("ssvm_tagger", config={"solver": solver})
@@ -110,7 +110,7 @@ def _run(nlp: Language) -> None:
         pipe.predict([examples[-1].predicted])
         pipe.from_bytes(pipe.to_bytes())
         pipe.predict([doc])
-        with suppress(ValueError):  # a structure that is not decoded exactly
+        with suppress(ValueError):  # the structure is not decoded exactly
             pipe.kbest(doc, 2)
             for method in SCORED:
                 if hasattr(pipe, method):

@@ -1,4 +1,4 @@
-"""Jackknifing: each token's tag as predicted by a tagger that has learnt from other documents only."""
+"""Jackknifing: tags predicted by a tagger that has learnt from other documents only."""
 
 import logging
 from collections.abc import Sequence
@@ -23,30 +23,35 @@ from ..structures.chain.constraints import unconstrained
 LOGGER = logging.getLogger("spacy")
 
 EPOCHS = 5
-"""Of the averaged perceptron, the fastest of our solvers here: at this number others are at most 0.2 points better."""
+"""Epochs of the averaged perceptron, the fastest solver here: after as many, others are at most 0.2 points better."""
 
 BLOCKS = 5
 """Contiguous blocks of documents in each fold.
 
-Neighbours often belong to one text, whose names and topics a tagger must not have seen: on EWT, where each document is
-a sentence, dealing out single ones flatters XPOS by a point against folds of whole texts. A fold that is one block
-errs the other way: it can be a whole genre, which test data is not. Five blocks come within 0.2 points of the truth.
+Neighbouring documents often belong to one text, whose names and topics the tagger must not have seen. On EWT, where
+each document is a sentence, folds of scattered sentences raise XPOS accuracy by a point compared with folds of whole
+texts. A fold of one block errs the other way: it can be a whole genre, unlike test data. Five blocks are within 0.2
+points of folds of whole texts.
 """
 
 MIN_COUNT = 2
-"""Features that occur less often are left out: of a rarer one, either training or held-out documents have none."""
+"""Features that occur less often are left out: a feature that occurs once is in training or held-out documents only."""
 
 MAX_WEIGHTS = 1 << 26
-"""Feature rows share weights beyond this: memory stays bounded with large corpora and tag sets."""
+"""The number of weights above which feature rows share weights, so that memory stays bounded."""
 
 MAX_REMEMBERED = 4
+"""Results that are kept for readers of the same corpus, of which `spacy train` makes two."""
 
 _remembered: dict[bytes, np.ndarray] = {}
-"""Results by a digest of all that they depend on: `spacy train` makes two readers of the same corpus."""
+"""Results by a digest of their input."""
 
 
 class Features(NamedTuple):
-    """starts: int64 [T + 1], first feature of each token. rows: int32 [F], below n_rows. values: float32 [F]."""
+    """The features of T tokens.
+
+    starts: int64 [T + 1], the first feature of each token. rows: int32 [F], below n_rows. values: float32 [F].
+    """
 
     starts: np.ndarray
     rows: np.ndarray
@@ -57,8 +62,8 @@ class Features(NamedTuple):
 class Jackknife:
     """A corpus whose tags are to be predicted.
 
-    docs: not empty, of one vocabulary, in the order of the corpus. folds: at most so many taggers are trained for each
-    kind of tag, each to predict the documents of one fold. seed: of the order in which they visit their examples.
+    docs: Docs with tokens, of one vocabulary, in the order of the corpus. folds: the most taggers that are trained for
+    each kind of tag; each predicts the documents of one fold. seed: the seed of the order in which they visit examples.
     """
 
     def __init__(self, docs: Sequence[Doc], folds: int, seed: int) -> None:
@@ -69,9 +74,9 @@ class Jackknife:
         self._starts = self._columns.starts
 
     def predict(self, gold: np.ndarray, name: str) -> np.ndarray:
-        """Tags, uint64 [T], read-only, for tokens with these gold tags, uint64 [T], 0 where unknown.
+        """Predicted tags, uint64 [T], read-only, for tokens with these gold tags, uint64 [T], 0 where unknown.
 
-        name: what they are, for messages. The same call is answered from memory.
+        name: the name of the tags, for messages. A repeated call is answered from memory.
 
         Raises:
             ValueError: fewer than two documents have a gold tag.
@@ -115,14 +120,19 @@ class Jackknife:
         return predicted
 
     def _blocks(self, known: np.ndarray, name: str) -> np.ndarray:
-        """First document of each block, and the end, int64: all have as many documents with gold tags, ± 1."""
+        """The first document of each block, and the end, int64; blocks have equally many annotated documents, ± 1."""
         annotated = np.add.reduceat(known, self._starts[:-1], dtype=np.int64) > 0
         n_annotated = int(annotated.sum())
         if n_annotated < 2:
+            remedy = (
+                "it takes two, to learn from one and predict the other. Set gold_preproc = true, so that each sentence "
+                "is a document, or remove the column from jackknife"
+                if n_annotated
+                else "remove the column from jackknife, and the attribute from the features"
+            )
             raise ValueError(
                 f"cannot jackknife {name}: {n_annotated or 'none'} of its {len(annotated):,} documents has gold "
-                "values; it takes two, as each is predicted by a tagger that has learnt from others (gold_preproc = "
-                "true makes a document of each sentence)"
+                f"values; {remedy}"
             )
         n_blocks = min(n_annotated, self.folds * BLOCKS)
         block = np.maximum(np.cumsum(annotated) - 1, 0) * n_blocks // n_annotated
@@ -130,7 +140,7 @@ class Jackknife:
 
     @cached_property
     def _features(self) -> Features:
-        """The features that occur often enough, their rows numbered anew."""
+        """The features that occur at least MIN_COUNT times, with consecutive rows."""
         _, starts, rows, values = add_features(self._columns, self._extractor.program, empty_table())
         frequent = np.bincount(rows) >= MIN_COUNT
         kept = frequent[rows]
@@ -140,14 +150,12 @@ class Jackknife:
         )
 
     def _shared(self, n_labels: int) -> Features:
-        """The features with so few rows that they have not too many weights."""
+        """The features, with rows shared if there were more than MAX_WEIGHTS weights."""
         features = self._features
         max_rows = max(1, MAX_WEIGHTS // n_labels)
-        return (
-            features
-            if features.n_rows <= max_rows
-            else features._replace(rows=features.rows % max_rows, n_rows=max_rows)
-        )
+        if features.n_rows <= max_rows:
+            return features
+        return features._replace(rows=features.rows % max_rows, n_rows=max_rows)
 
     def _digest(self, gold: np.ndarray) -> bytes:
         digest = blake2b(f"{self.folds} {self.seed}".encode(), digest_size=16)
@@ -157,17 +165,18 @@ class Jackknife:
 
 
 def _runs(starts: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The longest parts of documents whose tokens are all annotated, or none of them.
+    """The longest runs of tokens within documents that are all annotated, or all without annotation.
 
-    Learning from annotated runs only, a tagger needs no completion, which would depend on other folds.
-    Returns where they start, int64 [runs + 1], and the document of each, int64 [runs].
+    Taggers learn from annotated runs alone: completing other tokens would need tags from other folds.
+
+    Returns the start of each run and the end, int64 [runs + 1], and the document of each run, int64 [runs].
     """
     runs = np.union1d(starts, np.flatnonzero(known[1:] != known[:-1]) + 1)
     return runs, np.searchsorted(starts, runs[:-1], "right") - 1
 
 
 def _part(chains: Chains, starts: np.ndarray) -> Chains:
-    """The tokens from starts[0] to starts[-1] as sequences that start there."""
+    """The tokens from starts[0] to starts[-1] − 1, as sequences that begin at `starts`, int64."""
     first, end = int(starts[0]), int(starts[-1])
     features = chains.feature_starts[first : end + 1]
     return make_chains(

@@ -1,6 +1,6 @@
-"""The reader "spacy-ssvm.Corpus.v1": spaCy's Corpus, with annotation copied to the components' input.
+"""The reader "spacy-ssvm.Corpus.v1": spaCy's Corpus, with predicted Docs that carry given or predicted annotation.
 
-Documents of .spacy files are read one at a time, and divided into sentences without a copy.
+Documents of .spacy files are read one at a time, and split into sentences without a copy of the document.
 """
 
 import warnings
@@ -19,15 +19,15 @@ from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
-from .unreadable import listed, quoted, quoted_text
+from .wording import listed, quoted, quoted_text
 
 
 class SentenceCorpus(Corpus):
-    """spaCy's Corpus; a document that cannot be read is left out, with a warning at the end, and the others are read.
+    """spaCy's Corpus, except that documents that cannot be read are left out, with a warning at the end.
 
-    With gold_preproc a document of one sentence is that sentence, instead of being copied to one.
+    With gold_preproc, a document of one sentence is used as it is, without a copy.
 
-    left_out: of the last pass, the documents that could not be read, and why.
+    left_out: the documents that could not be read in the last pass, each with the error.
     """
 
     left_out: list[str]
@@ -53,7 +53,7 @@ class SentenceCorpus(Corpus):
             )
 
     def read_docbin(self, vocab: Vocab, locs: Iterable[str | Path]) -> Iterator[Doc]:
-        """The documents of these files that have tokens, as many as `limit` says."""
+        """The documents with tokens in these files, at most `limit` of them."""
         self.left_out = []
         n_docs = 0
         for path in map(ensure_path, locs):
@@ -68,7 +68,7 @@ class SentenceCorpus(Corpus):
                         return
 
     def make_examples(self, nlp: Language, reference_docs: Iterable[Doc]) -> Iterator[Example]:
-        """The examples of each Doc: one, or several where it is too long."""
+        """The examples of each Doc: one, or several if it has max_length tokens or more."""
         return self._examples(super().make_examples, nlp, reference_docs)
 
     def make_examples_gold_preproc(self, nlp: Language, reference_docs: Iterable[Doc]) -> Iterator[Example]:
@@ -94,7 +94,7 @@ class SentenceCorpus(Corpus):
                 yield from examples
 
     def _docs(self, path: Path, vocab: Vocab) -> Iterator[tuple[int, Doc]]:
-        """The documents of a file that can be read, with their numbers, from 0."""
+        """The documents in a file that can be read, with their numbers, from 0."""
         stored = DocBin().from_disk(path)
         for string in stored.strings:
             vocab[string]
@@ -110,15 +110,16 @@ class SentenceCorpus(Corpus):
 
 
 def _doc(stored: DocBin, number: int, vocab: Vocab) -> Doc:
-    one = DocBin(attrs=())
-    one.attrs = stored.attrs
+    """The document with this number; other documents need not be readable."""
+    single = DocBin(attrs=())
+    single.attrs = stored.attrs
     for part in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
-        setattr(one, part, getattr(stored, part)[number : number + 1])
-    return next(one.get_docs(vocab))
+        setattr(single, part, getattr(stored, part)[number : number + 1])
+    return next(single.get_docs(vocab))
 
 
 def unannotated(doc: Doc) -> Doc:
-    """A Doc of the same tokens; it is made faster, and is smaller, than a copy."""
+    """A Doc with the same tokens and nothing else, which takes less time and memory than a copy."""
     tokens = np.asarray(doc.to_array([ORTH, SPACY]))
     return Doc(doc.vocab, words=tokens[:, 0].tolist(), spaces=tokens[:, 1].tolist())
 
@@ -135,36 +136,40 @@ TAGS = ("tag", "pos")
 """Columns that can be jackknifed."""
 
 MAX_KEPT = 2_000_000
-"""Tokens of a corpus that are kept in memory between two readings; a larger one is read from disk each time.
+"""The size, in tokens, up to which a corpus is kept in memory; a larger one is read from disk in each pass.
 
-Also the most that are jackknifed together.
+Also the number of tokens that are jackknifed together.
 """
 
 
 class Kept(NamedTuple):
-    """What was read from files of these paths, times and sizes.
+    """A corpus in memory.
 
-    docs: predicted and reference; None for a predicted Doc of which the reference says everything.
+    files: the path, time and size of each file at the time of reading. docs: predicted and reference Docs; None for a
+    predicted Doc that can be made from its reference.
     """
 
     files: list[tuple[Path, int, int]]
     docs: list[tuple[Doc | None, Doc]]
 
 
-_given_tokens: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
-"""Docs by the settings of their reader: `spacy train` makes two readers of the same corpus.
+_kept_with_gold_tokens: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
+"""Corpora with gold tokens, by the settings of their reader, since `spacy train` makes two readers of a corpus.
 
-Only those whose tokens are given, as the tokenizer of a pipeline can change.
+Other corpora belong to their reader, since the tokenizer of a pipeline can change.
 """
 
 
 class ColumnCorpus:
-    """Examples whose predicted Docs carry columns: given ones from the reference, jackknifed ones as a tagger has them.
+    """Examples whose predicted Docs carry columns, copied from the reference or predicted by jackknifing.
 
-    corpus: where the examples come from. columns: names among tag, pos, lemma, morph and norm. keep: hold what was
-    read in memory, so that the corpus is parsed once and not at each evaluation; the references are then the same
-    Docs in every pass. jackknife: names among tag and pos. folds: taggers that are trained for each of these, on
-    other documents than they predict. seed: of the order in which they learn.
+    corpus: the source of the examples. columns: the columns to copy, among tag, pos, lemma, morph and norm. keep: keep
+    the corpus in memory, so that it is read once and not at each evaluation; each pass then has the same references.
+    jackknife: the columns to predict, among tag and pos. folds: the number of taggers trained for each of these; each
+    predicts documents that it has not learnt from. seed: the seed of the order in which the taggers learn.
+
+    Raises:
+        ValueError: a column is unknown or in both lists; folds is less than 2; seed is negative.
     """
 
     def __init__(
@@ -195,15 +200,16 @@ class ColumnCorpus:
         self.jackknife = tuple(dict.fromkeys(jackknife))
         self.folds = folds
         self.seed = seed
-        self._tokenised: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Yield the examples; a token that is not aligned with a single reference token gets no given value.
 
         Raises:
-            ValueError: a column cannot be jackknifed, as fewer than two documents have it.
+            ValueError: there is nothing at the path, or fewer than two documents have a column to jackknife.
         """
-        kept = (_given_tokens if self.corpus.gold_preproc else self._tokenised).setdefault(nlp, {})
+        self.require_path()
+        kept = (_kept_with_gold_tokens if self.corpus.gold_preproc else self._kept).setdefault(nlp, {})
         settings, files = self._settings(), self._files()
         if self.keep and settings in kept and kept[settings].files == files:
             for predicted, reference in kept[settings].docs:
@@ -212,7 +218,7 @@ class ColumnCorpus:
                 else:
                     yield Example(predicted.copy(), reference)
             return
-        in_zone = cast(Any, nlp.vocab).in_memory_zone  # Docs that are made there end with it.
+        in_zone = cast(Any, nlp.vocab).in_memory_zone  # Its Docs must not outlive it.
         docs: list[tuple[Doc | None, Doc]] | None = [] if self.keep and not in_zone else None
         n_tokens = 0
         for example in self._read(nlp):
@@ -220,11 +226,19 @@ class ColumnCorpus:
             if n_tokens > MAX_KEPT:
                 docs = None
             if docs is not None:
-                all_is_given = self.corpus.gold_preproc and not self.jackknife
-                docs.append((None if all_is_given else example.predicted.copy(), example.reference))
+                is_redundant = self.corpus.gold_preproc and not self.jackknife
+                docs.append((None if is_redundant else example.predicted.copy(), example.reference))
             yield example
         if docs is not None:
             kept[settings] = Kept(files, docs)
+
+    def require_path(self) -> None:
+        """Raise a ValueError if there is nothing at the path of the corpus."""
+        if not self.corpus.path.exists():
+            raise ValueError(
+                f'spacy-ssvm.Corpus.v1: there is no file or folder "{self.corpus.path}": check --paths.train and '
+                "--paths.dev"
+            )
 
     def _settings(self) -> tuple[Any, ...]:
         corpus = self.corpus
@@ -233,7 +247,7 @@ class ColumnCorpus:
 
     def _files(self) -> list[tuple[Path, int, int]]:
         paths = walk_corpus(self.corpus.path, FILE_TYPE)
-        return [(path, (found := path.stat()).st_mtime_ns, found.st_size) for path in paths]
+        return [(path, (stat := path.stat()).st_mtime_ns, stat.st_size) for path in paths]
 
     def _read(self, nlp: Language) -> Iterator[Example]:
         examples = map(self._with_columns, self.corpus(nlp))
@@ -249,7 +263,7 @@ class ColumnCorpus:
         return example
 
     def _jackknifed(self, examples: list[Example]) -> list[Example]:
-        """These examples with predicted tags."""
+        """The same examples, with predicted tags on their predicted Docs."""
         from .jackknife import Jackknife
 
         filled = [example for example in examples if len(example.predicted)]
@@ -268,7 +282,7 @@ class ColumnCorpus:
 
 
 def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    """The examples in lists of at most MAX_KEPT tokens and an example, and, where there are several, at least half."""
+    """The examples in lists of at most MAX_KEPT tokens and one example; of several lists, each has at least half."""
     part: list[Example] = []
     n_tokens = 0
     for example in examples:
@@ -284,7 +298,7 @@ def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:
 
 
 def _aligned(example: Example, name: str) -> np.ndarray:
-    """The reference's values for the predicted tokens, uint64 [T]; 0 without a single aligned token, or a value."""
+    """The reference's values for the predicted tokens, uint64 [T]; 0 without a value or a single aligned token."""
     if same_tokens(example):
         return np.asarray(example.reference.to_array(COLUMNS[name]), np.uint64)
     return np.array([value or 0 for value in example.get_aligned(COLUMNS[name])], np.uint64)
@@ -295,7 +309,7 @@ def _write(example: Example, name: str, values: np.ndarray) -> None:
 
 
 def _without_negative(gold: np.ndarray, vocab: Vocab) -> np.ndarray:
-    """Tags, uint64 [T], with 0 for those that say only what a tag is not."""
+    """Tags, uint64 [T], with 0 for negative ones such as "!NN", which exclude a tag."""
     tags = np.unique(gold)
     negative = [tag for tag in tags if len(text := vocab.strings[int(tag)]) > 1 and text.startswith("!")]
     return np.where(np.isin(gold, np.array(negative, np.uint64)), np.uint64(0), gold)
@@ -314,13 +328,15 @@ def create_corpus(
 ) -> ColumnCorpus:
     """The registered reader. All arguments but `columns`, `jackknife`, `folds` and `seed` are spacy.Corpus.v1's.
 
-    With gold_preproc, the predicted Docs say that they are one sentence each.
+    With gold_preproc, each predicted Doc is marked as one sentence.
 
-    columns: what components get as the reference has it. jackknife: what they get as a tagger predicts it, trained on
-    other documents: a parser learns from tags with the errors that it will meet.
+    columns: annotation that components get as in the reference. jackknife: annotation that they get as predicted by a
+    tagger trained on other documents, so that a parser learns from tags with errors, as in use. folds, seed: as for
+    `ColumnCorpus`.
 
     Raises:
-        ValueError: no path is given, a column has an unknown name or is in both lists, or folds are fewer than two.
+        ValueError: no path is given; a column has an unknown name or is in both lists; folds is less than 2; seed is
+            negative.
     """
     if path is None:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Scores of parts: probabilities where a component has a distribution, margins elsewhere; and the k best analyses."""
+"""Scores of parts, which are probabilities if a component has a distribution and margins if not; k best analyses."""
 
 import math
 import operator
@@ -10,26 +10,26 @@ from ..solvers.parameters import LossFamily, Parameters
 
 
 def inverse_temperature(solver: Parameters) -> float | None:
-    """β of P(y) ∝ exp(β · wᵀΦ(x, y)), whose likelihood the solver maximises; None for a solver without one."""
+    """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)) that the solver learns; None for a solver without one."""
     return float(solver.beta) if isinstance(solver, LossFamily) and solver.is_smooth else None
 
 
 def scored_parts(
     sequences: Iterable[ScoredSequence], names: PartNames, listing: Listing, beta: float | None, min_score: float
 ) -> list[tuple[NamedPart, float]]:
-    """The parts of a Doc that score `min_score` or more, and their scores: probabilities by β, or margins without it.
+    """The parts of a Doc that score at least `min_score`, with their scores: probabilities, or margins if β is None.
 
-    sequences: the Doc or its sentences, in order. listing: of the kind of parts that are asked for.
+    sequences: the Doc or its sentences, in order. listing: lists the parts of one kind.
     """
-    found = []
+    parts = []
     for first, scored in sequences:
         values = scored.margins() if beta is None else scored.marginals(beta)
-        found += [(names.named(part, first), value) for part, value in listing(values, min_score)]
-    return found
+        parts += [(names.named(part, first), value) for part, value in listing(values, min_score)]
+    return parts
 
 
 def best_analyses(sequences: Iterable[ScoredSequence], names: PartNames, k: int) -> list[tuple[float, list[NamedPart]]]:
-    """The k best analyses of a Doc, best first: their scores wᵀΦ(x, y), and the parts that they consist of.
+    """The k best analyses of a Doc, best first: the score wᵀΦ(x, y) and the parts of each.
 
     sequences: the Doc or its sentences, in order.
 
@@ -38,12 +38,12 @@ def best_analyses(sequences: Iterable[ScoredSequence], names: PartNames, k: int)
     """
     analyses: list[tuple[float, list[NamedPart]]] = [(0.0, [])]
     for first, scored in sequences:
-        found = [(y.score, names.parts(y, first)) for y in scored.best(k)]
-        # i · j pairs are no worse than the i-th with the j-th.
+        of_sequence = [(y.score, names.parts(y, first)) for y in scored.best(k)]
+        # The i-th best combined with the j-th best is at best the (i · j)-th of all combinations.
         pairs = [
             (score + more, parts + others)
             for i, (score, parts) in enumerate(analyses, 1)
-            for more, others in found[: k // i]
+            for more, others in of_sequence[: k // i]
         ]
         analyses = sorted(pairs, key=lambda pair: -pair[0])[:k]
     return analyses
@@ -52,10 +52,12 @@ def best_analyses(sequences: Iterable[ScoredSequence], names: PartNames, k: int)
 def checked_min_score(
     name: str, min_score: float | None, is_probability: bool, parameter: str = "the minimum score to list"
 ) -> float:
-    """The smallest score to list: `min_score` or, by default, MIN_PROBABILITY or a margin of 0.
+    """The smallest score to list: `min_score`, or by default MIN_PROBABILITY or a margin of 0.
+
+    name, parameter: the names of the component and the parameter, for messages.
 
     Raises:
-        ValueError: it is no number, or a probability that is not above 0 and at most 1.
+        ValueError: the score is not a number, or it is a probability that is not above 0 and at most 1.
     """
     if min_score is None:
         return MIN_PROBABILITY if is_probability else 0.0
@@ -66,10 +68,12 @@ def checked_min_score(
 
 
 def checked_count(name: str, count: SupportsIndex, parameter: str = "k") -> int:
-    """The value of a parameter that says how many to list.
+    """The value of a parameter that limits the length of a list.
+
+    name, parameter: the names of the component and the parameter, for messages.
 
     Raises:
-        ValueError: it is no whole number from 1 on.
+        ValueError: the value is not a whole number of at least 1.
     """
     try:
         checked = operator.index(count)

@@ -1,4 +1,4 @@
-"""Why a component predicts a part: the best structure against the best one without it; drawn by displaCy."""
+"""Explanations: the best structure compared with the best one without a part, as text and on a page by displaCy."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -13,15 +13,18 @@ from spacy import displacy
 from ..models.scored import Factor, FactorFeatures, NamedPart, PartNames, ScoredSequence
 
 MAX_REASONS = 8
-"""Of each finding, in a text or on a page."""
+"""Reasons that a text or a page gives for each finding."""
+
+NO_PART = "none"
+"""The runner-up of a finding whose tokens have no part at all in the best structure without it."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A feature, or a pair of neighbouring labels, that tells the best analysis from the runner-up.
+    """A feature, or a pair of neighbouring labels, with different weights in the best analysis and the runner-up.
 
-    token: where it fires; of an arc, the one that has the head. weight: what it adds to the best analysis, which has
-    `label` there; against: what it adds to the runner-up, which has `other`.
+    token: the token where it fires; of an arc, the dependent. weight: its contribution to the best analysis, which has
+    `label` there. against: its contribution to the runner-up, which has `other` there.
     """
 
     token: int
@@ -33,7 +36,7 @@ class Reason:
 
     @property
     def gain(self) -> float:
-        """By how much it puts the best analysis ahead."""
+        """Its contribution to the margin."""
         return self.weight - self.against
 
 
@@ -41,9 +44,9 @@ class Reason:
 class Finding:
     """A tag, an entity, a sentence start or an arc: tokens start … end − 1 and their label.
 
-    margin: by how much wᵀΦ of the best analysis is ahead of that of the runner-up, the best one without the finding; ∞
-    where there is none. runner_up: what that has in its place. reasons: the largest gains first, of either sign; their
-    sum is the margin. head: of an arc, where a root is its own head; None for others.
+    margin: wᵀΦ of the best analysis less wᵀΦ of the runner-up, which is the best analysis without the finding; ∞ if
+    there is no such analysis. runner_up: the parts of the runner-up at these tokens. reasons: the largest gains first,
+    of either sign; their sum is the margin. head: the head of an arc, where a root is its own head; None for others.
     """
 
     start: int
@@ -55,16 +58,17 @@ class Finding:
     head: int | None = None
 
     def title(self, words: Sequence[str]) -> str:
-        """The tokens and what is found; words: of the Doc."""
-        found = NamedPart(self.start, self.end, self.label, self.head)
-        return f"{' '.join(words[self.start : self.end])} → {found.phrase(words)}"
+        """The text of the tokens and the label; words: the words of the Doc."""
+        part = NamedPart(self.start, self.end, self.label, self.head)
+        return f"{' '.join(words[self.start : self.end])} → {part.phrase(words)}"
 
     @property
     def ahead(self) -> str:
-        """What the finding is ahead of, and by how much."""
+        """The margin and the runner-up in words."""
         if self.margin == math.inf:
             return "nothing else is possible"
-        return f"{self.margin:.2f} ahead of {self.runner_up}"
+        runner_up = "the best analysis without it" if self.runner_up == NO_PART else self.runner_up
+        return f"{self.margin:.2f} ahead of {runner_up}"
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Explanation:
     findings: tuple[Finding, ...]
 
     def text(self, max_reasons: int = MAX_REASONS) -> str:
-        """Each finding with at most so many of its reasons, a line each."""
+        """A line for each finding, followed by a line for each of its first `max_reasons` reasons."""
         lines = []
         for finding in self.findings:
             lines.append(f"{finding.title(self.words)}, {finding.ahead}")
@@ -85,16 +89,17 @@ class Explanation:
         return "\n".join(lines)
 
     def html(self, max_reasons: int = MAX_REASONS) -> str:
-        """A page that needs no other file: displaCy's drawing of the findings, then the reasons of each."""
+        """A self-contained page: displaCy's drawing of the findings, then the reasons of each."""
         return page(self.words, self.findings, max_reasons)
 
 
 def explain(
     words: Sequence[str], sequences: Iterable[tuple[ScoredSequence, FactorFeatures[Any]]], names: PartNames
 ) -> Explanation:
-    """Explain each part of the best structures of a Doc.
+    """Explain each part of the best structure of a Doc.
 
-    words: of the Doc. sequences: the Doc or its sentences, in order, with the features of each. names: the component's.
+    words: the words of the Doc. sequences: the Doc or its sentences, in order, with the features of each. names: the
+    component's names of parts.
     """
     findings = []
     for (first, scored), features in sequences:
@@ -106,38 +111,40 @@ def explain(
                     findings.append(Finding(part.start, part.end, part.label, math.inf, "", (), part.head))
                     continue
                 margin = max(0.0, best.score - other.score)
-                instead = _instead(words, part, names.parts(other, first))
+                runner_up = _runner_up(words, part, names.parts(other, first))
                 reasons = _reasons(first, features, (best, other), (factors, scored.factors(other)))
-                findings.append(Finding(part.start, part.end, part.label, margin, instead, reasons, part.head))
+                findings.append(Finding(part.start, part.end, part.label, margin, runner_up, reasons, part.head))
     return Explanation(words, tuple(findings))
 
 
-def _instead(words: Sequence[str], part: NamedPart, others: Iterable[NamedPart]) -> str:
-    """What the runner-up has at the tokens of a part."""
+def _runner_up(words: Sequence[str], part: NamedPart, others: Iterable[NamedPart]) -> str:
+    """The parts of the runner-up, `others`, that share tokens with a part."""
     phrases = []
     for other in others:
         if other.start < part.end and other.end > part.start:
             same = (other.start, other.end) == (part.start, part.end)
             phrase = other.phrase(words)
             phrases.append(phrase if same else f"{phrase} for {' '.join(words[other.start : other.end])}")
-    return " and ".join(phrases) or "none"
+    return " and ".join(phrases) or NO_PART
 
 
 def _reasons(
     first: int, features: FactorFeatures[Any], pair: tuple[Any, Any], factors: tuple[Collection[Factor], ...]
 ) -> tuple[Reason, ...]:
-    """The features that tell the best structure from another, largest gains first.
+    """The features with different weights in the best structure and in another one, largest gains first.
 
-    pair: both structures. factors: of each of them.
+    pair: both structures. factors: the factors of each.
     """
-    added: dict[tuple[int, str], _Added] = {}
+    contributions: dict[tuple[int, str], _Contribution] = {}
     for side, own in enumerate(factors):
         shared = set(factors[1 - side])
         for factor in own:
             if factor in shared:
                 continue
             for name, weight in features.features(factor):
-                feature = added.setdefault((factor.token, name), _Added(factor, [0.0, 0.0], [None, None]))
+                feature = contributions.setdefault(
+                    (factor.token, name), _Contribution(factor, [0.0, 0.0], [None, None])
+                )
                 feature.weights[side] += weight
                 feature.labels[side] = factor.labels
 
@@ -146,7 +153,7 @@ def _reasons(
         return [features.text(y, factor) for y in pair]
 
     reasons = []
-    for (token, name), (factor, (weight, against), labels) in added.items():
+    for (token, name), (factor, (weight, against), labels) in contributions.items():
         # The same feature of the same labels can fire in different factors.
         if weight != against or labels[0] != labels[1]:
             label, instead = texts(factor)
@@ -154,9 +161,9 @@ def _reasons(
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.gain)))
 
 
-class _Added(NamedTuple):
-    """A feature of a token: a factor in which it fires, and what it adds to the best structure and to the other one,
-    for which labels."""
+class _Contribution(NamedTuple):
+    """A feature of a token: a factor in which it fires, and, for the best structure and the other one, its summed
+    weight and its labels."""
 
     factor: Any
     weights: list[float]
@@ -164,11 +171,14 @@ class _Added(NamedTuple):
 
 
 OF_ARCS = {"distance": 140}
-"""displaCy's settings for trees: pixels between words, in place of 175."""
+"""displaCy's options for trees: fewer pixels between words than its default of 175."""
 
 
 def page(words: Sequence[str], findings: Sequence[Finding], max_reasons: int) -> str:
-    """A page that needs no other file; findings: spans, or an arc for each word. max_reasons: of each finding."""
+    """A self-contained page of HTML.
+
+    findings: spans, or an arc for each word. max_reasons: the number of reasons for each finding.
+    """
     has_arcs = any(finding.head is not None for finding in findings)
     if has_arcs:
         drawn = displacy.render(_sentences(words, findings), "dep", jupyter=False, options=OF_ARCS, manual=True)
@@ -179,7 +189,7 @@ def page(words: Sequence[str], findings: Sequence[Finding], max_reasons: int) ->
 
 
 def _spans(words: Sequence[str], findings: Sequence[Finding]) -> dict[str, Any]:
-    """Entities, tags or starts as displaCy wants them, by characters."""
+    """Entities, tags or starts in displaCy's format, by characters."""
     starts = [0, *accumulate(len(word) + 1 for word in words)]
     spans = [
         {
@@ -195,7 +205,7 @@ def _spans(words: Sequence[str], findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _sentences(words: Sequence[str], findings: Sequence[Finding]) -> Iterator[dict[str, Any]]:
-    """The trees as displaCy wants them, one for each run of words that no arc leaves."""
+    """Trees in displaCy's format, one for each run of words that no arc leaves."""
     places = [sorted((finding.start, finding.start if finding.head is None else finding.head)) for finding in findings]
     reach = list(range(1, len(words) + 1))
     for left, right in places:
@@ -217,7 +227,7 @@ def _sentences(words: Sequence[str], findings: Sequence[Finding]) -> Iterator[di
         yield {"words": drawn[first:end], "arcs": arcs}
 
 
-def _section(words: Sequence[str], number: int, finding: "Finding", max_reasons: int) -> str:
+def _section(words: Sequence[str], number: int, finding: Finding, max_reasons: int) -> str:
     rows = [
         f"<tr><td>{reason.gain:+.2f}</td><td>{escape(words[reason.token])}</td>"
         f"<td>{escape(reason.feature)}</td><td>{escape(reason.label)} {reason.weight:+.2f}</td>"

@@ -10,11 +10,11 @@ from ..models.chain.weights import ChainWeights, split
 from ..structures.chain.constraints import FORBIDDEN, Constraints
 
 UNNAMED = "?"
-"""The name of a feature that was learnt while names were not collected."""
+"""The name of a feature that was learnt before names were collected."""
 
 
 class TopFeature(NamedTuple):
-    """A feature and what it adds to the score of a label."""
+    """A feature and its weight for a label."""
 
     label: str
     feature: str
@@ -22,7 +22,8 @@ class TopFeature(NamedTuple):
 
 
 class Transitions(NamedTuple):
-    """weights: float64 [L, L], of each label (row) and the label after it (column); −∞ where that is ruled out."""
+    """weights: float64 [L, L], the weight of each label (row) followed by each label (column); −∞ where constraints
+    forbid the pair."""
 
     labels: tuple[str, ...]
     weights: np.ndarray
@@ -37,18 +38,21 @@ class Transitions(NamedTuple):
 
 
 def top_features(weights: ChainWeights, labels: Sequence[str], chosen: Sequence[int], n: int) -> list[TopFeature]:
-    """The n largest weights of the chosen ones among these weight labels, of either sign, none 0."""
+    """The n largest non-zero weights, of either sign.
+
+    labels: all weight labels. chosen: the places of the labels whose weights are listed.
+    """
     names, rows = weights.names or (), split(weights.vector, len(labels))[1][:, chosen]
     order = np.argsort(-np.abs(rows), axis=None, kind="stable")[:n]
-    found = []
+    top = []
     for place in order.tolist():
         row, column = divmod(place, len(chosen))
         if rows[row, column]:
-            found.append(TopFeature(labels[chosen[column]], names[row] or UNNAMED, float(rows[row, column])))
-    return found
+            top.append(TopFeature(labels[chosen[column]], names[row] or UNNAMED, float(rows[row, column])))
+    return top
 
 
 def transitions(weights: ChainWeights, labels: Sequence[str], constraints: Constraints) -> Transitions:
-    """The transitions between these weight labels; constraints: of the chain."""
-    learnt = split(weights.vector, len(labels))[0].astype(np.float64) + constraints.transition
-    return Transitions(tuple(labels), np.where(learnt <= FORBIDDEN / 2, -np.inf, learnt))
+    """The weights of the transitions between these weight labels; constraints: the constraints of the chain."""
+    constrained = split(weights.vector, len(labels))[0].astype(np.float64) + constraints.transition
+    return Transitions(tuple(labels), np.where(constrained <= FORBIDDEN / 2, -np.inf, constrained))

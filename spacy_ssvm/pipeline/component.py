@@ -19,7 +19,8 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..corpus.unreadable import Unreadable, names_of, quoted, token_name
+from ..corpus.unreadable import Unreadable
+from ..corpus.wording import names_of, quoted, token_name
 from ..files import replace_files
 from ..inspect.confidence import best_analyses, checked_count, checked_min_score, inverse_temperature, scored_parts
 from ..models import store
@@ -224,7 +225,7 @@ class SsvmPipe(TrainablePipe):
         if not numbered:
             return losses
         training = self._learnt.resume(self.solver, self._warn)
-        read, gold = self._reader.gold(numbered, training)
+        read, gold = self._reader.gold(numbered, training.knows)
         gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
         if not gold:
             self._unreadable.report(len(numbered), len(training))

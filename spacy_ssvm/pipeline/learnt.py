@@ -96,14 +96,15 @@ class Learnt:
 
         try:
             state = state_file.unpack(self.saved_state)
-            if state["solver"] == repr(solver):
+            saved_solver = state["solver"]
+            if state_file.is_same_solver(saved_solver, solver):
                 nothing, data = self.structured.encode([], []), self.structured.resumed(state["index"])
                 return Training.resumed(self._codec.name, solver, data, nothing, state, self._settings.n_threads)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise store.DamagedModel(f"[{self._codec.name}] learning cannot go on: {error}") from error
         warn(
-            f"the solver, {solver!r}, is not the one whose state was saved, {state['solver']}: the state is "
-            "dropped, and training continues from the weights alone"
+            f"the solver, {solver!r}, is not the one whose state was saved, {state_file.solver_text(saved_solver)}: "
+            "the state is dropped, and training continues from the weights alone"
         )
         return self.begin(solver)
 

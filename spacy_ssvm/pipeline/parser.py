@@ -16,7 +16,7 @@ from .. import registry  # noqa: F401  creates the registries that the default c
 from ..corpus.checks import trees
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
-from ..corpus.unreadable import names_of, token_name
+from ..corpus.wording import names_of, token_name
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Contradiction, Mistake, Settings, Warn
 from ..models.tree.codec import TreeCodec, TreeGold

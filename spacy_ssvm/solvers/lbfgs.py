@@ -15,7 +15,7 @@ def _scipys_minimize() -> Any:
     try:
         return importlib.import_module("scipy.optimize").minimize
     except ImportError as error:
-        raise ImportError('L-BFGS needs SciPy: pip install "spacy-ssvm[lbfgs]"') from error
+        raise ImportError("L-BFGS needs SciPy: pip install scipy") from error
 
 
 class LbfgsLearner(Learner):

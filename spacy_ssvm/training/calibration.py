@@ -1,8 +1,8 @@
-"""One temperature for all scores of a component, and how far its probabilities are from the shares that are right.
+"""One temperature for all scores of a component, and the calibration error of its probabilities.
 
-P(y) ∝ exp(β · wᵀΦ(x, y)) has the same best analysis for every β > 0, so that β can be fitted afterwards, on examples
-that nothing was learnt from: the scores of a structured SVM are as large as its margin wants them, and a probabilistic
-loss makes a model more sure of its training examples than of others (Guo et al. 2017, where 1/β is the temperature).
+P(y) ∝ exp(β · wᵀΦ(x, y)) has the same best analysis for every β > 0. So β can be fitted after training, on other
+examples than the training examples: the scale of a structured SVM's scores depends on its margin, and a probabilistic
+loss makes a model more certain of its training examples than of others (Guo et al. 2017, where 1/β is the temperature).
 """
 
 import importlib
@@ -23,9 +23,9 @@ N_BINS = 10
 
 @dataclass(frozen=True)
 class CalibrationExample:
-    """A sequence or tree with its scores, and what is known of its gold structure.
+    """A sequence or tree with its scores, and the known part of its gold structure.
 
-    listing: of the parts that are measured: tags, entities, sentence starts or heads.
+    listing: lists the parts that are measured: tags, entities, sentence starts or heads.
     """
 
     scored: Scored[Any, Any, Any]
@@ -33,26 +33,26 @@ class CalibrationExample:
     listing: Listing
 
     def log_likelihood(self, beta: float) -> float:
-        """log of the probability that a structure agrees with all that is known; −∞ where none can."""
+        """The log-probability of the structures that agree with the known gold parts; −∞ if there are none."""
         total = self.scored.log_partition(beta)
         if total == -math.inf:
-            # A large β can leave nothing of the structures to sum.
+            # With a large β, the sum can underflow.
             return -math.inf
         return min(0.0, self.scored.log_partition(beta, self.scored.agreeing(self.known)) - total)
 
     def items(self, beta: float) -> tuple[list[Any], np.ndarray]:
-        """The K parts that have MIN_PROBABILITY or more, and which of them are gold, bool [K].
+        """The K parts with a probability of at least MIN_PROBABILITY, and whether each is gold, bool [K].
 
-        Parts with unknown gold status are excluded, and so are those at tokens without an alternative.
+        Parts are excluded if their gold status is unknown, or if their tokens have no alternative.
         """
         marginals = self.scored.marginals(beta)
-        parts, right = [], []
+        parts, are_gold = [], []
         for part, _ in self.listing(marginals, MIN_PROBABILITY):
             is_gold = self.known.agrees(part)
             if is_gold is not None and marginals.has_alternative(part):
                 parts.append(part)
-                right.append(is_gold)
-        return parts, np.array(right, np.bool_)
+                are_gold.append(is_gold)
+        return parts, np.array(are_gold, np.bool_)
 
     def probabilities(self, items: Sequence[Any], beta: float) -> np.ndarray:
         """The probabilities of K such parts, float64 [K]."""
@@ -63,8 +63,8 @@ class CalibrationExample:
 class Fit(NamedTuple):
     """The result of `fit`.
 
-    beta: of the highest likelihood, to six digits, as files keep it. used: the number of sequences or trees that it is
-    fitted to. unannotated: those that are left out because they have no gold annotation. impossible: those that are
+    beta: the β with the highest likelihood, rounded to six digits, as in files. used: the number of sequences or trees
+    that it is fitted to. unannotated: the number left out because they have no gold annotation. impossible: the number
     left out because the component cannot produce their gold analysis.
     """
 
@@ -77,7 +77,7 @@ class Fit(NamedTuple):
 class Bin(NamedTuple):
     """The items whose probability is at least `low` and less than the next bin's `low`; the last bin includes 1.
 
-    mean: of their probabilities. right: the share of them that is right. Both are nan in an empty bin.
+    mean: the mean of their probabilities. right: the share of items that are right. Both are nan in an empty bin.
     """
 
     low: float
@@ -87,56 +87,57 @@ class Bin(NamedTuple):
 
 
 def fit(name: str, examples: Sequence[CalibrationExample]) -> Fit:
-    """The β that gives the gold analyses the highest likelihood, between MIN_BETA and MAX_BETA.
+    """The β, between MIN_BETA and MAX_BETA, that maximises the likelihood of the gold analyses.
 
-    With incomplete gold annotation this is the likelihood of what is known, summed over the rest. With complete gold
-    annotation its logarithm is concave in β. name: of the component, for messages.
+    With incomplete gold annotation, this is the likelihood of the known parts, summed over all analyses that have them.
+    With complete gold annotation, the log-likelihood is concave in β. name: the component's name, for messages.
 
     Raises:
-        ValueError: there is nothing to fit to, or no β between those is better than both of them.
+        ValueError: there are no gold analyses to fit to, or the best β lies at a bound.
         ImportError: SciPy is not installed.
     """
-    minimize = _scipys_minimize_scalar()
-    annotated = [one for one in examples if one.known.is_annotated]
+    minimize = _minimize_scalar()
+    annotated = [example for example in examples if example.known.is_annotated]
     # With the smallest β no sum is lost to rounding.
-    used = [one for one in annotated if one.log_likelihood(MIN_BETA) > -math.inf]
+    used = [example for example in annotated if example.log_likelihood(MIN_BETA) > -math.inf]
     if not used:
         raise ValueError(
-            f"[{name}] there is nothing to calibrate it on: of {len(examples):,} sequences or trees {len(annotated):,} "
-            "have gold annotation, and none of them is one that it can produce"
+            f"[{name}] there is nothing to calibrate it on: {len(annotated):,} of {len(examples):,} sequences or trees "
+            "have gold annotation, and the component can produce none of these gold analyses"
         )
 
     def loss(log_beta: float) -> float:
-        return -sum(one.log_likelihood(math.exp(log_beta)) for one in used)
+        return -sum(example.log_likelihood(math.exp(log_beta)) for example in used)
 
     lowest, highest = math.log(MIN_BETA), math.log(MAX_BETA)
     with np.errstate(invalid="ignore", over="ignore"):
-        # The search cannot compare two β that are both too large for sums.
+        # The search cannot compare two values of β that are both too large for the sums.
         while highest - 1.0 > lowest and loss(highest) == math.inf:
             highest -= 1.0
         bounds = lowest, highest
-        found = minimize(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
+        optimum = minimize(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
     smallest = 1e-6 * len(used)
-    if found.fun < smallest or found.fun > min(map(loss, bounds)) - smallest:
+    if optimum.fun < smallest or optimum.fun > min(map(loss, bounds)) - smallest:
         raise ValueError(
             f"[{name}] no β is the best one for these {len(used):,} sequences or trees: the larger or the smaller, the "
-            "better; calibrate it when it is trained, on examples that it has not learnt from and makes mistakes in"
+            "better. Calibrate a trained component, on examples that it has not learnt from and on which it makes "
+            "mistakes"
         )
-    beta = float(f"{math.exp(found.x):.6g}")
+    beta = float(f"{math.exp(optimum.x):.6g}")
     return Fit(beta, len(used), len(examples) - len(annotated), len(annotated) - len(used))
 
 
 def reliability(examples: Iterable[CalibrationExample], beta: float, listing_beta: float) -> list[Bin]:
     """The reliability diagram of the probabilities under β, in N_BINS bins of equal width.
 
-    listing_beta: the β under which the items have MIN_PROBABILITY or more; with the same one, diagrams of different β
-    show the same items.
+    listing_beta: the β under which items have a probability of at least MIN_PROBABILITY; diagrams with the same
+    listing_beta show the same items.
     """
-    found = [(np.zeros(0), np.zeros(0))]
-    for one in examples:
-        items, is_gold = one.items(listing_beta)
-        found.append((one.probabilities(items, beta), is_gold))
-    probabilities, right = (np.concatenate(columns) for columns in zip(*found))
+    columns = [(np.zeros(0), np.zeros(0))]
+    for example in examples:
+        items, are_gold = example.items(listing_beta)
+        columns.append((example.probabilities(items, beta), are_gold))
+    probabilities, right = map(np.concatenate, zip(*columns))
     places = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
     bins = []
     for number in range(N_BINS):
@@ -148,14 +149,16 @@ def reliability(examples: Iterable[CalibrationExample], beta: float, listing_bet
 
 
 def expected_error(bins: Sequence[Bin]) -> float:
-    """The expected calibration error: the difference between the mean probability and the share that is right in each
-    bin, averaged over all items; nan without any (Guo et al. 2017, equation 3)."""
-    total = sum(one.n_items for one in bins)
-    return sum(one.n_items * abs(one.mean - one.right) for one in bins if one.n_items) / total if total else math.nan
+    """The expected calibration error (Guo et al. 2017, equation 3); nan without items.
+
+    It is the distance between the mean probability and the share of right items in a bin, averaged over all items.
+    """
+    total = sum(bin.n_items for bin in bins)
+    return sum(bin.n_items * abs(bin.mean - bin.right) for bin in bins if bin.n_items) / total if total else math.nan
 
 
-def _scipys_minimize_scalar() -> Any:
+def _minimize_scalar() -> Any:
     try:
         return importlib.import_module("scipy.optimize").minimize_scalar
     except ImportError as error:
-        raise ImportError('calibration needs SciPy: pip install "spacy-ssvm[calibration]"') from error
+        raise ImportError("calibration needs SciPy: pip install scipy") from error

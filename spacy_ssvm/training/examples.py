@@ -1,8 +1,8 @@
-"""Examples on their way to a data set: recognised when they come back, their gold annotation read, then encoded."""
+"""Examples on their way into a data set: their gold annotation is read, they are encoded, and recognised later."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,9 +13,27 @@ from spacy.training import Example
 from ..corpus.unreadable import Unreadable
 from ..models.protocol import Codec, StructuredModel
 
+BATCH = 1000
+"""Examples that are encoded at a time before training starts."""
+
+
+class Recognised(NamedTuple):
+    """The examples of a batch, some of them encoded, by what is known of them.
+
+    numbers: the number of each example of the batch; None for one that is neither encoded nor known. new: the places in
+    the encoded batch of the examples to add, whose numbers follow the last known one in this order. changed: number →
+    place in the encoded batch, for known examples whose content has changed. arrived: number → place in the encoded
+    batch, for examples of a saved state that come back for the first time.
+    """
+
+    numbers: list[int | None]
+    new: list[int]
+    changed: dict[int, int]
+    arrived: dict[int, int]
+
 
 class Recognition:
-    """The numbers 0 … n − 1 of the examples known so far."""
+    """The numbers 0 … n − 1 of the examples known so far, and ways to recognise these examples."""
 
     def __init__(self) -> None:
         self._digests: list[bytes] = []
@@ -28,7 +46,7 @@ class Recognition:
 
     @property
     def digests(self) -> list[bytes]:
-        """The contents of all examples, by their numbers."""
+        """The digests of the contents of all examples, by number."""
         return self._digests
 
     def append(self, digests: Sequence[bytes]) -> None:
@@ -38,7 +56,7 @@ class Recognition:
             self._digests.append(digest)
 
     def replace_by_last(self, numbers: Sequence[int]) -> None:
-        """Let the last examples, those appended last, take these numbers; both in the same order."""
+        """Let the last examples replace the examples with these numbers, in the same order."""
         kept = len(self) - len(numbers)
         for number, digest in zip(numbers, self._digests[kept:]):
             self._digests[number] = digest
@@ -50,56 +68,94 @@ class Recognition:
     def bind(self, references: Sequence[Doc], read: Sequence[bytes], first: int) -> None:
         """Remember these Docs as the references of examples first, first + 1, …
 
-        read: of each example's predicted Doc, what is read of it that can change.
+        read: the annotation that is read from each predicted Doc and that can change.
         """
-        for number, reference in enumerate(references, first):
-            self._by_reference[reference] = number, read[number - first]
-            self._by_words.setdefault(_words(reference), {})[number] = hash(read[number - first])
-
-    def by_reference(self, reference: Doc) -> int | None:
-        """The example that this very Doc was recognised as before."""
-        found = self._by_reference.get(reference)
-        return None if found is None else found[0]
+        for number, (reference, annotation) in enumerate(zip(references, read), first):
+            self._by_reference[reference] = number, annotation
+            self._by_words.setdefault(_words(reference), {})[number] = hash(annotation)
 
     def knows(self, reference: Doc, read: bytes) -> bool:
-        """Whether this very Doc was recognised before, with a predicted Doc of which the same was read."""
-        found = self._by_reference.get(reference)
-        return found is not None and found[1] == read
+        """Whether this very Doc was recognised before, with the same annotation read from its predicted Doc."""
+        known = self._by_reference.get(reference)
+        return known is not None and known[1] == read
 
-    def by_content(self, digest: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
-        """An example of this content, if possible neither visited in this epoch nor in this batch (both bool [n])."""
+    def recognise(
+        self,
+        references: Sequence[Doc],
+        read: Sequence[bytes],
+        places: Sequence[int],
+        digests: Sequence[bytes],
+        visited: np.ndarray,
+        unseen: np.ndarray,
+    ) -> Recognised:
+        """Recognise the examples of a batch, and remember the references of those that are known.
+
+        references, read: of all examples, as for `bind`. places: the places in the batch of the encoded examples.
+        digests: the digests of their contents. visited: whether each known example was visited in this epoch, bool [n].
+        unseen: whether each known example comes from a saved state and has not been met again, bool [n].
+        """
+        numbers = [self._by_reference.get(reference, (None,))[0] for reference in references]
+        in_batch = np.zeros(len(self), np.bool_)
+        known = [number for number in numbers if number is not None]
+        in_batch[known] = True
+        epoch_continues = not visited[known].all()
+        new: list[int] = []
+        repeated: list[int] = []
+        changed: dict[int, int] = {}
+        arrived: dict[int, int] = {}
+        for k, (place, digest) in enumerate(zip(places, digests)):
+            number = numbers[place]
+            if number is not None:
+                # The reference is known, but its predicted Doc is annotated differently than before.
+                if digest != self._digests[number]:
+                    changed[number] = k
+            else:
+                number = self._by_content(digest, visited, in_batch)
+                if number is None:
+                    # Other components may have annotated the predicted Doc differently than before.
+                    number = self._by_same_words(references[place], read[place], visited, in_batch)
+                    if number is None:
+                        new.append(k)
+                        continue
+                    changed[number] = k
+                if unseen[number] and number not in arrived:
+                    arrived[number] = k
+                elif visited[number] or in_batch[number]:
+                    repeated.append(k)
+                epoch_continues |= not visited[number]
+                in_batch[number] = True
+                numbers[place] = number
+            self.bind([references[place]], [read[place]], number)
+        if new or epoch_continues:
+            # Within an epoch, a repeated example is a duplicate with dual variables of its own.
+            new += repeated
+        for number, k in enumerate(new, len(self)):
+            numbers[places[k]] = number
+        return Recognised(numbers, new, changed, arrived)
+
+    def _by_content(self, digest: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
+        """An example with this content, preferably neither in this batch nor visited in this epoch (both bool [n])."""
         same = self._by_digest.get(digest)
         return None if same is None else min(same, key=lambda n: (in_batch[n], visited[n]))
 
-    def by_words(self, reference: Doc, read: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
-        """An example whose reference has the same words, and of whose predicted Doc something else was read than now.
+    def _by_same_words(self, reference: Doc, read: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
+        """An example with the same words in its reference, but with other annotation read from its predicted Doc.
 
-        Neither visited in this epoch nor in this batch.
+        It is neither in this batch nor visited in this epoch.
         """
         same = self._by_words.get(_words(reference), {}).items()
         now = hash(read)
         return next((n for n, before in same if before != now and not visited[n] and not in_batch[n]), None)
-
-    def is_unchanged(self, number: int, digest: bytes) -> bool:
-        """Whether the example still has this content."""
-        return self._digests[number] == digest
 
 
 def _words(doc: Doc) -> bytes:
     return np.asarray(doc.to_array([ORTH])).tobytes()
 
 
-if TYPE_CHECKING:
-    from .training import Training
-
-BATCH = 1000
-"""Examples that are encoded at a time before training starts."""
-
-
 class ExampleReader:
-    """Reads examples by their numbers in a corpus or batch; those that cannot be read are left out and noted.
+    """Reads examples by their numbers in a corpus or batch; those that cannot be read are noted and left out.
 
-    unreadable: where they are noted.
+    unreadable: notes them.
     """
 
     def __init__(self, codec: Codec, model: StructuredModel, unreadable: Unreadable) -> None:
@@ -108,27 +164,28 @@ class ExampleReader:
         self._unreadable = unreadable
 
     def gold(
-        self, examples: Mapping[int, Example], training: "Training | None" = None
+        self, examples: Mapping[int, Example], is_known: Callable[[Doc, bytes], bool] = lambda reference, read: False
     ) -> tuple[dict[int, bytes], dict[int, Any]]:
-        """The annotation of the predicted Docs that features and constraints read, as bytes, and the gold annotation.
+        """The annotation that features and constraints read from predicted Docs, as bytes, and the gold annotation.
 
-        The gold annotation is None where `training` knows the example.
+        Both by example number. is_known: whether an example, by its reference Doc and what is read from its predicted
+        Doc, is known; its gold annotation is then None.
         """
         read: dict[int, bytes] = {}
         gold: dict[int, Any] = {}
         for number, example in examples.items():
             with self._unreadable.leaving_out(number, example):
-                read[number] = self.annotation(example.predicted)
-                known = training is not None and training.knows(example.reference, read[number])
+                read[number] = self._annotation(example.predicted)
+                known = is_known(example.reference, read[number])
                 gold[number] = None if known else self._codec.gold(example)
         return read, gold
 
-    def annotation(self, doc: Doc) -> bytes:
-        """The annotation that features and constraints read of a Doc, and other components can change."""
+    def _annotation(self, doc: Doc) -> bytes:
+        """The annotation that features and constraints read from a Doc, and that other components can change."""
         return self._model.reader.read_annotation(doc) + self._codec.read_constraints(doc)
 
     def encoded(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], Any]:
-        """The numbers of the readable examples, and their batch."""
+        """The numbers of the examples that can be read, and these examples as an encoded batch."""
         numbers = list(examples)
         try:
             return numbers, self._model.encode(list(examples.values()), [gold[number] for number in numbers])
@@ -141,7 +198,7 @@ class ExampleReader:
             return readable, self._model.encode([examples[n] for n in readable], [gold[n] for n in readable])
 
     def batches(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], list[Any]]:
-        """The same for many examples, in batches."""
+        """The numbers of the examples that can be read, and these examples as encoded batches of at most BATCH."""
         numbers: list[int] = []
         batches = []
         items = iter(examples.items())
@@ -153,6 +210,6 @@ class ExampleReader:
 
 
 def missing_annotation(names: Sequence[str], docs: Iterable[Doc]) -> list[str]:
-    """Those of these token attributes that no Doc is annotated with."""
+    """The given token attributes that none of the Docs has set; empty if there is no Doc with tokens."""
     filled = [doc for doc in docs if len(doc)]
     return [name for name in names if filled and not any(doc.has_annotation(name.upper()) for doc in filled)]

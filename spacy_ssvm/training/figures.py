@@ -1,4 +1,4 @@
-"""What a component reports of its solver after an epoch."""
+"""The figures of a solver after an epoch."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 class Figures(NamedTuple):
     """Figures of one complete epoch.
 
-    epoch: its number, from 1. loss: Σ of the losses suffered in it. primal: a running estimate of the primal
-    objective, summed while the weights moved, or None. dual: the dual objective, or None. planes: size of all
-    working sets, or None. outside: the largest violation found outside the working sets by solvers that have no other
-    measure of how far they are, or None. non_zeros: non-zero weights among those to predict with.
+    epoch: its number, from 1. loss: the sum of the losses suffered in the epoch. primal: a running estimate of the
+    primal objective, summed while the weights changed, or None. dual: the dual objective, or None. planes: the total
+    size of the working sets, or None. outside: the largest violation found outside the working sets, for solvers
+    without another measure of progress, or None. non_zeros: the number of non-zero weights to predict with.
     """
 
     epoch: int

@@ -1,34 +1,37 @@
-"""The file of a component's solver state: numbers and arrays, with a digest, for one model and no other."""
+"""The file of a component's solver state: numbers and arrays, with a digest, bound to the weights of one model."""
 
 import hashlib
 import zlib
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 import srsly
 
+from ..solvers.parameters import Parameters
+
 FORMAT = 2
 _MAGIC = b"spacy-ssvm solver state\n"
 _SHA = hashlib.sha256().digest_size
 _LEVEL = 1
-"""Of compression: most of the bytes to be saved are zeros, which the fastest level finds."""
+"""The fastest level of compression, which is enough for the zeros that most of the bytes are."""
 
 
 def pack(state: dict[str, Any]) -> bytes:
-    """Nested dicts and lists of None, numbers, strings and arrays, compressed; the same bytes for the same state."""
+    """Compress nested dicts and lists of None, numbers, strings and arrays; the same state gives the same bytes."""
     return zlib.compress(srsly.msgpack_dumps(state), _LEVEL)
 
 
 def unpack(packed: bytes) -> dict[str, Any]:
-    """The state that `pack` was given.
+    """The state that `pack` has compressed; nothing in it is executed.
 
     Raises:
-        ValueError: it is damaged. Nothing in it is ever executed.
+        ValueError: the state is damaged.
     """
     try:
         state = _writable(srsly.msgpack_loads(zlib.decompress(packed)))
     except Exception as error:
-        # Whatever the reader of msgpack makes of garbage.
+        # The msgpack reader raises errors of many types for garbage.
         raise ValueError(f"its solver state is damaged: {error}") from None
     if not isinstance(state, dict):
         raise ValueError("its solver state is damaged: it holds no settings")
@@ -36,16 +39,16 @@ def unpack(packed: bytes) -> dict[str, Any]:
 
 
 def sealed(packed: bytes, model: bytes) -> bytes:
-    """The contents of the file. model: digest of the weights that are saved with it."""
+    """The contents of the file; model: the digest of the weights that are saved with it."""
     contents = model + packed
     return _MAGIC + FORMAT.to_bytes(4, "little") + hashlib.sha256(contents).digest() + contents
 
 
 def unsealed(contents: bytes, model: bytes) -> bytes:
-    """The packed state in a file.
+    """The packed state in the contents of a file; model: the digest of the weights that are loaded with it.
 
     Raises:
-        ValueError: it is damaged, of another version, or belongs to another model.
+        ValueError: the file is damaged, of another version, or belongs to other weights.
     """
     start = len(_MAGIC) + 4
     if contents[: len(_MAGIC)] != _MAGIC or len(contents) < start + 2 * _SHA:
@@ -59,14 +62,38 @@ def unsealed(contents: bytes, model: bytes) -> bytes:
         raise ValueError("the digest of its solver state does not fit: the file was changed or damaged")
     if rest[:_SHA] != model:
         raise ValueError(
-            "its solver state belongs to other weights: the files were not saved together. Without the file of the "
-            "state it loads, and learns on from its weights alone"
+            "its solver state belongs to other weights: the files were not saved together. Remove the file of "
+            "the state to load the component and resume training from its weights alone"
         )
     return rest[_SHA:]
 
 
+def saved_solver(parameters: Parameters) -> dict[str, Any]:
+    """A solver as the state names it: the class of its parameters as "name", and all parameters."""
+    return {"name": type(parameters).__name__, **asdict(parameters)}
+
+
+def is_same_solver(saved: Any, parameters: Parameters) -> bool:
+    """Whether the state was saved with this solver and these parameters; missing ones have their default values.
+
+    saved: a result of `saved_solver`, the repr of the parameters in older files, or anything in a damaged file.
+    """
+    if isinstance(saved, dict):
+        defaults = {field.name: field.default for field in fields(parameters)}
+        return {**defaults, **saved} == saved_solver(parameters)
+    return bool(saved == repr(parameters))
+
+
+def solver_text(saved: Any) -> str:
+    """A saved solver for messages, such as "Dcd(seed=0, C=0.1)"."""
+    if not isinstance(saved, dict):
+        return str(saved)
+    parameters = ", ".join(f"{name}={value!r}" for name, value in saved.items() if name != "name")
+    return f"{saved.get('name')}({parameters})"
+
+
 def _writable(value: Any) -> Any:
-    """The same with arrays that can be written to, in which no truth value is a byte but 0 and 1."""
+    """The same value with writable arrays, in which each byte of a truth value is 0 or 1."""
     if isinstance(value, dict):
         return {key: _writable(part) for key, part in value.items()}
     if isinstance(value, list):

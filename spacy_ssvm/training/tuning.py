@@ -1,4 +1,4 @@
-"""Parameters of a component's solver, chosen by development score along a path of warm starts."""
+"""Choice of a solver's parameters by development score, along a path of warm starts."""
 
 import math
 import time
@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Protocol
 
-from spacy.language import Language
 from spacy.training import Example
 
 from ..solvers.parameters import Parameters
 from .figures import Figures
 
 GRID = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
-"""Of C: Chang & Yih 2013, §4.3."""
+"""The default values of C: Chang & Yih 2013, §4.3."""
 
 PATIENCE = 2
-"""Epochs without a better score after which it is the next values' turn."""
+"""Epochs without a better score after which the next values are tried."""
 
 Values = Mapping[str, Any]
 """Parameters of a solver by name."""
@@ -38,10 +37,10 @@ class Tunable(Protocol):
 
 @dataclass(frozen=True)
 class Trial:
-    """What a component has reached with these values of its solver's parameters.
+    """The result of learning with some values of a solver's parameters.
 
-    score: the best of its epochs. epochs: how many there were. non_zeros: weights that were not zero after the best of
-    them. seconds: of CPU time for learning and scoring.
+    score: the best score after any epoch. epochs: the number of epochs. non_zeros: the number of non-zero weights after
+    the best epoch. seconds: CPU time for learning and scoring.
     """
 
     values: Values
@@ -52,23 +51,24 @@ class Trial:
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[Values]:
-    """All combinations of these values, C from small to large for each of the others'."""
+    """All combinations of the values; for each combination of the others, C goes from small to large."""
     names = sorted(grid, key=lambda name: name == "C")
     columns = [sorted(grid[name]) if name == "C" else grid[name] for name in names]
     return [dict(zip(names, values)) for values in product(*columns)]
 
 
 def best_of(trials: Sequence[Trial]) -> Trial:
-    """The one with the highest score; of several, that with the smallest C."""
+    """The trial with the highest score, and with the smallest C if several have it."""
     return max(trials, key=lambda trial: (trial.score, -trial.values.get("C", 0.0)))
 
 
 def between(trials: Sequence[Trial]) -> Values:
-    """The best values so far, with a C halfway to a neighbour's, in logarithms, in the wider of both gaps.
+    """The best values so far, but with C halfway, in logarithms, between the best C and a neighbour.
 
-    Next to the smallest and the largest C there is another gap as wide as that on their other side.
+    The neighbour is the one across the wider gap. Beyond the smallest and the largest C there is a gap as wide as the
+    one on the other side.
 
-    trials: at least two that differ in C alone, the best among them.
+    trials: among them the best one, and at least one that differs from it in C alone.
     """
     best = best_of(trials).values
     C = best["C"]
@@ -80,22 +80,6 @@ def between(trials: Sequence[Trial]) -> Values:
     return {**best, "C": C * math.sqrt(above) if upwards else C / math.sqrt(below)}
 
 
-def train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
-    """Train the components that are to learn beside the named one, which is tuned on what they have learnt.
-
-    Raises:
-        ValueError: one of them is none of ours.
-    """
-    others = {other: pipe for other, pipe in nlp.pipeline if other not in (name, *frozen)}
-    pipe: Any
-    for other, pipe in others.items():
-        if hasattr(pipe, "retune"):
-            for _ in range(epochs):
-                pipe.update(examples)
-        elif getattr(pipe, "is_trainable", False):
-            raise ValueError(f'"{other}" learns, too: train it first, then source and freeze it to tune "{name}"')
-
-
 def try_values(
     pipe: Tunable,
     values: Values,
@@ -104,12 +88,13 @@ def try_values(
     epochs: int,
     report: Callable[[int, float], None],
 ) -> Trial:
-    """Learn with these values, from where the values before have led to, until the score stops rising.
+    """Learn with these values, starting from the result of the previous ones, until the score stops rising.
 
-    evaluate: gives the development score. epochs: at most so many. report: gets each epoch's number and score.
+    evaluate: returns the development score. epochs: the most epochs to learn. report: is called with the number and the
+    score of each epoch.
 
     Raises:
-        ValueError: there are no such values of these parameters.
+        ValueError: a value is not one that its parameter can have.
     """
     started = time.process_time()
     pipe.retune(replace(pipe.solver, **values))
@@ -118,9 +103,9 @@ def try_values(
     while len(scores) < epochs and (not scores or len(scores) - scores.index(max(scores)) <= PATIENCE):
         before = pipe.figures
         pipe.update(examples)
-        if pipe.figures is before and not scores:  # Examples that are new are met before the epoch ends.
+        if pipe.figures is before and not scores:  # An epoch with new examples ends when the next one begins.
             pipe.update(examples)
-        if pipe.figures is before and scores:  # at its tolerance
+        if pipe.figures is before and scores:  # The solver has reached its tolerance.
             break
         scores.append(evaluate())
         report(len(scores), scores[-1])

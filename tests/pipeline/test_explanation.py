@@ -85,6 +85,13 @@ def test_the_text_has_words_labels_and_reasons():
     assert any("lower[0] = the (DET " in line for line in explanation.text(100).splitlines())
 
 
+def test_a_runner_up_without_any_part_is_said_in_words():
+    nlp = learnt("ssvm_ner")
+    explanation = nlp.get_pipe("ssvm_ner").explain(doc(nlp, "Anna Berg saw Paris"))
+    assert {"none"} <= {finding.runner_up for finding in explanation.findings}
+    assert " ahead of the best analysis without it" in explanation.text() and "none" not in explanation.text()
+
+
 def names_of_arcs(tokens: list[str], heads: list[int]) -> list[set[str]]:
     """What the templates below read at each token, after the definition; heads: as in a Doc."""
     names = []

@@ -1,28 +1,29 @@
-"""A corpus as its files hold it and as training sees it, and the issues that checks find in it."""
+"""A corpus, as stored in its files and as seen in training, and the issues that checks find in it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-import numpy as np
-from spacy.attrs import ORTH
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 
 from ..reader import ColumnCorpus, SentenceCorpus
-from ..unreadable import quoted, quoted_text
+from ..wording import quoted, quoted_text
 
 Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True)
 class Issue:
-    """severity: "error" for what training refuses, drops or changes; "warning" for what can cost accuracy; "info" else.
+    """A kind of problem in a corpus, with the places where it occurs.
 
-    corpus: "train" or "dev". what: the name of the issue, in the plural. count: how often it occurs. where: places or
-    labels. remedy: what to do, and why. total: the number of things that were checked, where that says something.
+    severity: "error" if training refuses, drops or changes the annotation; "warning" if it can cost accuracy; "info"
+    otherwise. corpus: "train" or "dev". what: the name of the issue, in the plural. count: how often it occurs; 0 if
+    things that are needed are missing. where: places or labels. remedy: what to do, and why. total: the number of
+    things checked, where a share is informative.
     """
 
     severity: Severity
@@ -37,18 +38,18 @@ class Issue:
 def issues(
     severity: Severity, corpus: str, what: str, where: Sequence[str], remedy: str, total: int | None = None
 ) -> list[Issue]:
-    """One issue of all these places, if there are any."""
+    """One issue with all these places, or none if there are no places."""
     return [Issue(severity, corpus, what, len(where), tuple(where), remedy, total)] if where else []
 
 
 def place(document: str, doc: Doc, first: int, end: int) -> str:
-    """The tokens first … end − 1 of a Doc, quoted."""
+    """The name of tokens first … end − 1 of a Doc, with their text."""
     tokens = f"token {first}" if end == first + 1 else f"tokens {first}-{end - 1}"
     return f"{document}, {tokens}: {quoted_text(doc[first:end].text)}"
 
 
 def whole(document: str, doc: Doc) -> str:
-    """A Doc, by its first words."""
+    """The name of a Doc, with its first words."""
     return f"{document}: {quoted(doc)}"
 
 
@@ -64,11 +65,13 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusData:
-    """name: "train" or "dev". documents: those of its files; of a reader without files, the examples' references.
+    """A corpus as read.
 
-    examples: what the reader makes of them, without empty ones. left_out: documents that our reader cannot read, and
-    why. failure: why it has stopped, or None. gold_preproc: whether sentences become examples of their own. max_length:
-    as in spaCy's reader, documents of so many tokens are cut into sentences; 0 for any number.
+    name: "train" or "dev". documents: the documents of its files, or, of a reader without files, the references of the
+    examples. examples: the reader's examples, without empty ones. left_out: the documents that the reader
+    "spacy-ssvm.Corpus.v1" cannot read, each with the error. failure: the error at which the reader has stopped, or
+    None. gold_preproc: whether each sentence becomes an example. max_length: spaCy's reader cuts documents of at least
+    that many tokens into sentences; 0 for no limit. jackknife: the columns that the reader is to jackknife.
     """
 
     name: str
@@ -78,20 +81,25 @@ class CorpusData:
     failure: str | None
     gold_preproc: bool
     max_length: int
+    jackknife: tuple[str, ...] = ()
 
     @property
     def n_tokens(self) -> int:
-        """Tokens that components see."""
+        """The number of tokens that components see."""
         return sum(len(example.predicted) for example in self.examples)
 
 
 def read(name: str, reader: Reader, nlp: Language) -> CorpusData:
-    """Read all of a corpus. Columns that the reader would jackknife stay empty: predicted tags say nothing of the data.
+    """Read a whole corpus, without jackknifing: predicted tags say nothing about the data.
 
     Raises:
-        OSError, ValueError: the files cannot be read.
+        OSError, ValueError: there are no such files, or they cannot be read.
     """
+    jackknife: tuple[str, ...] = ()
     if isinstance(reader, ColumnCorpus):
+        reader.require_path()
+        jackknife = reader.jackknife
+        reader = copy(reader)
         reader.jackknife = ()
     files = reader.corpus if isinstance(reader, ColumnCorpus) else reader
     documents = list(_documents(files, nlp)) if isinstance(files, Corpus) else []
@@ -105,18 +113,12 @@ def read(name: str, reader: Reader, nlp: Language) -> CorpusData:
     if not isinstance(files, Corpus):
         documents = [Document(example_name(place), example.reference) for place, example in enumerate(examples)]
         return CorpusData(name, documents, examples, left_out, failure, gold_preproc=False, max_length=0)
-    return CorpusData(name, documents, examples, left_out, failure, files.gold_preproc, files.max_length)
+    return CorpusData(name, documents, examples, left_out, failure, files.gold_preproc, files.max_length, jackknife)
 
 
 def example_name(number: int) -> str:
-    """How an example is called that is the so-many-th, from 0, of those the reader makes."""
+    """The display name of the reader's n-th example, counted from 0."""
     return f"example {number}"
-
-
-def has_own_tokens(example: Example) -> bool:
-    """Whether the predicted tokens are other than the gold ones."""
-    predicted, reference = example.predicted.to_array(ORTH), example.reference.to_array(ORTH)
-    return not np.array_equal(predicted, reference)
 
 
 def _documents(corpus: Corpus, nlp: Language) -> Iterator[Document]:

@@ -1,4 +1,4 @@
-"""Checks that all components share: labels, missing annotation, documents and tokens."""
+"""Checks for all components: labels, missing annotation, documents and tokens."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -9,74 +9,79 @@ from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 
 from ...models.protocol import Codec
-from .corpora import CorpusData, Issue, example_name, has_own_tokens, issues, place, whole
+from ..reader import same_tokens
+from ..wording import counted
+from .corpora import CorpusData, Issue, example_name, issues, place, whole
 
 RARE = 20
-"""Occurrences of a label below which little can be learnt about it."""
+"""The number of occurrences below which a label counts as rare."""
 
 
 class Report(NamedTuple):
-    """labels: occurrences of each in the training corpus, as training sees them. issues: of both corpora."""
+    """The result of a component's checks.
+
+    labels: the occurrences of each label in the training corpus, as seen in training. issues: of both corpora.
+    """
 
     labels: Counter[str]
     issues: list[Issue]
 
 
 def label_counts(gold: Iterable[Sequence[str | None]]) -> Counter[str]:
-    """Occurrences of each label in the gold labels of some examples."""
+    """The occurrences of each label in the gold labels of some examples."""
     return Counter(label for labels in gold for label in labels if label is not None)
 
 
 def check_labels(codec: Codec, train: Counter[str], dev: Counter[str], listed: Collection[str] | None) -> list[Issue]:
-    """Compare the labels of the corpora with each other, and with those that `initialize` is given, if it is."""
+    """Issues of the labels; listed: the labels in [initialize], or None."""
     if not train:
-        remedy = "there is nothing to learn: annotate the corpus, or leave the component out"
+        remedy = "annotate the corpus, or remove the component"
         return [Issue("error", "train", "labels", 0, (), remedy)]
-    found = []
+    all_issues = []
     if listed is not None:
         known = {*codec.labels, *listed}
-        found += issues(
+        all_issues += issues(
             "error",
             "train",
             "labels that initialize is not given",
             _counted(train, train.keys() - known),
-            f"they count as missing annotation: add them to [initialize.components.{codec.name}.labels]",
+            f"their tokens count as not annotated: add them to [initialize.components.{codec.name}.labels]",
         )
-        found += issues(
+        all_issues += issues(
             "warning",
             "train",
             "labels that initialize is given, but that never occur",
             sorted(known - train.keys()),
-            "nothing is learnt about them: take them out of the list, or add examples",
+            "nothing is learnt about them: remove them from the list, or add examples",
         )
-    found += issues(
+    all_issues += issues(
         "warning",
         "train",
         f"labels with fewer than {RARE} occurrences",
         _counted(train, [label for label, count in train.items() if count < RARE]),
         "add examples, or merge labels",
     )
-    found += issues(
+    all_issues += issues(
         "warning",
         "dev",
         "labels that the training corpus does not have",
         _counted(dev, dev.keys() - train.keys()),
         "they are never predicted: look for misspellings, or add training examples",
     )
-    return found
+    return all_issues
 
 
 def check_missing(corpus: CorpusData, missing: Sequence[int], what: str) -> list[Issue]:
-    """Missing annotation. missing: the number of tokens without it, for each example. what: its name."""
+    """Issues of missing annotation; missing: the number of tokens without it in each example, what: its name."""
     where = [
-        f"{whole(example_name(number), example.predicted)}: {n_missing:,}"
+        f"{whole(example_name(number), example.predicted)} ({counted(n_missing, 'token')})"
         for number, (example, n_missing) in enumerate(zip(corpus.examples, missing))
         if n_missing
     ]
     if not where:
         return []
     remedy = (
-        "examples without any are left out, in others the model completes what is missing as it learns"
+        "examples with no annotation are skipped; in the others the model fills in what is missing"
         if corpus.name == "train"
         else "they are not scored"
     )
@@ -89,11 +94,13 @@ def _counted(counts: Counter[str], labels: Collection[str]) -> list[str]:
 
 
 def check(train: CorpusData, dev: CorpusData) -> list[Issue]:
-    """What is wrong with the documents of both corpora, and between them."""
-    found = []
+    """Issues of the documents in each corpus, and of documents in both."""
+    all_issues = []
     for corpus in (train, dev):
-        found += _unread(corpus) + _too_long(corpus) + _duplicates(corpus) + _misaligned(corpus)
-    return found + _overlap(train, dev)
+        all_issues += (
+            _unread(corpus) + _too_long(corpus) + _duplicates(corpus) + _misaligned(corpus) + _untagged(corpus)
+        )
+    return all_issues + _overlap(train, dev)
 
 
 def _unread(corpus: CorpusData) -> list[Issue]:
@@ -106,10 +113,10 @@ def _unread(corpus: CorpusData) -> list[Issue]:
 
 
 def _too_long(corpus: CorpusData) -> list[Issue]:
-    """Documents that spaCy's reader leaves out without a word."""
+    """Documents that spaCy's reader leaves out silently."""
     if corpus.gold_preproc or not corpus.max_length:
         return []
-    lost = [
+    left_out = [
         whole(name, doc)
         for name, doc in corpus.documents
         if len(doc) >= corpus.max_length and _longest_piece(doc) >= corpus.max_length
@@ -119,7 +126,7 @@ def _too_long(corpus: CorpusData) -> list[Issue]:
         corpus.name,
         f"documents with sentences of max_length = {corpus.max_length} tokens or more, or without sentences, which the "
         "reader leaves out",
-        lost,
+        left_out,
         "raise max_length, set it to 0, or annotate sentences",
     )
 
@@ -136,7 +143,7 @@ def _duplicates(corpus: CorpusData) -> list[Issue]:
         if doc.text in first:
             repeated.append(f"{whole(name, doc)}, as {first[doc.text]}")
         first.setdefault(doc.text, name)
-    remedy = "leave them out, unless texts do repeat themselves in use"
+    remedy = "remove them, unless texts are repeated in use, too"
     return issues(
         "warning", corpus.name, "documents that repeat an earlier one", repeated, remedy, len(corpus.documents)
     )
@@ -145,7 +152,7 @@ def _duplicates(corpus: CorpusData) -> list[Issue]:
 def _misaligned(corpus: CorpusData) -> list[Issue]:
     where = []
     for number, example in enumerate(corpus.examples):
-        if has_own_tokens(example):
+        if not same_tokens(example):
             predicted = example.predicted
             shared = example.alignment.y2x.lengths
             for token, gold in enumerate(example.alignment.x2y):
@@ -154,11 +161,23 @@ def _misaligned(corpus: CorpusData) -> list[Issue]:
     return issues(
         "warning",
         corpus.name,
-        "tokens that are not those of the annotation",
+        "tokens that differ from the tokens of the annotation",
         where,
         "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
         corpus.n_tokens,
     )
+
+
+def _untagged(corpus: CorpusData) -> list[Issue]:
+    """Columns that the reader cannot jackknife, at which training stops."""
+    all_issues = []
+    for column in corpus.jackknife if corpus.examples else ():
+        n_annotated = sum(example.reference.has_annotation(column.upper()) for example in corpus.examples)
+        if n_annotated < 2:
+            what = f"examples with a gold {column}, which the reader is to jackknife"
+            remedy = f'it takes two, or training stops: annotate the corpus, or remove "{column}" from jackknife'
+            all_issues.append(Issue("error", corpus.name, what, n_annotated, (), remedy, len(corpus.examples)))
+    return all_issues
 
 
 def _overlap(train: CorpusData, dev: CorpusData) -> list[Issue]:
@@ -167,8 +186,8 @@ def _overlap(train: CorpusData, dev: CorpusData) -> list[Issue]:
     return issues(
         "warning",
         dev.name,
-        "documents that are in the training corpus, too",
+        "documents that are also in the training corpus",
         where,
-        "scores on them say nothing about new text: leave them out of one of the corpora",
+        "scores on them say nothing about new text: remove them from one of the corpora",
         len(dev.documents),
     )

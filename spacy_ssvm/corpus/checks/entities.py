@@ -4,16 +4,17 @@ import numpy as np
 from spacy.attrs import ENT_TYPE, SENT_START
 from spacy.tokens import Span
 
-from .corpora import CorpusData, Document, Issue, example_name, has_own_tokens, issues, place
+from ..reader import same_tokens
+from .corpora import CorpusData, Document, Issue, example_name, issues, place
 
 _INSIDE, _BEGIN = 1, 3
-"""spaCy's ENT_IOB."""
+"""Values of spaCy's ENT_IOB."""
 
 
 def check(corpus: CorpusData) -> list[Issue]:
-    """Issues of the entities of a corpus, all of which have a beginning."""
-    found = _whitespace(corpus) + _across_sentences(corpus) + _inconsistent(corpus) + _overlapping(corpus)
-    return found + _misaligned(corpus)
+    """Issues of the entities of a corpus; each entity must have a beginning."""
+    all_issues = _whitespace(corpus) + _across_sentences(corpus) + _inconsistent(corpus)
+    return all_issues + _overlapping(corpus) + _misaligned(corpus)
 
 
 def _token(document: Document, token: int) -> str:
@@ -25,7 +26,7 @@ def _span(document: Document, span: Span) -> str:
 
 
 def without_beginning(corpus: CorpusData) -> list[Issue]:
-    """Tokens inside of entities that begin nowhere."""
+    """Issues of tokens inside entities that have no beginning."""
     where = []
     for document in corpus.documents:
         is_open = False
@@ -50,7 +51,7 @@ def _whitespace(corpus: CorpusData) -> list[Issue]:
             corpus.name,
             "entities that begin with whitespace",
             [_span(document, entity) for document, entity in entities if entity[0].is_space],
-            "no entity begins so, the nearest possible annotation is learnt instead: begin it at its first word",
+            "the component cannot predict such entities, and learns the nearest possible ones: begin them at a word",
         ),
         *issues(
             "warning",
@@ -80,12 +81,12 @@ def _across_sentences(corpus: CorpusData) -> list[Issue]:
         where,
         "gold_preproc = true cuts them and drops the parts: correct the boundary or the entity"
         if corpus.gold_preproc
-        else "they are never found where sentences are known beforehand: correct the boundary or the entity",
+        else "they are never predicted if sentence boundaries are set before: correct the boundary or the entity",
     )
 
 
 def _inconsistent(corpus: CorpusData) -> list[Issue]:
-    """Tokens whose label is not that of their entity, which spaCy takes from the first token."""
+    """Issues of tokens whose label differs from the label of their entity, which is that of its first token."""
     where = []
     for document in corpus.documents:
         of_entity = np.zeros(len(document.doc), np.uint64)
@@ -101,7 +102,7 @@ def _inconsistent(corpus: CorpusData) -> list[Issue]:
         corpus.name,
         "tokens with an entity label other than that of the entity they are in",
         where,
-        "such a label is lost, as spaCy takes an entity's from its first token: set entities by doc.ents",
+        "such a label is lost, as an entity has the label of its first token in spaCy: set entities by doc.ents",
     )
 
 
@@ -111,21 +112,21 @@ def _overlapping(corpus: CorpusData) -> list[Issue]:
         entities = {(entity.start, entity.end, entity.label): entity for entity in document.doc.ents}
         for key, group in document.doc.spans.items():
             spans = {(span.start, span.end, span.label): span for span in group}
-            taken = np.zeros(len(document.doc), np.bool_)
+            is_covered = np.zeros(len(document.doc), np.bool_)
             for entity in entities.values():
-                taken[entity.start : entity.end] = True
+                is_covered[entity.start : entity.end] = True
             for bounds in sorted(spans.keys() - entities.keys()):
                 span = spans[bounds]
-                if taken[span.start : span.end].any():
+                if is_covered[span.start : span.end].any():
                     where.append(f"{_span(document, span)} in doc.spans[{key!r}]")
-                taken[span.start : span.end] = True
+                is_covered[span.start : span.end] = True
     return issues(
         "warning",
         corpus.name,
         "spans in doc.spans that overlap others or entities",
         where,
-        "only doc.ents is learnt, where nothing overlaps: if they are meant as entities, choose among them, for "
-        "instance by spacy.util.filter_spans",
+        "only doc.ents is learnt, where nothing overlaps: to learn them as entities, choose among them, for instance "
+        "by spacy.util.filter_spans",
     )
 
 
@@ -133,14 +134,14 @@ def _misaligned(corpus: CorpusData) -> list[Issue]:
     where = [
         f"{place(example_name(number), example.reference, entity.start, entity.end)} ({entity.label_})"
         for number, example in enumerate(corpus.examples)
-        if has_own_tokens(example)
+        if not same_tokens(example)
         for entity in example.reference.ents
         if not example.get_aligned_spans_y2x([entity])
     ]
     return issues(
         "warning",
         corpus.name,
-        "entities whose ends lie inside of a token of the tokenizer",
+        "entities that begin or end inside a token of the tokenizer",
         where,
         "they count as missing annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
     )

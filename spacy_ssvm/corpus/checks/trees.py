@@ -15,15 +15,16 @@ _MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and g
 
 
 def check_documents(corpus: CorpusData, several_roots_are_wrong: bool) -> list[Issue]:
-    """Issues of the trees of a corpus as its documents have them."""
-    found = _circular(corpus)
-    return found + _across_sentences(corpus) + _several_roots(corpus) if several_roots_are_wrong else found
+    """Issues of the trees in the documents of a corpus; several_roots_are_wrong: a sentence has a single root."""
+    all_issues = _circular(corpus)
+    return all_issues + _across_sentences(corpus) + _several_roots(corpus) if several_roots_are_wrong else all_issues
 
 
 def check_gold(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int, is_projective: bool) -> list[Issue]:
-    """Issues of the trees as training sees them.
+    """Issues of the trees as seen in training.
 
-    gold: of each example. max_sentence: tokens of the longest sentence. is_projective: only projective trees are built.
+    gold: the trees of each example. max_sentence: the tokens of the longest sentence that is not cut. is_projective:
+    whether the component builds projective trees only.
     """
     return _too_long(corpus, gold, max_sentence) + _nonprojective(corpus, gold, is_projective)
 
@@ -37,20 +38,20 @@ def arcs(doc: Doc) -> np.ndarray:
 
 
 def circles(heads: np.ndarray) -> np.ndarray:
-    """The tokens, int64, whose heads, int64 [T] as in `arcs`, lead round to themselves; ascending."""
+    """The tokens, int64, ascending, whose heads lead back to themselves; heads: int64 [T], as from `arcs`."""
     outside = len(heads)
     ends = (heads == UNKNOWN) | (heads == np.arange(len(heads)))
     ancestor = np.append(np.where(ends, outside, heads), outside)
-    # Each step doubles the distance: at last it is that of T heads or more, and only circles are so long.
+    # Each step doubles the distance. A path of T heads or more must go round in a circle.
     for _ in range(outside.bit_length()):
         ancestor = ancestor[ancestor]
     return np.unique(ancestor[ancestor != outside])
 
 
 def nonprojective(heads: np.ndarray) -> np.ndarray:
-    """Whether each arc of a tree is not projective: a token between head and modifier does not descend from the head.
+    """Whether each arc of a tree is non-projective, bool [n]; heads: int32 [n], places from 1, 0 for a root.
 
-    heads: int32 [n], places from 1, 0 for a root. Returns bool [n].
+    Such an arc has a token between head and modifier that does not descend from the head.
     """
     n = len(heads)
     tokens = np.arange(1, n + 1)
@@ -93,14 +94,14 @@ def _across_sentences(corpus: CorpusData) -> list[Issue]:
     return issues(
         "error",
         corpus.name,
-        "tokens with a head in another sentence, as spaCy starts one at the left edge of each root",
+        "tokens with a head in another sentence (spaCy starts a sentence at the left edge of each root)",
         where,
         f"the head is dropped or replaced: give each sentence a single root; {_MULTI_ROOT}",
     )
 
 
 def _several_roots(corpus: CorpusData) -> list[Issue]:
-    """Where documents have one root as a rule."""
+    """Issues of documents with several roots, if most documents have one."""
     n_roots = [int((arcs(doc) == np.arange(len(doc))).sum()) for _, doc in corpus.documents]
     where = [whole(*document) for document, n in zip(corpus.documents, n_roots) if n > 1]
     if len(where) >= n_roots.count(1):
@@ -110,7 +111,7 @@ def _several_roots(corpus: CorpusData) -> list[Issue]:
         corpus.name,
         "documents with several roots, where most have one",
         where,
-        f"spaCy takes each root for a sentence of its own: correct the roots; {_MULTI_ROOT}",
+        f"spaCy makes each root a sentence of its own: correct the roots; {_MULTI_ROOT}",
     )
 
 
@@ -125,13 +126,13 @@ def _too_long(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int) -
         corpus.name,
         f"examples with a sentence of more than {max_sentence:,} tokens",
         where,
-        "it is cut, and heads in the other part are dropped: annotate sentence boundaries",
+        "the sentence is cut, and heads in another part are dropped: annotate sentence boundaries",
     )
 
 
 def _nonprojective(corpus: CorpusData, gold: Sequence[TreeGold], is_projective: bool) -> list[Issue]:
-    """is_projective: only projective trees are built."""
-    n_arcs = n_sentences = n_found = 0
+    """Issues of non-projective arcs; is_projective: whether the component builds projective trees only."""
+    n_arcs = n_sentences = n_nonprojective = 0
     where = []
     for number, (example, trees) in enumerate(zip(corpus.examples, gold)):
         for first, end in pairwise(trees.sentences.tolist()):
@@ -141,10 +142,10 @@ def _nonprojective(corpus: CorpusData, gold: Sequence[TreeGold], is_projective: 
             wrong = np.flatnonzero(nonprojective(heads))
             n_sentences += 1
             n_arcs += len(heads)
-            n_found += len(wrong)
+            n_nonprojective += len(wrong)
             if len(wrong):
                 where.append(place(example_name(number), example.predicted, first + wrong[0], first + wrong[0] + 1))
-    if not n_found:
+    if not n_nonprojective:
         return []
     share = 100 * len(where) / n_sentences
     return [
@@ -152,10 +153,10 @@ def _nonprojective(corpus: CorpusData, gold: Sequence[TreeGold], is_projective: 
             "warning" if is_projective else "info",
             corpus.name,
             f"arcs that are not projective, in {len(where):,} of {n_sentences:,} sentences ({share:.1f} %)",
-            n_found,
+            n_nonprojective,
             tuple(where),
-            "the nearest projective trees are learnt instead, and no others are built: where they are many, try "
-            'structure = "nonprojective"'
+            "the nearest projective trees are learnt instead, and only projective trees are predicted: if there are "
+            'many such arcs, try structure = "nonprojective"'
             if is_projective
             else "the structure can build them",
             n_arcs,

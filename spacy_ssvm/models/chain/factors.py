@@ -3,7 +3,7 @@
 Names are collected from the Docs of training, before features are hashed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -14,8 +14,9 @@ from ...features.extractor import Extractor
 from ...features.index import Columns, add_features, empty_table, row_keys
 from ...features.names import Source, feature_name
 from ...features.program import select
-from ...structures.chain.scored import ChainFactor, ChainScores, LabelSequence
-from .predictor import ChainPredictor
+from ...structures.chain.scored import ChainFactor, LabelSequence
+
+Contributions = list[list[tuple[int, np.ndarray]]]
 
 BETWEEN = " | "
 """Stands between the names of features that share a row."""
@@ -63,17 +64,25 @@ TRANSITION = "label before"
 class ChainFeatures:
     """Implements `models.scored.FactorFeatures` for one Doc.
 
-    columns, scores: of this Doc alone, from the same `decoder`. labels: the names of the weight labels.
+    columns: of this Doc alone. contributions: returns for each token the features that fire there, by the numbers of
+    their templates, and their weights for each label, float64 [L]. transitions: float64 [L, L]. labels: the names of
+    the weight labels.
     """
 
     def __init__(
-        self, doc: Doc, decoder: ChainPredictor, columns: Columns, scores: ChainScores, labels: Sequence[str]
+        self,
+        doc: Doc,
+        extractor: Extractor,
+        columns: Columns,
+        contributions: Callable[[], Contributions],
+        transitions: np.ndarray,
+        labels: Sequence[str],
     ) -> None:
-        self._decoder = decoder
-        self._columns = columns
-        self._transitions = scores.transitions
+        self._templates = extractor.templates
+        self._contributions = contributions
+        self._transitions = transitions
         self._labels = labels
-        self._source = Source(doc, decoder.extractor.reader.attributes, columns.keys, decoder.extractor.clusters)
+        self._source = Source(doc, extractor.reader.attributes, columns.keys, extractor.clusters)
 
     def features(self, factor: ChainFactor) -> list[tuple[str, float]]:
         """The name of each feature that fires, and what it adds to the score; those of labels are not 0."""
@@ -89,8 +98,7 @@ class ChainFeatures:
 
     @cached_property
     def _of_tokens(self) -> list[list[tuple[str, np.ndarray]]]:
-        templates = self._decoder.extractor.templates
         return [
-            [(feature_name(templates[number], self._source, token), added) for number, added in features]
-            for token, features in enumerate(self._decoder.contributions(self._columns))
+            [(feature_name(self._templates[number], self._source, token), added) for number, added in features]
+            for token, features in enumerate(self._contributions())
         ]

@@ -1,6 +1,7 @@
 """Labels for Docs by weights that stay as they are: the scores of a word type by itself are summed once."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -58,7 +59,9 @@ class ChainPredictor:
         from .factors import ChainFeatures
 
         columns, (scores,) = self._scores([doc])
-        features = ChainFeatures(doc, self, columns, scores, self._codec.weight_labels)
+        labels = self._codec.weight_labels
+        contributions = partial(self.contributions, columns)
+        features = ChainFeatures(doc, self.extractor, columns, contributions, scores.transitions, labels)
         return [(ScoredSequence(0, scores), features)]
 
     def forget_types(self) -> None:

@@ -1,0 +1,61 @@
+"""The wording that messages share: quoted texts, names of examples and tokens, short lists."""
+
+from collections.abc import Mapping, Sequence
+
+from spacy.tokens import Doc
+from spacy.training import Example
+
+MAX_QUOTE = 40
+"""Characters of a document that a message quotes."""
+
+MAX_NAMED = 3
+"""Examples or documents that a message names."""
+
+
+def quoted(doc: Doc) -> str:
+    """The beginning of a Doc's text in quotes, or the reason why a broken Doc has no text."""
+    try:
+        return quoted_text(doc.text)
+    except Exception as error:
+        return f"(no text: {error})"
+
+
+def quoted_text(text: str) -> str:
+    """The beginning of a text in quotes."""
+    return repr(text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}…")
+
+
+def name_of(number: int, doc: Doc) -> str:
+    """The name of an example: its number, from 0, and the beginning of its text."""
+    return f"example {number}, {quoted(doc)}"
+
+
+def names_of(examples: Mapping[int, Example]) -> str:
+    """The names of the first MAX_NAMED examples, keyed by number, and the number of the others."""
+    return listed([name_of(number, example.predicted) for number, example in examples.items()])
+
+
+def counted(n: int, noun: str) -> str:
+    """A number and a noun, such as "1 token" or "2,000 tokens"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first MAX_NAMED names, and the number of the others."""
+    rest = [f"and {len(names) - MAX_NAMED:,} more"] if len(names) > MAX_NAMED else []
+    return "; ".join([*names[:MAX_NAMED], *rest])
+
+
+def token_name(docs: Sequence[Doc], token: int) -> str:
+    """The name of a token: its place in its Doc, its text, and the beginning of the Doc's text.
+
+    token: its place, from 0, counted through all the Docs.
+
+    Raises:
+        IndexError: the Docs have no more than `token` tokens.
+    """
+    for doc in docs:
+        if token < len(doc):
+            return f"token {token} ({doc[token].text!r}) of {quoted(doc)}"
+        token -= len(doc)
+    raise IndexError(token)

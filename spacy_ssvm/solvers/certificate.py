@@ -115,30 +115,52 @@ class BatchLearner(CertifiedLearner):
         self._rng = np.random.default_rng(parameters.seed)
         self.primal: float | None = None
         self.visits = 0
-        """Since w last moved."""
+        """How many examples have been visited since w last moved."""
+        self._visited = np.zeros(problem.n_examples, np.bool_)
+        """Which ones; not part of the state, so that a restored learner knows only its own visits."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
-        self._rng, self.primal, self.visits = rng, None, 0
+        self._rng, self.primal = rng, None
+        self._start_visits()
 
     def visit(self, examples: np.ndarray) -> None:
-        self._find(examples)
-        self.visits += len(examples)
+        """Examples that have been visited already are left out: at the same w there is nothing new to find."""
+        new = np.unique(examples, return_index=True)[1]
+        new = examples[np.sort(new)]
+        new = new[~self._visited[new]]
+        self._find(new)
+        self._visited[new] = True
+        self.visits += len(new)
+
+    def _start_visits(self) -> None:
+        self.visits = 0
+        self._visited = np.zeros(self.problem.n_examples, np.bool_)
 
     def end_epoch(self) -> None:
         figures = self.progress()
         self.primal = figures.primal
         if self.visits < self.problem.n_examples or not self._seems_done(figures):
             self._solve(self._rng)
+        self._visited[:] = False
 
     def progress(self) -> Progress:
         """The primal objective is that of the w at which the epoch has called the oracles."""
         figures = super().progress()
         return figures if self.primal is None else figures._replace(primal=self.primal)
 
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        visited = self._visited[: problem.n_examples]
+        self._visited = np.append(visited, np.zeros(problem.n_examples - len(visited), np.bool_))
+
     def remove(self, examples: np.ndarray) -> None:
         super().remove(examples)
-        self.visits = 0
+        self._start_visits()
+
+    def forget(self, examples: np.ndarray) -> None:
+        super().forget(examples)
+        self._visited[examples] = False
 
     def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
         super().restore(state, rng)

@@ -43,6 +43,7 @@ class WorkingSetLearner(Learner):
         working_set.resize(self.planes, problem.n_examples)
 
     def forget(self, examples: np.ndarray) -> None:
+        super().forget(examples)
         working_set.forget_all(self.planes, examples)
 
     def compact(self) -> None:

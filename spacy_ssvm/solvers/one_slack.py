@@ -94,6 +94,7 @@ class OneSlackLearner(BatchLearner):
         self.forget(examples)
 
     def forget(self, examples: np.ndarray) -> None:
+        super().forget(examples)
         if self.seen[examples].any():
             self.has_forgotten = True
             self.seen[:] = False

@@ -141,6 +141,37 @@ def test_an_epoch_that_misses_examples_gives_a_valid_plane():
     assert learner.certificate().relative_gap <= 1e-3
 
 
+@pytest.mark.parametrize("parameters", [Cpd(C=1.0), OneSlack(C=1.0)])
+def test_an_example_counts_once_an_epoch(parameters):
+    """A 1-slack plane holds one structure of each example at most: otherwise it is no lower bound of Σ ξ."""
+    problem = random_problem(1, n_examples=20, n_rows=8)
+    once, repeated = start(parameters, problem), start(parameters, problem)
+    rngs = np.random.default_rng(0), np.random.default_rng(0)
+    order = np.arange(20)
+    for _ in range(10):
+        figures = run_epoch(once, rngs[0], order)
+        repeated.begin_epoch(rngs[1])
+        for part in (order[:5], order[[3, 5, 5, 6]], order, order):
+            repeated.visit(part)
+        repeated.end_epoch()
+        assert repeated.progress() == figures and repeated.w.tobytes() == once.w.tobytes()
+
+
+@pytest.mark.parametrize("parameters", [Cpd(C=1.0), OneSlack(C=1.0)])
+def test_a_stream_learns_from_each_batch_of_an_epoch(parameters):
+    """Each batch takes the place of the one before, in an epoch that has begun once."""
+    learner = start(parameters, random_problem(1, n_examples=20, n_rows=8))
+    learner.begin_epoch(np.random.default_rng(0))
+    learner.visit(np.arange(20))
+    for seed in range(2, 5):
+        learner.forget(np.arange(20))
+        learner.extend(random_problem(seed, n_examples=20, n_rows=8))
+        w = learner.w.tobytes()
+        learner.visit(np.arange(20))
+        learner.end_epoch()
+        assert learner.w.tobytes() != w
+
+
 def test_one_slack_cannot_take_out_one_example():
     """Its planes are sums: all go, w stays, and learning goes on from there; examples not seen yet change nothing."""
     learner = start(OneSlack(C=0.5), random_problem(10))

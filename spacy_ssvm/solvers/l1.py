@@ -206,11 +206,18 @@ class ExtragradientLearner(WorkingSetLearner):
         super().__init__(parameters, problem, weights)
         self.u, self.v = np.maximum(self.w, 0.0), np.maximum(-self.w, 0.0)
         self.step = 1.0
+        self._primal: float | None = None
+        """Of the w at which the last whole epoch has called the oracles; not part of the state."""
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._primal = None
 
     def visit(self, examples: np.ndarray) -> None:
         self._collect(examples, np.inf, 0.0)
 
     def end_epoch(self) -> None:
+        self._primal = self.progress().primal
         here = self._point(self.u, self.v, self.planes, self.w)
         ahead_planes = self.planes._replace(alpha=self.planes.alpha.copy())
         ahead = self._point(self.u.copy(), self.v.copy(), ahead_planes, self.w.copy())
@@ -230,5 +237,8 @@ class ExtragradientLearner(WorkingSetLearner):
         self.forget(examples)
 
     def progress(self) -> Progress:
-        primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
+        """The primal objective is that of the w at which the epoch has called the oracles."""
+        primal = self._primal
+        if primal is None:
+            primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
         return Progress(self.loss, primal, None, self._count())

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..kernels import kernel
 from . import working_set
-from .certificate import CertifiedLearner
+from .certificate import CertifiedLearner, Slacks
 from .dual import DualLearner
-from .learner import Field
+from .learner import Field, Progress
 from .oracle_pass import add_if_violated
 from .pairs import best_pair, difference, difference_buffer, move_alpha, pair_step
 from .parameters import Sap
@@ -329,10 +329,27 @@ class ProximalSapLearner(SapLearner):
 class BatchSapLearner(ProximalSapLearner):
     """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: oracles at the epoch's first w; at its end all of α moves, then β, once."""
 
+    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._primal: float | None = None
+        """Of the w at which the last whole epoch has called the oracles; not part of the state."""
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._primal = None
+
     def visit(self, examples: np.ndarray) -> None:
         self._collect(examples, np.inf, 0.0)
 
+    def progress(self) -> Progress:
+        """The primal objective is that of the w, (s − β)/ρ₂, at which the epoch has called the oracles."""
+        primal = self._primal
+        if primal is None:
+            primal = self._primal_objective(self._regulariser(self.w)[0], Slacks(self.loss, self.squares))
+        return super().progress()._replace(primal=primal)
+
     def end_epoch(self) -> None:
+        self._primal = self.progress().primal
         p = self.parameters
         direction = difference_buffer(self.problem)
         _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, self.box, direction, self.planes)

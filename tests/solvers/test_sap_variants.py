@@ -184,6 +184,17 @@ def test_each_batch_is_the_eager_one(kind, nu, mu):
     assert np.abs(eager.w).max() > 100 * atol
 
 
+@pytest.mark.parametrize("variant", ["batch", "batch, nu and mu"])
+def test_the_primal_of_a_batch_epoch_is_that_of_the_oracles_w(variant):
+    problem = random_problem(1, n_examples=20, n_rows=8)
+    planes = all_planes(problem)
+    learner = start(sap(variant), problem)
+    for epoch in range(6):
+        w = learner.w.copy()
+        epochs(learner, 1, epoch)
+        assert learner.progress().primal == pytest.approx(objective(planes, w, 0.5, 1, 0.1, 0.5), rel=1e-9)
+
+
 CHANGES = st.lists(st.lists(st.tuples(st.integers(0, 4), st.floats(-2, 2)), max_size=2), max_size=60)
 
 

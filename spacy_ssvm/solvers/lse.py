@@ -139,6 +139,12 @@ class LseLearner(DualLearner):
     def _inner_pass(self, rng: np.random.Generator) -> None:
         """A type-II loop: solve over the working sets as they are."""
 
+    def retune(self, parameters: Any) -> bool:
+        """Start anew with the printed oracle, whose result depends on all planes that have ever been found."""
+        if "printed" in (parameters.oracle, self.parameters.oracle):
+            return False
+        return super().retune(parameters)
+
     def progress(self) -> Progress:
         outside = float(self.figures[OUTSIDE]) if self.parameters.oracle == "outside" else None
         dual = None if self.has_forgotten else float(self._dual_sums()[0] - self._regulariser(self.w)[1])

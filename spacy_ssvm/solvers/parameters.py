@@ -406,7 +406,7 @@ def _number(parameters: Parameters, name: str) -> float:
     """Check that a parameter is a finite number, and store it as a float: configs may hold an int or a str instead."""
     value = getattr(parameters, name)
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
@@ -432,7 +432,8 @@ def _whole(parameters: Parameters, name: str) -> None:
     number = _number(parameters, name)
     if number != int(number) or number < 0:
         raise ValueError(f"solver.{name} must be a whole number of at least 0, not {value!r}")
-    object.__setattr__(parameters, name, int(number))
+    # An int beyond 2⁵³ is not a float.
+    object.__setattr__(parameters, name, int(value) if isinstance(value, int) else int(number))
 
 
 def _positive_whole(parameters: Parameters, name: str) -> None:

@@ -82,7 +82,7 @@ class SgdLearner(Learner):
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
-        if not self.eta0:
+        if not self.eta0 and self.problem.n_examples:
             self.eta0 = self._select_eta0(rng)
 
     def visit(self, examples: np.ndarray) -> None:

@@ -4,6 +4,7 @@ A certified solver is done when its gap is small. A batch solver calls all oracl
 """
 
 import math
+import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -13,6 +14,10 @@ from .learner import Certificate, Field, Learner, Progress
 from .oracle_pass import find_all
 from .parameters import DualParameters, Parameters
 from .problem import Problem
+
+
+GAP_ROUNDING = 1e-5
+"""A relative gap below −GAP_ROUNDING is not due to rounding; means of planes are kept in single precision."""
 
 
 class Slacks(NamedTuple):
@@ -79,11 +84,23 @@ class CertifiedLearner(Learner):
         return Certificate(primal, self._dual_objective(conjugate))
 
     def done(self) -> bool:
-        """Whether the gap is within the tolerance: its running estimate first, and only where that is, the true gap."""
+        """Whether the gap is within the tolerance: the true gap is computed only where its running estimate is.
+
+        Warns, and is not done, if the dual exceeds the primal by more than rounding.
+        """
         if not self._seems_done(self.progress()):
             return False
         certificate = self.certificate()
-        return certificate is not None and certificate.relative_gap <= self.parameters.tolerance
+        if certificate is None:
+            return False
+        if certificate.relative_gap < -GAP_ROUNDING:
+            warnings.warn(
+                f"the dual objective, {certificate.dual:.8g}, exceeds the primal, {certificate.primal:.8g}: an oracle is "
+                "not exact, or the solver's state is damaged; solver.check_oracle = true tests the oracles",
+                stacklevel=2,
+            )
+            return False
+        return certificate.relative_gap <= self.parameters.tolerance
 
     def _seems_done(self, figures: Progress) -> bool:
         if figures.primal is None or figures.dual is None:

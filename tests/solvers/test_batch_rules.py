@@ -12,7 +12,9 @@ from spacy_ssvm.solvers.dcd import inner_pass
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.pairs import combine, pair_step
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sap, Sdm
+from spacy_ssvm.structures.tree.parts import LOOPY
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import random_problem
 from .reference import Enumerated
 from .running import epochs
@@ -88,6 +90,14 @@ def test_a_solved_problem_is_left_alone(parameters):
     assert certificate.relative_gap <= parameters.tolerance
     w = learner.w.tobytes()
     assert epochs(learner, 1).w.tobytes() == w
+
+
+@pytest.mark.parametrize("parameters", [Cpd(C=0.01), OneSlack(C=0.01)])
+def test_without_exact_oracles_learning_goes_on(parameters):
+    """There is no certificate that could end it, so that w must not rest at an estimated gap."""
+    learner = epochs(start(parameters, tree_problem(4, structure=LOOPY, n_examples=12)), 12)
+    w = learner.w.tobytes()
+    assert not learner.done() and epochs(learner, 5).w.tobytes() != w
 
 
 def test_cpd_needs_fewer_oracle_passes_than_examples_have_structures():

@@ -74,9 +74,15 @@ class Sparse(NamedTuple):
 
 
 def compress(dense: np.ndarray, packing: Packing) -> Sparse:
-    """What a packing keeps of a vector float32 [d]."""
+    """What a packing keeps of a vector float32 [d].
+
+    Raises:
+        ValueError: a weight is not finite.
+    """
     indices = np.flatnonzero(dense)
     weights = dense[indices]
+    if not np.isfinite(weights).all():
+        raise ValueError("a weight is not finite, so that the model cannot be saved: the solver has diverged")
     if packing.keep_fraction < 1 and len(weights):
         magnitudes = np.abs(weights)
         dropped = len(weights) - int(np.ceil(packing.keep_fraction * len(weights)))

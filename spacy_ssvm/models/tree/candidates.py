@@ -3,6 +3,7 @@
 The first pass scores each token's head by itself, as a log-linear model.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ def ranking_oracle(data, example, weights, beta, gamma, indices, values):
             h = data.candidates[begin + c]
             gradient = -np.exp(scores[c] - highest) / total
             if h == data.gold[token]:
-                loss -= np.log(-gradient) / beta
+                loss += (math.log(total) + highest - scores[c]) / beta
                 gradient += 1.0
             if abs(gradient) > NEGLIGIBLE:
                 end = write_features(read, ARCS, arcs, c, c + 1, bits, indices, values, at)

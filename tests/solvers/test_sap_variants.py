@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.pairs import PAIR_STEPS
 from spacy_ssvm.solvers.parameters import Sap
 from spacy_ssvm.solvers.sap import (
-    PAIR_STEPS,
-    PASSES,
+    ALPHA_PASSES,
     BatchSapLearner,
     ProximalSapLearner,
     SapLearner,
@@ -138,7 +138,7 @@ class EagerSap:
         for example in examples:
             self.add_violator(example, w)
         olds = [self.olds(example) for example in range(len(self.sets))]
-        for _ in range(PASSES):
+        for _ in range(ALPHA_PASSES):
             if not any([self.pair_steps(example, olds[example]) for example in range(len(self.sets))]):
                 break
         for example in range(len(self.sets)):

@@ -26,33 +26,32 @@ from .parts import FORBIDDEN, NONE
 
 @kernel
 def _arborescence(scores, avoid_root, heads):
-    """The best tree into heads; avoid_root: the best of those with the fewest roots, which is one.
+    """Write the best tree to heads; with avoid_root, the best of the trees with the fewest roots.
 
-    Components are nodes or contracted cycles; arriving[c, u] is the best arc from component u into c, less the arc of
-    the cycle that it would replace. A path of best arcs is grown backwards until it meets the root or itself. Each
-    component is searched once, and the cycles have fewer than 2n members in all, which makes it O(n²).
+    Components are nodes or contracted cycles. arriving[c, u] is the score of the best arc from component u into c,
+    minus that of the cycle's arc it would replace. A path of best arcs is extended backwards until it meets the root or
+    itself. Each component is searched once, and all cycles together have fewer than 2n members: O(n²).
 
-    To avoid the root is to order trees by the number of their root arcs first, by score second. Such pairs are compared
-    without being stored: an arc from the root counts one more than any other arc into the same component, whatever has
-    been contracted, because no cycle holds an arc from the root that it could replace. So it is taken where there is
-    no other.
+    avoid_root orders trees by their number of root arcs first, and by score second. The number need not be stored: an
+    arc from the root counts one more than any other arc into the same component, whatever has been contracted, because
+    no cycle contains an arc from the root. So an arc from the root is chosen only where there is no other.
     """
     n = len(scores) - 1
     size = 2 * n + 1
     arriving = np.full((size, size), -np.inf)
-    tail, tip = np.zeros((size, size), np.int32), np.zeros((size, size), np.int32)
+    arc_head, arc_modifier = np.zeros((size, size), np.int32), np.zeros((size, size), np.int32)
     for m in range(1, n + 1):
         for h in range(n + 1):
             if h != m:
-                arriving[m, h], tail[m, h], tip[m, h] = scores[h, m], h, m
+                arriving[m, h], arc_head[m, h], arc_modifier[m, h] = scores[h, m], h, m
     alive, contracted_into = np.zeros(size, np.bool_), np.full(size, NONE, np.int32)
     alive[: n + 1] = True
-    # 0: not yet on a path; 1: on the present one; 2: reaches the root.
+    # 0: not yet on a path; 1: on the current path; 2: reaches the root.
     state = np.zeros(size, np.int8)
     state[0] = 2
     best, from_head, to_modifier = np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32)
     path = np.empty(size, np.int32)
-    used = n + 1
+    n_components = n + 1
     for start in range(1, n + 1):
         component = start
         while contracted_into[component] != NONE:
@@ -65,15 +64,18 @@ def _arborescence(scores, avoid_root, heads):
                 length += 1
                 highest = -np.inf
                 source = 0
-                for u in range(1 if avoid_root else 0, used):
+                for u in range(1 if avoid_root else 0, n_components):
                     if alive[u] and u != component and arriving[component, u] > highest:
                         highest, source = arriving[component, u], u
                 best[component] = source
-                from_head[component], to_modifier[component] = tail[component, source], tip[component, source]
+                from_head[component], to_modifier[component] = (
+                    arc_head[component, source],
+                    arc_modifier[component, source],
+                )
                 component = source
                 continue
-            cycle = used
-            used += 1
+            cycle = n_components
+            n_components += 1
             alive[cycle] = True
             begin = length - 1
             while path[begin] != component:
@@ -86,21 +88,29 @@ def _arborescence(scores, avoid_root, heads):
                     continue
                 for k in range(begin, length):
                     c = path[k]
-                    saved = arriving[c, u] - arriving[c, best[c]]
-                    if saved > arriving[cycle, u]:
-                        arriving[cycle, u], tail[cycle, u], tip[cycle, u] = saved, tail[c, u], tip[c, u]
+                    gain = arriving[c, u] - arriving[c, best[c]]
+                    if gain > arriving[cycle, u]:
+                        arriving[cycle, u], arc_head[cycle, u], arc_modifier[cycle, u] = (
+                            gain,
+                            arc_head[c, u],
+                            arc_modifier[c, u],
+                        )
                     if arriving[u, c] > arriving[u, cycle]:
-                        arriving[u, cycle], tail[u, cycle], tip[u, cycle] = arriving[u, c], tail[u, c], tip[u, c]
+                        arriving[u, cycle], arc_head[u, cycle], arc_modifier[u, cycle] = (
+                            arriving[u, c],
+                            arc_head[u, c],
+                            arc_modifier[u, c],
+                        )
             length = begin
             component = cycle
         for k in range(length):
             state[path[k]] = 2
     heads[0] = NONE
-    for component in range(used - 1, 0, -1):
+    for component in range(n_components - 1, 0, -1):
         if component <= n:
             heads[component] = from_head[component]
             continue
-        # The arc into the cycle takes the place of the one into the member that it reaches.
+        # The arc into the cycle replaces the cycle's arc into the same member.
         member = to_modifier[component]
         while contracted_into[member] != component:
             member = contracted_into[member]
@@ -129,11 +139,11 @@ def maximum_spanning_tree(scores, multi_root, heads):
     """The best non-projective tree, in O(n²).
 
     scores: float64 [n + 1, n + 1], from head to modifier, finite; column 0 and the diagonal are not read. multi_root:
-    whether several tokens may have head 0. heads: int32 [n + 1], filled; heads[0] = NONE. Returns the tree's score.
+    whether several tokens may have head 0. heads: int32 [n + 1], output; heads[0] = NONE. Returns the tree's score.
 
-    Where the best tree has several roots but must not, the best with one root is searched in the same way; no penalty
-    enters the scores, and so no precision is lost. There always is a tree: where none keeps to the candidates, the one
-    that breaks the fewest. Of equally good trees it is always the same one.
+    If the best tree has several roots but may have one only, the best tree with one root is searched in the same way,
+    without a penalty in the scores that would cost precision. There always is a tree: it has as few FORBIDDEN arcs as
+    possible. Equal scores always give the same tree.
     """
     _arborescence(scores, False, heads)
     if not multi_root and _n_roots(heads) > 1:
@@ -142,7 +152,7 @@ def maximum_spanning_tree(scores, multi_root, heads):
 
 
 N_ORDERS = 2
-"""Columns of a walk before those of tokens: its end at the root, in order 0 and in order 1."""
+"""Number of columns of a walk before those of tokens: its end at the root, in order 0 and in order 1."""
 
 
 @kernel
@@ -230,10 +240,10 @@ def _isolate_each(potentials, walk, tokens, n_left, in_logs, marginals):
 
     potentials: float64 [n + 1, n + 1], from head to modifier; 0 on the diagonal.
     walk: float64 [n + 1, ≥ 2 + k], changed: from each token, a rate, or from the root or an eliminated token, a
-        probability: to end, in order 0 and in order 1, and to come to each of the k tokens.
+        probability: to end, in order 0 and in order 1, and to move to each of the k tokens.
     tokens: int64 [k].
     in_logs: whether potentials and walk are logarithms.
-    marginals: float64 [n + 1, n + 1], filled for the first n_left tokens.
+    marginals: float64 [n + 1, n + 1], output, for the first n_left tokens.
     Returns log of the product of the pivots, −inf if one is 0, and its order.
     """
     log_product, orders = 0.0, 0
@@ -298,7 +308,7 @@ def tree_marginals(scores, multi_root, marginals):
     """log Σ exp(score) over all trees of a sentence, and the probability of each arc, both to rounding.
 
     scores: float64 [n + 1, n + 1], from head to modifier; FORBIDDEN where there is no arc, column 0 and the diagonal
-    are not read. multi_root: whether several tokens may have head 0. marginals: float64 [n + 1, n + 1], filled.
+    are not read. multi_root: whether several tokens may have head 0. marginals: float64 [n + 1, n + 1], output.
     Returns the log-partition; −inf, and marginals of 0, where there is no tree.
     """
     marginals[:] = 0.0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spacy_ssvm.features.arc_program import ArcProgram
 from spacy_ssvm.models.tree.candidates import (
     BITS,
-    NEGLIGIBLE,
+    MIN_GRADIENT,
     REACH,
     FirstPass,
     max_ranking_entries,
@@ -140,7 +140,7 @@ def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
             expected_loss += log_partition - augmented[head]
             for h, score in augmented.items():
                 gradient = (h == head) - np.exp(score - log_partition)
-                if abs(gradient) > NEGLIGIBLE:
+                if abs(gradient) > MIN_GRADIENT:
                     for index, value in kernels.features("arc", {"head": h, "mod": m}):
                         expected[index] += gradient * value
         indices[:] = -1

@@ -1,7 +1,7 @@
-"""Arc templates as arrays, and the kernels that hash them: word parts once a sentence, combinations once an arc.
+"""Arc templates as arrays, and the kernels that hash them: parts of words once per sentence, combinations once per arc.
 
-Kernels take many arcs at once, few arrays, and take no slices: a parser spends its time here, and for each arc a call
-that counts references to its arguments would cost more than the arithmetic.
+A parser spends its time here. Kernels process many arcs per call, with few arrays and without array slices as
+arguments: counting references to the arguments of a call for each arc would cost more than the arithmetic.
 """
 
 from collections.abc import Sequence
@@ -19,24 +19,28 @@ from .program import compile_templates
 ROOT = np.uint64(0xC2B2AE3D27D4EB4F)
 """The key of every word template at the root."""
 NOBODY = np.uint64(0x165667B19E3779F9)
-"""The key of every word template where there is no such word."""
+"""The key of every word template at node n + 1, which stands for a missing word."""
 PLAIN, DIRECTION, DISTANCE = range(3)
-"""What a template adds to the words: nothing, the direction, or the binned distance with its direction."""
+"""The relation that a template adds to its words: none, the direction, or the binned distance, which is signed."""
+HEAD_ROW, MODIFIER_ROW, THIRD_ROW, DIRECTION_ROW, DISTANCE_ROW = range(5)
+"""Rows of an arc array, int64 [N_ARC_ROWS, A], whose columns describe arcs or pairs of arcs to `write_features`: nodes
+of head, modifier and third word (node n + 1 for none), and the keys of direction and distance."""
+N_ARC_ROWS = 5
 N_KINDS = 8
-# NumPy's integers: numba compiles a kernel anew for each of Python's that it is called with.
+# NumPy integers: numba would compile a kernel anew for each Python integer that it is called with.
 FIRST = np.int64(0)
 ARCS, ARCS_BETWEEN, LABELS, LABELS_BETWEEN, HEAD_LABELS, MODIFIER_LABELS, SIBLINGS, GRANDPARENTS = np.arange(N_KINDS)
-"""Kinds of templates. Those that read what lies between are apart, as they write several features. So are label
-templates that read nothing but one word and the direction: they are the same for all arcs to this modifier, or from
-this head, that point in the same direction."""
+"""Kinds of templates. Templates with a `between` part are separate kinds, because they write several features each. So
+are label templates that read only one word and the direction, because their features are the same for all arcs from
+this head, or to this modifier, in the same direction."""
 
 
 class ArcProgram(NamedTuple):
-    """F compiled arc templates, by kind, then by what they add to the words.
+    """F compiled arc templates, sorted by kind, then by relation.
 
-    words: the token templates of all roles. between: int64 [B], columns.
-    roles: int64 [3, F], the word template of head, modifier and third word; W of W stands for "not read".
-    sources: int64 [F], a row of `Sentence.between`, or -1. seeds: uint64 [F].
+    words: the W token templates of all roles. between: int64 [B], the columns that `between` parts read.
+    roles: int64 [3, F], the word template of head, modifier and third word; W stands for "not read".
+    sources: int64 [F], a row of `Sentence.between`, or -1. seeds: uint64 [F], initial hash states.
     starts: int64 [8, 4], for each kind its first template with PLAIN, DIRECTION and DISTANCE, and the end.
     """
 
@@ -51,12 +55,13 @@ class ArcProgram(NamedTuple):
 class Sentence(NamedTuple):
     """A sentence of n tokens as the F templates read its words in each role: head, modifier, third word.
 
-    Node 0 is the root, 1 … n are the tokens, n + 1 stands for "no such word". Few arrays: kernels pass them by value,
-    and LLVM's work grows with every one of them.
+    Node 0 is the root, 1 … n are the tokens, and n + 1 stands for a missing word. There are few arrays, because kernels
+    pass them by value, and each array adds to compile time.
 
-    keys: uint64 [3, n + 2, F], hash states of heads and keys of the others. values: float64 [3, n + 2, F], 0 where a
-    word template does not fire. between: uint64 [B, n + 1], keys of what may lie between; 0 for no value. previous:
-    int64 [B, n + 1], the last node before this one with the same key, or 0. sources, starts: of `ArcProgram`.
+    keys: uint64 [3, n + 2, F], hash states for heads, keys for the other roles. values: float64 [3, n + 2, F], 0 where
+    a word template does not fire. between: uint64 [B, n + 1], keys of the tokens for `between` parts; 0 for no value.
+    previous: int64 [B, n + 1], the last node before this one with the same key, or 0. sources, starts: as in
+    `ArcProgram`.
     """
 
     keys: UInt64Array3d
@@ -69,7 +74,7 @@ class Sentence(NamedTuple):
 
 @kernel
 def read_sentence(columns, program, sentence):
-    """`Sentence` number `sentence` of `columns`."""
+    """The `Sentence` of number `sentence` in `columns`."""
     first, end = columns.starts[sentence], columns.starts[sentence + 1]
     n, n_words, size = end - first, len(program.words.seeds), len(program.seeds)
     word_keys = np.zeros((n + 2, n_words + 1), np.uint64)
@@ -103,7 +108,7 @@ def read_sentence(columns, program, sentence):
 
 @kernel
 def distance_bin(head, modifier):
-    """1 … 4 exactly, then 5–6, 7–10, 11–20, 21–30, more; negative where the head is to the left."""
+    """The bin of an arc's length: 1 … 4, 5–6, 7–10, 11–20, 21–30, more; negative where the head is to the left."""
     length = abs(head - modifier)
     if length > 4:
         length = 5 if length <= 6 else 6 if length <= 10 else 7 if length <= 20 else 8 if length <= 30 else 9
@@ -112,7 +117,7 @@ def distance_bin(head, modifier):
 
 @kernel
 def arc_direction(head, modifier):
-    """The direction of an arc; that of the root is one of its own."""
+    """The direction of an arc: 1 from the root, 2 to the right, 3 to the left."""
     return 1 if head == 0 else 2 if head < modifier else 3
 
 
@@ -125,41 +130,40 @@ def _relation_key(relation, direction, distance):
 def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
     """Write the hashed features of arcs begin … end − 1: one for each template of a kind, 0 where it does not fire.
 
-    arcs: int64 [5, A]: heads, modifiers, third words (node n + 1 for none), and what direction and distance are in a
-    template. bits: indices are below 2^bits. indices: int64, values: float64, written from `at` on; an index may
-    repeat. Returns where they end.
+    arcs: int64 [N_ARC_ROWS, A]. bits: indices are below 2^bits. indices: int64, values: float64, written from position
+    `at` on; an index may repeat. Returns the end position.
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     for arc in range(begin, end):
-        head, modifier, third = arcs[0, arc], arcs[1, arc], arcs[2, arc]
+        head, modifier, third = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc], arcs[THIRD_ROW, arc]
         for relation in range(3):
-            key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
+            key = _relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
             first, last = read.starts[kind, relation], read.starts[kind, relation + 1]
-            # As slices they are known to start at 0 and to be contiguous, so that the loop becomes vector instructions.
+            # Slices are known to start at 0 and to be contiguous, so that the loop is vectorised.
             heads, modifiers = read.keys[0, head, first:last], read.keys[1, modifier, first:last]
-            thirds, found = read.keys[2, third, first:last], indices[at : at + last - first]
+            thirds, hashed = read.keys[2, third, first:last], indices[at : at + last - first]
             for t in range(last - first):
-                found[t] = np.int64(mix(mix(mix(heads[t], modifiers[t]), thirds[t]), key) & mask)
-            of_heads, of_modifiers = read.values[0, head, first:last], read.values[1, modifier, first:last]
-            of_thirds, worth = read.values[2, third, first:last], values[at : at + last - first]
+                hashed[t] = np.int64(mix(mix(mix(heads[t], modifiers[t]), thirds[t]), key) & mask)
+            head_values, modifier_values = read.values[0, head, first:last], read.values[1, modifier, first:last]
+            third_values, products = read.values[2, third, first:last], values[at : at + last - first]
             for t in range(last - first):
-                worth[t] = of_heads[t] * of_modifiers[t] * of_thirds[t]
+                products[t] = head_values[t] * modifier_values[t] * third_values[t]
             at += last - first
     return at
 
 
 @kernel
 def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at):
-    """The same for templates that read what lies between: a feature for each distinct key there.
+    """Write the features of templates with a `between` part: one for each distinct key between head and modifier.
 
-    ends: int64 [end − begin], filled: where the features of each arc end.
+    The arguments are those of `write_features`. ends: int64 [end − begin], output, the end position of each arc.
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     for arc in range(begin, end):
-        head, modifier = arcs[0, arc], arcs[1, arc]
+        head, modifier = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc]
         left, right = min(head, modifier), max(head, modifier)
         for relation in range(3):
-            key = _relation_key(relation, arcs[3, arc], arcs[4, arc])
+            key = _relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
             for t in range(read.starts[kind, relation], read.starts[kind, relation + 1]):
                 value = read.values[0, head, t] * read.values[1, modifier, t]
                 if value == 0.0:
@@ -177,15 +181,15 @@ def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at)
 
 @kernel
 def count_templates(starts, kind):
-    """The number of templates of a kind; starts: of `ArcProgram`."""
+    """The number of templates of a kind; starts: as in `ArcProgram`."""
     return starts[kind, -1] - starts[kind, 0]
 
 
 @kernel
 def max_features(program, n):
-    """An upper bound of the features of an arc with its label and its pairs, with n distinct keys between its words.
+    """An upper bound of the number of features of an arc with its label and its pairs.
 
-    n: an integer, or an array of them.
+    n: the number of distinct keys between head and modifier, at most; an integer or an array of integers.
     """
     between = count_templates(program.starts, ARCS_BETWEEN) + count_templates(program.starts, LABELS_BETWEEN)
     return len(program.seeds) + (n - 1) * between
@@ -196,9 +200,10 @@ RELATIONS = {"": PLAIN, "direction": DIRECTION, "distance": DISTANCE}
 
 @dataclass(frozen=True)
 class CompiledArcTemplates:
-    """attributes: the name of each column that the programs read; program, first_pass: templates over these columns.
+    """Programs over common columns.
 
-    templates: those of `program`, in its order.
+    attributes: the name of each column. templates: those of `program`, in its order. program, first_pass: over these
+    columns.
     """
 
     attributes: tuple[str, ...]
@@ -212,7 +217,8 @@ def compile_arc_templates(
 ) -> CompiledArcTemplates:
     """Number the distinct attributes as columns and write each kind's templates as arrays.
 
-    arcs: for heads, of all kinds. labels: for labels, and first_pass: to prune, both of the kind "arc".
+    arcs: templates for heads, of all kinds. labels: templates for labels; first_pass: templates of the first pass; both
+    of the kind "arc" only.
 
     Raises:
         ValueError: a template for labels or for the first pass reads a third word.
@@ -257,7 +263,7 @@ def _program(
         np.array([attributes.index(name) for name in between], np.int64),
         np.array([[word(template, *role) for template in ordered] for role in roles], np.int64).reshape(3, -1),
         np.array([between.index(t.between) if t.between else -1 for t in ordered], np.int64),
-        # What a template adds to its words is hashed in by the kernels, so that it has no part in the seed.
+        # The relation is hashed in by the kernels, and so is not part of the seed.
         np.array([get_string_id(template.without_relation()) or 1 for template in ordered], np.uint64),
         starts,
     )

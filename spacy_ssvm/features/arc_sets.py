@@ -12,11 +12,11 @@ MAX_HASH_BITS = 28
 
 @dataclass(frozen=True)
 class ArcFeatureSet:
-    """What the parser reads of its input.
+    """The features of a parser.
 
-    arcs: templates for heads: of arcs, of siblings and of grandparents. labels: for the labels of arcs.
-    first_pass: for the pass that prunes hopeless arcs.
-    clusters: file with one "cluster<TAB>word" a line (further columns are ignored), or None.
+    arcs: templates for heads: of arcs, siblings and grandparents. labels: templates for the labels of arcs.
+    first_pass: templates for the first pass, which prunes improbable arcs.
+    clusters: file with one "cluster<TAB>word" per line (further columns are ignored), or None.
     hash_bits: the features of `arcs` are hashed to 2^hash_bits weights. label_hash_bits: those of `labels` to
     2^label_hash_bits rows of one weight for each label.
     """
@@ -40,8 +40,8 @@ def arc_templates(
     """A feature set from lists of arc template strings.
 
     Raises:
-        ValueError: a bad, unknown or repeated template, one that reads a gazetteer, or clusters where no file is given,
-            or a hash size outside 8 … 28 bits.
+        ValueError: a template is bad, repeated, or reads a gazetteer, or reads clusters although no file is given; or a
+            hash size is outside 8 … 28 bits.
     """
     parsed = [parse_arc_templates(texts) for texts in (arcs, labels, first_pass)]
     for template in (template for group in parsed for template in group):
@@ -69,10 +69,10 @@ def parser_features(
 ) -> ArcFeatureSet:
     """Features after McDonald et al. 2005, with siblings, grandparents, affixes and shapes.
 
-    tags: attributes with the tags, the finest first; words are conjoined with the first one.
+    tags: attributes with the tags, the most specific one first; words are conjoined with that one.
 
     Raises:
-        ValueError: no tags are given, or one is none that a template can read.
+        ValueError: no tags are given, or a template cannot read one of them.
     """
     if not tags:
         raise ValueError('features.tags is empty: name the attributes with the tags, such as ["tag", "pos"]')
@@ -117,7 +117,7 @@ def _with_tags(tag: str) -> list[str]:
 
 
 def _surroundings(tag: str) -> list[str]:
-    """Both words' tags with those next to them, on every combination of sides, and with one of them."""
+    """Both words' tags with the tag next to each, for all combinations of sides, and with the tag next to one."""
     head, mod = f"head.{tag}[0]", f"mod.{tag}[0]"
     sides = [(h, m) for h in (1, -1) for m in (-1, 1)]
     return [
@@ -138,7 +138,7 @@ def _affixes(tag: str) -> list[str]:
 
 
 def _labels(fine: str, coarse: str) -> list[str]:
-    """What was left when templates that do not help on UD English EWT were taken away, a few at a time."""
+    """The label templates that remained after removing, step by step, those that do not help on UD English EWT."""
     head, mod = f"head.{fine}[0]", f"mod.{fine}[0]"
     with_direction = [
         *("head.lower[0]", head, "mod.lower[0]", f"mod.lower[0]+{mod}"),

@@ -1,4 +1,4 @@
-"""The language of arc templates: parts of an arc's two words, of a third word, and of what lies between.
+"""The language of arc templates: parts of an arc's two words, of a third word, and of the words between.
 
     head.tag[0]+mod.tag[0]                  both words' tags
     head.tag[0]+mod.lower[0]+distance       conjoined with the direction of the arc and its binned length
@@ -6,9 +6,9 @@
     sib.tag[0]+mod.tag[0]                   with the inner neighbour: the child of the head next to the modifier
     grand.tag[0]+head.tag[0]+mod.tag[0]     with the head's head
 
-A part is a role, an attribute and an offset, read as in token templates; `direction` and `distance` may be added
-once. In a template with `grand.` the direction is that of both arcs. Where a template reads `sib.` and the modifier
-has no inner neighbour, the part has the value "none".
+A part consists of a role, an attribute and an offset, as in token templates; either `direction` or `distance` may be
+added. In a template with `grand.`, the direction is that of both arcs. A `sib.` part has the value "none" if the
+modifier has no inner neighbour.
 """
 
 import re
@@ -27,7 +27,8 @@ Kind = Literal["arc", "sibling", "grandparent"]
 class ArcTemplate:
     """A conjunction of token templates at the words of an arc.
 
-    words: role → what is read there. between: an attribute of the words between, or None. relation: "" for none.
+    words: role → the template for that word. between: an attribute of the words between, or None. relation:
+    "direction", "distance", or "" for none.
     """
 
     words: dict[str, Template]
@@ -36,7 +37,7 @@ class ArcTemplate:
 
     @property
     def kind(self) -> Kind:
-        """What the template describes: an arc, a pair of siblings, or a pair of arcs one above the other."""
+        """The part of a tree that the template describes: an arc, two siblings, or an arc with the arc above it."""
         return "sibling" if "sib" in self.words else "grandparent" if "grand" in self.words else "arc"
 
     def without_relation(self) -> str:
@@ -92,7 +93,7 @@ def parse_arc_templates(texts: list[str]) -> tuple[ArcTemplate, ...]:
     """Read a list of arc templates, in order.
 
     Raises:
-        ValueError: a template is bad, or two say the same.
+        ValueError: a template is bad, or two templates are equivalent.
     """
     templates: dict[frozenset[str], ArcTemplate] = {}
     for text in texts:

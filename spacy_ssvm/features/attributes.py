@@ -1,6 +1,6 @@
-"""The attributes that templates can name, and how each is read from a word type or a token.
+"""The attributes that templates can name, and functions that read them from word types or tokens.
 
-Every value becomes a 64-bit key; key 0 means "no value", and a template with such a part does not fire.
+Every value becomes a 64-bit key. Key 0 means "no value", and a template with such a part does not fire.
 """
 
 import difflib
@@ -54,7 +54,7 @@ LEXEME_TEXTS: dict[str, Callable[[Lexeme], str | None]] = {
     **{f"lower_prefix{n}": _affix(n, False, True) for n in range(1, MAX_AFFIX + 1)},
     **{f"lower_suffix{n}": _affix(n, True, True) for n in range(1, MAX_AFFIX + 1)},
 }
-"""Attributes of a word type whose key is that of a string which spaCy does not keep."""
+"""Attributes of a word type whose values are strings that spaCy does not store."""
 
 LEXEME_ATTRIBUTES: dict[str, Callable[[Lexeme], int]] = {
     "lower": lambda lexeme: int(lexeme.lower),
@@ -77,7 +77,7 @@ LEXEME_ATTRIBUTES: dict[str, Callable[[Lexeme], int]] = {
     "has_upper": _flag(lambda lexeme: lexeme.text != lexeme.lower_),
     **{name: _key(read) for name, read in LEXEME_TEXTS.items()},
 }
-"""Attributes of a word type, computed once per type from its Lexeme."""
+"""Attributes of a word type, which are computed once per type from its Lexeme."""
 
 WORD = "word"
 TOKEN_ATTRIBUTES: dict[str, int] = {WORD: ORTH, "norm": NORM, "has_space": SPACY}
@@ -102,13 +102,13 @@ _CLUSTER_PREFIX = re.compile(r"cluster([1-9]\d*)?")
 
 
 def cluster_prefix(name: str) -> int | None:
-    """n for "clusterN", the first N characters of the cluster; 0 for "cluster", all of them; None for other names."""
+    """N for "clusterN", the first N characters of a cluster; 0 for "cluster", all of it; None for other names."""
     match = _CLUSTER_PREFIX.fullmatch(name)
     return None if match is None else int(match[1] or 0)
 
 
 def is_attribute(name: str) -> bool:
-    """Whether a template may name this attribute. Gazetteers and extensions are known only when they are used."""
+    """Whether a template may name the attribute; gazetteers and extensions are checked only when they are used."""
     return (
         name in LEXEME_ATTRIBUTES
         or name in TOKEN_ATTRIBUTES
@@ -120,7 +120,7 @@ def is_attribute(name: str) -> bool:
 
 
 def suggestions(name: str) -> str:
-    """A half sentence that leads from an unknown attribute to known ones."""
+    """The end of a message about an unknown attribute: similar names, or all known ones."""
     known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, CLUSTER, "gazetteer.NAME", "_.NAME"]
     close = difflib.get_close_matches(name, known, 3)
     return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"

@@ -1,4 +1,4 @@
-"""Docs as columns of 64-bit keys, and ranges of them: the only place that reads token attributes for features."""
+"""Docs as columns of 64-bit keys, and ranges of these: the only module that reads token attributes for features."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,32 +27,32 @@ from .index import Columns, Table, empty_table, grown, insert, n_rows
 from .resources import cluster_key
 
 _REAL = np.uint64(0xD6E8FEB86659FD93)
+"""The key of all real values of an extension."""
 
 _MAX_REAL = float(np.finfo(np.float32).max)
 
-
 MAX_TYPES = 1 << 20
-"""The table starts anew beyond this: memory stays bounded on endless text."""
+"""A `TypeTable` with more word types is cleared, so that memory is bounded on endless text."""
 
 
 @kernel
 def _intern(table, orths, ids, new):
-    """Ids int64 [T] of word keys uint64 [T], and the keys met first; returns how many those are."""
-    found = 0
+    """Write the ids, int64 [T], of word keys, uint64 [T], and the keys that are new. Returns the number of new keys."""
+    n_new = 0
     for token in range(len(orths)):
         before = table.counts[0]
         ids[token] = insert(table, orths[token])
         if table.counts[0] > before:
-            new[found] = orths[token]
-            found += 1
-    return found
+            new[n_new] = orths[token]
+            n_new += 1
+    return n_new
 
 
 class Types(NamedTuple):
     """The word types of T tokens.
 
-    ids: int64 [T], of the tokens, below V. keys: uint64 [attributes, V], of all types so far; not to be written to.
-    generation: ids of one generation mean the same types.
+    ids: int64 [T], the type of each token, below V. keys: uint64 [attributes, V], of all types so far; callers must not
+    modify them. generation: equal ids of the same generation are the same type.
     """
 
     ids: np.ndarray
@@ -61,7 +61,7 @@ class Types(NamedTuple):
 
 
 class TypeTable:
-    """Keys of `attributes`, functions of a Lexeme, for each word type met so far."""
+    """The keys of `attributes`, which are functions of a Lexeme, for each word type read so far."""
 
     def __init__(self, attributes: Sequence[Callable[[Lexeme], int]]) -> None:
         self._attributes = tuple(attributes)
@@ -88,19 +88,19 @@ class TypeTable:
         return Types(ids, self._keys[:, : known + n_new], self._generation)
 
     def clear(self) -> None:
-        """Forget all types: those that come get ids from 0 on again."""
+        """Forget all types; ids start from 0 again."""
         self._table = empty_table()
         self._keys = np.zeros((len(self._attributes), 0), np.uint64)
         self._generation += 1
 
     def _read_new(self, known: int, orths: np.ndarray, vocab: Vocab) -> None:
         if known + len(orths) > self._keys.shape[1]:
-            roomy = np.zeros((len(self._attributes), 2 * (known + len(orths))), np.uint64)
-            roomy[:, :known] = self._keys[:, :known]
-            self._keys = roomy
-        for place, orth in enumerate(orths, known):
+            larger = np.zeros((len(self._attributes), 2 * (known + len(orths))), np.uint64)
+            larger[:, :known] = self._keys[:, :known]
+            self._keys = larger
+        for number, orth in enumerate(orths, known):
             lexeme = vocab[int(orth)]
-            self._keys[:, place] = [attribute(lexeme) for attribute in self._attributes]
+            self._keys[:, number] = [attribute(lexeme) for attribute in self._attributes]
 
     def _make_room(self, n_tokens: int) -> None:
         needed = 2 * (n_rows(self._table) + n_tokens)
@@ -135,7 +135,7 @@ class ColumnReader:
                 of_type[column] = partial(cluster_key, clusters, prefix=prefix)
             else:
                 of_type[column] = LEXEME_ATTRIBUTES[name]
-        # A word's key is read from the tokens, and a function of its type all the same.
+        # A word's key is read from the tokens, but it is a function of the type as well.
         words = [column for column, name in enumerate(self.attributes) if name == WORD]
         self._type_columns = np.array(list(of_type), np.int64)
         self._all_type_columns = np.array([*of_type, *words], np.int64)
@@ -149,7 +149,7 @@ class ColumnReader:
         return [name for name in self.attributes if name in ANNOTATION_ATTRIBUTES]
 
     def read_annotation(self, doc: Doc) -> bytes:
-        """What the columns read of a Doc that can change when another component annotates it."""
+        """The column values of a Doc that other components may change, as bytes."""
         names = filter(Token.has_extension, self._of_extension.values())
         values = [[token._.get(name) for token in doc] for name in names]
         ids: list[int | str] = [ANNOTATION_ATTRIBUTES[name] for name in self.annotation]
@@ -161,27 +161,27 @@ class ColumnReader:
         return {self.attributes[column] for column in self._all_type_columns}
 
     def read(self, docs: Sequence[Doc], vocab: Vocab) -> Columns:
-        """The columns of these Docs, one sequence each; raises what `read_types` raises."""
+        """The columns of the Docs, one sequence each. Raises the same errors as `read_types`."""
         return self.read_types(docs, vocab)[0]
 
     def columns_of_types(self, types: Types, chosen: np.ndarray) -> Columns:
-        """These word types, int64, as sequences of one token: only columns of `of_type` have keys."""
+        """The given word types, int64, as sequences of one token, with keys in the columns of `of_type` only."""
         keys = np.zeros((len(self.attributes), len(chosen)), np.uint64)
         keys[self._all_type_columns] = types.keys[: len(self._all_type_columns), chosen]
         return Columns(np.arange(len(chosen) + 1), keys, np.ones((len(self._of_extension), len(chosen)), np.float32))
 
     def forget_types(self) -> None:
-        """Let word types be numbered from 0 on again."""
+        """Forget all word types; they are numbered from 0 again."""
         with self._lock:
             self._types.clear()
 
     def read_types(
         self, docs: Sequence[Doc], vocab: Vocab, others: Sequence[int] = ()
     ) -> tuple[Columns, Types, np.ndarray]:
-        """The columns of these Docs, one sequence each, the tokens' types, and other token attributes.
+        """The columns of the Docs, one sequence each, the tokens' types, and other token attributes.
 
-        others: spaCy's numbers of the attributes; a Doc is read only once for all there is to read. Their values are
-        uint64 [T, others].
+        others: spaCy's ids of these attributes, whose values are uint64 [T, others]; each Doc is read only once for all
+        attributes.
 
         Raises:
             ValueError: an extension is not registered, or its value is neither None, bool, int, float nor str, or
@@ -198,7 +198,7 @@ class ColumnReader:
         with self._lock:
             types = self._types.read(np.ascontiguousarray(tokens[:, 0]), vocab)
         for row, column in enumerate(self._type_columns):
-            # No id is out of range: with another mode NumPy would copy everything once more.
+            # All ids are in range; in its default mode, NumPy would make another copy.
             np.take(types.keys[row], types.ids, out=keys[column], mode="clip")
         if self._of_gazetteer:
             lower = types.keys[-1][types.ids]
@@ -216,16 +216,16 @@ def _read_extension(docs: Sequence[Doc], name: str, keys: np.ndarray, reals: np.
             f"a feature template reads {EXTENSION}{name}, but the extension is not registered: "
             f'call Token.set_extension("{name}", …) before the pipeline is used'
         )
-    place = 0
+    row = 0
     for number, doc in enumerate(docs):
         for token in doc:
             try:
-                keys[place], reals[place] = _extension_key(token._.get(name))
+                keys[row], reals[row] = _extension_key(token._.get(name))
             except ValueError as error:
                 raise ValueError(
                     f'token {token.i} ("{token.text}") of Doc {number} in the batch: {EXTENSION}{name} {error}'
                 ) from None
-            place += 1
+            row += 1
 
 
 def _extension_key(value: Any) -> tuple[np.uint64, float]:
@@ -244,7 +244,7 @@ def _extension_key(value: Any) -> tuple[np.uint64, float]:
 
 
 def elements(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The members of these ranges, all starts[k] … starts[k + 1] − 1 one after the other, int64."""
+    """The members of the chosen ranges, starts[k] … starts[k + 1] − 1 one after the other, int64."""
     lengths = starts[chosen + 1] - starts[chosen]
     end = np.cumsum(lengths)
     ranges: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts[chosen] - end + lengths, lengths)
@@ -252,23 +252,23 @@ def elements(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def ranges_of(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The ranges, int64, each once, that these members are in."""
+    """The ranges that contain the chosen members, int64, each once."""
     return np.unique(np.searchsorted(starts, chosen, "right") - 1)
 
 
 def taken_starts(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Where these ranges start when only they are kept, int64."""
+    """The starts of the chosen ranges when all others are removed, int64."""
     return np.concatenate([[0], np.cumsum(starts[chosen + 1] - starts[chosen])])
 
 
 def joined_starts(starts: list[np.ndarray]) -> np.ndarray:
-    """The starts of ranges that follow each other, int64."""
+    """The starts of several lists of ranges one after the other, int64."""
     end = np.cumsum([0, *(part[-1] for part in starts)])
     return np.concatenate([[0], *(part[1:] + before for part, before in zip(starts, end))]).astype(np.int64)
 
 
 def take_columns(columns: Columns, chosen: np.ndarray) -> Columns:
-    """Only these sequences, int64, in this order."""
+    """The given sequences only, int64, in this order."""
     tokens = elements(columns.starts, chosen)
     return Columns(
         taken_starts(columns.starts, chosen),
@@ -278,7 +278,7 @@ def take_columns(columns: Columns, chosen: np.ndarray) -> Columns:
 
 
 def join_columns(parts: Sequence[Columns]) -> Columns:
-    """These columns one after the other."""
+    """The columns one after the other."""
     return Columns(
         joined_starts([part.starts for part in parts]),
         np.concatenate([part.keys for part in parts], axis=1),

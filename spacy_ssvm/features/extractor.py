@@ -1,4 +1,4 @@
-"""From Docs to columns to features: the templates of a chain, or of arcs, with their resources."""
+"""The templates of a chain, or of arcs, with their resources, and the reader that turns Docs into columns for them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,10 +19,10 @@ from .templates import parse_templates
 class Extractor:
     """Compiled templates and the reader of the columns that they name.
 
-    templates: parsed. reader: Docs → Columns. program: the templates over these columns. split: the same, in groups.
-    clusters: word key → cluster.
+    templates: parsed. reader: Docs → Columns. program: the templates over these columns. split: the same templates, in
+    groups. clusters: word key → cluster.
 
-    gazetteers, clusters: as `load_resources` makes them, or a model file that was checked gives them back.
+    gazetteers, clusters (arguments): as made by `load_resources`, or as read from a model file and checked.
 
     Raises:
         ValueError: a template is bad.
@@ -39,7 +39,7 @@ class Extractor:
 
 
 def load_resources(features: FeatureSet, words: Callable[[str], np.ndarray]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the feature set's files into what `Extractor` takes and a model file keeps.
+    """Read the feature set's files as the gazetteers and clusters that `Extractor` takes and a model file stores.
 
     words: turns a gazetteer's phrase into uint64 keys of its lower-cased tokens.
 

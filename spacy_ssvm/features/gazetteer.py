@@ -1,4 +1,4 @@
-"""Gazetteers: where a text contains phrases of a list, several tokens long, the longest first."""
+"""Gazetteers: lists of phrases of one or more tokens, and their longest matches in a text."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,13 +9,14 @@ from ..kernels import kernel
 from .index import ABSENT, Table, insert, look_up, mix, new_table
 
 SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
+"""Marks of a token by its position in a matched phrase; 0 outside of matches."""
 _SEED = np.uint64(0xC2B2AE3D27D4EB4F)
 _END = np.uint64(1)
 
 
 @kernel
 def _add_phrase(table, words):
-    """Insert the hash of every prefix of a phrase, and of the whole with an end mark."""
+    """Insert the hash of every prefix of a phrase, and that of the whole phrase with an end mark."""
     state = _SEED
     for word in words:
         state = mix(state, word)
@@ -27,7 +28,8 @@ def _add_phrase(table, words):
 def mark_phrases(table, starts, lower, marks):
     """Mark leftmost-longest matches: SINGLE, or FIRST INSIDE … LAST; other tokens keep 0.
 
-    starts: int64 [n + 1], lower: uint64 [T], marks: uint64 [T].
+    starts: int64 [n + 1], first token of each sequence. lower: uint64 [T], keys of lower-cased words. marks: uint64
+    [T], initially 0, output.
     """
     for sequence in range(len(starts) - 1):
         token = starts[sequence]
@@ -53,7 +55,7 @@ def mark_phrases(table, starts, lower, marks):
 
 
 def compile_gazetteer(phrases: Iterable[np.ndarray]) -> Table:
-    """A table of all phrases, each a uint64 array of lower-cased word keys."""
+    """A hash table of all phrases, each given as a uint64 array of lower-cased word keys."""
     phrases = [phrase for phrase in phrases if len(phrase)]
     needed = sum(len(phrase) + 1 for phrase in phrases)
     slots = 1 << max(4, (2 * needed).bit_length())
@@ -64,7 +66,7 @@ def compile_gazetteer(phrases: Iterable[np.ndarray]) -> Table:
 
 
 def read_gazetteer(name: str, path: Path, words: Callable[[str], np.ndarray]) -> Table:
-    """Read a file with one phrase a line; `words` turns a phrase into uint64 keys of its lower-cased tokens.
+    """Read a file with one phrase per line; `words` turns a phrase into uint64 keys of its lower-cased tokens.
 
     Raises:
         ValueError: the file cannot be read or has no phrase.

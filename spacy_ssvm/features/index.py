@@ -1,4 +1,4 @@
-"""The feature index: from columns of keys to feature rows. A template's parts are hashed, and the hash looked up."""
+"""The feature index, from columns of keys to feature rows: a template's parts are hashed, and the hash is looked up."""
 
 from typing import NamedTuple
 
@@ -10,17 +10,18 @@ from .sets import KEY_BITS
 OUTSIDE = np.uint64(0x9E3779B97F4A7C15)
 """The key of every attribute before the first and after the last token of a sequence."""
 ABSENT = -1
+"""The row of a key that a table does not have."""
 _MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
 _SHIFT = np.uint64(32)
 _KEY = np.uint64((1 << KEY_BITS) - 1)
 
 
 class Program(NamedTuple):
-    """Compiled templates.
+    """F compiled templates with P parts.
 
     starts: int64 [F + 1], first part of each template; columns, offsets: int64 [P], the parts.
-    seeds: uint64 [F], where each template's hash starts.
-    reals: int64 [C], for each column the row of `Columns.reals` with its values, or -1.
+    seeds: uint64 [F], initial hash state of each template.
+    reals: int64 [C], for each column, the row of `Columns.reals` with its values, or -1.
     """
 
     starts: Int64Array
@@ -31,11 +32,11 @@ class Program(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Hash → row, open addressing with linear probing.
+    """A hash table, hash → row, with open addressing and linear probing.
 
-    With bits > 0 only the low bits of a hash count; a table with a single slot then maps them to themselves.
+    With bits > 0, only the low bits of a hash are used; a table with a single slot then maps them to themselves.
 
-    keys: uint64 [2ᵏ], 0 where free. rows: int32 [2ᵏ]. counts: int64 [2]: rows used, bits.
+    keys: uint64 [2ᵏ], 0 for a free slot. rows: int32 [2ᵏ]. counts: int64 [2]: the number of rows, bits.
     """
 
     keys: np.ndarray
@@ -44,9 +45,10 @@ class Table(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Attribute keys of n sequences of T tokens.
+    """Attribute keys of n sequences of T tokens in total.
 
-    starts: int64 [n + 1]. keys: uint64 [C, T], 0 for no value. reals: float32 [E, T], values of real-valued columns.
+    starts: int64 [n + 1], first token of each sequence. keys: uint64 [C, T], 0 for no value. reals: float32 [E, T],
+    values of real-valued columns.
     """
 
     starts: Int64Array
@@ -56,14 +58,14 @@ class Columns(NamedTuple):
 
 @kernel
 def mix(state, key):
-    """Add one 64-bit key to a 64-bit hash state."""
+    """The 64-bit hash state after one more 64-bit key."""
     state = (state ^ key) * _MULTIPLIER
     return state ^ (state >> _SHIFT)
 
 
 @kernel
 def low_bits(key, bits):
-    """The part of a hash that a hashed index keeps, 1 … 2ᵇ: 0 marks a free slot."""
+    """The part of a hash that a hashed index uses, 1 … 2ᵇ, because 0 marks a free slot."""
     return (key & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))) + np.uint64(1)
 
 
@@ -86,7 +88,7 @@ def look_up(table, key):
 
 @kernel
 def insert(table, key):
-    """The row of a hash; a new one gets the next row. There must be a free slot."""
+    """The row of a hash; a new hash gets the next row. There must be a free slot."""
     if table.counts[1] > 0 and len(table.keys) == 1:
         return np.int64(low_bits(key, table.counts[1])) - 1
     key = max(key, np.uint64(1))
@@ -104,7 +106,7 @@ def insert(table, key):
 
 @kernel
 def insert_all(table, keys):
-    """Insert keys that may have been cut to their low bits already; row r is that of keys[r]."""
+    """Insert keys, possibly reduced to their low bits already; keys[r] gets row r."""
     for key in keys:
         insert(table, key)
 
@@ -127,7 +129,7 @@ def rehash(table, larger):
 
 @kernel
 def feature(columns, program, template, token, first, end):
-    """Hash and value of a template at a token of the sequence first … end; value 0 where it does not fire."""
+    """Hash and value of a template at a token of the sequence first … end − 1; value 0 if it does not fire."""
     state = program.seeds[template]
     value = np.float32(1.0)
     for part in range(program.starts[template], program.starts[template + 1]):
@@ -147,12 +149,12 @@ def feature(columns, program, template, token, first, end):
 
 @kernel
 def extract(columns, program, table, growing, sequence, feature_starts, rows, values):
-    """Feature rows and values of all tokens from `sequence` on, after those already there.
+    """Append the feature rows and values of all tokens from `sequence` on to those that are already there.
 
-    Only the low KEY_BITS of a feature's hash count.
-    feature_starts: int64 [T + 1], filled up to the last token done. rows: int32, values: float32, room for all.
-    growing: whether unknown features get a new row (else they are left out); stops before the first sequence that
-    might fill the table more than half. Returns the next sequence to do.
+    Only the low KEY_BITS of a feature's hash are used.
+    feature_starts: int64 [T + 1], filled up to the last processed token. rows: int32, values: float32, large enough for
+    all tokens. growing: whether unknown features get a new row, or else are left out; extraction then stops before the
+    first sequence that might fill more than half of the table. Returns the next sequence to process.
     """
     n_templates = len(program.seeds)
     while sequence < len(columns.starts) - 1:
@@ -176,12 +178,12 @@ def extract(columns, program, table, growing, sequence, feature_starts, rows, va
 
 
 def empty_table(hash_bits: int | None = None) -> Table:
-    """A table without rows, or one that hashes into 2^hash_bits rows."""
+    """A table without rows, or, with hash_bits, one that maps hashes to 2^hash_bits rows."""
     return new_table(1 if hash_bits else 1 << 16, hash_bits or 0)
 
 
 def new_table(slots: int, hash_bits: int = 0) -> Table:
-    """An empty table with so many slots, a power of two."""
+    """An empty table with the given number of slots, a power of two."""
     return Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.array([0, hash_bits]))
 
 
@@ -193,31 +195,34 @@ def grown(table: Table, slots: int) -> Table:
 
 
 def n_rows(table: Table) -> int:
-    """Number of feature rows."""
-    used, bits = map(int, table.counts)
-    return 1 << bits if bits and len(table.keys) == 1 else used
+    """The number of feature rows."""
+    n_used, bits = map(int, table.counts)
+    return 1 << bits if bits and len(table.keys) == 1 else n_used
 
 
 def row_keys(table: Table) -> np.ndarray:
-    """The key of each row, uint64 [R]: `table_of` of them gives the same rows."""
+    """The key of each row, uint64 [R], from which `table_of` makes a table with the same rows."""
     if len(table.keys) == 1:
         return np.arange(1, n_rows(table) + 1, dtype=np.uint64)
     keys = np.zeros(n_rows(table), np.uint64)
-    used = table.keys != 0
-    keys[table.rows[used]] = table.keys[used]
+    is_used = table.keys != 0
+    keys[table.rows[is_used]] = table.keys[is_used]
     return keys
 
 
 def look_up_features(columns: Columns, program: Program, table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Feature starts int64 [T + 1], rows int32 and values float32 of all tokens; unknown features are left out."""
-    feature_starts, rows, values = _room(columns, program)
+    feature_starts, rows, values = _empty_features(columns, program)
     extract(columns, program, table, False, 0, feature_starts, rows, values)
     return _trim(feature_starts, rows, values)
 
 
 def add_features(columns: Columns, program: Program, table: Table) -> tuple[Table, np.ndarray, np.ndarray, np.ndarray]:
-    """The same, but unknown features are added to the table, which is replaced by a larger one where it must be."""
-    feature_starts, rows, values = _room(columns, program)
+    """The same as `look_up_features`, but unknown features are added to the table, which is enlarged as needed.
+
+    Returns the table, feature starts, rows and values.
+    """
+    feature_starts, rows, values = _empty_features(columns, program)
     sequence = 0
     while True:
         sequence = extract(columns, program, table, True, sequence, feature_starts, rows, values)
@@ -231,14 +236,14 @@ def add_features(columns: Columns, program: Program, table: Table) -> tuple[Tabl
 
 
 def table_of(keys: np.ndarray, hash_bits: int) -> Table:
-    """A table that maps keys[r], distinct uint64, to row r; with hash_bits, to look up and not to add to."""
+    """A table that maps keys[r], distinct uint64, to row r; with hash_bits, no rows may be added to it."""
     slots = 1 << (4 * max(len(keys), 4) - 1).bit_length()
     table = new_table(slots, hash_bits)
     insert_all(table, keys)
     return table
 
 
-def _room(columns: Columns, program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _empty_features(columns: Columns, program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n_tokens = int(columns.starts[-1])
     max_features = n_tokens * len(program.seeds)
     return np.zeros(n_tokens + 1, np.int64), np.empty(max_features, np.int32), np.empty(max_features, np.float32)

@@ -32,11 +32,8 @@ _IN_PHRASE = {SINGLE: "alone", FIRST: "first", INSIDE: "inside", LAST: "last"}
 
 
 class Source(NamedTuple):
-    """What the features of a Doc are read from.
-
-    attributes, keys: uint64 [C, tokens], the names of the columns and what they hold for this Doc. clusters: word key →
-    cluster.
-    """
+    """The source of a Doc's features: attributes, the names of the C columns; keys, uint64 [C, tokens], their contents
+    for the Doc; clusters, word key → cluster."""
 
     doc: Doc
     attributes: tuple[str, ...]
@@ -45,25 +42,25 @@ class Source(NamedTuple):
 
 
 def feature_name(template: Template, source: Source, token: int) -> str:
-    """What a template reads at a token where it fires, as "template = values"."""
+    """A template with the values that it reads at a token where it fires, as "template = values"."""
     return named(str(template), [part_value(part, source, token, 0, len(source.doc)) for part in template.parts])
 
 
 def named(template: str, values: Sequence[str]) -> str:
-    """A template with what its parts have read; flags alone have no value to name."""
+    """A template with the values of its parts; flags alone have no values to name."""
     return f"{template} = {' + '.join(value or 'yes' for value in values)}" if any(values) else template
 
 
 def part_value(part: Part, source: Source, token: int, first: int, end: int) -> str:
-    """What a part reads at a token of the sequence first … end − 1; nothing for a flag."""
-    at, name = token + part.offset, part.attribute
-    if not first <= at < end:
+    """The value that a part reads at a token of the sequence first … end − 1; empty for a flag."""
+    read_token = token + part.offset
+    if not first <= read_token < end:
         return "outside"
-    return attribute_value(name, source, at)
+    return attribute_value(part.attribute, source, read_token)
 
 
 def attribute_value(name: str, source: Source, token: int) -> str:
-    """What an attribute that has a value is at a token; nothing for a flag."""
+    """The value of an attribute at a token, where it has one; empty for a flag."""
     word, prefix = source.doc[token], cluster_prefix(name)
     if name in LEXEME_TEXTS:
         return LEXEME_TEXTS[name](word.lex) or ""
@@ -73,7 +70,7 @@ def attribute_value(name: str, source: Source, token: int) -> str:
         return _IN_PHRASE[int(source.keys[source.attributes.index(name), token])]
     if name.startswith(EXTENSION):
         value = word._.get(name[len(EXTENSION) :])
-        # All numbers are values of one feature.
+        # All numbers belong to the same feature.
         return "number" if isinstance(value, float | np.floating) else str(value)
     if prefix is not None:
         return (cluster_of(source.clusters, word.lex) or "")[: prefix or None]
@@ -81,14 +78,14 @@ def attribute_value(name: str, source: Source, token: int) -> str:
 
 
 LENGTHS = {5: "5–6", 6: "7–10", 7: "11–20", 8: "21–30", 9: "over 30"}
-"""The binned lengths of arcs that are not the length itself."""
+"""The bins of arc lengths that stand for several lengths."""
 
 
 class Place(NamedTuple):
-    """Where a template fires in the sentence first … end − 1 of a Doc.
+    """The place where a template fires, in the sentence first … end − 1 of a Doc.
 
-    words: role → node, 0 for the root, tokens from 1 on, n + 1 for nobody. between: the node whose word lies between,
-    or 0. distance: the bin of the length, negative where the head is to the left.
+    words: role → node: 0 for the root, tokens from 1 on, n + 1 for none. between: the node of the word between, or 0.
+    distance: the bin of the arc's length, negative where the head is to the left.
     """
 
     first: int
@@ -99,7 +96,7 @@ class Place(NamedTuple):
 
 
 def arc_feature_name(template: ArcTemplate, source: Source, place: Place) -> str:
-    """What a template reads at a place where it fires, as "template = values"."""
+    """An arc template with the values that it reads at a place where it fires, as "template = values"."""
     values = []
     for role in ROLES:
         for part in template.words[role].parts if role in template.words else ():
@@ -121,9 +118,9 @@ def arc_feature_name(template: ArcTemplate, source: Source, place: Place) -> str
 
 
 def _direction(template: ArcTemplate, words: dict[str, int]) -> str:
-    """The way from head to modifier; after that from the head's head, where the template reads it."""
+    """The direction from head to modifier, after that from the head's head if the template reads it."""
     head, modifier = words["head"], words["mod"]
-    way = "root" if head == 0 else "right" if head < modifier else "left"
+    direction = "root" if head == 0 else "right" if head < modifier else "left"
     if template.kind != "grandparent":
-        return way
-    return f"{'right' if words['grand'] < head else 'left'} and {way}"
+        return direction
+    return f"{'right' if words['grand'] < head else 'left'} and {direction}"

@@ -1,4 +1,4 @@
-"""Compile templates to arrays, and split them by what they read: one word type alone, or more."""
+"""Compile templates to arrays, and separate those that read a single word type from the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .templates import Template
 
 @dataclass(frozen=True)
 class CompiledTemplates:
-    """attributes: the name of each column that the program reads; program: the templates over these columns."""
+    """Compiled templates: attributes, the name of each column that the program reads; program, over these columns."""
 
     attributes: tuple[str, ...]
     program: Program
@@ -23,8 +23,8 @@ class CompiledTemplates:
 def compile_templates(templates: tuple[Template, ...], attributes: tuple[str, ...] | None = None) -> CompiledTemplates:
     """Number the distinct attributes as columns and write the templates' parts as flat arrays.
 
-    attributes: columns in their order, where they are more than those of the templates.
-    A template's hash starts from its own text, so that rows do not depend on its place in the list.
+    attributes: the columns, in order, if they are more than those of the templates. A template's hash state is seeded
+    by its text, so that rows do not depend on its position in the list.
     """
     if attributes is None:
         attributes = tuple(dict.fromkeys(part.attribute for template in templates for part in template.parts))
@@ -40,14 +40,14 @@ def compile_templates(templates: tuple[Template, ...], attributes: tuple[str, ..
     return CompiledTemplates(attributes, program)
 
 
-FEWEST = 2
-"""Templates of one offset that are worth an entry of their own."""
+MIN_GROUP = 2
+"""The smallest number of templates of one offset that form a group."""
 
 
 class Group(NamedTuple):
-    """Templates that read nothing but the type of the token at one offset.
+    """Templates that read only the type of the token at one offset.
 
-    program: these, at offset 0.
+    program: these templates, at offset 0.
     """
 
     offset: int
@@ -55,23 +55,23 @@ class Group(NamedTuple):
 
 
 class SplitProgram(NamedTuple):
-    """The templates of a program: in groups, and the rest."""
+    """The templates of a program, split into groups and the rest."""
 
     groups: tuple[Group, ...]
     rest: Program
 
 
 def split_program(program: Program, templates: Sequence[Template], of_type: set[str]) -> SplitProgram:
-    """Split a program by what its templates read; `of_type` names the attributes that are functions of the type.
+    """Split a program into groups and the rest; of_type: the attributes that are functions of the word type.
 
-    The bias goes with the templates of offset 0.
+    The bias belongs to the group of offset 0.
     """
     offsets: dict[int, list[int]] = {}
     for number, template in enumerate(templates):
         read = {part.offset for part in template.parts} or {0}
         if len(read) == 1 and {part.attribute for part in template.parts} <= of_type:
             offsets.setdefault(read.pop(), []).append(number)
-    chosen = {offset: numbers for offset, numbers in sorted(offsets.items()) if len(numbers) >= FEWEST}
+    chosen = {offset: numbers for offset, numbers in sorted(offsets.items()) if len(numbers) >= MIN_GROUP}
     grouped = {number for numbers in chosen.values() for number in numbers}
     rest = [number for number in range(len(templates)) if number not in grouped]
     groups = tuple(Group(offset, select(program, numbers, 0)) for offset, numbers in chosen.items())
@@ -79,13 +79,13 @@ def split_program(program: Program, templates: Sequence[Template], of_type: set[
 
 
 def rows_outside(group: Group, columns: int, table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What `look_up_features` gives of a group outside of all sequences; columns: how many these have."""
+    """The result of `look_up_features` for a group at a position outside the sequence; columns: their number."""
     nothing = Columns(np.arange(2), np.zeros((columns, 1), np.uint64), np.ones((columns, 1), np.float32))
     return look_up_features(nothing, group.program._replace(offsets=np.ones_like(group.program.offsets)), table)
 
 
 def select(program: Program, chosen: Sequence[int], offset: int | None = None) -> Program:
-    """Only these templates, all at one offset if given."""
+    """The chosen templates only, all at the given offset, if any."""
     ranges = [np.arange(program.starts[k], program.starts[k + 1]) for k in chosen]
     parts = np.concatenate([*ranges, np.zeros(0, np.int64)]).astype(np.int64)
     return Program(

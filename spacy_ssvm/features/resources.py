@@ -36,7 +36,7 @@ def read_clusters(path: Path) -> dict[int, str]:
 
 
 def load_clusters(path: Path | None) -> dict[str, Any]:
-    """The clusters of a file as plain arrays that a model file keeps; empty where there is no file.
+    """The clusters of a file as plain arrays for a model file; empty without a file.
 
     Raises:
         ValueError: the file cannot be read or is malformed.
@@ -48,17 +48,17 @@ def load_clusters(path: Path | None) -> dict[str, Any]:
 
 
 def clusters_of(arrays: dict[str, Any]) -> dict[int, str]:
-    """What `load_clusters` has made, as word key → cluster."""
+    """The arrays of `load_clusters` as a mapping, word key → cluster."""
     return {int(word): name for word, name in zip(arrays.get("words", []), arrays.get("names", []))}
 
 
 def cluster_of(clusters: dict[int, str], lexeme: Lexeme) -> str | None:
-    """A word's cluster, looked up as written, then lower-cased."""
+    """A word's cluster, looked up by the word as written, then lower-cased."""
     return clusters.get(lexeme.orth) or clusters.get(lexeme.lower)
 
 
 def cluster_key(clusters: dict[int, str], lexeme: Lexeme, prefix: int) -> int:
-    """Key of the first `prefix` characters of a word's cluster; 0: all of them."""
+    """The key of the first `prefix` characters of a word's cluster, or of the whole cluster with prefix = 0."""
     cluster = cluster_of(clusters, lexeme)
     if cluster is None:
         return 0
@@ -66,12 +66,12 @@ def cluster_key(clusters: dict[int, str], lexeme: Lexeme, prefix: int) -> int:
 
 
 def check_gazetteers(stored: Mapping[str, Any]) -> None:
-    """Refuse what would lead a kernel out of bounds, or round in circles.
+    """Check gazetteers from a model file, so that no kernel can leave the arrays' bounds or loop for ever.
 
     stored: name → keys uint64 [n], rows int32 [n] and counts int64 [2] of a table, n a power of two.
 
     Raises:
-        ValueError: a table is none that `read_gazetteer` makes.
+        ValueError: `read_gazetteer` does not make such a table.
     """
     for name, arrays in stored.items():
         tables = [array for array in arrays if isinstance(array, np.ndarray)]
@@ -89,10 +89,10 @@ def check_gazetteers(stored: Mapping[str, Any]) -> None:
 
 
 def check_clusters(stored: Mapping[str, Any]) -> None:
-    """Refuse anything but words uint64 [n] and their n names, or nothing at all.
+    """Check clusters from a model file: words, uint64 [n], and n names, or nothing at all.
 
     Raises:
-        ValueError: it is not what `load_clusters` makes.
+        ValueError: `load_clusters` does not make such arrays.
     """
     if stored == {}:
         return

@@ -6,9 +6,9 @@
     _.room[0]              the custom extension attribute Token._.room
     bias                   1 for every token
 
-A template joins parts with "+"; a part is an attribute and, in brackets, the token it is read from, relative
-to the present one. It fires when every part has a value; before the first and after the last token of a Doc
-every attribute has the value "outside".
+A template joins parts with "+". A part is an attribute and, in brackets, the offset of the token that it is read from,
+relative to the current token. A template fires where every part has a value; before the first and after the last token
+of a Doc, every attribute has the value "outside".
 """
 
 import re
@@ -22,7 +22,7 @@ _PART = re.compile(r"(?P<attribute>[A-Za-z_][\w.]*)\[(?P<offset>-?\d+)\]")
 
 @dataclass(frozen=True)
 class Part:
-    """One attribute, read `offset` tokens to the right of the present token (to the left if negative)."""
+    """One attribute, read `offset` tokens to the right of the current token (to the left if negative)."""
 
     attribute: str
     offset: int
@@ -76,7 +76,7 @@ def parse_templates(texts: list[str]) -> tuple[Template, ...]:
     """Read a list of templates, in order.
 
     Raises:
-        ValueError: the list is empty, a template is bad, or two say the same.
+        ValueError: the list is empty, a template is bad, or two templates are equivalent.
     """
     templates: dict[frozenset[Part], str] = {}
     result = []

@@ -30,7 +30,7 @@ from .numba_types import (
 from .sources import source_digest
 
 prefetch = compiler().prefetch
-"""prefetch(array, index), in kernels: have array[index], [n] and contiguous, fetched ahead of its use."""
+"""prefetch(array, index), in kernels: start to fetch array[index] before it is used; array: [n], contiguous."""
 
 __all__ = [
     "KERNELS",

@@ -1,22 +1,22 @@
-"""Messages to users while the compiler is at work."""
+"""Messages to the user while kernels are compiled."""
 
 import logging
 import time
 
 LOGGER = logging.getLogger("spacy.ssvm")
 _INTERVAL = 4.0
-"""Seconds between two of these messages."""
+"""Seconds between two messages."""
 
 
 class _Announcer:
-    """Tells the user that the compiler is at work: at once, and again every few seconds."""
+    """Tells the user that kernels are being compiled: at the first kernel, and again every few seconds."""
 
     def __init__(self) -> None:
         self._n_compiled = 0
         self._last = -_INTERVAL
 
     def __call__(self, name: str) -> None:
-        """Report that the kernel of this name is about to be compiled."""
+        """Report that the named kernel is about to be compiled."""
         now = time.monotonic()
         if now - self._last >= _INTERVAL:
             self._last = now

@@ -1,4 +1,4 @@
-"""How a Python function becomes a kernel, for callers in Python, for other kernels and as a value in their data."""
+"""Kernels made from Python functions, for Python callers, for other kernels, and as values in the data of kernels."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -19,7 +19,7 @@ _CONFIG: Any = numba.config
 
 
 class CacheStatistics(NamedTuple):
-    """How often the machine code of one kernel was found on disk in this process, and how often it was compiled."""
+    """The number of times that a kernel's code was found on disk (hits) or compiled (misses) in this process."""
 
     name: str
     hits: int
@@ -28,7 +28,7 @@ class CacheStatistics(NamedTuple):
 
 @lru_cache(maxsize=1)
 def compiler() -> ModuleType:
-    """The module that makes kernels: `fast_compiler`, or `plain_compiler` where numba lacks parts that it builds on."""
+    """The module that makes kernels: `fast_compiler`, or `plain_compiler` if numba lacks the internals it needs."""
     if not _CONFIG.DISABLE_JIT:
         try:
             from . import fast_compiler
@@ -47,9 +47,9 @@ def compiler() -> ModuleType:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Make `function` a nogil numba kernel, whose machine code is kept on disk wherever a folder can be written to.
+    """Make `function` a nogil numba kernel, whose machine code is stored on disk if a folder is writable.
 
-    With NUMBA_DISABLE_JIT it stays a Python function, in which 64-bit hashes overflow as in machine code: silently.
+    With NUMBA_DISABLE_JIT it remains a Python function, in which 64-bit hashes overflow silently, as in machine code.
     """
     if _CONFIG.DISABLE_JIT:
         return np.errstate(over="ignore")(function)
@@ -59,10 +59,10 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def specialise(dispatcher: Any, *argument_types: Any) -> Any:
-    """Compile a kernel for exactly these numba types, or load it from the disk cache, once a process.
+    """Compile a kernel for exactly the given numba types, or load it from the disk cache, once per process.
 
-    Afterwards numba may not add overloads of its own: without that, each structure's oracle passed to a
-    solver would be compiled in as a new type in every process, instead of being called by address.
+    Afterwards numba may not add overloads by itself: otherwise each structure's oracle, passed to a solver, would be
+    compiled as a new type in every process instead of being called by address.
     """
     if _CONFIG.DISABLE_JIT:
         return dispatcher
@@ -75,23 +75,23 @@ def specialise(dispatcher: Any, *argument_types: Any) -> Any:
 
 
 class FirstClassFunction:
-    """A kernel as a value in the data of others: they call it by its address instead of being compiled with it.
+    """A kernel as a value in the data of other kernels, which call it by its address and are compiled without it.
 
-    It is compiled for its one signature when data that hold it first go to a kernel. An error in it, such as memory
-    that is not to be had, is printed and not raised: callers must be able to go on with what they gave it to fill.
+    It is compiled for its single signature when its data are first passed to a kernel. An error in it, such as lack of
+    memory, is printed but not raised: callers must be able to continue with their outputs as they were before the call.
     """
 
     def __init__(self, dispatcher: Any, signature: Any) -> None:
         self._dispatcher = dispatcher
         self._signature = signature
-        # Both names are numba's: the type that it asks any value for, and the method that gives a function's address.
+        # Both names are defined by numba: the type of a value, and the method that returns a function's address.
         self._numba_type_ = numba_type(signature)
 
     def __call__(self, *arguments: Any) -> Any:
         return self._dispatcher(*arguments)
 
     def compile(self) -> None:
-        """Compile it, or load it from the disk cache, ahead of its first use."""
+        """Compile the kernel, or load it from the disk cache, before its first use."""
         specialise(self._dispatcher, *self._signature.args)
 
     def __wrapper_address__(self) -> int:
@@ -101,7 +101,7 @@ class FirstClassFunction:
 
 
 def cache_statistics() -> list[CacheStatistics]:
-    """Disk cache hits and misses of every kernel this process has compiled or loaded."""
+    """The disk cache hits and misses of every kernel that this process has compiled or loaded."""
     statistics = []
     for kernel in KERNELS:
         compiled = [dispatcher for dispatcher in compiler().dispatchers(kernel) if dispatcher.overloads]

@@ -1,4 +1,4 @@
-"""Machine code of kernels on disk, for all later processes."""
+"""Machine code of kernels on disk, for later processes."""
 
 import hashlib
 import os
@@ -26,9 +26,9 @@ _CONFIG: Any = numba.config
 
 @lru_cache(maxsize=1)
 def cache_folders() -> tuple[Path, ...]:
-    """The folders in which machine code is looked for; it is kept in the first one that can be written to.
+    """The folders that are searched for machine code; new code is stored in the first one that is writable.
 
-    A subfolder of NUMBA_CACHE_DIR if that is set; otherwise the package itself, then the user's folder for caches.
+    They are a subfolder of NUMBA_CACHE_DIR if that is set; otherwise one of the package, then one of the user's caches.
     """
     subfolder = f"{PACKAGE.name}-{hashlib.sha256(os.fsencode(PACKAGE)).hexdigest()[:16]}"
     if _CONFIG.CACHE_DIR:
@@ -37,12 +37,12 @@ def cache_folders() -> tuple[Path, ...]:
 
 
 class DiskCache(NullCache):
-    """The disk cache of one kernel, in place of numba's own, which is unsafe here and slow to start.
+    """The disk cache of one kernel, which replaces numba's own: that one is unsafe here and slow to start.
 
-    numba's takes machine code for current although a callee in another module has changed, finds nothing in a folder
-    that cannot be written to, and may mix up the files of processes that start at the same time. Here each file begins
-    with a digest of its contents and of all sources that they were compiled from; a file that is damaged or belongs to
-    another version of the package is replaced.
+    numba's cache regards machine code as current although a callee in another module has changed, does not read from
+    folders that are not writable, and may confuse the files of processes that start at the same time. Here each file
+    begins with a digest of its contents and of all sources that they were compiled from. A file that is damaged, or
+    belongs to another version of the package, is replaced.
     """
 
     def __init__(self, function: Callable[..., Any], kind: str) -> None:
@@ -55,9 +55,8 @@ class DiskCache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for the types `sig`, or None.
 
-        Machine code needs nothing but memory management. The target is made ready to compile only where there is no
-        machine code: that imports half of numba, and SciPy, and takes longer than everything else before a first
-        prediction.
+        Machine code needs memory management only. The compilation target is initialised only if there is no machine
+        code: that imports half of numba, and SciPy, and takes longer than everything else before a first prediction.
         """
         rtsys.initialize(target_context)
         name = self._file_name(sig, target_context.codegen())
@@ -73,7 +72,7 @@ class DiskCache(NullCache):
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Keep a kernel that has just been compiled; a process that reads meanwhile finds the whole file or none."""
+        """Store a kernel that has just been compiled, atomically: other processes find the whole file or none."""
         code = dumps(cres._reduce())
         name = self._file_name(sig, cres.codegen)
         for folder in cache_folders():
@@ -81,7 +80,7 @@ class DiskCache(NullCache):
                 folder.mkdir(parents=True, exist_ok=True)
                 replace_files(folder, {name: _digest(code) + code})
                 return
-        _warn_that_nothing_is_kept()
+        _warn_that_nothing_is_stored()
 
     def _file_name(self, sig: Any, codegen: Any) -> str:
         types_and_machine = repr((str(sig), numba.__version__, sys.implementation.cache_tag, *codegen.magic_tuple()))
@@ -93,7 +92,7 @@ def _digest(code: bytes) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def _warn_that_nothing_is_kept() -> None:
+def _warn_that_nothing_is_stored() -> None:
     LOGGER.warning(
         "Compiled kernels cannot be kept, so that the next process compiles them again: none of the folders %s can be "
         "written to. Set NUMBA_CACHE_DIR to one that can",

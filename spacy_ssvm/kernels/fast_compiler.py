@@ -1,7 +1,7 @@
-"""Kernels that start fast: compiled once for callers in Python and once, lightly, for other kernels; kept on disk.
+"""Kernels that start fast: compiled once for Python callers, once, in less time, for other kernels; stored on disk.
 
-This module, `disk_cache` and `prefetching` use parts of numba that are not its public interface. Only
-`contract.compiler` imports them, and falls back to `plain_compiler` where one of these parts is missing.
+This module, `disk_cache` and `prefetching` use internals of numba. Only `contract.compiler` imports them, and falls
+back to `plain_compiler` if one of these internals is missing.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from .prefetching import prefetch as prefetch
 
 
 class _Linked(JITCodeLibrary):
-    """Code in LLVM's intermediate representation, which a caller links and optimises together with its own."""
+    """Code in LLVM's intermediate representation, which a caller links and optimises together with its own code."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -38,11 +38,11 @@ class _Linking(JITCPUCodegen):
     _library_class = _Linked
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Nothing: an environment belongs to machine code, so that the caller sets it (`Kernel.add_overload`)."""
+        """Do nothing: an environment belongs to machine code, so the caller sets it (`Kernel.add_overload`)."""
 
 
 class _LinkingTarget(CPUTarget):
-    """numba's own target for the processor, sharing all of its state; only code generation differs."""
+    """numba's CPU target, with which it shares all state; only code generation differs."""
 
     @cached_property
     def _toplevel_target_context(self) -> Any:
@@ -73,7 +73,7 @@ _USED = {
         "serialize_using_object_code",
     ),
 }
-"""Attributes of numba's classes that are read or overridden later than at import; the others fail by themselves."""
+"""Attributes of numba's classes that are used only after import; the lack of others raises an error at import."""
 for _class, _names in _USED.items():
     for _name in _names:
         getattr(_class, _name)
@@ -90,7 +90,7 @@ def dispatchers(kernel: Any) -> tuple[Any, ...]:
 
 
 class Kernel(CPUDispatcher):
-    """A function that is compiled for callers in Python and, apart from that, as `inner`, for other kernels."""
+    """A function that is compiled for Python callers and, separately, as `inner`, for other kernels."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         super().__init__(function, *arguments, **options)
@@ -98,9 +98,9 @@ class Kernel(CPUDispatcher):
         self.inner = _InnerKernel(function, targetoptions=self.targetoptions)
 
     def add_overload(self, compiled: Any) -> None:
-        """Let the machine code find the environments of the functions that it was linked from.
+        """Set the environments of all functions that the machine code was linked from.
 
-        numba itself does so for the function's own environment only.
+        numba itself sets only the function's own environment.
         """
         for environment in compiled._find_referenced_environments():
             compiled.codegen.set_env(environment.env_name, environment)
@@ -108,22 +108,22 @@ class Kernel(CPUDispatcher):
 
 
 class _InnerKernel(CPUDispatcher):
-    """A kernel that only other kernels call: a way in from Python or C would double the time to compile it."""
+    """A kernel that only other kernels call: an entry point for Python or C would double its compile time."""
 
     targetdescr = linking_target
 
     def __init__(self, function: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
-        no_way_in = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions={**targetoptions, **no_way_in})
+        no_entry_points = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        super().__init__(function, targetoptions={**targetoptions, **no_entry_points})
         self._cache = DiskCache(function, "inner")
 
     def get_call_template(self, arguments: Any, keywords: Any) -> Any:
-        """Of a number in the caller's source only the type counts: numba would compile one version for each number."""
+        """Use only the types of literal numbers: numba would compile a separate version for each number."""
         typed = {name: types.unliteral(kind) for name, kind in keywords.items()}
         return super().get_call_template(tuple(map(types.unliteral, arguments)), typed)
 
 
 @typeof_impl.register(Kernel)
 def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
-    """A kernel named in another one's code is the inner one; passed as an argument, it needs the way in for C."""
+    """The inner kernel if it is named in another kernel's code; an argument needs the entry point for C."""
     return types.Dispatcher(kernel.inner if context.purpose == Purpose.constant else kernel)

@@ -1,4 +1,4 @@
-"""numba's types, derived from the annotations of Python."""
+"""numba types derived from Python annotations."""
 
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
@@ -8,9 +8,9 @@ from numba import types
 
 
 class ArrayType(NamedTuple):
-    """Annotates a C-contiguous array that kernels may write to.
+    """Annotation of a C-contiguous array that kernels may write to.
 
-    dtype: the name of its elements' type. ndim: the number of its dimensions.
+    dtype: the name of the element type. ndim: the number of dimensions.
     """
 
     dtype: str
@@ -36,13 +36,13 @@ _SCALARS = {int: types.int64, float: types.float64, bool: types.boolean, None: t
 def numba_type(annotation: Any) -> Any:
     """The numba type of the values that an annotation describes.
 
-    annotation: `int`, `float`, `bool` or None, which become int64, float64, boolean and none; a tuple of annotations,
-    `tuple[int, float]`; a NamedTuple class whose fields all have annotations; an array's, such as `Int64Array`;
-    `Annotated[FirstClassFunction, signature]`. A signature stands for a function that is called by its address; a
-    numba type stays as it is.
+    annotation: `int`, `float`, `bool` or None, which become int64, float64, boolean and none; a tuple, such as
+    `tuple[int, float]`; a NamedTuple class whose fields all have annotations; an array, such as `Int64Array`;
+    `Annotated[FirstClassFunction, signature]`; a signature, for a function that is called by its address; or a numba
+    type, which is returned as it is.
 
     Raises:
-        TypeError: the annotation is of another kind.
+        TypeError: any other annotation.
     """
     origin = get_origin(annotation)
     if origin is Annotated:
@@ -64,12 +64,12 @@ def numba_type(annotation: Any) -> Any:
 
 
 def signature(returned: Any, *arguments: Any) -> Any:
-    """The numba signature of a function that takes and returns values with these annotations."""
+    """The numba signature of a function, from the annotations of its result and of its arguments."""
     return numba_type(returned)(*map(numba_type, arguments))
 
 
 def array_type(array: Any) -> Any:
-    """The numba type of an argument, read-only arrays refused: they would compile a second overload.
+    """The numba type of an argument; read-only arrays are refused, because they would need a second overload.
 
     Raises:
         TypeError: the argument is a read-only array.

@@ -1,6 +1,6 @@
-"""Kernels by numba's own compiler and disk cache, where numba lacks the parts that `fast_compiler` builds on.
+"""Kernels by numba's own compiler and disk cache, for versions of numba without the internals of `fast_compiler`.
 
-With NUMBA_DISABLE_JIT they are Python functions.
+With NUMBA_DISABLE_JIT, kernels are Python functions.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from .sources import source_digest
 
 
 def make_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel, not compiled yet, for callers in Python and for other kernels.
+    """A kernel, not compiled yet, for Python callers and for other kernels.
 
-    It is not kept on disk where no folder can be written to, or where numba's cache cannot be told of changed callees.
+    It is not stored on disk if no folder is writable, or if numba's cache cannot be made to notice changed callees.
     """
     try:
         dispatcher: Any = numba.njit(nogil=True, cache=True)(function)
         file = dispatcher._cache._cache_file
-        # By itself numba takes machine code for current although a callee in another module has changed.
+        # numba itself regards machine code as current although a callee in another module has changed.
         if file._source_stamp:
             file._source_stamp = source_digest()
             return dispatcher
@@ -34,7 +34,7 @@ def dispatchers(kernel: Any) -> tuple[Any, ...]:
 
 
 def _nothing(array: Any, index: Any) -> None:
-    """Memory is fetched when it is read."""
+    """No prefetching: memory is fetched when it is read."""
 
 
 prefetch = make_kernel(_nothing)

@@ -10,7 +10,7 @@ _ROOMS = ("features", "structures", "solvers", "models", "kernels")
 
 @lru_cache(maxsize=1)
 def source_digest() -> bytes:
-    """SHA-256 of every source file that can hold a kernel, a constant that it reads, or the way it is compiled."""
+    """SHA-256 of all source files that may contain kernels, constants that kernels read, or code that compiles them."""
     digest = hashlib.sha256()
     paths = [path for room in _ROOMS for path in (PACKAGE / room).rglob("*.py")]
     for path in sorted(paths):

@@ -1,4 +1,4 @@
-"""What is scored: registered model architectures. Importing this module does not import numba."""
+"""The registered model architectures. Importing this module does not import numba."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,8 +44,8 @@ def tree(
     structure, order: "projective" 1 is Eisner's algorithm, 2 adds siblings, 3 adds siblings and grandparents, all
     exact; "nonprojective" 1 is the maximum spanning tree, exact, 2 adds siblings and grandparents by loopy belief
     propagation, which is approximate.
-    max_heads, margin: the first pass keeps for each token at most so many heads, and of them only those whose
-    log-probability is at most `margin` below that of the best; max_heads = 0 keeps all.
+    max_heads, margin: for each token, the first pass keeps at most max_heads heads, whose log-probability is at most
+    `margin` below that of the best head; max_heads = 0 keeps all.
 
     Raises:
         ValueError: an unknown structure or order, or a negative number.
@@ -80,7 +80,7 @@ def check_chain(model: Model) -> None:
     """Check the name and the attributes of a model that was loaded.
 
     Raises:
-        ValueError: they are none that `chain` gives a model.
+        ValueError: `chain` does not make such a model.
     """
     attributes = model.attrs
 
@@ -98,7 +98,7 @@ def check_tree(model: Model) -> None:
     """Check the name and the attributes of a model that was loaded.
 
     Raises:
-        ValueError: they are none that `tree` gives a model.
+        ValueError: `tree` does not make such a model.
     """
     attributes = model.attrs
 
@@ -124,7 +124,7 @@ def check_tree(model: Model) -> None:
 
 
 def _check_same(model: Model, again: Callable[[], Model]) -> None:
-    """Raise a ValueError unless making the model again gives it this name and these attributes."""
+    """Raise a ValueError unless making the model again results in the same name and attributes."""
     try:
         made = again()
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
@@ -132,6 +132,6 @@ def _check_same(model: Model, again: Callable[[], Model]) -> None:
     if model.name != made.name:
         raise ValueError(f"it is the model {model.name!r}, not {made.name!r}")
     for name, value in made.attrs.items():
-        found = model.attrs[name]
-        if name not in RESOURCES and (type(found) is not type(value) or found != value):
-            raise ValueError(f"its setting {name} is damaged: {found!r}")
+        stored = model.attrs[name]
+        if name not in RESOURCES and (type(stored) is not type(value) or stored != value):
+            raise ValueError(f"its setting {name} is damaged: {stored!r}")

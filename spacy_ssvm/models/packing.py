@@ -1,8 +1,8 @@
 """Sparse vectors in few bytes: pruned, quantised, and deflated by planes of bytes.
 
-Numbers of several bytes are stored plane by plane, all their first bytes, then all their second ones, as by HDF5's
-shuffle filter, and then deflated: what varies little, such as high bytes and exponents, becomes small. Of ascending
-indices, the gaps between them are stored.
+Numbers of several bytes are stored plane by plane, all first bytes, then all second bytes, as by HDF5's shuffle filter,
+and then deflated: bytes that vary little, such as high bytes and exponents, become small. Ascending indices are stored
+as the gaps between them.
 """
 
 import zlib
@@ -17,13 +17,13 @@ from .store import DamagedModel, require, require_weights
 WeightDtype = Literal["float32", "float16", "int8"]
 
 BLOCK = 64
-"""So many weights in a row share a scale: an outlier makes few others coarse."""
+"""Number of consecutive weights with a common scale; it is small, so that an outlier makes few others coarse."""
 
 WORTHWHILE = 0.875
-"""What is not made smaller than this share by deflating is stored: inflating it would be a third of loading."""
+"""Data that deflating does not shrink below this fraction is stored as it is; inflating would be a third of loading."""
 
 _MAX_MAGNITUDE = {"float16": 1.0, "int8": 127.0}
-"""What the largest magnitude of a block becomes, in units of its scale."""
+"""The largest magnitude of a block, in units of its scale."""
 
 PART_TYPES = {"indices": np.uint8, "values": np.uint8, "scales": np.float32}
 """The arrays of one sparse vector in a model file."""
@@ -34,11 +34,11 @@ class Packing:
     """How weights are written to a model file.
 
     weight_dtype: "float32" is exact, "float16" has 11 significant bits, and "int8" 127 steps up to the largest
-    magnitude of a block. keep_fraction: the share of the non-zero weights that is kept, above 0 and at most 1; the
-    smallest magnitudes go first.
+    magnitude of a block. keep_fraction: the fraction of the non-zero weights that is kept, above 0 and at most 1; the
+    smallest magnitudes are dropped.
 
     Raises:
-        ValueError: an unknown type, or a share out of range.
+        ValueError: an unknown type, or a fraction out of range.
     """
 
     weight_dtype: WeightDtype = "float32"
@@ -62,10 +62,10 @@ EXACT = Packing()
 
 
 class Sparse(NamedTuple):
-    """The entries of a vector that are kept.
+    """The stored entries of a vector.
 
-    indices: int64 [n], ascending. values: [n], of the type of the packing. scales: float32 [⌈n / BLOCK⌉], what the
-    values of each block are multiplied by, or none for float32.
+    indices: int64 [n], ascending. values: [n], of the packing's type. scales: float32 [⌈n / BLOCK⌉], the factor of each
+    block's values; empty for float32.
     """
 
     indices: np.ndarray
@@ -74,13 +74,19 @@ class Sparse(NamedTuple):
 
 
 def compress(dense: np.ndarray, packing: Packing) -> Sparse:
-    """What a packing keeps of a vector float32 [d]."""
+    """The entries of a vector, float32 [d], that a packing stores.
+
+    Raises:
+        ValueError: a weight is not finite.
+    """
     indices = np.flatnonzero(dense)
     weights = dense[indices]
+    if not np.isfinite(weights).all():
+        raise ValueError("a weight is not finite, so that the model cannot be saved: the solver has diverged")
     if packing.keep_fraction < 1 and len(weights):
         magnitudes = np.abs(weights)
         dropped = len(weights) - int(np.ceil(packing.keep_fraction * len(weights)))
-        # Equal magnitudes go or stay together, so that the outcome does not depend on their order.
+        # Equal magnitudes are all kept or all dropped, so that the result does not depend on their order.
         chosen = magnitudes >= np.partition(magnitudes, dropped)[dropped]
         indices, weights = indices[chosen], weights[chosen]
     if packing.weight_dtype == "float32":
@@ -103,7 +109,7 @@ def pack(prefix: str, sparse: Sparse) -> dict[str, np.ndarray]:
 
 
 def unpack(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices int64 [n], ascending and below `length`, and weights float32 [n] of what `pack` has made.
+    """Unpack the arrays of `pack`: indices int64 [n], ascending and below `length`, and weights float32 [n].
 
     Raises:
         DamagedModel: an array is damaged, an index out of range, or a weight not finite.
@@ -128,13 +134,13 @@ def pack_indices(indices: np.ndarray) -> np.ndarray:
 
 
 def unpack_indices(packed: np.ndarray, below: int) -> np.ndarray:
-    """The numbers that `pack_indices` has packed, int64 [n], ascending, none negative.
+    """The numbers packed by `pack_indices`, int64 [n], ascending, none negative.
 
     Raises:
         DamagedModel: the bytes are damaged, or a number is not below `below`.
     """
     gaps = _inflated(packed, {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}, below)
-    # Approximate, but far from where int64 overflows.
+    # Approximate, but the bound is far below the overflow of int64.
     require(float(gaps.sum(dtype=np.float64)) + len(gaps) < 2.0**62, "an index is out of range")
     indices = gaps.astype(np.int64)
     indices[1:] += 1
@@ -144,12 +150,12 @@ def unpack_indices(packed: np.ndarray, below: int) -> np.ndarray:
 
 
 def _deflated(numbers: np.ndarray) -> np.ndarray:
-    """Numbers [n] as uint8: how many bytes each has, and their planes of bytes, deflated."""
+    """Numbers [n] as uint8: the number of bytes of each, then their planes of bytes, deflated."""
     numbers = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<"))
     width = numbers.itemsize
     planes = numbers.view(np.uint8).reshape(-1, width).T
     data = planes.tobytes()
-    # Runs of equal bytes are all that there is to find.
+    # Runs of equal bytes are the only regularity to expect.
     deflate = zlib.compressobj(strategy=zlib.Z_RLE)
     packed = deflate.compress(data) + deflate.flush()
     if len(packed) > WORTHWHILE * len(data):
@@ -158,7 +164,7 @@ def _deflated(numbers: np.ndarray) -> np.ndarray:
 
 
 def _inflated(packed: np.ndarray, types: Mapping[int, str], max_count: int) -> np.ndarray:
-    """The numbers that `_deflated` has written, at most so many; types: number of bytes → dtype."""
+    """The numbers written by `_deflated`, at most max_count; types: number of bytes → dtype."""
     require(packed.ndim == 1 and len(packed) > 0 and int(packed[0]) in types, "packed numbers are of an unknown type")
     width = int(packed[0])
     inflate: Any = zlib.decompressobj()

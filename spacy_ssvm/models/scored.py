@@ -1,4 +1,4 @@
-"""One input's distribution over structures, by scores alone: all inspection of predictions uses this protocol."""
+"""One input's distribution over structures, defined by scores: the protocol that all inspection of predictions uses."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -8,11 +8,11 @@ import numpy as np
 from ..structures import NONE_OF_THESE, UNKNOWN
 
 MIN_PROBABILITY = 0.01
-"""The smallest probability that is listed, unless another one is asked for."""
+"""Default of the smallest probability that is listed."""
 
 
 class Structure(Protocol):
-    """A structure y with its score; other attributes depend on the output space."""
+    """A structure y with its score; what else it has depends on the output space."""
 
     @property
     def score(self) -> float: ...
@@ -39,16 +39,16 @@ K_contra = TypeVar("K_contra", contravariant=True)
 
 
 class Known(Protocol[P_contra]):
-    """The known part of a gold structure.
+    """A gold structure of which parts may be unknown.
 
-    is_annotated: whether anything is known.
+    is_annotated: whether any part is known.
     """
 
     @property
     def is_annotated(self) -> bool: ...
 
     def agrees(self, part: P_contra) -> bool | None:
-        """Whether the gold structure has the part; None if this is unknown."""
+        """Whether the gold structure has the part; None if the known parts do not decide it."""
 
 
 class Marginals(Protocol[P_contra]):
@@ -64,20 +64,20 @@ class Marginals(Protocol[P_contra]):
 class Scored(Protocol[Y, P_contra, K_contra]):
     """One input's distribution over structures y of an output space, over scores alone: P(y) ∝ exp(β · score(y)).
 
-    A structure consists of parts: labels of neighbouring tokens (a tag, an entity, a sentence start), or the arc of a
-    token. Implemented by `structures.chain.scored.ChainScores` and `structures.tree.scored.TreeScores`;
-    calibration, n-best, confidences and explanations use only this protocol.
+    A structure is decomposed into parts: the labels of neighbouring tokens (a tag, an entity, a sentence start) or the
+    arc of a token. Implemented by `structures.chain.scored.ChainScores` and `structures.tree.scored.TreeScores`;
+    calibration, n-best, confidences and explanations are written over this protocol.
     """
 
     def best(self, k: int) -> list[Y]:
-        """The k best structures, best first; fewer where there are no more.
+        """The k best structures, best first; fewer if there are fewer.
 
         Raises:
             ValueError: k is less than 1.
         """
 
     def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
-        """log Σ_y exp(β · score(y)), over all y or over those in the mask of `agreeing`; −∞ for no y.
+        """log Σ_y exp(β · score(y)), over all y or over those that `agreeing` allows; −∞ if there are none.
 
         beta: positive and finite.
 
@@ -86,7 +86,7 @@ class Scored(Protocol[Y, P_contra, K_contra]):
         """
 
     def agreeing(self, known: K_contra) -> np.ndarray:
-        """The mask, bool, with which `log_partition` sums over the structures that agree with the known part."""
+        """The mask, bool, with which `log_partition` sums over the structures that agree with the known parts."""
 
     def marginals(self, beta: float) -> Marginals[Any]:
         """The probability of each part.
@@ -96,14 +96,14 @@ class Scored(Protocol[Y, P_contra, K_contra]):
         """
 
     def margins(self) -> Any:
-        """The margin of each part: the score of the best structure with it less that of the best one without it.
+        """The margin of each part: the score of the best structure with it minus that of the best structure without it.
 
         Raises:
             ValueError: every structure is ruled out.
         """
 
     def best_without(self, best: Y, part: P_contra) -> Y | None:
-        """The best structure that does not have a part of the best one; None where there is none."""
+        """The best structure without a given part of the best structure; None if there is none."""
 
     def factors(self, y: Y) -> Collection[Factor]:
         """The terms whose sum is the score of y, each once, in order."""
@@ -119,7 +119,7 @@ class ScoredSequence(NamedTuple):
 class NamedPart(NamedTuple):
     """A part in spaCy's terms: tokens start … end − 1 of a Doc, their label, and for an arc its head.
 
-    A root is its own head; head is None for parts that are not arcs. part: the structure's own part, or None.
+    A root is its own head; head is None for parts that are not arcs. part: the part in terms of the structure, or None.
     """
 
     start: int
@@ -129,16 +129,16 @@ class NamedPart(NamedTuple):
     part: Any = None
 
     def phrase(self, words: Sequence[str]) -> str:
-        """The part in words, such as "PER", or "nsubj of eats" for an arc. words: of the Doc."""
+        """The part in words, such as "PER", or "nsubj of eats" for an arc; words: those of the Doc."""
         return self.label if self.head in (None, self.start) else f"{self.label} of {words[self.head]}"
 
 
 Listing = Callable[[Any, float], Iterable[tuple[Any, float]]]
-"""Lists the parts with at least this probability or margin, from the result of `marginals` or `margins`."""
+"""A function (result of `marginals` or `margins`, minimum) → the parts with at least this probability or margin."""
 
 
 class PartNames(Protocol):
-    """Names the parts of structures in a component's terms; the codec supplies it."""
+    """The names that a component gives to the parts of structures; supplied by the component's codec."""
 
     def named(self, part: Any, first: int) -> NamedPart:
         """A part of a sequence whose first token in the Doc is `first`."""
@@ -151,14 +151,14 @@ class FactorFeatures(Protocol[Y_contra]):
     """The features of one sequence, by the factors in which they fire."""
 
     def features(self, factor: Any) -> list[tuple[str, float]]:
-        """The name of each feature that fires in a factor, and its contribution to the score."""
+        """The name of each feature that fires in a factor, and what it adds to the score."""
 
     def text(self, y: Y_contra, factor: Any) -> str:
-        """The counterpart in y of a factor, which may belong to another structure."""
+        """The part of y at the position of a factor, in words; the factor may be that of another structure."""
 
 
 def numbers_of(labels: Iterable[str | None], known: Sequence[str]) -> np.ndarray:
-    """The places of gold labels among the known ones, int32; UNKNOWN for None, NONE_OF_THESE for any other."""
+    """The numbers of gold labels among the known ones, int32; UNKNOWN for None, NONE_OF_THESE for any other label."""
     numbers: dict[str | None, int] = {label: number for number, label in enumerate(known)}
     numbers[None] = UNKNOWN
     return np.array([numbers.get(label, NONE_OF_THESE) for label in labels], np.int32)

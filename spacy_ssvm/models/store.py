@@ -1,4 +1,4 @@
-"""Weights as plain arrays in a thinc Model: what every structure's model file has in common."""
+"""Weights as plain arrays in a thinc Model: the common part of the model files of all structures."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,15 @@ import srsly
 from thinc.api import Model, NumpyOps
 
 FORMAT = 2
+"""Version of the model file."""
 
 MAX_WEIGHT = 1e30
+"""Weights must be smaller than this, so that sums of weights do not overflow."""
 
 SHAPE, DIGEST = "shape", "digest"
 
 NAMES = "names"
-"""The attribute with the names of features, which a model has only where they are asked for."""
+"""The attribute with the names of features, which are stored on request only."""
 
 
 class DamagedModel(ValueError):
@@ -25,8 +27,8 @@ class DamagedModel(ValueError):
 def make_model(name: str, parameters: Sequence[str], attributes: dict[str, object]) -> Model:
     """A thinc Model without weights.
 
-    parameters: names of its arrays; a shape and a digest are added. attributes: kept in the model file; "features",
-    what the config says, is for initialisation only and may be anything.
+    parameters: names of its arrays; a shape and a digest are added. attributes: stored in the model file; "features",
+    the feature set of the config, is used for initialisation only and may be anything.
     """
     return Model(
         name,
@@ -44,10 +46,10 @@ def _forward(model: Model, docs: object, is_train: bool) -> object:
 def store_arrays(
     model: Model, arrays: Mapping[str, np.ndarray], shape: Sequence[int], labels: Sequence[str], exact: bool = True
 ) -> None:
-    """Put all arrays into the model, with their shape as the structure counts it and a digest.
+    """Store all arrays in the model, with a digest and their shape, as defined by the structure.
 
-    labels: the component's; the digest covers them too, and what the features are made of. exact: whether they hold
-    what has been learnt, neither pruned nor rounded.
+    labels: those of the component. The digest covers the labels and the model's attributes, too. exact: whether the
+    arrays hold the weights as learnt, neither pruned nor rounded.
     """
     complete = {**arrays, SHAPE: np.array([FORMAT, exact, *shape], np.int64)}
     complete[DIGEST] = _digest(model, complete, labels)
@@ -58,12 +60,12 @@ def store_arrays(
 def load_arrays(
     model: Model, types: Mapping[str, Any], n_shape: int, labels: Sequence[str]
 ) -> tuple[dict[str, np.ndarray], list[int]]:
-    """Take arrays out of the model, with the n_shape numbers that describe them.
+    """Read the arrays of the model, and the n_shape numbers of their shape.
 
     types: name → dtype.
 
     Raises:
-        DamagedModel: the digest does not fit, or an array is missing or of a wrong type.
+        DamagedModel: the digest does not match, or an array is missing or of a wrong type.
     """
     shape = _array(model, SHAPE, np.int64)
     unknown = sorted(set(model.param_names) - {*types, SHAPE, DIGEST})
@@ -81,20 +83,20 @@ def load_arrays(
 
 
 def clear(model: Model) -> None:
-    """Take all weights out of the model, and the names of their features."""
+    """Remove all weights from the model, and the names of their features."""
     for parameter in model.param_names:
         model.set_param(parameter, None)
     model.attrs.pop(NAMES, None)
 
 
 def snapshot(model: Model) -> dict[str, Any]:
-    """What `restore` needs to bring the model back to its present state."""
+    """The model's current state, for `restore`."""
     parameters = {key: model.get_param(key) if model.has_param(key) else None for key in model.param_names}
     return {"name": model.name, "attrs": dict(model.attrs), "parameters": parameters}
 
 
 def restore(model: Model, state: dict[str, Any]) -> None:
-    """Bring the model back to what it was when `snapshot` was taken."""
+    """Restore the state of the model that `snapshot` has returned."""
     model.name = state["name"]
     model.attrs.clear()
     model.attrs.update(state["attrs"])
@@ -102,23 +104,23 @@ def restore(model: Model, state: dict[str, Any]) -> None:
         if key in state["parameters"]:
             model.set_param(key, state["parameters"][key])
         else:
-            # A file has brought a name that nobody knows; thinc offers no way to take one away.
+            # The name was read from a file and is unknown; thinc has no method to remove it.
             del model._has_params[key]
 
 
 def has_weights(model: Model) -> bool:
-    """Whether arrays were stored or loaded, if only in part."""
+    """Whether any arrays were stored or loaded."""
     return any(model.has_param(parameter) for parameter in model.param_names)
 
 
 def is_exact(model: Model) -> bool:
-    """Whether the arrays hold what has been learnt, neither pruned nor rounded."""
+    """Whether the arrays hold the weights as learnt, neither pruned nor rounded."""
     shape = model.get_param(SHAPE) if model.has_param(SHAPE) else None
     return shape is not None and len(shape) > 1 and bool(shape[1])
 
 
 def digest(model: Model) -> bytes:
-    """The digest of the arrays that are in the model; empty where there are none."""
+    """The digest of the model's arrays; empty if there are none."""
     return bytes(cast(Any, model.get_param(DIGEST)).tobytes()) if model.has_param(DIGEST) else b""
 
 
@@ -129,7 +131,7 @@ def require(holds: bool, complaint: str) -> None:
 
 
 def require_weights(weights: np.ndarray) -> None:
-    """Raise DamagedModel unless all weights are numbers that scores can be sums of, without an overflow."""
+    """Raise DamagedModel unless all weights are finite, and small enough that scores cannot overflow."""
     largest = max(weights.max(initial=0), -weights.min(initial=0))
     require(bool(largest < MAX_WEIGHT), "a weight is not finite, or too large to be added up")
 

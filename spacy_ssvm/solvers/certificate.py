@@ -1,9 +1,10 @@
-"""Certificates: primal, dual and gap at one frozen w; the base classes of solvers that have one.
+"""Certificates: primal, dual and gap at one fixed w; the base classes of the solvers that have them.
 
 A certified solver is done when its gap is small. A batch solver calls all oracles at one w, then solves for the next w.
 """
 
 import math
+import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -14,6 +15,9 @@ from .oracle_pass import find_all
 from .parameters import DualParameters, Parameters
 from .problem import Problem
 
+GAP_ROUNDING = 1e-5
+"""A relative gap below −GAP_ROUNDING is not due to rounding; means of planes are kept in single precision."""
+
 
 class Slacks(NamedTuple):
     """Σ_i ξ_i and Σ_i ξ_i² at one w, ξ_i = max_y g_i(y)."""
@@ -23,26 +27,26 @@ class Slacks(NamedTuple):
 
 
 def slacks(problem: Problem, weights: np.ndarray, examples: np.ndarray | None = None, n_threads: int = 1) -> Slacks:
-    """Evaluate the oracles of all examples, or of these (int64), at w, float64 [d]: one pass."""
+    """Call the oracles of all examples, or of the given ones (int64), at w, float64 [d]: one pass."""
     chosen = np.arange(problem.n_examples) if examples is None else examples
-    found_slacks = (found.slacks.tolist() for _, found in find_all(problem, weights, chosen, n_threads))
-    positive = [max(0.0, g) for part in found_slacks for g in part]
+    violations = (found.violations.tolist() for _, found in find_all(problem, weights, chosen, n_threads))
+    positive = [max(0.0, g) for part in violations for g in part]
     return Slacks(math.fsum(positive), math.fsum(slack * slack for slack in positive))
 
 
 class CertifiedLearner(Learner):
     """A solver of R(w) + C Σ ξ_i^power, with dual Σ αΔ − R*(Σ α ΔΦ), for power = 2 less Σ_i (Σ_y α_i(y))² / 4C.
 
-    In most solvers R is ½‖w‖², or ½‖w − w₀‖² where training has started from earlier weights w₀.
+    In most solvers R is ½‖w‖², or ½‖w − w₀‖² where training started from earlier weights w₀.
     """
 
     parameters: DualParameters
     power: ClassVar[Literal[1, 2]] = 1
-    """Of the slacks: 1 for the L1-loss, 2 for the L2-loss."""
+    """The power of the slacks: 1 for the L1-loss, 2 for the L2-loss."""
     squares = 0.0
-    """Σ ξ_i² of the visits since `begin_epoch`; counted where power = 2."""
+    """Σ ξ_i² of the visits since `begin_epoch`; used where power = 2."""
     has_forgotten: bool
-    """Whether w is made of examples that it no longer remembers, so that no objective can be computed."""
+    """Whether w includes contributions of forgotten examples, so that no objective can be computed."""
 
     @abstractmethod
     def _dual_sums(self) -> tuple[float, float]:
@@ -50,7 +54,7 @@ class CertifiedLearner(Learner):
 
     @abstractmethod
     def _summed(self) -> np.ndarray:
-        """w anew from its planes, float64 [d], without the rounding errors of many small steps."""
+        """w recomputed from its planes, float64 [d], without the rounding errors of many small steps."""
 
     @abstractmethod
     def _count(self) -> int:
@@ -58,7 +62,7 @@ class CertifiedLearner(Learner):
 
     @abstractmethod
     def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
-        """R(w), and R*(s) for the s that w belongs to."""
+        """R(w), and R*(s) for the dual point s that w belongs to."""
 
     def progress(self) -> Progress:
         regulariser, conjugate = self._regulariser(self.prediction_weights())
@@ -67,9 +71,9 @@ class CertifiedLearner(Learner):
         return Progress(self.loss, primal, dual, self._count())
 
     def certificate(self) -> Certificate | None:
-        """Primal and dual at w summed anew from the planes; the learner does not change.
+        """Primal and dual at w as recomputed from the planes; the learner does not change.
 
-        None where decoding is not exact, or where examples have been forgotten.
+        None where decoding is not exact, or after examples have been forgotten.
         """
         if self.has_forgotten or not self.problem.exact:
             return None
@@ -79,11 +83,23 @@ class CertifiedLearner(Learner):
         return Certificate(primal, self._dual_objective(conjugate))
 
     def done(self) -> bool:
-        """Whether the gap is within the tolerance: its running estimate first, and only where that is, the true gap."""
+        """Whether the gap is within the tolerance: the true gap is computed only where its running estimate is.
+
+        Warns, and is not done, if the dual exceeds the primal by more than rounding.
+        """
         if not self._seems_done(self.progress()):
             return False
         certificate = self.certificate()
-        return certificate is not None and certificate.relative_gap <= self.parameters.tolerance
+        if certificate is None:
+            return False
+        if certificate.relative_gap < -GAP_ROUNDING:
+            warnings.warn(
+                f"the dual objective, {certificate.dual:.8g}, exceeds the primal, {certificate.primal:.8g}: an oracle "
+                "is not exact, or the solver's state is damaged; solver.check_oracle = true tests the oracles",
+                stacklevel=2,
+            )
+            return False
+        return certificate.relative_gap <= self.parameters.tolerance
 
     def _seems_done(self, figures: Progress) -> bool:
         if figures.primal is None or figures.dual is None:
@@ -98,14 +114,15 @@ class CertifiedLearner(Learner):
         return float(linear - conjugate - (squares / (4 * self.parameters.C) if self.power == 2 else 0.0))
 
 
-REDUCTION = 0.3
-"""The problem over the planes is solved until its own duality gap is this share of the gap that the new planes left."""
+GAP_REDUCTION = 0.3
+"""The problem over the planes is solved until its gap is this fraction of the gap that the new planes caused."""
 
 
 class BatchLearner(CertifiedLearner):
-    """A learner that moves w at the end of an epoch only, so that its primal objective is no estimate.
+    """A learner that moves w at the end of an epoch only, so that its primal objective is exact.
 
-    An epoch that has found w good enough leaves it there: the primal objective of a cutting-plane solver need not fall.
+    An epoch that finds the gap within the tolerance does not move w: a step of a cutting-plane solver may raise the
+    primal objective.
     """
 
     STATE: ClassVar[tuple[Field, ...]] = (Field("primal", like="loss"), Field("visits"))
@@ -115,30 +132,54 @@ class BatchLearner(CertifiedLearner):
         self._rng = np.random.default_rng(parameters.seed)
         self.primal: float | None = None
         self.visits = 0
-        """Since w last moved."""
+        """The number of examples visited since w last moved."""
+        self._visited = np.zeros(problem.n_examples, np.bool_)
+        """Which examples these are; not part of the state, so a restored learner knows only its own visits."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
-        self._rng, self.primal, self.visits = rng, None, 0
+        self._rng, self.primal = rng, None
+        self._start_visits()
 
     def visit(self, examples: np.ndarray) -> None:
-        self._find(examples)
-        self.visits += len(examples)
+        """Examples visited earlier in the epoch are skipped: at the same w there is nothing new to find."""
+        first_places = np.sort(np.unique(examples, return_index=True)[1])
+        new = examples[first_places]
+        new = new[~self._visited[new]]
+        self._find(new)
+        self._visited[new] = True
+        self.visits += len(new)
+
+    def _start_visits(self) -> None:
+        self.visits = 0
+        self._visited = np.zeros(self.problem.n_examples, np.bool_)
 
     def end_epoch(self) -> None:
         figures = self.progress()
         self.primal = figures.primal
-        if self.visits < self.problem.n_examples or not self._seems_done(figures):
+        # Without exact oracles the estimate bounds nothing, and such a solver is never done.
+        is_solved = self.visits >= self.problem.n_examples and self.problem.exact and self._seems_done(figures)
+        if not is_solved:
             self._solve(self._rng)
+        self._visited[:] = False
 
     def progress(self) -> Progress:
-        """The primal objective is that of the w at which the epoch has called the oracles."""
+        """The primal objective is that of the w at which the epoch called the oracles."""
         figures = super().progress()
         return figures if self.primal is None else figures._replace(primal=self.primal)
 
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        visited = self._visited[: problem.n_examples]
+        self._visited = np.append(visited, np.zeros(problem.n_examples - len(visited), np.bool_))
+
     def remove(self, examples: np.ndarray) -> None:
         super().remove(examples)
-        self.visits = 0
+        self._start_visits()
+
+    def forget(self, examples: np.ndarray) -> None:
+        super().forget(examples)
+        self._visited[examples] = False
 
     def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
         super().restore(state, rng)
@@ -150,4 +191,4 @@ class BatchLearner(CertifiedLearner):
 
     @abstractmethod
     def _solve(self, rng: np.random.Generator) -> None:
-        """Move the dual variables, and w with them, to the optimum over the planes found so far."""
+        """Move the dual variables, and w with them, towards the optimum over the planes found so far."""

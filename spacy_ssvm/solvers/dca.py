@@ -12,7 +12,7 @@ from .problem import Kind, Problem, call
 
 @kernel
 def _ascend(weights, weighted_steps, visits, C, loss, plane, size):
-    """Equation 14, where an inexact oracle may make the loss negative: the step max(0, min(C, L / ‖∇L‖²))."""
+    """Equation 14: a step of max(0, min(C, L / ‖∇L‖²)); the loss L of an inexact oracle may be negative."""
     norm = squared_norm(plane.values, size)
     if norm > 0.0:
         averaged_axpy(weights, weighted_steps, float(visits), max(0.0, min(C, loss / norm)), plane, size)
@@ -46,7 +46,7 @@ def _visit_hinge(oracle, data, examples, weights, weighted_steps, visits, C, gam
 class DcaLearner(AveragedLearner):
     """w ← w − max(0, min(C, L / ‖∇L‖²)) ∇L, averaged; the paper's 1/(λm) is C.
 
-    No dual variables are kept: after the first epoch it does not converge to the optimum of ½‖w‖² + C Σ L.
+    No dual variables are stored, so that further epochs do not converge to the optimum of ½‖w‖² + C Σ L.
     """
 
     parameters: Dca
@@ -61,12 +61,12 @@ class DcaLearner(AveragedLearner):
 
     def visit(self, examples: np.ndarray) -> None:
         p = self.parameters
-        known = (examples, self.w, self.weighted_steps, self.visits, p.C)
+        shared = (examples, self.w, self.weighted_steps, self.visits, p.C)
         if p.is_smooth:
             smooth = (p.beta, p.gamma, self._dense, self.buffer)
-            self.loss += call(_visit_smooth, self.problem, *known, *smooth, kind="marginal")
+            self.loss += call(_visit_smooth, self.problem, *shared, *smooth, kind="marginal")
         else:
-            self.loss += call(_visit_hinge, self.problem, *known, p.gamma, self.buffer)
+            self.loss += call(_visit_hinge, self.problem, *shared, p.gamma, self.buffer)
         self.visits += len(examples)
 
     def extend(self, problem: Problem) -> None:

@@ -7,8 +7,8 @@ w, then runs coordinate descent over the working sets.
 import numpy as np
 
 from ..kernels import kernel
-from .certificate import REDUCTION, BatchLearner, CertifiedLearner
-from .dual import DualLearner
+from .certificate import GAP_REDUCTION, BatchLearner, CertifiedLearner
+from .dual import NEGLIGIBLE_GAP, DualLearner
 from .oracle_pass import add_if_violated
 from .parameters import Cpd, Dcd
 from .working_set import NONE, drop_inactive, dual_slack, plane_axpy, plane_dot, total_alpha
@@ -16,7 +16,10 @@ from .working_set import NONE, drop_inactive, dual_slack, plane_axpy, plane_dot,
 
 @kernel
 def update_weight(example, weights, planes, C):
-    """Algorithm 1: one pass over the example's dual variables, newest first; those at 0 leave the working set."""
+    """Algorithm 1 without the shuffling of line 1: one pass over the example's dual variables, newest plane first.
+
+    Planes whose α is 0 then leave the working set, which is not part of the algorithm as printed.
+    """
     total = total_alpha(planes, example)
     p = planes.head[example]
     while p != NONE:
@@ -47,7 +50,7 @@ def _oracle_pass(oracle, data, examples, weights, C, delta, sums, planes, plane)
 
 
 class DcdLearner(DualLearner, CertifiedLearner):
-    """½‖w‖² + C Σ ξ_i² by coordinate descent on α ≥ 0, w = Σ α ΔΦ; inner passes come before the oracle pass."""
+    """½‖w‖² + C Σ ξ_i² by coordinate descent on α ≥ 0, w = Σ α ΔΦ; inner passes precede the oracle pass."""
 
     parameters: Dcd
     power = 2
@@ -61,14 +64,11 @@ class DcdLearner(DualLearner, CertifiedLearner):
         self._run(_oracle_pass, examples, self.w, self.parameters.C, self.parameters.delta)
 
 
-PASSES = 5
-"""Passes of coordinate descent between two evaluations of the working sets' own gap."""
+PASSES_PER_CHECK = 5
+"""Passes of coordinate descent between two evaluations of the gap over the working sets."""
 
 MAX_PASSES = 1000
-"""Passes after which the rest of the gap is left to the next epoch."""
-
-ROUNDING = 1e-10
-"""Share of Σ αΔ below which the gap is not worth a pass."""
+"""Passes in one epoch, at most; the rest of the gap is left to the next epoch."""
 
 
 @kernel
@@ -99,10 +99,10 @@ class CpdLearner(DualLearner, BatchLearner):
     def _solve(self, rng: np.random.Generator) -> None:
         C = self.parameters.C
         gap = _gap(self.w, self.planes, C)
-        if gap <= ROUNDING * self._dual_sums()[0]:
+        if gap <= NEGLIGIBLE_GAP * self._dual_sums()[0]:
             return
-        for _ in range(0, MAX_PASSES, PASSES):
-            for _ in range(PASSES):
+        for _ in range(0, MAX_PASSES, PASSES_PER_CHECK):
+            for _ in range(PASSES_PER_CHECK):
                 inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, C)
-            if _gap(self.w, self.planes, C) <= REDUCTION * gap:
+            if _gap(self.w, self.planes, C) <= GAP_REDUCTION * gap:
                 break

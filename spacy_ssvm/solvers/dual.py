@@ -1,4 +1,4 @@
-"""Learners that keep planes of each example, with dual variables that make up w."""
+"""Learners that keep planes of each example, and those whose dual variables determine w."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -7,21 +7,25 @@ import numpy as np
 
 from . import working_set
 from .learner import Field, Learner
-from .oracle_pass import assert_unbeaten, collect, find_all
+from .oracle_pass import assert_oracles_are_maximal, collect, find_all
 from .parameters import Parameters
 from .problem import Kind, Problem, call
 
+NEGLIGIBLE_GAP = 1e-10
+"""A gap over the working sets is left as it is where it is below this fraction of Σ αΔ."""
+
 MIN_PART, MAX_PART = 64, 1024
-"""Examples whose planes a kernel adds in one call; fewer than MIN_PART only where PART_ENTRIES says so."""
+"""Number of examples per kernel call; fewer than MIN_PART only where these might add more than PART_ENTRIES."""
 
 PART_ENTRIES = 1 << 19
-"""Entries, of eight bytes, that room is made for ahead of a kernel; the planes of one example may have more."""
+"""Entries (8 bytes each) reserved before a kernel call; more only where a single example needs more."""
 
 
 class WorkingSetLearner(Learner):
-    """A learner that keeps planes of each example; working sets grow, and lose examples.
+    """A learner that keeps a working set of planes for each example.
 
-    The solver's parameters have `check_oracle`: before each epoch, assert that no plane that is kept beats the oracle.
+    Its parameters have `check_oracle`: before each epoch, assert that no stored plane is more violated than the plane
+    that the oracle finds.
     """
 
     parameters: Any
@@ -36,13 +40,14 @@ class WorkingSetLearner(Learner):
         super().begin_epoch(rng)
         self.squares = 0.0
         if self.parameters.check_oracle:
-            assert_unbeaten(self.problem, self.w, self.planes, self.n_threads)
+            assert_oracles_are_maximal(self.problem, self.w, self.planes, self.n_threads)
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         working_set.resize(self.planes, problem.n_examples)
 
     def forget(self, examples: np.ndarray) -> None:
+        super().forget(examples)
         working_set.forget_all(self.planes, examples)
 
     def compact(self) -> None:
@@ -52,9 +57,9 @@ class WorkingSetLearner(Learner):
         working_set.check(self.planes, self.problem.n_examples, self.problem.dimension)
 
     def _run(self, kernel: Any, examples: np.ndarray, *arguments: Any, kind: Kind = "max") -> None:
-        """Visit the examples by kernel(oracle, data, examples, *arguments, sums, planes, plane), part by part.
+        """Visit the examples with kernel(oracle, data, examples, *arguments, sums, planes, plane), part by part.
 
-        The kernel adds one plane at most for each visit, and Σ ξ and Σ ξ² to `sums`.
+        The kernel adds at most one plane for each visit, and adds Σ ξ and Σ ξ² to `sums`.
         """
         sums = np.zeros(2)
         for part in self._parts(examples):
@@ -63,9 +68,9 @@ class WorkingSetLearner(Learner):
         self.squares += float(sums[1])
 
     def _collect(self, examples: np.ndarray, C: float, delta: float) -> None:
-        """Call all oracles at the present w; planes that are violated by more than delta join the working sets.
+        """Call the oracles at the current w; planes violated by more than delta join the working sets.
 
-        C: of the L2-loss, ∞ without it.
+        C: that of the L2-loss; ∞ with the L1-loss.
         """
         sums = np.array([self.loss, self.squares])
         for part, found in find_all(self.problem, self.w, examples, self.n_threads):
@@ -74,18 +79,18 @@ class WorkingSetLearner(Learner):
         self.loss, self.squares = sums.tolist()
 
     def _parts(self, examples: np.ndarray) -> Iterator[np.ndarray]:
-        """The examples in parts, in order; room for the planes of all its visits is made before a part is yielded."""
+        """Split the examples into parts, in order; before each part, room is made for the planes of all its visits."""
         while len(examples):
             entries = np.cumsum(self._max_entries(examples[:MAX_PART]))
-            least = max(1, int(np.searchsorted(entries[:MIN_PART], PART_ENTRIES, "right")))
-            self._make_room(least, int(entries[least - 1]))
+            min_size = max(1, int(np.searchsorted(entries[:MIN_PART], PART_ENTRIES, "right")))
+            self._make_room(min_size, int(entries[min_size - 1]))
             size = int(np.searchsorted(entries, working_set.free_entries(self.planes), "right"))
             size = min(size, working_set.free_planes(self.planes))
             yield examples[:size]
             examples = examples[size:]
 
     def _max_entries(self, examples: np.ndarray) -> np.ndarray:
-        """An upper bound of the entries that each visit to these examples (int64) adds, int64."""
+        """An upper bound of the number of entries that each visit to these examples (int64) adds, int64."""
         return np.full(len(examples), self.problem.max_plane_entries, np.int64)
 
     def _make_room(self, n_planes: int, n_entries: int) -> None:
@@ -93,8 +98,8 @@ class WorkingSetLearner(Learner):
         if working_set.free_planes(planes) < n_planes or working_set.free_entries(planes) < n_entries:
             self._renumber(working_set.make_room(planes, n_planes, n_entries))
 
-    def _renumber(self, place: np.ndarray) -> None:
-        """The planes have moved, plane p to place[p]."""
+    def _renumber(self, new_numbers: np.ndarray) -> None:
+        """Called when planes have been moved: plane p is now plane new_numbers[p]."""
         return None
 
     def _count(self) -> int:
@@ -102,10 +107,10 @@ class WorkingSetLearner(Learner):
 
 
 class DualLearner(WorkingSetLearner):
-    """A learner whose dual variables α make up w: s = s₀ + Σ α ΔΦ, with s₀ where it started.
+    """A learner whose dual variables α determine w through s = s₀ + Σ α ΔΦ, where s₀ belongs to the initial w₀.
 
-    As written here, w = s, and the regulariser is ½‖w − w₀‖²: w₀ᵀΔΦ is part of each plane's loss, and the solver learns
-    w − w₀. For another penalty Ω it is Ω(w) − Ω(w₀) − s₀ᵀ(w − w₀), smallest at w₀ too.
+    In this class w = s, and the regulariser is ½‖w − w₀‖²: w₀ᵀΔΦ is part of each plane's loss, and the solver learns
+    w − w₀. Subclasses with another penalty Ω have the regulariser Ω(w) − Ω(w₀) − s₀ᵀ(w − w₀), also minimal at w₀.
     """
 
     STATE: ClassVar[tuple[Field, ...]] = (Field("w0", like="w"), Field("has_forgotten"))
@@ -116,7 +121,7 @@ class DualLearner(WorkingSetLearner):
         self.has_forgotten = False
 
     def retune(self, parameters: Any) -> bool:
-        """Keep the dual variables, scaled to what the new C allows."""
+        """Keep the dual variables, scaled down to the bounds of the new C."""
         if self.has_forgotten:
             return False
         alpha = self.planes.alpha
@@ -157,10 +162,10 @@ class DualLearner(WorkingSetLearner):
         return penalty + at_start - float(self._dual_point(self.w0) @ w), conjugate - at_start
 
     def _penalty(self, w: np.ndarray) -> tuple[float, float]:
-        """Ω(w), and Ω*(s) of the s that w belongs to."""
+        """Ω(w), and Ω*(s) of the dual point s that w belongs to."""
         norm = float(w @ w) / 2
         return norm, norm
 
     def _dual_point(self, w: np.ndarray) -> np.ndarray:
-        """An s that w belongs to, float64 [d], a copy."""
+        """A dual point s that w belongs to, float64 [d], a copy."""
         return w.copy()

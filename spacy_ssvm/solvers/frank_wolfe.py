@@ -16,7 +16,7 @@ from .problem import Problem
 from .working_set import NONE, append, drop_inactive, free_room
 
 VISITS, LOSS = 0, 1
-"""In `history`: earlier visits t, and Σ_t t(t + 1)/2 · (change of Σ ℓ_i at visit t)."""
+"""Places in `history`: the number of visits so far, and Σ_t t(t + 1)/2 · (change of Σ ℓ_i after t earlier visits)."""
 
 
 @kernel
@@ -71,9 +71,9 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, sums, pl
 class FrankWolfeLearner(DualLearner, CertifiedLearner):
     """½‖w‖² + C Σ ξ_i, w = Σ w_i; each working set holds one plane, the mean w_i/C of the planes found, with α_i = C.
 
-    Averaged, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit, or w̄ = w − u/(T(T + 1)/2) after T of them with
-    u = Σ_t t(t + 1)/2 · (step after t earlier visits): no pass over all d weights. The certificate is then w̄'s, whose
-    dual variables are averages too.
+    With averaging, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit. After T visits that is w̄ = w − u/(T(T + 1)/2) with
+    u = Σ_t t(t + 1)/2 · (step after t earlier visits), which needs no pass over all d weights. The certificate is then
+    that of w̄, whose dual variables are averages as well. The running primal, R(w̄) + C Σ ξ(w), is an estimate only.
     """
 
     parameters: FrankWolfe
@@ -94,7 +94,7 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
         return self.w - self.weighted_steps / self._triangle() if self.parameters.averaging else self.w
 
     def retune(self, parameters: Any) -> bool:
-        """Each α is the new C; where it is larger, the gold plane, which is zero, has the added share of the mean."""
+        """Each α is the new C; if C grows, the gold plane, which is zero, makes up the added share of each mean."""
         growth = max(1.0, parameters.C / self.parameters.C)
         if not super().retune(parameters):
             return False
@@ -113,9 +113,9 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
             self.weighted_steps = self.grown(self.weighted_steps)
 
     def _max_entries(self, examples: np.ndarray) -> np.ndarray:
-        """A mean has at most the entries of all planes that it is the mean of.
+        """A mean has at most the entries of all planes that are averaged.
 
-        An example that is visited several times counts each time as if its earlier visits had enlarged its mean.
+        Each visit to an example that is visited several times is counted as if all its visits had enlarged its mean.
         """
         heads, means = self.planes.head[examples], np.zeros(len(examples), np.int64)
         has_mean = heads != NONE
@@ -124,7 +124,7 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
         return means + visits[places] * self.problem.max_plane_entries
 
     def remove(self, examples: np.ndarray) -> None:
-        """The average starts anew, as the contribution of single examples to it is not known."""
+        """The average restarts, because the contribution of single examples to it is not known."""
         if self.parameters.averaging and (self.planes.head[examples] != NONE).any():
             self._start_average()
         super().remove(examples)

@@ -1,4 +1,7 @@
-"""Gradients of the losses L_{β,γ}, β < ∞: long lists of pairs whose indices repeat; maximum likelihood by AdaGrad."""
+"""Sums of the losses L_{β,γ}, β < ∞, and of their gradients; maximum likelihood by AdaGrad.
+
+The gradient of an example is a long list of (index, value) pairs with repeated indices.
+"""
 
 import math
 from typing import NamedTuple
@@ -13,7 +16,7 @@ from .problem import Problem, call
 
 
 class LossSum(NamedTuple):
-    """Σ_i L_{β,γ} at one w, and its direction of descent −Σ_i ∇L_{β,γ}, float64 [d]."""
+    """Σ_i L_{β,γ} at one w, and its descent direction −Σ_i ∇L_{β,γ}, float64 [d]."""
 
     value: float
     descent: np.ndarray
@@ -21,9 +24,9 @@ class LossSum(NamedTuple):
 
 @kernel
 def gather(buffer, entries, dense):
-    """Add up a gradient's entries of equal index, drop zeros; returns how many remain, by first appearance.
+    """Add up a gradient's entries of equal index, and drop zeros. Returns the number that remains.
 
-    Takes a time proportional to the number of entries, where `planes.merge` sorts them.
+    The entries stay in order of first occurrence. The time is linear in the number of entries; `planes.merge` sorts.
 
     dense: float64 [d], zeros before and after.
     """
@@ -57,11 +60,11 @@ def sum_losses(
     examples: np.ndarray | None = None,
     n_threads: int = 1,
 ) -> LossSum:
-    """Evaluate the marginal oracles of all examples, or of these (int64), at w, float64 [d]: one pass.
+    """Call the marginal oracles of all examples, or of the given ones (int64), at w, float64 [d]: one pass.
 
-    Each thread adds up a share of its own: with another number of threads, sums differ by rounding.
+    Each thread adds up its own share, so the number of threads changes the sums by rounding.
 
-    parameters: name β < ∞ and γ.
+    parameters: those with β < ∞ and γ.
 
     Raises:
         ValueError: the structure does not offer exact marginals.
@@ -71,10 +74,10 @@ def sum_losses(
 
     def add_up(share: np.ndarray) -> LossSum:
         descent, buffer = np.zeros(problem.dimension), plane_buffer(problem.max_gradient_entries)
-        state = share, weights, beta, gamma, descent, buffer
-        return LossSum(call(_sum_losses, problem, *state, kind="marginal"), descent)
+        arguments = share, weights, beta, gamma, descent, buffer
+        return LossSum(call(_sum_losses, problem, *arguments, kind="marginal"), descent)
 
-    # Every so-many-th example, so that neighbours of like lengths are shared out.
+    # Shares are interleaved, because neighbouring examples tend to have similar lengths.
     shares = [np.ascontiguousarray(chosen[k::n_threads]) for k in range(n_threads)]
     total, *others = in_threads(n_threads, add_up, shares)
     for other in others:
@@ -94,11 +97,11 @@ def _adagrad_pass(oracle, data, examples, weights, squares, rate, indices, value
 
 
 def maximum_likelihood(problem: Problem, epochs: int, rate: float, seed: int) -> np.ndarray:
-    """Weights float64 [d] that make the gold structures likely, after so many passes of AdaGrad in random order.
+    """Maximum-likelihood weights, float64 [d], by `epochs` passes of AdaGrad (Duchi et al. 2011) in random order.
 
-    For small auxiliary models rather than for components (Duchi et al. 2011).
+    For small auxiliary models rather than for components.
 
-    problem: must have a marginal oracle. rate: of the steps.
+    problem: must have a marginal oracle. rate: AdaGrad's learning rate.
     """
     weights, squares = np.zeros(problem.dimension), np.zeros(problem.dimension)
     indices, values = np.zeros(problem.max_gradient_entries, np.int64), np.zeros(problem.max_gradient_entries)

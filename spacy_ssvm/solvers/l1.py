@@ -18,10 +18,9 @@ from .working_set import NONE, WorkingSet, plane_dot, total_alpha, weighted_sum
 
 
 def project(w: np.ndarray, radius: float) -> np.ndarray:
-    """The point of the L1 ball that is nearest to w, float64 [d]; w itself where it lies in the ball.
+    """The point of the L1 ball that is nearest to w, float64 [d]; w itself if it lies in the ball.
 
-    That is soft(w, θ), where the k largest magnitudes remain for the k that maximises θ = (their sum − radius)/k
-    (Duchi et al. 2008).
+    That is soft(w, θ) with the largest θ = (sum of the k largest magnitudes − radius)/k over all k (Duchi et al. 2008).
     """
     magnitudes = np.abs(w)
     if magnitudes.sum() <= radius * (1 + 1e-12):
@@ -42,9 +41,9 @@ def _visit(oracle, data, examples, weights, eta, plane):
 
 
 class ProjectedSubgradientLearner(Learner):
-    """Σ ξ_i subject to ‖w‖₁ ≤ ε: w ← w + η ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y) + Δ(y_i, y); projected once an epoch.
+    """Σ ξ_i subject to ‖w‖₁ ≤ ε: w ← w + η ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y) + Δ(y_i, y); projected once per epoch.
 
-    Within an epoch w leaves the ball, so that the losses on the way say nothing of the objective: there is no primal.
+    Within an epoch w leaves the ball, so the losses of its visits do not estimate the objective: no primal is reported.
     """
 
     parameters: ProjectedSubgradient
@@ -70,19 +69,19 @@ class ProjectedSubgradientLearner(Learner):
 
 
 STEPS = 100
-"""Extragradient steps between two oracle passes."""
+"""Extragradient steps between two oracle passes, at most."""
 
-NEGLIGIBLE = 1e-20
-"""‖z − z̄‖² at a saddle point, where only rounding errors are left to compare."""
+AT_SADDLE = 1e-20
+"""A squared distance ‖z − z̄‖² below which z is a saddle point up to rounding."""
 
 CONTRACTION = 0.9
-"""Longest step, times the local Lipschitz constant of the gradient: below 1 the method converges."""
+"""Upper bound of step length times local Lipschitz constant of the gradient; below 1 the method converges."""
 
 
 class Point(NamedTuple):
-    """A point (u, v, α) of the saddle problem, and the parts of its gradient.
+    """A point z = (u, v, α) of the saddle problem, and what its gradient F(z) consists of.
 
-    u, v: float64 [d], not negative. planes: working sets with α. w: float64 [d], u − v. s: float64 [d], Σ α ΔΦ.
+    u, v: float64 [d], at least 0. planes: working sets with α. w: float64 [d], u − v. s: float64 [d], Σ α ΔΦ.
     gains: float64 [P], g = Δ − wᵀΔΦ of each plane.
     """
 
@@ -96,7 +95,7 @@ class Point(NamedTuple):
 
 @kernel
 def _support(u, v, planes):
-    """The coordinates, ascending, that occur in planes or are not zero: all others stay where they are."""
+    """The coordinates that occur in planes or are not zero, int64, ascending; all others never change."""
     occurs = (u > 0.0) | (v > 0.0)
     for example in range(len(planes.head)):
         p = planes.head[example]
@@ -109,7 +108,7 @@ def _support(u, v, planes):
 
 @kernel
 def _evaluate(point, support):
-    """w, s and all g at the point's u, v and α."""
+    """Set w, s and all g of the point from its u, v and α."""
     for j in support:
         point.w[j] = point.u[j] - point.v[j]
         point.s[j] = 0.0
@@ -123,7 +122,10 @@ def _evaluate(point, support):
 
 @kernel
 def _onto_simplex(example, origin, slope, step, C, target, sorted_):
-    """Nearest point of Σ_y α_i(y) = C, α ≥ 0 to α_i + step · g_i, gold (g = 0) included."""
+    """Project α_i + step · g_i on the simplex Σ_y α_i(y) = C, α ≥ 0, gold (g = 0) included.
+
+    sorted_: float64, scratch for the entries in ascending order.
+    """
     sorted_[0] = C - total_alpha(origin.planes, example)
     size = 1
     p = origin.planes.head[example]
@@ -144,7 +146,7 @@ def _onto_simplex(example, origin, slope, step, C, target, sorted_):
 
 @kernel
 def _move(origin, slope, step, C, support, target, sorted_):
-    """target ← projection of (origin − step · gradient at slope); the gradients are 1 − s, 1 + s and −g."""
+    """target ← projection of (origin − step · F(slope)); F is 1 − s for u, 1 + s for v, and −g for α."""
     for j in support:
         target.u[j] = max(0.0, origin.u[j] - step * (1.0 - slope.s[j]))
         target.v[j] = max(0.0, origin.v[j] - step * (1.0 + slope.s[j]))
@@ -154,25 +156,25 @@ def _move(origin, slope, step, C, support, target, sorted_):
 
 @kernel
 def _distances(here, ahead, support):
-    """‖z − z̄‖² without gold's α, whose gradient is constant, and ‖F(z) − F(z̄)‖²."""
-    moved, turned = 0.0, 0.0
+    """‖z − z̄‖² and ‖F(z) − F(z̄)‖², without gold's α, whose gradient is constant."""
+    distance, gradient_distance = 0.0, 0.0
     for j in support:
-        moved += (here.u[j] - ahead.u[j]) ** 2 + (here.v[j] - ahead.v[j]) ** 2
-        turned += 2.0 * (here.s[j] - ahead.s[j]) ** 2
+        distance += (here.u[j] - ahead.u[j]) ** 2 + (here.v[j] - ahead.v[j]) ** 2
+        gradient_distance += 2.0 * (here.s[j] - ahead.s[j]) ** 2
     for example in range(len(here.planes.head)):
         p = here.planes.head[example]
         while p != NONE:
-            moved += (here.planes.alpha[p] - ahead.planes.alpha[p]) ** 2
-            turned += (here.gains[p] - ahead.gains[p]) ** 2
+            distance += (here.planes.alpha[p] - ahead.planes.alpha[p]) ** 2
+            gradient_distance += (here.gains[p] - ahead.gains[p]) ** 2
             p = here.planes.next[p]
-    return moved, turned
+    return distance, gradient_distance
 
 
 @kernel
 def _approach_saddle(here, ahead, support, step, C):
-    """STEPS times: look ahead, then step from here along the gradient found there. Returns the step's length.
+    """Take STEPS extragradient steps: from `here` along the gradient at the trial point `ahead`. Returns their length.
 
-    The length is halved until it is below CONTRACTION over the Lipschitz constant between here and ahead.
+    The length is halved until it is below CONTRACTION over the Lipschitz constant between `here` and `ahead`.
     """
     sorted_ = np.zeros(len(here.gains) + 1)
     for _ in range(STEPS):
@@ -180,11 +182,11 @@ def _approach_saddle(here, ahead, support, step, C):
         while True:
             _move(here, here, step, C, support, ahead, sorted_)
             _evaluate(ahead, support)
-            moved, turned = _distances(here, ahead, support)
-            if moved <= NEGLIGIBLE or step * step * turned <= CONTRACTION * CONTRACTION * moved:
+            distance, gradient_distance = _distances(here, ahead, support)
+            if distance <= AT_SADDLE or step * step * gradient_distance <= CONTRACTION * CONTRACTION * distance:
                 break
             step /= 2.0
-        if moved <= NEGLIGIBLE:
+        if distance <= AT_SADDLE:
             break
         _move(here, ahead, step, C, support, here, sorted_)
     for j in support:
@@ -195,8 +197,9 @@ def _approach_saddle(here, ahead, support, step, C):
 class ExtragradientLearner(WorkingSetLearner):
     """‖w‖₁ + C Σ ξ_i as min_{u, v ≥ 0} max_α Σ_j (u_j + v_j) + Σ α (Δ − (u − v)ᵀΔΦ), Σ_y α_i(y) = C with gold.
 
-    w = u − v has any sign, where the printed saddle point is of w ≥ 0. Oracles are called at the epoch's first w; at
-    its end u, v and α move together. Working sets only grow: without planes that had α = 0 for a while w oscillates.
+    w = u − v may have any sign; the saddle point as printed has w ≥ 0. All oracles of an epoch are called at one w; at
+    the end of the epoch u, v and α move together. Working sets only grow: when planes with α = 0 were dropped, w
+    oscillated.
     """
 
     parameters: Extragradient
@@ -206,16 +209,23 @@ class ExtragradientLearner(WorkingSetLearner):
         super().__init__(parameters, problem, weights)
         self.u, self.v = np.maximum(self.w, 0.0), np.maximum(-self.w, 0.0)
         self.step = 1.0
+        self._primal: float | None = None
+        """The primal at the w of the last finished epoch's oracle calls; not part of the state."""
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._primal = None
 
     def visit(self, examples: np.ndarray) -> None:
         self._collect(examples, np.inf, 0.0)
 
     def end_epoch(self) -> None:
+        self._primal = self.progress().primal
         here = self._point(self.u, self.v, self.planes, self.w)
         ahead_planes = self.planes._replace(alpha=self.planes.alpha.copy())
         ahead = self._point(self.u.copy(), self.v.copy(), ahead_planes, self.w.copy())
         support = _support(self.u, self.v, self.planes)
-        # The working sets have changed, so that longer steps may be possible.
+        # The working sets have changed: longer steps may be possible.
         self.step = _approach_saddle(here, ahead, support, 2.0 * self.step, self.parameters.C)
 
     def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> Point:
@@ -226,9 +236,12 @@ class ExtragradientLearner(WorkingSetLearner):
         self.u, self.v = self.grown(self.u), self.grown(self.v)
 
     def remove(self, examples: np.ndarray) -> None:
-        """Forget them: w is not a sum over dual variables, and the next epochs move it."""
+        """Forget the examples: w is not a sum over dual variables, and the next epochs move it."""
         self.forget(examples)
 
     def progress(self) -> Progress:
-        primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
+        """The primal objective is that of the w at which the epoch called the oracles."""
+        primal = self._primal
+        if primal is None:
+            primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
         return Progress(self.loss, primal, None, self._count())

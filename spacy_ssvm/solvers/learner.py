@@ -1,7 +1,8 @@
-"""The interface of all solvers: what a learner offers to the loops that drive it, and its state as plain values.
+"""The interface of all solvers: the methods that the training loop calls, and a learner's state as plain values.
 
-A class lists in `STATE` the attributes that it adds to the state of its base classes. Scratch space, and whatever
-follows from the problem and the parameters, is not part of the state: another learner goes on from it exactly.
+A class lists in `STATE` the attributes that it adds to the state of its base classes. Scratch space and values that
+follow from the problem and the parameters are not part of the state. A learner restored from a state continues exactly
+as the original one does.
 """
 
 import importlib
@@ -17,11 +18,11 @@ from .problem import Kind, Problem
 
 
 class Field(NamedTuple):
-    """An attribute that a learner remembers: a number, an array, a list of arrays, or a NamedTuple of arrays.
+    """An attribute in a learner's state: a number, an array, a list of arrays, or a NamedTuple of arrays.
 
-    name: of the attribute. grows: whether the shapes of its arrays change as the learner learns; then the learner's
-    `check` has to look at them. like: for an attribute that may be None, the name of another attribute of the same type
-    and shape.
+    name: of the attribute. grows: whether the shapes of its arrays change during learning; if so, the learner's `check`
+    has to validate them. like: for an attribute that may be None, the name of another attribute of the same type and
+    shape.
     """
 
     name: str
@@ -30,38 +31,38 @@ class Field(NamedTuple):
 
 
 def fields_of(kind: type[Any]) -> list[Field]:
-    """All fields of a class, beginning with those of its base classes, which it may declare anew."""
+    """All fields of a class, those of its base classes first; a class may redeclare a field of a base class."""
     declared = [field for base in reversed(kind.__mro__) for field in vars(base).get("STATE", ())]
     return list({field.name: field for field in declared}.values())
 
 
 def plain(value: Any) -> Any:
-    """The value of a field, with dicts in place of NamedTuples and Python's numbers in place of NumPy's."""
+    """The value of a field, with NamedTuples as dicts and NumPy scalars as Python numbers."""
     if isinstance(value, tuple):
         return value._asdict()  # type: ignore[attr-defined]
     return value.item() if isinstance(value, np.generic) else value
 
 
 def restored(learner: Any, field: Field, value: Any) -> Any:
-    """A value from a file, which may hold anything, as the learner's attribute.
+    """Convert a value from a file, which may hold anything, into the learner's attribute.
 
     Raises:
-        ValueError: it is of another type or shape than what the learner has now, or not finite.
+        ValueError: the value's type or shape differs from the learner's current attribute, or the value is not finite.
     """
     if field.like is not None and value is None:
         return None
-    present = getattr(learner, field.like or field.name)
-    if isinstance(present, tuple):
-        parts = plain(present)
+    current = getattr(learner, field.like or field.name)
+    if isinstance(current, tuple):
+        parts = plain(current)
         fits = isinstance(value, dict) and set(value) == set(parts)
         fits = fits and all(_is_array(value[name], part, field.grows) for name, part in parts.items())
-        value = type(present)(**value) if fits else None
-    elif isinstance(present, list):
+        value = type(current)(**value) if fits else None
+    elif isinstance(current, list):
         fits = isinstance(value, list) and all(isinstance(part, np.ndarray) and _is_finite(part) for part in value)
-    elif isinstance(present, np.ndarray):
-        fits = _is_array(value, present, field.grows)
+    elif isinstance(current, np.ndarray):
+        fits = _is_array(value, current, field.grows)
     else:
-        fits = type(value) is type(plain(present)) and math.isfinite(value)
+        fits = type(value) is type(plain(current)) and math.isfinite(value)
     if not fits:
         raise ValueError(f'"{field.name}" of its {type(learner).__name__} is of a wrong type or shape, or not finite')
     return value
@@ -78,12 +79,13 @@ def _is_finite(array: np.ndarray) -> bool:
 
 
 class Progress(NamedTuple):
-    """Figures of an epoch so far, or of a whole one.
+    """Figures of a finished epoch, or of the current one so far.
 
     loss: Σ of the loss of each visit before its update: ξ_i, L_{β,γ} in that family, or Δ(y_i, ŷ) for the perceptron.
-    primal: running estimate of the primal objective, summed while w moves; None without such an objective.
-    dual: the dual objective, None for solvers without a dual.
-    planes: size of all working sets; None for solvers without.
+    primal: running estimate of the primal objective, whose losses are summed while w moves; exact in solvers that move
+        w between epochs only; None for solvers without such an objective.
+    dual: the dual objective; None for solvers without a dual.
+    planes: number of planes in all working sets; None for solvers without working sets.
     outside: where the primal objective cannot be computed, the largest violation g found outside the working sets.
     """
 
@@ -95,7 +97,11 @@ class Progress(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """Objective values at one frozen w, summed over examples, without 1/n; gap = primal − dual ≥ 0 up to rounding."""
+    """Objective values at one fixed w, summed over examples, without 1/n.
+
+    gap = primal − dual ≥ 0 up to rounding: planes are stored in single precision, so a relative gap of about −1e-8 may
+    occur, and one of −1e-6 where means of planes are stored.
+    """
 
     primal: float
     dual: float
@@ -112,21 +118,24 @@ class Certificate(NamedTuple):
 
 
 class Learner(ABC):
-    """A solver at work on a problem: its weights, and whatever it remembers of each example.
+    """A solver working on a problem: its weights, and what it keeps about each example.
 
     parameters: the solver's parameters.
-    problem: the examples to learn; `extend` replaces it by a larger one.
-    weights: where to start, float64 [d]; zeros by default.
+    problem: the examples to learn from; `extend` replaces it by a larger one.
+    weights: initial weights, float64 [d]; zeros by default.
 
     Raises:
         ValueError: the problem's structure does not offer the oracle that the solver needs.
     """
 
     STATE: ClassVar[tuple[Field, ...]] = (Field("w"), Field("loss"))
-    """The attributes that `state` returns, besides those of the base classes."""
+    """The attributes that `state` returns, in addition to those of the base classes."""
 
     n_threads = 1
-    """How many threads call oracles, in solvers that call them at one w; it changes weights by rounding at most."""
+    """The number of threads that call oracles, in solvers that call many oracles at one w.
+
+    It changes weights by rounding at most, and in L-BFGS only.
+    """
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         self.parameters = parameters
@@ -138,11 +147,11 @@ class Learner(ABC):
 
     @property
     def needs(self) -> Kind:
-        """The oracle that it learns from, which may depend on its parameters."""
+        """The kind of oracle that the solver learns from, which may depend on its parameters."""
         return "max"
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
-        """Start an epoch: all that the solver does before its first oracle call."""
+        """Start an epoch: everything the solver does before its first oracle call."""
         self.loss = 0.0
 
     @abstractmethod
@@ -150,11 +159,11 @@ class Learner(ABC):
         """Call the oracle of each of these examples (int64), in this order, and learn from it."""
 
     def end_epoch(self) -> None:
-        """End an epoch: all that the solver does after its last oracle call."""
+        """End an epoch: everything the solver does after its last oracle call."""
         return None
 
     def prediction_weights(self) -> np.ndarray:
-        """The weights to predict with, float64 [d]; not to be written to."""
+        """The weights to predict with, float64 [d]; callers must not modify them."""
         return self.w
 
     @abstractmethod
@@ -162,28 +171,28 @@ class Learner(ABC):
         """Figures since `begin_epoch`, cheap to compute."""
 
     def certificate(self) -> Certificate | None:
-        """Primal and dual at the present w: one pass over all oracles. None where there is no certificate."""
+        """Primal and dual at the current w: one pass over all oracles. None where there is no certificate."""
         return None
 
     def done(self) -> bool:
-        """Whether the solver has reached its tolerance; asked at the end of an epoch."""
+        """Whether the solver has reached its tolerance; called at the end of an epoch."""
         return False
 
     def retune(self, parameters: Any) -> bool:
-        """Go on with other parameters of the same class, to the same result as if they had been there from the start.
+        """Continue with other parameters of the same class, towards the optimum that these have from the start.
 
-        Returns False, and changes nothing, where earlier epochs would influence the result: then start anew.
+        Returns False, and changes nothing, where the earlier epochs would lead elsewhere: a new learner is needed then.
         """
         return False
 
     def extend(self, problem: Problem) -> None:
-        """Go on with a problem that has more examples or, appended, more weights."""
+        """Continue with a problem that has more examples or more weights, which are appended."""
         self.problem = problem
         self.w = self.grown(self.w)
         self.buffer = plane_buffer(problem.max_entries(self.needs))
 
     def remove(self, examples: np.ndarray) -> None:
-        """Undo the contribution of these examples' dual variables to w, and forget them. examples: int64."""
+        """Subtract the contribution of these examples' dual variables from w, and forget them. examples: int64."""
         return None
 
     def forget(self, examples: np.ndarray) -> None:
@@ -191,18 +200,17 @@ class Learner(ABC):
         return None
 
     def state(self) -> dict[str, Any]:
-        """All that the learner remembers, for `restore`: numbers, arrays, lists and dicts of arrays, and None, by name.
+        """The learner's state for `restore`, by name: numbers, arrays, lists and dicts of arrays, and None.
 
-        Arrays are not copied: the state has to be written down before the learner goes on.
+        Arrays are not copied: serialise the state before the learner continues.
         """
         self.compact()
         return {field.name: plain(getattr(self, field.name)) for field in fields_of(type(self))}
 
     def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
-        """Go on from the state of another learner with the same parameters and problem.
+        """Continue from the state of another learner with the same parameters and problem.
 
-        state: as `state` has returned it, from a file that may hold anything. rng: the generator that training draws
-        from.
+        state: as returned by `state`, but from a file that may hold anything. rng: the random generator of training.
 
         Raises:
             ValueError: this is not a state of such a learner, or not one of this problem.
@@ -222,12 +230,12 @@ class Learner(ABC):
         """Check the fields that grow, after they were read from a file.
 
         Raises:
-            ValueError: they do not fit together, or to the problem.
+            ValueError: the fields do not match each other, or the problem.
         """
         return None
 
     def grown(self, array: np.ndarray) -> np.ndarray:
-        """`array` float64 [old d] with zeros appended up to the present dimension."""
+        """`array` float64 [old d] with zeros appended up to the current dimension."""
         missing = self.problem.dimension - len(array)
         return np.concatenate([array, np.zeros(missing)]) if missing else array
 
@@ -235,8 +243,8 @@ class Learner(ABC):
 def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None = None, n_threads: int = 1) -> Learner:
     """The learner that these parameters name.
 
-    weights: where to start, float64 [d]; zeros by default. n_threads: how many threads call oracles, in solvers that
-    call them at one w.
+    weights: initial weights, float64 [d]; zeros by default. n_threads: the number of threads that call oracles, in
+    solvers that call many oracles at one w.
 
     Raises:
         ValueError: the problem's structure does not offer the oracle that the solver needs.
@@ -250,8 +258,8 @@ def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None =
 def run_epoch(learner: Learner, rng: np.random.Generator, examples: np.ndarray | None = None) -> Progress:
     """Run one epoch and return its figures.
 
-    rng: draws the order in which all examples are visited, and whatever the solver needs. examples: int64, visited in
-    this order instead.
+    rng: draws the order in which all examples are visited, and random numbers for the solver. examples: int64, the
+    examples to visit instead, in this order; batch solvers count each of them once.
     """
     learner.begin_epoch(rng)
     learner.visit(rng.permutation(learner.problem.n_examples) if examples is None else examples)
@@ -266,8 +274,8 @@ def fit(
 
     n_threads: as in `start`.
 
-    Returns the learner, whose `prediction_weights` are the result, and its certificate at the end, None for solvers
-    without.
+    Returns the learner, whose `prediction_weights` are the result, and its final certificate, None for solvers without
+    one.
     """
     learner = start(parameters, problem, n_threads=n_threads)
     rng = np.random.default_rng(parameters.seed)

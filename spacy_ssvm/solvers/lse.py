@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels import kernel
 from . import working_set
-from .dual import DualLearner
+from .dual import NEGLIGIBLE_GAP, DualLearner
 from .learner import Field, Progress
 from .oracle_pass import add_slack
 from .parameters import Lse, Parameters
@@ -20,17 +20,20 @@ from .small_qp import smo
 from .working_set import N_PLANES, NONE, add, is_plane, plane_axpy, plane_dot
 
 OUTSIDE, GAP = 0, 1
-"""Figures of an epoch: the largest g found outside the working sets; the gap over them, if need be an estimate."""
+"""Positions in `figures`: the largest g found outside the working sets; the gap over the working sets, in SDCD summed
+while w moves."""
 
-NOISE = 1e-9
-"""A plane enters a working set when g is more than this: at the optimum many g are 0 but for rounding."""
+MIN_VIOLATION = 1e-9
+"""A plane enters a working set only if its g exceeds this: at the optimum many g are 0 up to rounding."""
 
 
 @kernel
 def _match(planes, example, plane, size, loss, matched):
-    """Match the plane in `plane` with an equal one of V_i that is not matched yet, if there is one; whether there is.
+    """Match the plane in `plane` with an equal plane of V_i that is not matched yet. Returns whether there is one.
 
-    Two structures may have equal planes: each plane of V_i stands for one structure.
+    Each plane of V_i stands for one structure, and several structures may have equal planes.
+
+    matched: bool [|V_i|], by position in the example's list, updated.
     """
     place, p = 0, planes.head[example]
     while p != NONE:
@@ -43,48 +46,47 @@ def _match(planes, example, plane, size, loss, matched):
 
 @kernel
 def _count(planes, example, weights):
-    """The number of planes of the example, and of those that are violated."""
-    known, violated = 0, 0
+    """The number of the example's planes, and the number of those that are violated."""
+    n_planes, violated = 0, 0
     p = planes.head[example]
     while p != NONE:
-        known += 1
+        n_planes += 1
         if planes.loss[p] - plane_dot(weights, planes, p) > 0.0:
             violated += 1
         p = planes.next[p]
-    return known, violated
+    return n_planes, violated
 
 
 @kernel
 def _find_outside(oracle, data, example, weights, k, matched, planes, plane):
-    """Write the best of the k best structures that is violated and not in V_i into `plane`.
+    """Write the plane of the best violated structure outside V_i to `plane`, if it is among the k best structures.
 
-    Returns its size, loss and g, with size −1 if there is none; the g of the best structure; and whether there may be
-    one among more than k.
+    Returns its size, loss and g, with size −1 if there is none; ξ_i; and whether a larger k might find one.
     """
     best = kbest_buffer(k, len(plane.indices))
-    found = find_planes(oracle, data, example, weights, 1.0, k, best, plane)
+    n_planes = find_planes(oracle, data, example, weights, 1.0, k, best, plane)
     matched[:] = False
     slack = 0.0
-    for j in range(found):
+    for j in range(n_planes):
         size, loss = take_plane(best, j, plane)
         g = loss - dot(weights, plane.indices, plane.values, size)
         slack = max(slack, g)
-        if g <= NOISE:
+        if g <= MIN_VIOLATION:
             return -1, 0.0, 0.0, slack, False
         if not _match(planes, example, plane, size, loss, matched):
             return size, loss, g, slack, False
-    return -1, 0.0, 0.0, slack, found == k
+    return -1, 0.0, 0.0, slack, n_planes == k
 
 
 @kernel
 def add_best(oracle, data, example, weights, outside, figures, sums, planes, plane):
-    """Add the best structure, with `outside` the best that is not in V_i, to V_i if it is violated and not in V_i.
+    """Add a violated structure to V_i: the best one outside V_i, or, without `outside`, the best one if it is outside.
 
-    The structures better than the best violated one outside V_i are violated ones of V_i, in most cases none: k grows
-    until that one is found, or k is more than these. Counts ξ_i in `sums`.
+    Every structure that is better than the best violated one outside V_i is a violated member of V_i. So k is doubled
+    until that structure is found, and at most |violated members| + 1. Adds ξ_i to `sums`.
     """
-    known, violated = _count(planes, example, weights)
-    matched = np.zeros(known, np.bool_)
+    n_planes, violated = _count(planes, example, weights)
+    matched = np.zeros(n_planes, np.bool_)
     k, max_k = 1, violated + 1 if outside else 1
     while True:
         size, loss, g, slack, undecided = _find_outside(oracle, data, example, weights, k, matched, planes, plane)
@@ -114,7 +116,7 @@ def _working_gap(planes, weights, C):
 class LseLearner(DualLearner):
     """½‖w‖² + C Σ_i Σ_y max(0, g_i(y)): dual variables 0 ≤ α ≤ C of all y ∈ V_i; w = w₀ + Σ α ΔΦ.
 
-    The primal objective sums over all structures, which no solver can: there is the dual, and no certificate.
+    The primal objective sums over all structures, which no solver can compute: there is a dual but no certificate.
     """
 
     needs = "kbest"
@@ -127,7 +129,7 @@ class LseLearner(DualLearner):
         self.figures = np.zeros(2)
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
-        """The two-loop heuristic: after κ₁ epochs, κ₂ − 1 passes without oracle calls come first."""
+        """The two-loop heuristic: after κ₁ epochs, each epoch begins with κ₂ − 1 passes without oracle calls."""
         super().begin_epoch(rng)
         if self.epochs >= self.parameters.kappa1:
             for _ in range(self.parameters.kappa2 - 1):
@@ -137,7 +139,13 @@ class LseLearner(DualLearner):
 
     @abstractmethod
     def _inner_pass(self, rng: np.random.Generator) -> None:
-        """A type-II loop: solve over the working sets as they are."""
+        """A type-II loop: solve over the current working sets."""
+
+    def retune(self, parameters: Any) -> bool:
+        """Not possible with the printed oracle, whose result depends on all planes found so far."""
+        if "printed" in (parameters.oracle, self.parameters.oracle):
+            return False
+        return super().retune(parameters)
 
     def progress(self) -> Progress:
         outside = float(self.figures[OUTSIDE]) if self.parameters.oracle == "outside" else None
@@ -145,7 +153,10 @@ class LseLearner(DualLearner):
         return Progress(self.loss, None, dual, self._count(), outside)
 
     def done(self) -> bool:
-        """Whether the gap over the working sets is within the tolerance: as summed in the epoch, then at this w."""
+        """Whether the gap over the working sets is within the tolerance: that of the epoch first, then that at w.
+
+        The gap over all structures is larger: each epoch adds at most one plane per example to the working sets.
+        """
         dual, tolerance = self.progress().dual, self.parameters.tolerance
         if dual is None or self.figures[GAP] > tolerance * (dual + self.figures[GAP]):
             return False
@@ -160,7 +171,7 @@ class LseLearner(DualLearner):
 def _solve(example, weights, C, planes):
     """Lines 16 to 21: one pass over the example's dual variables, equations IV.6 and IV.7.
 
-    Returns Σ_y C max(0, g) − αg, each as it was before its own step.
+    Returns Σ_y C max(0, g) − αg, each term before the step of its own α.
     """
     gap = 0.0
     p = planes.head[example]
@@ -204,11 +215,8 @@ class LseSdcdLearner(LseLearner):
         _inner_pass(rng.permutation(self.problem.n_examples), self.w, self.parameters.C, self.planes)
 
 
-REDUCTION = 0.1
-"""The programme over the cuts is solved until its own gap is this share of the gap before the newest cut."""
-
-ROUNDING = 1e-10
-"""Share of Σ αΔ below which the gap over the working sets is not worth a cut."""
+CUT_REDUCTION = 0.1
+"""The programme over the cuts is solved until its gap is this fraction of the gap before the newest cut."""
 
 
 @kernel
@@ -233,7 +241,7 @@ def _numbers(planes, examples):
 
 @kernel
 def _violations(planes, numbers, weights):
-    """g of each of these planes."""
+    """g of each of the given planes, float64 [len(numbers)]."""
     g = np.empty(len(numbers))
     for k in range(len(numbers)):
         g[k] = planes.loss[numbers[k]] - plane_dot(weights, planes, numbers[k])
@@ -242,7 +250,7 @@ def _violations(planes, numbers, weights):
 
 @kernel
 def _add_planes(planes, numbers, weights):
-    """weights += Σ ΔΦ of these planes."""
+    """weights += Σ ΔΦ of the given planes."""
     for p in numbers:
         plane_axpy(weights, 1.0, planes, p)
 
@@ -250,9 +258,9 @@ def _add_planes(planes, numbers, weights):
 class LseCuttingPlaneLearner(LseLearner):
     """½‖w − w₀‖² + Cξ, ξ ≥ Σ_i Σ_{y ∈ S_i} g_i(y) for each cut (S_1 … S_n); α_i(y) = Σ of the α of the cuts with y.
 
-    S_i = {y ∈ V_i : g_i(y) > 0} is made anew for each cut: where it only grows, as the paper prints it, training stops
-    at once. A cut is kept as the numbers of its planes, so that an example can be taken out of all cuts, and it is
-    dropped as soon as the programme over the cuts gives it no α.
+    S_i = {y ∈ V_i : g_i(y) > 0} is computed anew for each cut; if it only grew, as printed in the paper, training would
+    stop at once. A cut is stored as the numbers of its planes, so that an example can be removed from all cuts. It is
+    dropped as soon as the programme over the cuts sets its α to 0.
     """
 
     STATE = (Field("w0"), *(Field(name, grows=True) for name in ("cuts", "alpha", "linear", "gram")))
@@ -261,7 +269,7 @@ class LseCuttingPlaneLearner(LseLearner):
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.w0 = self.w.copy()
-        # The first cut is empty; its α is C less those of the others.
+        # The first cut is empty; its α is C minus the sum of the others.
         self.cuts = [np.zeros(0, np.int64)]
         self.alpha, self.linear, self.gram = np.full(1, self.parameters.C), np.zeros(1), np.zeros((1, 1))
 
@@ -275,12 +283,12 @@ class LseCuttingPlaneLearner(LseLearner):
         self._cut()
 
     def _cut(self) -> float:
-        """Lines 13 to 23, then line 7. Returns the gap over the working sets before: C (Σ_{y ∈ S} g − ξ)."""
+        """Lines 13 to 23, then line 7. Returns the gap over the working sets before the cut: C (Σ_{y ∈ S} g − ξ)."""
         gap, linear = self._working_gap()
-        if gap > ROUNDING * linear:
+        if gap > NEGLIGIBLE_GAP * linear:
             numbers = _numbers(self.planes, np.arange(self.problem.n_examples))
             self._add(numbers[_violations(self.planes, numbers, self.w) > 0.0])
-            smo(self.gram, self.linear, self.alpha, REDUCTION * gap)
+            smo(self.gram, self.linear, self.alpha, CUT_REDUCTION * gap)
             self._keep(np.flatnonzero((self.alpha > 0.0) | (np.arange(len(self.alpha)) == 0)))
             self._sum()
         return gap
@@ -292,7 +300,7 @@ class LseCuttingPlaneLearner(LseLearner):
         self.alpha, self.linear = np.append(self.alpha, 0.0), np.append(self.linear, linear)
 
     def _products(self, cut: np.ndarray) -> tuple[np.ndarray, float]:
-        """pᵀp′ with each cut's p′ = Σ ΔΦ, and Σ Δ − w₀ᵀp."""
+        """For p = Σ ΔΦ over a cut: pᵀp′ with the p′ of every cut, float64 [cuts], and Σ Δ − w₀ᵀp."""
         p = np.zeros_like(self.w)
         _add_planes(self.planes, cut, p)
         products = self.planes.loss - _violations(self.planes, np.arange(len(self.planes.loss)), p)
@@ -303,7 +311,7 @@ class LseCuttingPlaneLearner(LseLearner):
         self.alpha, self.linear, self.gram = self.alpha[kept], self.linear[kept], self.gram[np.ix_(kept, kept)]
 
     def _sum(self) -> None:
-        """α_i(y) = Σ of the α of the cuts that hold y, and w from it."""
+        """Set α_i(y) = Σ of the α of the cuts that contain y, and w accordingly."""
         self.planes.alpha[:] = 0.0
         for alpha, cut in zip(self.alpha, self.cuts):
             self.planes.alpha[cut] += alpha
@@ -311,45 +319,45 @@ class LseCuttingPlaneLearner(LseLearner):
         working_set.weighted_sum(self.planes, self.w)
 
     def retune(self, parameters: Any) -> bool:
-        kept = min(1.0, parameters.C / self.parameters.C)
+        scale = min(1.0, parameters.C / self.parameters.C)
         if not super().retune(parameters):
             return False
-        self.alpha *= kept
+        self.alpha *= scale
         self.alpha[0] = parameters.C - self.alpha[1:].sum()
         self._sum()
         return True
 
-    def _renumber(self, place: np.ndarray) -> None:
-        self.cuts = [place[cut] for cut in self.cuts]
+    def _renumber(self, new_numbers: np.ndarray) -> None:
+        self.cuts = [new_numbers[cut] for cut in self.cuts]
 
     def check(self) -> None:
         super().check()
         m = len(self.cuts)
         if not len(self.alpha) == len(self.linear) == m >= 1 or self.gram.shape != (m, m):
             raise ValueError("its cuts and their dual variables do not fit together")
-        known = set(_numbers(self.planes, np.arange(self.problem.n_examples)).tolist())
+        stored = set(_numbers(self.planes, np.arange(self.problem.n_examples)).tolist())
         for cut in self.cuts:
-            if cut.dtype != np.int64 or cut.ndim != 1 or not known.issuperset(cut.tolist()):
+            if cut.dtype != np.int64 or cut.ndim != 1 or not stored.issuperset(cut.tolist()):
                 raise ValueError("a cut has planes that do not exist")
 
     def remove(self, examples: np.ndarray) -> None:
-        gone = _numbers(self.planes, examples)
+        removed = _numbers(self.planes, examples)
         super().remove(examples)
-        self._take_out(gone)
+        self._remove_from_cuts(removed)
 
     def forget(self, examples: np.ndarray) -> None:
-        gone = _numbers(self.planes, examples)
+        removed = _numbers(self.planes, examples)
         rest = self.w.copy()
         working_set.remove_all(self.planes, examples, rest)
         self.w0 += self.w - rest
         super().forget(examples)
-        self._take_out(gone)
+        self._remove_from_cuts(removed)
 
-    def _take_out(self, gone: np.ndarray) -> None:
-        """Take planes out of all cuts, whose products change with them."""
-        stays = np.ones(len(self.planes.next), np.bool_)
-        stays[gone] = False
-        self.cuts = [cut[stays[cut]] for cut in self.cuts]
+    def _remove_from_cuts(self, removed: np.ndarray) -> None:
+        """Remove planes from all cuts, and recompute the cuts' products."""
+        is_kept = np.ones(len(self.planes.next), np.bool_)
+        is_kept[removed] = False
+        self.cuts = [cut[is_kept[cut]] for cut in self.cuts]
         products = [self._products(cut) for cut in self.cuts]
         self.gram = np.array([row for row, _ in products])
         self.linear = np.array([linear for _, linear in products])

@@ -12,7 +12,7 @@ from .planes import dot, find_plane, find_planes, kbest_buffer, plane_product, s
 from .problem import Problem, call
 from .small_qp import hildreth, smo
 
-EXACT = 1e-10
+TOLERANCE = 1e-10
 """Violation, in units of loss, that the k-best steps may leave."""
 
 
@@ -32,9 +32,9 @@ def _visit(oracle, data, examples, weights, weighted_steps, visits, loss_scale, 
 
 
 @kernel
-def _constraints(weights, best, found, plane, gram, linear):
-    """G = ΔΦᵀΔΦ and b = g of planes 1 … found; those of plane 0, gold, which takes the rest of C, stay 0."""
-    for j in range(found):
+def _constraints(weights, best, n_planes, plane, gram, linear):
+    """Fill in G = ΔΦᵀΔΦ and b = g of planes 1 … n_planes; plane 0 is gold, whose entries stay 0."""
+    for j in range(n_planes):
         size, loss = take_plane(best, j, plane)
         linear[j + 1] = loss - dot(weights, plane.indices, plane.values, size)
         for k in range(j + 1):
@@ -43,21 +43,22 @@ def _constraints(weights, best, found, plane, gram, linear):
 
 @kernel
 def _kbest_visit(oracle, data, examples, weights, weighted_steps, visits, loss_scale, C, k, plane):
-    """Equation 17 with the k best planes only; C = ∞ is the programme without slack."""
+    """Equation 17 restricted to the k best planes; C = ∞ is the programme without slack."""
     best = kbest_buffer(k, len(plane.indices))
     grams, linears, alphas = np.zeros((k + 1, k + 1)), np.zeros(k + 1), np.zeros(k + 1)
     total = 0.0
     for example in examples:
-        found = find_planes(oracle, data, example, weights, loss_scale, k, best, plane)
-        gram, linear, alpha = grams[: found + 1, : found + 1], linears[: found + 1], alphas[: found + 1]
-        _constraints(weights, best, found, plane, gram, linear)
+        n_planes = find_planes(oracle, data, example, weights, loss_scale, k, best, plane)
+        m = n_planes + 1
+        gram, linear, alpha = grams[:m, :m], linears[:m], alphas[:m]
+        _constraints(weights, best, n_planes, plane, gram, linear)
         alpha[:] = 0.0
         if np.isinf(C):
-            hildreth(gram, linear, alpha, EXACT)
+            hildreth(gram, linear, alpha, TOLERANCE)
         else:
             alpha[0] = C
-            smo(gram, linear, alpha, EXACT * C)
-        for j in range(found):
+            smo(gram, linear, alpha, TOLERANCE * C)
+        for j in range(n_planes):
             if alpha[j + 1] > 0.0:
                 size, _ = take_plane(best, j, plane)
                 averaged_axpy(weights, weighted_steps, float(visits), alpha[j + 1], plane, size)

@@ -5,27 +5,27 @@ from typing import Any
 import numpy as np
 
 from ..kernels import kernel
-from .certificate import REDUCTION, BatchLearner, slacks
+from .certificate import GAP_REDUCTION, BatchLearner, slacks
 from .learner import Field
-from .oracle_pass import ROUNDING, beaten, find_all
+from .oracle_pass import SINGLE_PRECISION, find_all, oracle_failure
 from .parameters import OneSlack
 from .planes import axpy, dot
 from .problem import Problem
 from .small_qp import smo
 
 GOLD = 0
-"""The plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C less those of the others."""
+"""Number of the plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C minus the sum of the others."""
 
 
 @kernel
 def _sum_planes(found, summed, losses, slacks):
     """summed += Σ ΔΦ_i(ŷ_i) over the violated planes. Returns losses + Σ Δ_i and slacks + Σ ξ_i."""
-    for k in range(len(found.slacks)):
-        if found.slacks[k] > 0.0:
+    for k in range(len(found.violations)):
+        if found.violations[k] > 0.0:
             begin, end = found.starts[k], found.starts[k + 1]
             axpy(summed, 1.0, found.indices[begin:], found.values[begin:], end - begin)
             losses += found.losses[k]
-            slacks += found.slacks[k]
+            slacks += found.violations[k]
     return losses, slacks
 
 
@@ -35,15 +35,15 @@ def _product(weights, indices, values):
 
 
 class OneSlackLearner(BatchLearner):
-    """½‖w‖² + C Σ ξ_i: one plane an epoch, the sum of all examples' planes at one w; w = w₀ + Σ_k α_k ΔΦ_k.
+    """½‖w‖² + C Σ ξ_i: one plane per epoch, the sum of all examples' planes at one w; w = w₀ + Σ_k α_k ΔΦ_k.
 
-    A plane has an entry for each weight that any gold or found structure uses, so that there are few arrays but long
-    ones: 8 bytes an entry, and planes that have been inactive for a while are dropped. An example that an epoch did
-    not visit counts as if its gold structure had been found, which is allowed to be, but the optimum needs epochs that
-    visit all.
+    A plane has an entry for each weight that any gold or found structure uses. So there are few but long arrays, with 8
+    bytes per entry; planes that have been inactive for several epochs are dropped. An example that an epoch does not
+    visit contributes its gold structure: the plane remains a valid lower bound, but the optimum needs epochs that visit
+    all examples.
 
-    The contribution of a single example to the planes is not known: where an example is taken out, all planes go, w
-    stays as w₀, and there is no certificate from then on.
+    The contribution of a single example to the planes is not known. When an example is removed, all planes are dropped
+    and the current w becomes w₀; from then on there is no certificate, and `done` is never true.
     """
 
     parameters: OneSlack
@@ -73,7 +73,7 @@ class OneSlackLearner(BatchLearner):
         self.seen[examples] = True
 
     def retune(self, parameters: Any) -> bool:
-        """Keep the dual variables, scaled to what the new C allows; the α of gold takes the rest of C."""
+        """Keep the dual variables, scaled down to the bounds of the new C; the α of gold is the rest of C."""
         if self.has_forgotten:
             return False
         self.alpha *= min(1.0, parameters.C / self.parameters.C)
@@ -94,6 +94,7 @@ class OneSlackLearner(BatchLearner):
         self.forget(examples)
 
     def forget(self, examples: np.ndarray) -> None:
+        super().forget(examples)
         if self.seen[examples].any():
             self.has_forgotten = True
             self.seen[:] = False
@@ -112,7 +113,7 @@ class OneSlackLearner(BatchLearner):
                 raise ValueError("a plane has an index out of range")
 
     def _start_from(self, weights: np.ndarray) -> None:
-        """w₀ = weights, and no planes but the gold one."""
+        """Set w₀ = weights, and drop all planes but the gold one."""
         self.w0 = weights.copy()
         self.indices, self.values = [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
         self.alpha, self.losses, self.gram = np.full(1, self.parameters.C), np.zeros(1), np.zeros((1, 1))
@@ -126,12 +127,13 @@ class OneSlackLearner(BatchLearner):
     def _solve(self, rng: np.random.Generator) -> None:
         self._add_plane()
         g = self.losses - self.gram @ self.alpha
-        smo(self.gram, self.losses, self.alpha, REDUCTION * float(self.parameters.C * g.max() - self.alpha @ g))
+        gap = float(self.parameters.C * g.max() - self.alpha @ g)
+        smo(self.gram, self.losses, self.alpha, GAP_REDUCTION * gap)
         self._drop_idle_planes()
         self.w = self._summed()
 
     def _add_plane(self) -> None:
-        """Add the epoch's plane, Σ ΔΦ and Σ Δ − w₀ᵀΣ ΔΦ, with α = 0, and its row of the Gram matrix."""
+        """Add the epoch's plane, ΔΦ = Σ ΔΦ_i and loss Σ Δ_i − w₀ᵀΣ ΔΦ_i, with α = 0 and its row of the Gram matrix."""
         indices = np.flatnonzero(self.summed).astype(np.int32)
         self.indices.append(indices)
         self.values.append(self.summed[indices].astype(np.float32))
@@ -154,17 +156,15 @@ class OneSlackLearner(BatchLearner):
         self.gram = self.gram[np.ix_(kept, kept)]
 
     def _check_oracle(self) -> None:
-        """Assert that no plane beats the sum of the planes that the oracles find.
+        """Assert that no stored plane is more violated than the sum of the planes that the oracles find.
 
         Raises:
-            AssertionError: one does.
+            AssertionError: a stored plane is more violated.
         """
-        found, known = (
-            slacks(self.problem, self.w, n_threads=self.n_threads).sum,
-            float((self.losses - self.gram @ self.alpha).max()),
-        )
-        if known > found + ROUNDING * max(1.0, found, float(self.losses.max())):
-            raise AssertionError(beaten("the sum of the oracles", found, known))
+        by_oracles = slacks(self.problem, self.w, n_threads=self.n_threads).sum
+        stored = float((self.losses - self.gram @ self.alpha).max())
+        if stored > by_oracles + SINGLE_PRECISION * max(1.0, by_oracles, float(self.losses.max())):
+            raise AssertionError(oracle_failure("the sum of the oracles", by_oracles, stored))
 
     def _dual_sums(self) -> tuple[float, float]:
         return float(self.alpha @ self.losses), 0.0
@@ -176,7 +176,7 @@ class OneSlackLearner(BatchLearner):
         return w
 
     def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
-        """½‖w − w₀‖²: the planes' losses have w₀ᵀΔΦ in them."""
+        """½‖w − w₀‖²: the planes' losses include w₀ᵀΔΦ."""
         moved = w - self.w0
         norm = float(moved @ moved) / 2
         return norm, norm

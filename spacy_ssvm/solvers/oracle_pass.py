@@ -1,7 +1,7 @@
 """Max-oracles of many examples at one w, in threads, and column generation: violated planes join the working sets.
 
-An example's plane depends on nothing but w, and planes are taken in by the order of the examples: no result depends on
-the number of threads.
+An example's plane depends only on w, and planes are added in the order of the examples, so no result depends on the
+number of threads.
 """
 
 from collections.abc import Iterator
@@ -16,20 +16,20 @@ from .problem import Problem, call
 from .working_set import NONE, WorkingSet, add, dual_slack, find, plane_dot
 
 PART = 64
-"""Examples that a thread takes at a time."""
+"""Number of examples that a thread processes at a time."""
 
 ROUND = 16 * PART
-"""Examples whose planes are held at a time."""
+"""Number of examples whose planes are in memory at a time."""
 
 
 class FoundPlanes(NamedTuple):
     """The planes that the max-oracle has found for m examples at one w.
 
-    slacks: float64 [m], g = Δ − wᵀΔΦ. losses: float64 [m], Δ. starts: int64 [m + 1], first entry of each plane.
-    indices: int64 [E], values: float64 [E], ΔΦ of all planes, then unused room.
+    violations: float64 [m], g = Δ − wᵀΔΦ. losses: float64 [m], Δ. starts: int64 [m + 1], first entry of each plane.
+    indices: int64 [E], values: float64 [E], ΔΦ of all planes, then unused capacity.
     """
 
-    slacks: np.ndarray
+    violations: np.ndarray
     losses: np.ndarray
     starts: np.ndarray
     indices: np.ndarray
@@ -38,7 +38,7 @@ class FoundPlanes(NamedTuple):
 
 @kernel
 def _copy(indices, values, begin, size, new_indices, new_values, place):
-    """Copy so many entries, from `begin` on, to `place`; numba compiles loops in a tenth of the time of slices."""
+    """Copy `size` entries, from `begin` on, to `place`; numba compiles a loop ten times faster than slices."""
     for k in range(size):
         new_indices[place + k] = indices[begin + k]
         new_values[place + k] = values[begin + k]
@@ -47,11 +47,11 @@ def _copy(indices, values, begin, size, new_indices, new_values, place):
 @kernel
 def _find(oracle, data, examples, weights, plane):
     m = len(examples)
-    slacks, losses, starts = np.empty(m), np.empty(m), np.zeros(m + 1, np.int64)
+    violations, losses, starts = np.empty(m), np.empty(m), np.zeros(m + 1, np.int64)
     indices, values = np.empty(1 << 14, np.int64), np.empty(1 << 14)
     for k in range(m):
         size, losses[k] = find_plane(oracle, data, examples[k], weights, 1.0, plane)
-        slacks[k] = losses[k] - dot(weights, plane.indices, plane.values, size)
+        violations[k] = losses[k] - dot(weights, plane.indices, plane.values, size)
         begin, end = starts[k], starts[k] + size
         if end > len(indices):
             small_indices, small_values = indices, values
@@ -59,15 +59,15 @@ def _find(oracle, data, examples, weights, plane):
             _copy(small_indices, small_values, 0, begin, indices, values, 0)
         _copy(plane.indices, plane.values, 0, size, indices, values, begin)
         starts[k + 1] = end
-    return FoundPlanes(slacks, losses, starts, indices, values)
+    return FoundPlanes(violations, losses, starts, indices, values)
 
 
 def find_all(
     problem: Problem, weights: np.ndarray, examples: np.ndarray, n_threads: int = 1
 ) -> Iterator[tuple[np.ndarray, FoundPlanes]]:
-    """Call the max-oracle of these examples, int64, at w, float64 [d]; yields parts of them in order, and their planes.
+    """Call the max-oracle of the given examples, int64, at w, float64 [d].
 
-    w has to stay as it is until the last part.
+    Yields consecutive parts of the examples with their planes. w must not change before the last part.
     """
 
     def find(part: np.ndarray) -> FoundPlanes:
@@ -87,7 +87,7 @@ def _add_if_new(example, planes, plane, size, loss):
 
 @kernel
 def add_slack(sums, g):
-    """Count ξ = max(0, g) of one visit: Σ ξ in sums[0], Σ ξ² in sums[1]."""
+    """Add ξ = max(0, g) of one visit to sums[0], and ξ² to sums[1]."""
     slack = max(0.0, g)
     sums[0] += slack
     sums[1] += slack**2
@@ -95,7 +95,7 @@ def add_slack(sums, g):
 
 @kernel
 def add_if_violated(oracle, data, example, weights, dual_slack, delta, sums, planes, plane):
-    """Call the max-oracle; a new plane with g − dual_slack > delta joins the working set. Counts ξ in `sums`."""
+    """Call the max-oracle; a new plane with g − dual_slack > delta joins the working set. Adds ξ to `sums`."""
     size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
     g = loss - dot(weights, plane.indices, plane.values, size)
     if g - dual_slack > delta:
@@ -105,50 +105,53 @@ def add_if_violated(oracle, data, example, weights, dual_slack, delta, sums, pla
 
 @kernel
 def collect(examples, found, C, delta, sums, planes, plane):
-    """Let the planes found of these examples join their working sets, as `add_if_violated` does.
+    """Add the planes found for these examples to their working sets, under the condition of `add_if_violated`.
 
-    C: of the L2-loss, ∞ without it. plane: a buffer.
+    C: that of the L2-loss; ∞ with the L1-loss. plane: a buffer.
     """
     for k in range(len(examples)):
-        if found.slacks[k] - dual_slack(planes, examples[k], C) > delta:
+        if found.violations[k] - dual_slack(planes, examples[k], C) > delta:
             size = found.starts[k + 1] - found.starts[k]
             _copy(found.indices, found.values, found.starts[k], size, plane.indices, plane.values, 0)
             _add_if_new(examples[k], planes, plane, size, found.losses[k])
-        add_slack(sums, found.slacks[k])
+        add_slack(sums, found.violations[k])
 
 
-ROUNDING = 1e-5
-"""Planes are kept in single precision, so that a mean of planes may seem to beat every one of them."""
+SINGLE_PRECISION = 1e-5
+"""Relative tolerance when violations are compared: planes are stored in single precision, and so may seem larger."""
 
 
 @kernel
-def _first_beaten(examples, slacks, weights, rounding, planes):
-    """The first example with a plane whose g is larger than that of its oracle (slacks), or NONE; and both g."""
-    for example, found in zip(examples, slacks):
+def _first_exceeded(examples, violations, weights, tolerance, planes):
+    """The first example with a stored plane whose g exceeds that of its oracle (violations); NONE without one.
+
+    Returns the example, the g of its oracle, and the g of the plane.
+    """
+    for example, by_oracle in zip(examples, violations):
         p = planes.head[example]
         while p != NONE:
-            known = planes.loss[p] - plane_dot(weights, planes, p)
-            if known > found + rounding * max(1.0, abs(found), planes.loss[p]):
-                return example, found, known
+            stored = planes.loss[p] - plane_dot(weights, planes, p)
+            if stored > by_oracle + tolerance * max(1.0, abs(by_oracle), planes.loss[p]):
+                return example, by_oracle, stored
             p = planes.next[p]
     return NONE, 0.0, 0.0
 
 
-def assert_unbeaten(problem: Problem, weights: np.ndarray, planes: WorkingSet, n_threads: int = 1) -> None:
-    """Call all oracles at w, float64 [d], and compare with the planes of the working sets.
+def assert_oracles_are_maximal(problem: Problem, weights: np.ndarray, planes: WorkingSet, n_threads: int = 1) -> None:
+    """Call all oracles at w, float64 [d], and compare their violations with those of the planes in the working sets.
 
     Raises:
-        AssertionError: an oracle finds a smaller violation than a plane that is kept.
+        AssertionError: an oracle finds a smaller violation than that of a stored plane.
     """
-    for part, planes_found in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
-        example, found, known = _first_beaten(part, planes_found.slacks, weights, ROUNDING, planes)
+    for part, found in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
+        example, by_oracle, stored = _first_exceeded(part, found.violations, weights, SINGLE_PRECISION, planes)
         if example != NONE:
-            raise AssertionError(beaten(f"the oracle of example {example:,}", found, known))
+            raise AssertionError(oracle_failure(f"the oracle of example {example:,}", by_oracle, stored))
 
 
-def beaten(oracle: str, found: float, known: float) -> str:
-    """The message about an oracle that finds g = found where a plane with g = known is kept."""
+def oracle_failure(oracle: str, by_oracle: float, stored: float) -> str:
+    """The message about an oracle whose g = by_oracle is below the g = stored of a plane in a working set."""
     return (
-        f"solver.check_oracle: {oracle} finds a violation of {found:.6g}, but a plane that is known has {known:.6g}: "
-        "decoding is not exact with this model, so that objectives and gaps are not to be trusted"
+        f"solver.check_oracle: {oracle} finds a violation of {by_oracle:.6g}, but a plane that is known has "
+        f"{stored:.6g}: decoding is not exact with this model, so that objectives and gaps are not to be trusted"
     )

@@ -1,6 +1,6 @@
-"""Pairs of planes of one example, p and q, on the simplex Σ_y α_i(y) = C: moving α from q to p keeps the sum.
+"""Pair steps: α moves from one plane of an example to another, from q to p, so that Σ_y α_i(y) = C is kept.
 
-The gold plane (ΔΦ = 0, Δ = 0) is not stored: NONE stands for it, and its α is C less those of the others.
+The gold plane (ΔΦ = 0, Δ = 0) is not stored: NONE stands for it, and its α is C minus the sum of the others.
 """
 
 import numpy as np
@@ -10,10 +10,16 @@ from .planes import PlaneBuffer, plane_buffer
 from .problem import Problem
 from .working_set import NONE, plane_dot
 
+PAIR_STEPS = 10
+"""Pair steps in one visit, at most: more would refine an example's α against a w that the next visits move."""
+
 
 @kernel
 def best_pair(example, weights, planes, gold_alpha):
-    """Largest g, and smallest g with α > 0, in the working set and the gold plane (NONE: g = 0)."""
+    """The planes of largest g, and of smallest g with α > 0, among the working set and the gold plane (NONE: g = 0).
+
+    Returns the first plane and its g, then the second plane and its g.
+    """
     high, low = NONE, NONE
     g_high, g_low = 0.0, np.inf
     if gold_alpha > 0.0:
@@ -31,7 +37,7 @@ def best_pair(example, weights, planes, gold_alpha):
 
 @kernel
 def pair_step(rise, limit, curvature):
-    """The t in [0, limit] of largest rise · t − curvature · t² / 2; a pair of equal ΔΦ moves all or nothing."""
+    """The t in [0, limit] that maximises rise · t − curvature · t² / 2; for equal ΔΦ that is all or nothing."""
     if rise <= 0.0:
         return 0.0
     if limit * curvature <= rise:
@@ -41,7 +47,7 @@ def pair_step(rise, limit, curvature):
 
 @kernel
 def move_alpha(planes, p, q, step):
-    """α_p ← α_p + step, α_q ← α_q − step; the α of the gold plane is not stored."""
+    """α_p ← α_p + step, α_q ← α_q − step; the gold plane's α is not stored."""
     if p != NONE:
         planes.alpha[p] += step
     if q != NONE:
@@ -50,7 +56,7 @@ def move_alpha(planes, p, q, step):
 
 @kernel
 def combine(a, p_indices, p_values, p_size, b, q_indices, q_values, q_size, indices, values):
-    """a ΔΦ_p + b ΔΦ_q into `indices` and `values`, indices ascending, without zeros. Returns its size."""
+    """Write a ΔΦ_p + b ΔΦ_q to `indices` and `values`, indices ascending, without zeros. Returns its size."""
     i, j, size = 0, 0, 0
     while i < p_size or j < q_size:
         index, value = np.int64(2**31), 0.0
@@ -81,13 +87,13 @@ def plane_entries(planes, p):
 
 
 def difference_buffer(problem: Problem) -> PlaneBuffer:
-    """Room for the difference of two planes."""
+    """A buffer for the difference of two planes."""
     return plane_buffer(2 * problem.max_plane_entries)
 
 
 @kernel
 def difference(planes, p, q, direction):
-    """ΔΦ_p − ΔΦ_q into `direction`. Returns its size and Δ_p − Δ_q."""
+    """Write ΔΦ_p − ΔΦ_q to `direction`. Returns its size and Δ_p − Δ_q."""
     loss = 0.0
     if p != NONE:
         loss += planes.loss[p]

@@ -1,4 +1,4 @@
-"""The solvers' parameters, as configs name them. Importing this module does not import numba."""
+"""The solvers' parameters, named as in configs. Importing this module does not import numba."""
 
 import math
 from dataclasses import dataclass
@@ -25,9 +25,10 @@ class Parameters:
 class DualParameters(Parameters):
     """The parameters that the solvers with dual variables share.
 
-    C: weight of the loss. tolerance: relative duality gap at which training is complete.
-    check_oracle: before each epoch, assert that no kept plane is more violated than those that the oracles find:
-        one more pass, which detects oracles that are not exact.
+    C: weight of the loss.
+    tolerance: relative duality gap at which training is complete; 0 is never reached.
+    check_oracle: before each epoch, assert that no stored plane is more violated than the one its oracle finds: an
+        additional pass, which detects oracles that are not exact.
     """
 
     C: float = 0.1
@@ -45,8 +46,8 @@ class DualParameters(Parameters):
 class TwoLoopParameters(DualParameters):
     """The parameters that the solvers with the two-loop heuristic of the LSE-SSVM paper share.
 
-    kappa1: epochs without inner passes (κ₁).
-    kappa2: from then on, one pass in κ₂ (at least 1) calls the oracles; the others are inner passes.
+    kappa1: number of initial epochs without inner passes (κ₁).
+    kappa2: afterwards, one pass in κ₂ (at least 1) calls the oracles; the others are inner passes.
     """
 
     kappa1: int = 10
@@ -62,12 +63,12 @@ class TwoLoopParameters(DualParameters):
 class LossFamily(Parameters):
     """The parameters of the solvers for L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
 
-    Martins et al. 2010, equation 3. (β, γ) = (1, 0) is the CRF's loss, (1, 1) softmax-margin, (∞, 1) the structured
-    SVM's; (∞, 0), the perceptron's, has its regularised optimum at w = 0 and is refused.
+    Martins et al. 2010, equation 3. (β, γ) = (1, 0) is the loss of the CRF, (1, 1) that of softmax-margin, (∞, 1) that
+    of the structured SVM. (∞, 0), that of the perceptron, is refused: its regularised optimum is w = 0.
 
     C: weight of the loss.
-    beta: β, positive, or "inf", where log-sum-exp is a maximum and the model need not offer exact marginals.
-    gamma: γ, weight of the loss Δ within L, not negative.
+    beta: β, positive, or "inf": then log-sum-exp is a maximum, and the model need not offer exact marginals.
+    gamma: γ, weight of the loss Δ within L, at least 0.
     """
 
     C: float = 0.1
@@ -112,7 +113,7 @@ class Mira(Parameters):
     the k best structures, which are decoded with their loss (Martins et al. 2010, equations 15 and 17).
 
     C: weight of the loss; the largest step where k = 1.
-    k: how many structures of an example take part in a step; above 1 the k best must be exact.
+    k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
     """
 
     learner = "spacy_ssvm.solvers.mira:MiraLearner"
@@ -128,10 +129,10 @@ class Mira(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionMira(Parameters):
-    """Prediction-based MIRA, averaged: the least change of w after which none of the k best structures, taken without
-    their loss, is violated (Chang & Yih 2013 §2.1; Martins et al. 2010, footnote 7).
+    """Prediction-based MIRA, averaged: the smallest change of w after which none of the k best structures, which are
+    decoded without their loss, is violated (Chang & Yih 2013 §2.1; Martins et al. 2010, footnote 7).
 
-    k: how many structures of an example take part in a step; above 1 the k best must be exact.
+    k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
     """
 
     learner = "spacy_ssvm.solvers.mira:PredictionMiraLearner"
@@ -147,11 +148,12 @@ class PredictionMira(Parameters):
 class Sgd(LossFamily):
     """Stochastic (sub)gradient descent on ½‖w‖² + C Σ L_{β,γ}: by default the L1-loss SSVM (Chang & Yih 2013 §4.3).
 
-    eta0: initial learning rate, or None to select it from 2⁻¹ … 2⁻⁵ on 1,000 examples by lowest primal.
-    schedule: "bottou", η_T = η₀ / (1 + η₀T / (Cl))^0.75 for l examples, or "printed", the same without l,
-        as Chang & Yih 2013 prints it, which decays l times as fast, or "epochs", η_T = η₀ / (1 + T / l), as Martins
-        et al. 2010 have it for β < ∞. "bottou" is the default for every loss: it alone decays with the λ = 1/(Cl) of
-        the objective, where "epochs" comes near the optimum but slowly if C is large.
+    eta0: initial learning rate, or None to select it from 2⁻¹ … 2⁻⁵ on 1,000 examples by the lowest primal; in a
+        stream, on the first batch only.
+    schedule: "bottou", η_T = η₀ / (1 + η₀T / (Cl))^0.75 for l examples; or "printed", the same without l, as printed in
+        Chang & Yih 2013, which decays l times as fast; or "epochs", η_T = η₀ / (1 + T / l), as in Martins et al. 2010
+        for β < ∞. "bottou" is the default for every loss, because it decays with the λ = 1/(Cl) of the objective;
+        "epochs" approaches the optimum slowly if C is large.
     """
 
     learner = "spacy_ssvm.solvers.sgd:SgdLearner"
@@ -171,7 +173,7 @@ class Sgd(LossFamily):
 class Dca(LossFamily):
     """Dual coordinate ascent, averaged (Martins et al. 2010, algorithms 1 and 2): softmax-margin by default.
 
-    With β = ∞ and γ = 1 this is max-loss 1-best MIRA. It keeps no dual variable: compare it by scores, not objectives.
+    With β = ∞ and γ = 1 this is max-loss 1-best MIRA. No dual variables are stored: compare by scores, not objectives.
 
     C: the largest step.
     """
@@ -184,11 +186,13 @@ class Dca(LossFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class Lbfgs(LossFamily):
-    """L-BFGS on ½‖w‖² + C Σ L_{β,γ}, β < ∞: softmax-margin by default. Needs SciPy, and room for some 30 times w.
+    """L-BFGS on ½‖w‖² + C Σ L_{β,γ}, β < ∞: softmax-margin by default. Needs SciPy, and memory for about 30 times w.
 
-    iterations: of L-BFGS in an epoch, each a pass over all examples or slightly more; every epoch starts it anew.
-    tolerance: relative duality gap at which training is complete.
-    proximal: where training starts from earlier weights w₀, hold w to them, ½‖w − w₀‖², instead of to zero.
+    iterations: of L-BFGS in an epoch, each about one pass over all examples. Every epoch restarts L-BFGS without its
+        curvature estimate, so that few iterations per epoch converge slowly, above all if C is large.
+    tolerance: relative duality gap at which training is complete. With small β, a part C log|Y| / β of the primal is
+        constant, so that the relative gap is small from the start: choose a smaller tolerance.
+    proximal: where training starts from earlier weights w₀, regularise by ½‖w − w₀‖² instead of ½‖w‖².
     """
 
     learner = "spacy_ssvm.solvers.lbfgs:LbfgsLearner"
@@ -213,8 +217,9 @@ class Lbfgs(LossFamily):
 class Dcd(DualParameters):
     """Dual coordinate descent on the L2-loss SSVM, ½‖w‖² + C Σ ξ_i² (Chang & Yih 2013, algorithms 1 to 3).
 
-    inner_passes: passes over the working sets before each oracle pass (r); 0 is DCD-Light.
-    delta: a plane enters a working set when it is violated by more than this (δ); it bounds the gap that is reached.
+    inner_passes: number of passes over the working sets before each oracle pass (r); 0 is DCD-Light.
+    delta: a plane enters a working set when it is violated by more than this (δ), in units of the loss. The final gap
+        may be up to δ Σ α + nCδ²; where losses are much smaller than 1, δ has to be smaller, too.
     """
 
     learner = "spacy_ssvm.solvers.dcd:DcdLearner"
@@ -239,7 +244,8 @@ def dcd_light(
 class Cpd(DualParameters):
     """CPD: cutting planes with dual coordinate descent on the L2-loss SSVM, ½‖w‖² + C Σ ξ_i² (Chang & Yih 2013 §4.4.1).
 
-    delta: a plane enters a working set when it is violated by more than this (δ); it bounds the gap that is reached.
+    delta: a plane enters a working set when it is violated by more than this (δ), in units of the loss. The final gap
+        may be up to δ Σ α + nCδ²; where losses are much smaller than 1, δ has to be smaller, too.
     """
 
     learner = "spacy_ssvm.solvers.dcd:CpdLearner"
@@ -255,9 +261,9 @@ class Cpd(DualParameters):
 class OneSlack(DualParameters):
     """1-slack cutting planes on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Joachims et al. 2009; SVM-Struct).
 
-    The paper's C is nC here, as its planes are means over the examples, and sums here.
+    The paper's C is nC here, because its planes are means over the examples; here they are sums.
 
-    idle_epochs: a plane that has had no weight for more epochs than this is dropped.
+    idle_epochs: a plane whose α has been 0 for more epochs than this is dropped.
     """
 
     learner = "spacy_ssvm.solvers.one_slack:OneSlackLearner"
@@ -273,9 +279,9 @@ class OneSlack(DualParameters):
 class FrankWolfe(DualParameters):
     """Block-coordinate Frank–Wolfe with line search on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Lacoste-Julien et al. 2013).
 
-    The paper's λ is 1/(Cn) here, its w the same, its ℓ and its objectives are 1/(Cn) times those here.
+    The paper's λ is 1/(Cn) here; w is the same; the paper's ℓ and objectives are 1/(Cn) times those here.
 
-    averaging: predict with the mean of w over all visits, the t-th weighted by t.
+    averaging: predict with the mean of w over all visits, where visit t has weight t.
     """
 
     learner = "spacy_ssvm.solvers.frank_wolfe:FrankWolfeLearner"
@@ -298,12 +304,13 @@ class Sdm(TwoLoopParameters):
 class Sap(DualParameters):
     """Sequential alternating proximal method on the elastic-net SSVM, ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i.
 
-    Balamurugan et al. 2012, algorithm 2; with ν = µ = 0, β is always at its best and α steps in full.
+    Balamurugan et al. 2012, algorithm 2; with ν = µ = 0, β is always the best one, and α takes full steps.
 
-    rho1: weight of ‖w‖₁; more makes w sparser. rho2: weight of ½‖w‖², positive.
-    nu: cost of moving β, as the paper's ν, which goes with duals that sum to 1; on ours, which sum to C, it is Cν.
-    mu: cost of moving α, as the paper's µ; on our duals it is µ/C.
-    batch: algorithm 1: all oracles and all of α before β moves once; the paper's sequential approach learns sooner.
+    rho1: weight of ‖w‖₁; larger values make w sparser. rho2: weight of ½‖w‖², positive.
+    nu: cost of moving β, the paper's ν, for dual variables that sum to 1; here they sum to C, and the cost is Cν.
+    mu: cost of moving α, the paper's µ; for dual variables that sum to C it is µ/C.
+    batch: use algorithm 1, which calls all oracles and moves all α before β moves once; the sequential algorithm (the
+        default) converges sooner.
     """
 
     rho1: float = 0.5
@@ -334,7 +341,7 @@ class Sap(DualParameters):
 class ProjectedSubgradient(Parameters):
     """Projected subgradient method on Σ ξ_i subject to ‖w‖₁ ≤ ε (Balamurugan et al. 2012, equation II.7 and §V.1).
 
-    epsilon: radius of the L1 ball (ε); less makes w sparser. Choose it by development score.
+    epsilon: radius of the L1 ball (ε); smaller values make w sparser. Choose it by development score.
     eta0: step in the first epoch; it is η₀/√k in epoch k.
     """
 
@@ -353,8 +360,8 @@ class ProjectedSubgradient(Parameters):
 class Extragradient(Parameters):
     """Extragradient method on ‖w‖₁ + C Σ ξ_i, a saddle point over working sets (Balamurugan et al. 2012 §II).
 
-    C: weight of the loss; less makes w sparser.
-    check_oracle: before each epoch, assert that no kept plane is more violated than those that the oracles find.
+    C: weight of the loss; smaller values make w sparser.
+    check_oracle: before each epoch, assert that no stored plane is more violated than the one its oracle finds.
     """
 
     learner = "spacy_ssvm.solvers.l1:ExtragradientLearner"
@@ -373,10 +380,11 @@ class Lse(TwoLoopParameters):
     """The parameters of both solvers of the LSE-SSVM.
 
     C: weight of the loss, which counts every violated structure: good values are smaller than with other solvers.
-    tolerance: training is complete when the gap over the structures that the working sets hold, relative to their
-        primal objective, is at most this. The gap over all structures is larger, and not known.
-    oracle: "outside", the best structure that is not in the working set yet, or "printed", the best of all, as in the
-        LSE-SSVM paper: once that one is known nothing new enters, and training stops short of the optimum.
+    tolerance: training is complete when the gap over the structures in the working sets, relative to their primal
+        objective, is at most this. The gap over all structures is larger and unknown; as an epoch adds at most one
+        structure per example, it is several times larger if there are few epochs.
+    oracle: "outside", the best structure that is not in the working set yet; or "printed", the best of all, as in the
+        LSE-SSVM paper: once it is in the working set, nothing new enters, and training stops short of the optimum.
     """
 
     C: float = 0.01
@@ -406,7 +414,7 @@ def _number(parameters: Parameters, name: str) -> float:
     """Check that a parameter is a finite number, and store it as a float: configs may hold an int or a str instead."""
     value = getattr(parameters, name)
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
@@ -432,7 +440,8 @@ def _whole(parameters: Parameters, name: str) -> None:
     number = _number(parameters, name)
     if number != int(number) or number < 0:
         raise ValueError(f"solver.{name} must be a whole number of at least 0, not {value!r}")
-    object.__setattr__(parameters, name, int(number))
+    # An int beyond 2⁵³ is not a float.
+    object.__setattr__(parameters, name, int(value) if isinstance(value, int) else int(number))
 
 
 def _positive_whole(parameters: Parameters, name: str) -> None:

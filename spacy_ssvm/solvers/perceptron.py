@@ -1,4 +1,4 @@
-"""Averaged structured perceptron (Collins 2002; Chang & Yih 2013 §2.1 and §4.3), and the average of online solvers."""
+"""Averaged structured perceptron (Collins 2002; Chang & Yih 2013 §2.1 and §4.3), and averaging for online solvers."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from .problem import Problem, call
 
 @kernel
 def averaged_axpy(weights, weighted_steps, visits, step, plane, size):
-    """w ← w + step · ΔΦ after `visits` earlier visits, and the same for the sum that the average is made of.
+    """w ← w + step · ΔΦ after `visits` earlier visits, and u ← u + visits · step · ΔΦ; weighted_steps: u.
 
-    With u = Σ_t t · step_t ΔΦ_t, the mean of w after each of T visits is w − u / T: no pass over all d weights.
+    With u = Σ_t t · step_t ΔΦ_t, the mean of w over T visits is w − u / T, without a pass over all d weights per visit.
     """
     axpy(weights, step, plane.indices, plane.values, size)
     axpy(weighted_steps, step * visits, plane.indices, plane.values, size)

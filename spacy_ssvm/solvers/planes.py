@@ -1,4 +1,4 @@
-"""A plane: one structure as the learner sees it, a sparse ΔΦ."""
+"""A plane: one structure as the learner sees it, a sparse vector ΔΦ and a loss Δ."""
 
 from typing import NamedTuple
 
@@ -8,10 +8,10 @@ from ..kernels import kernel
 
 
 class PlaneBuffer(NamedTuple):
-    """The plane that an oracle has just written.
+    """A buffer that oracles write a plane into.
 
-    indices: int64 [m], coordinates of ΔΦ. values: float64 [m]. order: int64 [m] and scratch: float64 [m], room to sort
-    them.
+    indices: int64 [m], coordinates of ΔΦ. values: float64 [m]. order: int64 [m] and scratch: float64 [m], used to sort
+    the entries.
     """
 
     indices: np.ndarray
@@ -21,15 +21,15 @@ class PlaneBuffer(NamedTuple):
 
 
 def plane_buffer(capacity: int) -> PlaneBuffer:
-    """Room for a plane of `capacity` entries."""
+    """A buffer for a plane of up to `capacity` entries."""
     size = max(capacity, 1)
     return PlaneBuffer(np.zeros(size, np.int64), np.zeros(size), np.zeros(size, np.int64), np.zeros(size))
 
 
 class KBestBuffer(NamedTuple):
-    """The planes of the k best structures that `find_planes` has just found, best first.
+    """A buffer for the planes of the k best structures that `find_planes` finds, best first.
 
-    starts: int64 [k + 1], sizes: int64 [k]: plane j has sizes[j] entries of indices and values, from starts[j].
+    starts: int64 [k + 1], sizes: int64 [k]: plane j has sizes[j] entries in indices and values, from starts[j] on.
     losses: float64 [k], Δ. indices: int64 [k · m]; values: float64 [k · m].
     """
 
@@ -42,7 +42,7 @@ class KBestBuffer(NamedTuple):
 
 @kernel
 def kbest_buffer(k, capacity):
-    """Room for k planes of `capacity` entries before equal indices are merged."""
+    """A buffer for k planes of up to `capacity` entries each, counted before equal indices are merged."""
     return KBestBuffer(
         np.zeros(k + 1, np.int64),
         np.zeros(k, np.int64),
@@ -72,8 +72,8 @@ def axpy(weights, step, indices, values, size):
 def shell_sort(keys):
     """Sort in place, ascending, by Shell's method with Knuth's gaps.
 
-    For the few hundred keys of a plane it takes as long as numba's `sort`, which adds more than a second to the
-    compilation of every kernel that calls it, directly or not.
+    For the few hundred keys of a plane this is as fast as numba's `sort`, which adds more than a second to the
+    compilation of every kernel that calls it, directly or indirectly.
     """
     gap = 1
     while gap < len(keys) // 3:
@@ -90,7 +90,7 @@ def shell_sort(keys):
 
 @kernel
 def merge(plane, entries):
-    """Sort a plane's entries by index, add up those of equal index, drop zeros; returns how many remain."""
+    """Sort a plane's entries by index, add up those of equal index, and drop zeros. Returns the number that remains."""
     order = plane.order[:entries]
     for k in range(entries):
         order[k] = (plane.indices[k] << 32) | k
@@ -129,9 +129,9 @@ def find_plane(oracle, data, example, weights, loss_scale, plane):
 
 @kernel
 def find_planes(oracle, data, example, weights, loss_scale, k, best, plane):
-    """Call the k-best oracle and merge the entries of each plane, in `plane`. Returns how many planes there are."""
-    found = oracle(data, example, weights, loss_scale, k, best.starts, best.losses, best.indices, best.values)
-    for j in range(found):
+    """Call the k-best oracle and merge the entries of each plane; `plane` is scratch. Returns the number of planes."""
+    n_planes = oracle(data, example, weights, loss_scale, k, best.starts, best.losses, best.indices, best.values)
+    for j in range(n_planes):
         begin, entries = best.starts[j], best.starts[j + 1] - best.starts[j]
         for entry in range(entries):
             plane.indices[entry] = best.indices[begin + entry]
@@ -141,7 +141,7 @@ def find_planes(oracle, data, example, weights, loss_scale, k, best, plane):
             best.indices[begin + entry] = plane.indices[entry]
             best.values[begin + entry] = plane.values[entry]
         best.sizes[j] = size
-    return found
+    return n_planes
 
 
 @kernel
@@ -156,7 +156,7 @@ def take_plane(best, j, plane):
 
 @kernel
 def plane_product(best, j, plane, size):
-    """ΔΦᵀΔΦ′ of the j-th best plane and the one in `plane`, both merged."""
+    """ΔΦᵀΔΦ′ of the j-th best plane and the plane in `plane`, both merged."""
     total, k = 0.0, 0
     begin = best.starts[j]
     for entry in range(begin, begin + best.sizes[j]):

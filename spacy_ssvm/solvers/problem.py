@@ -6,7 +6,7 @@ from typing import Any, Literal
 from ..kernels import Float64Array, Int64Array, array_type, numba_type, signature, specialise
 
 Kind = Literal["max", "marginal", "kbest"]
-"""An oracle, as solvers ask for it."""
+"""The kinds of oracle that solvers call."""
 _PLANE = tuple[int, float]
 _SIGNATURES = {
     "max": lambda data: signature(_PLANE, data, int, Float64Array, float, Int64Array, Float64Array),
@@ -22,21 +22,23 @@ _OFFERS = {"max": "the best structure", "marginal": "exact marginals", "kbest": 
 class Problem:
     """A structured learning problem.
 
-    Oracles are kernels that write pairs of an index, below d, and a value, where an index may repeat. They write to
-    nothing else, so that several threads may call them at a time.
+    Oracles are kernels that write (index, value) pairs; indices are below d and may repeat. They write to nothing else,
+    so several threads may call them at once.
 
     data: NamedTuple of arrays that the oracles read. data_type: its numba type.
     max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss). It
         writes ΔΦ_i(ŷ) = Φ(x_i, y_i) − Φ(x_i, ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), and returns Δ.
-    n_examples: n. dimension: d, below 2³¹. max_plane_entries: upper bound of the pairs that the max-oracle writes.
+        None where only marginals are learnt from.
+    n_examples: n. dimension: d, below 2³¹. max_plane_entries: upper bound of the number of pairs the max-oracle writes.
     marginal_oracle: (data, example, weights, beta, gamma, indices, values) → (entries, loss), or None where marginals
         are not exact. It writes −∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))), and
         returns L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))) (Martins et al. 2010, equation 4).
-    max_gradient_entries: upper bound of the pairs that the marginal oracle writes.
-    exact: whether the max-oracle always finds the maximum; without, no objective and no gap can be relied on.
+    max_gradient_entries: upper bound of the number of pairs the marginal oracle writes.
+    exact: whether the max-oracle always finds the maximum; if not, no objective and no gap is reliable.
     kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values) →
-        found, or None where the k best are not exact. It writes the planes of the k structures, gold perhaps among
-        them, of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first: plane j at starts[j] … starts[j + 1] − 1.
+        count, or None where the k best are not exact. It writes the planes of the k structures of largest
+        wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at
+        starts[j] … starts[j + 1] − 1; count is the number of planes.
 
     Raises:
         ValueError: d is 2³¹ or more.
@@ -74,15 +76,14 @@ class Problem:
         return kernel
 
     def max_entries(self, kind: Kind) -> int:
-        """An upper bound of the pairs that this kind of oracle writes for one plane or gradient."""
+        """An upper bound of the number of pairs that this kind of oracle writes for one plane or gradient."""
         return self.max_gradient_entries if kind == "marginal" else self.max_plane_entries
 
 
 def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> Any:
     """Call a solver kernel as dispatcher(oracle, data, *arguments), compiled once per structure.
 
-    The oracle goes in as a first-class function, so that the kernel's compiled code is found on disk by
-    the next process.
+    The oracle is passed as a first-class function, so that the next process finds the kernel's compiled code on disk.
 
     Raises:
         ValueError: the structure does not offer such an oracle.

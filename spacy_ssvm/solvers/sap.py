@@ -1,7 +1,7 @@
 """Alternating proximal methods for the elastic-net SSVM (Balamurugan et al. 2012).
 
 The sequential method (algorithm 2) visits one example at a time; the batch method (algorithm 1) visits all of them. The
-proximal variants add costs to move, ν and µ.
+proximal variants add costs ν and µ for moving β and α.
 """
 
 from typing import Any, NamedTuple
@@ -10,21 +10,18 @@ import numpy as np
 
 from ..kernels import kernel
 from . import working_set
-from .certificate import CertifiedLearner
+from .certificate import CertifiedLearner, Slacks
 from .dual import DualLearner
-from .learner import Field
+from .learner import Field, Progress
 from .oracle_pass import add_if_violated
-from .pairs import best_pair, difference, difference_buffer, move_alpha, pair_step
+from .pairs import PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
 from .parameters import Sap
 from .planes import squared_norm
 from .problem import Problem
 from .working_set import NONE, drop_inactive, plane_dot, total_alpha
 
-PAIR_STEPS = 10
-"""Pair steps in one visit: more of them polish an example's α against a w that the next visits will move."""
-
 LINE_STEPS = 30
-"""Newton steps along one pair; where rounding keeps them from an end, D has risen all the same."""
+"""Newton steps for one pair, at most. Where rounding prevents convergence, the step found does not lower D."""
 
 
 @kernel
@@ -80,7 +77,7 @@ def _best_step(s, limit, rho1, rho2, direction, size, loss):
 
 @kernel
 def _solve(example, s, weights, C, rho1, rho2, planes, direction):
-    """Pair steps on the example's simplex Σ_y α_i(y) = C, gold included, with β = clip(s, ±ρ₁) after each."""
+    """Pair steps on the example's simplex Σ_y α_i(y) = C, gold included; after each step, β = clip(s, ±ρ₁)."""
     for _ in range(PAIR_STEPS):
         gold_alpha = C - total_alpha(planes, example)
         high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
@@ -120,7 +117,7 @@ class SapLearner(DualLearner, CertifiedLearner):
         self._run(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, difference_buffer(self.problem))
 
     def retune(self, parameters: Any) -> bool:
-        """The dual variables are feasible whatever ρ₁ and ρ₂ are."""
+        """The dual variables are feasible for any ρ₁ and ρ₂."""
         if not super().retune(parameters):
             return False
         self.s, self.w = self.w, self._summed()
@@ -143,24 +140,24 @@ class SapLearner(DualLearner, CertifiedLearner):
         return w
 
     def _penalty(self, w: np.ndarray) -> tuple[float, float]:
-        """The dual objective has (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂ alone."""
+        """The conjugate is (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂, without ρ₁‖w‖₁."""
         square = self.parameters.rho2 / 2 * float(w @ w)
         return self.parameters.rho1 * float(np.abs(w).sum()) + square, square
 
 
-PASSES = 20
-"""Passes over the working sets in one α-problem of a batch: more would polish an α that the next β changes."""
+ALPHA_PASSES = 20
+"""Passes over the working sets in one α-problem of a batch, at most: the next β changes the best α anyway."""
 
 
 class Box(NamedTuple):
-    """β ∈ [−ρ₁, ρ₁]^d, and the coordinates in which its rule still moves it.
+    """β ∈ [−ρ₁, ρ₁]^d, and the coordinates in which its update rule (equation IV.14) still changes it.
 
-    The rule is monotone in β_j, so that repeating it ends, in rounded arithmetic too, at a β_j that it maps to itself.
-    From there on, until s_j changes, a visit has nothing to do at j: w = (s − β)/ρ₂ is up to date everywhere at a cost
-    that depends on how many coordinates the last visits have touched, not on d.
+    The rule is monotone in β_j, so repeated application reaches a fixed point, even in rounded arithmetic. From then
+    on, until s_j changes, coordinate j needs no update. So w = (s − β)/ρ₂ is kept up to date in all coordinates at a
+    cost that depends on the number of coordinates that recent visits have changed, not on d.
 
     beta: float64 [d]. moving: int32 [d]; its first size[0] (int64 [1]) entries are the coordinates where β or s has
-    just changed. moves: bool [d], whether a coordinate is among them.
+    just changed. moves: bool [d], whether a coordinate is one of these.
     """
 
     beta: np.ndarray
@@ -170,14 +167,14 @@ class Box(NamedTuple):
 
 
 def box_at_best(s: np.ndarray, rho1: float) -> Box:
-    """β = clip(s, ±ρ₁), where it stays as long as s does; s: float64 [d]."""
+    """β = clip(s, ±ρ₁), which does not change until s does; s: float64 [d]."""
     d = len(s)
     return Box(np.clip(s, -rho1, rho1), np.zeros(d, np.int32), np.zeros(d, np.bool_), np.zeros(1, np.int64))
 
 
 @kernel
 def move_beta(s, weights, rho1, rho2, nu, box):
-    """Equation IV.14 in all coordinates, and w = (s − β)/ρ₂; those where it changes nothing are left out next time."""
+    """Update β by equation IV.14, and w = (s − β)/ρ₂, in the moving coordinates; drop those that did not change."""
     kept = 0
     for k in range(box.size[0]):
         j = box.moving[k]
@@ -194,9 +191,9 @@ def move_beta(s, weights, rho1, rho2, nu, box):
 
 @kernel
 def _proximal_pair(example, weights, C, mu, planes, before):
-    """Largest g̃ = g − µ(α − α_old), and smallest with α > 0, in the working set and the gold plane (NONE: g = 0).
+    """The planes of largest g̃ = g − µ(α − α_old), and of smallest g̃ with α > 0; the gold plane (NONE) has g = 0.
 
-    Returns both planes, the difference of their g̃ (0 for one and the same), and the α of the second.
+    before: α_old by plane. Returns both planes, the difference of their g̃ (0 if they are the same), and the second's α.
     """
     high, low = NONE, NONE
     g_high, g_low, limit = -np.inf, np.inf, 0.0
@@ -214,7 +211,7 @@ def _proximal_pair(example, weights, C, mu, planes, before):
     g = -mu * (gold_alpha - gold_before)
     if g > g_high:
         high, g_high = NONE, g
-    # Rounding may leave a tiny α of gold that moves no other α: steps of that length would never end.
+    # Rounding may leave gold a tiny α that is too small to change any other α: pair steps would never end.
     if g < g_low and gold_alpha > 1e-12 * C:
         low, g_low, limit = NONE, g, gold_alpha
     return high, low, max(0.0, g_high - g_low), limit
@@ -222,7 +219,7 @@ def _proximal_pair(example, weights, C, mu, planes, before):
 
 @kernel
 def solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction):
-    """α-SUB (IV.13): pair steps on the example's simplex with β fixed, α_old in `before`. Returns how many."""
+    """α-SUB (IV.13): pair steps on the example's simplex, β fixed, α_old in `before`. Returns the number of steps."""
     for steps in range(PAIR_STEPS):
         high, low, violation, limit = _proximal_pair(example, weights, C, mu, planes, before)
         if high == low or violation <= 1e-9:
@@ -259,9 +256,9 @@ def _visit_proximal(oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, b
 
 @kernel
 def _solve_all_alpha(s, weights, C, rho2, mu, box, direction, planes):
-    """The α-problem (IV.12) over the working sets, with β fixed, by passes of pair steps from example to example."""
+    """The α-problem (IV.12) over the working sets, with β fixed, by passes of pair steps over all examples."""
     before = planes.alpha.copy()
-    for _ in range(PASSES):
+    for _ in range(ALPHA_PASSES):
         steps = 0
         for example in range(len(planes.head)):
             steps += solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction)
@@ -272,9 +269,9 @@ def _solve_all_alpha(s, weights, C, rho2, mu, box, direction, planes):
 
 
 class ProximalSapLearner(SapLearner):
-    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at a cost with β fixed, then β at a cost with α fixed.
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at cost µ with β fixed, then β moves at cost ν with α fixed.
 
-    The oracle sees w = (s − β)/ρ₂; predictions, figures and certificates are of soft(s, ρ₁)/ρ₂, the w of the best β.
+    The oracle uses w = (s − β)/ρ₂; predictions, figures and certificates use soft(s, ρ₁)/ρ₂, the w of the best β.
     """
 
     STATE = (Field("box"),)
@@ -286,7 +283,7 @@ class ProximalSapLearner(SapLearner):
     def _start_from_best(self) -> None:
         p = self.parameters
         self.nu, self.mu = p.C * p.nu, p.mu / p.C
-        """The costs on the scale of the duals that sum to C, where the paper's sum to 1."""
+        """The costs for dual variables that sum to C; the paper's sum to 1."""
         self.box = box_at_best(self.s, p.rho1)
 
     def visit(self, examples: np.ndarray) -> None:
@@ -321,18 +318,35 @@ class ProximalSapLearner(SapLearner):
             raise ValueError("its moving coordinates are not those that are marked")
 
     def remove(self, examples: np.ndarray) -> None:
-        """The remaining examples start from their best β."""
+        """β is then the best one for the remaining examples."""
         super().remove(examples)
         self._start_from_best()
 
 
 class BatchSapLearner(ProximalSapLearner):
-    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: oracles at the epoch's first w; at its end all of α moves, then β, once."""
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: all oracles at one w; at the end of the epoch all α move, then β, once."""
+
+    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._primal: float | None = None
+        """The primal at the w of the last finished epoch's oracle calls; not part of the state."""
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._primal = None
 
     def visit(self, examples: np.ndarray) -> None:
         self._collect(examples, np.inf, 0.0)
 
+    def progress(self) -> Progress:
+        """The primal objective is that of the w, (s − β)/ρ₂, at which the epoch called the oracles."""
+        primal = self._primal
+        if primal is None:
+            primal = self._primal_objective(self._regulariser(self.w)[0], Slacks(self.loss, self.squares))
+        return super().progress()._replace(primal=primal)
+
     def end_epoch(self) -> None:
+        self._primal = self.progress().primal
         p = self.parameters
         direction = difference_buffer(self.problem)
         _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, self.box, direction, self.planes)

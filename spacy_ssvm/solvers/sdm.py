@@ -7,14 +7,11 @@ from .certificate import CertifiedLearner
 from .dual import DualLearner
 from .learner import Field
 from .oracle_pass import add_if_violated
-from .pairs import best_pair, difference, difference_buffer, move_alpha, pair_step
+from .pairs import PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
 from .parameters import Sdm
 from .planes import axpy, squared_norm
 from .problem import Problem
 from .working_set import NONE, drop_inactive, total_alpha
-
-PAIR_STEPS = 10
-"""Pair steps in one visit: more of them polish an example's α against a w that the next visits will move."""
 
 
 @kernel

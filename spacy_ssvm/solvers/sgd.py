@@ -13,11 +13,14 @@ from .planes import axpy, dot, find_plane
 from .problem import Kind, Problem, call
 
 CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
+"""Initial learning rates to choose from."""
+
 SAMPLE = 1000
+"""Number of examples, at most, on which the candidates are compared."""
 
 
 class Schedule(NamedTuple):
-    """η_T = eta0 / (1 + rate · T / decay)^power; shrinkage: Cl, the inverse of Bottou's λ."""
+    """η_T = eta0 / (1 + rate · T / decay)^power. shrinkage: Cl, the inverse of Bottou's λ."""
 
     eta0: float
     rate: float
@@ -28,7 +31,7 @@ class Schedule(NamedTuple):
 
 @kernel
 def _descend(v, scale, step, schedule, plane, size):
-    """w ← (1 − η/(Cl)) w − η ∇L for w = scale · v, so that shrinking w costs nothing; returns the new scale."""
+    """w ← (1 − η/(Cl)) w − η ∇L for w = scale · v, so that shrinking w takes O(1). Returns the new scale."""
     eta = schedule.eta0 / (1.0 + schedule.rate * step / schedule.decay) ** schedule.power
     scale *= 1.0 - eta / schedule.shrinkage
     if scale < 1e-9:
@@ -40,7 +43,7 @@ def _descend(v, scale, step, schedule, plane, size):
 
 @kernel
 def _visit_smooth(oracle, data, examples, v, scale, step, schedule, beta, gamma, plane):
-    """L_{β,γ} of w is scale times L_{β·scale, γ/scale} of v, and has the same gradient."""
+    """L_{β,γ}(w) is scale times L_{β·scale, γ/scale}(v), and has the same gradient."""
     total = 0.0
     for example in examples:
         entries, loss = oracle(data, example, v, beta * scale, gamma / scale, plane.indices, plane.values)
@@ -52,7 +55,7 @@ def _visit_smooth(oracle, data, examples, v, scale, step, schedule, beta, gamma,
 
 @kernel
 def _visit_hinge(oracle, data, examples, v, scale, step, schedule, gamma, plane):
-    """β = ∞; the oracle of w at loss γ is that of v at loss γ/scale."""
+    """β = ∞; the oracle at w with loss scale γ is that at v with loss scale γ/scale."""
     total = 0.0
     for example in examples:
         size, loss = find_plane(oracle, data, example, v, gamma / scale, plane)
@@ -74,7 +77,7 @@ class SgdLearner(Learner):
         self.step = 0
         self.eta0 = parameters.eta0 or 0.0
         self.n = max(problem.n_examples, 1)
-        """l, the number of examples: the largest so far, as a stream holds only its last batch."""
+        """l, the largest number of examples so far: a streamed problem holds only its last batch."""
 
     @property
     def needs(self) -> Kind:
@@ -82,7 +85,7 @@ class SgdLearner(Learner):
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
-        if not self.eta0:
+        if not self.eta0 and self.problem.n_examples:
             self.eta0 = self._select_eta0(rng)
 
     def visit(self, examples: np.ndarray) -> None:
@@ -114,13 +117,13 @@ class SgdLearner(Learner):
             schedule = Schedule(eta0, 1.0, float(n), 1.0, p.C * n)
         else:
             schedule = Schedule(eta0, eta0, p.C * n if p.schedule == "bottou" else p.C, 0.75, p.C * n)
-        known = (examples, v, scale, step, schedule)
+        shared = (examples, v, scale, step, schedule)
         if p.is_smooth:
-            return call(_visit_smooth, self.problem, *known, p.beta, p.gamma, self.buffer, kind="marginal")
-        return call(_visit_hinge, self.problem, *known, p.gamma, self.buffer)
+            return call(_visit_smooth, self.problem, *shared, p.beta, p.gamma, self.buffer, kind="marginal")
+        return call(_visit_hinge, self.problem, *shared, p.gamma, self.buffer)
 
     def _primal(self, w: np.ndarray, examples: np.ndarray) -> float:
-        """½‖w‖² + C Σ L over these examples (int64)."""
+        """½‖w‖² + C Σ L over the given examples (int64)."""
         p = self.parameters
         if p.is_smooth:
             loss = sum_losses(self.problem, w, p, examples, self.n_threads).value
@@ -129,7 +132,7 @@ class SgdLearner(Learner):
         return float(w @ w) / 2 + p.C * loss
 
     def _select_eta0(self, rng: np.random.Generator) -> float:
-        """The candidate whose single epoch on a sample of 1,000 examples ends at the lowest primal objective."""
+        """The candidate whose single epoch on a sample of the examples ends at the lowest primal objective."""
         sample = rng.permutation(self.problem.n_examples)[:SAMPLE]
         C = self.parameters.C
         primals = {}

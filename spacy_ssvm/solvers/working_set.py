@@ -11,22 +11,22 @@ NONE = -1
 """No plane: the end of an example's list."""
 
 N_PLANES, N_DROPPED, N_ENTRIES, N_DROPPED_ENTRIES = range(4)
-"""Places in `WorkingSet.counts`."""
+"""Positions in `WorkingSet.counts`."""
 
 SPARE_PLANES, SPARE_ENTRIES = 1024, 65536
-"""Spare room beyond the room that a caller asks for."""
+"""Capacity added to what a caller asks for."""
 
 
 class WorkingSet(NamedTuple):
-    """Planes of n examples; each example's form a linked list, newest first.
+    """Planes of n examples; the planes of each example form a linked list, newest first.
 
     head: int64 [n], the newest plane of each example, or NONE.
     next: int64 [P], the next older plane of the same example, or NONE.
     alpha: float64 [P], dual variables. loss: float64 [P], Δ. norm: float64 [P], ‖ΔΦ‖².
-    begin: int64 [P], size: int64 [P]: a plane's entries in indices and values.
+    begin: int64 [P], size: int64 [P]: position and number of a plane's entries in indices and values.
     indices: int32 [E], values: float32 [E]: ΔΦ of all planes, indices ascending within a plane.
-    counts: int64 [4], at N_PLANES the number of stored planes, at N_DROPPED how many of these are in no list, at
-        N_ENTRIES and N_DROPPED_ENTRIES the entries of both.
+    counts: int64 [4]: at N_PLANES the number of stored planes, at N_DROPPED the number of those that are in no list; at
+        N_ENTRIES and N_DROPPED_ENTRIES the numbers of their entries.
     """
 
     head: np.ndarray
@@ -42,7 +42,7 @@ class WorkingSet(NamedTuple):
 
 
 def empty(n_examples: int, planes: int = SPARE_PLANES, entries: int = SPARE_ENTRIES) -> WorkingSet:
-    """Empty working sets with room for so many planes and entries."""
+    """Empty working sets with capacity for the given numbers of planes and entries."""
     return WorkingSet(
         np.full(n_examples, NONE, np.int64),
         np.full(planes, NONE, np.int64),
@@ -58,50 +58,50 @@ def empty(n_examples: int, planes: int = SPARE_PLANES, entries: int = SPARE_ENTR
 
 
 def resize(planes: WorkingSet, n_examples: int) -> None:
-    """Let the last examples go, which must have no planes, or give new ones an empty list, in place."""
-    known = len(planes.head)
+    """Change the number of examples in place: new examples get an empty list; dropped ones must have no planes."""
+    old_size = len(planes.head)
     planes.head.resize(n_examples, refcheck=False)
-    planes.head[known:] = NONE
+    planes.head[old_size:] = NONE
 
 
 def free_planes(planes: WorkingSet) -> int:
-    """How many planes there is room for."""
+    """The number of planes that can still be stored."""
     return len(planes.next) - int(planes.counts[N_PLANES])
 
 
 def free_entries(planes: WorkingSet) -> int:
-    """How many entries there is room for."""
+    """The number of entries that can still be stored."""
     return len(planes.indices) - int(planes.counts[N_ENTRIES])
 
 
 def make_room(planes: WorkingSet, n_planes: int, n_entries: int) -> np.ndarray:
-    """Close the gaps that dropped planes have left, then let the arrays grow, all in place.
+    """Close the gaps that dropped planes have left, then enlarge the arrays as needed, all in place.
 
-    There is room afterwards for n_planes more planes of n_entries in all, and for a quarter more than there are
-    already. Views of these arrays that were taken before, such as `free_room`, are void.
+    Afterwards there is room for n_planes more planes with n_entries entries in total; arrays that grow also get room
+    for a quarter of what is stored. Earlier views of the arrays, such as `free_room`, become invalid.
 
-    Returns the new number of each plane, int64, NONE for those that were dropped.
+    Returns the new number of each plane, int64, NONE for dropped planes.
     """
-    place = _close_gaps(planes)
+    new_numbers = _close_gaps(planes)
     stored, entries = int(planes.counts[N_PLANES]), int(planes.counts[N_ENTRIES])
     more_planes = max(len(planes.next), stored + stored // 4 + n_planes + SPARE_PLANES)
     _resize(planes, more_planes, max(len(planes.indices), entries + entries // 4 + n_entries + SPARE_ENTRIES))
-    return place
+    return new_numbers
 
 
 def trim(planes: WorkingSet) -> np.ndarray:
-    """Release the room that no plane needs, in place. Returns the new number of each plane, as `make_room` does."""
-    place = _close_gaps(planes)
+    """Release unused capacity, in place. Returns the new number of each plane, as `make_room` does."""
+    new_numbers = _close_gaps(planes)
     _resize(planes, int(planes.counts[N_PLANES]), int(planes.counts[N_ENTRIES]))
-    return place
+    return new_numbers
 
 
 def _resize(planes: WorkingSet, n_planes: int, n_entries: int) -> None:
-    # In place, as a copy would double the memory of the largest arrays in training.
-    for of_planes in (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size):
-        of_planes.resize(n_planes, refcheck=False)
-    for of_entries in (planes.indices, planes.values):
-        of_entries.resize(n_entries, refcheck=False)
+    # In place: a copy would double the memory of the largest arrays in training.
+    for plane_array in (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size):
+        plane_array.resize(n_planes, refcheck=False)
+    for entry_array in (planes.indices, planes.values):
+        entry_array.resize(n_entries, refcheck=False)
 
 
 def count(planes: WorkingSet) -> int:
@@ -110,17 +110,17 @@ def count(planes: WorkingSet) -> int:
 
 
 def check(planes: WorkingSet, n_examples: int, dimension: int) -> None:
-    """Check working sets that were read from a file: no kernel may read or write out of bounds or loop for ever.
+    """Check working sets that were read from a file, so that no kernel can leave the arrays' bounds or loop for ever.
 
     Raises:
-        ValueError: an array has a wrong length, an index is out of range, or lists of planes meet.
+        ValueError: an array has a wrong length, an index is out of range, or two lists share a plane.
     """
     n_planes, n_dropped, n_entries, n_entries_dropped = (
         map(int, planes.counts) if len(planes.counts) == 4 else (-1,) * 4
     )
     columns = (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size)
-    _require(len(planes.head) == n_examples, "has not one list of planes for each example")
-    _require(len({*map(len, columns)}) == 1, "has planes without all of their figures")
+    _require(len(planes.head) == n_examples, "does not have one list of planes for each example")
+    _require(len({*map(len, columns)}) == 1, "has planes with missing figures")
     _require(0 <= n_dropped <= n_planes <= len(planes.next), "counts more planes than there are")
     _require(len(planes.indices) == len(planes.values), "has entries without a value or an index")
     _require(0 <= n_entries_dropped <= n_entries <= len(planes.indices), "counts more entries than there are")
@@ -133,15 +133,15 @@ def check(planes: WorkingSet, n_examples: int, dimension: int) -> None:
     indices = planes.indices[:n_entries]
     _require(bool(((indices >= 0) & (indices < dimension)).all()), "has an index beyond the weights")
     _require(bool((planes.alpha[:n_planes] >= 0).all()), "has a negative dual variable")
-    # No two links lead to one plane, so that every list that starts at a head ends.
-    listed, at = 0, planes.head[planes.head != NONE]
+    # No two links lead to the same plane, so every list that starts at a head ends.
+    listed, current = 0, planes.head[planes.head != NONE]
     listed_entries = 0
-    while len(at):
-        listed, listed_entries = listed + len(at), listed_entries + int(planes.size[at].sum())
-        at = planes.next[at]
-        at = at[at != NONE]
+    while len(current):
+        listed, listed_entries = listed + len(current), listed_entries + int(planes.size[current].sum())
+        current = planes.next[current]
+        current = current[current != NONE]
     complete = listed == n_planes - n_dropped and listed_entries == n_entries - n_entries_dropped
-    _require(complete, "counts other planes than its lists hold")
+    _require(complete, "has counts that differ from its lists")
 
 
 def _require(holds: bool, complaint: str) -> None:
@@ -151,51 +151,51 @@ def _require(holds: bool, complaint: str) -> None:
 
 @kernel
 def _close_gaps(planes):
-    """Move the planes that are in a list to the front of the arrays; their order there, and in their lists, stays.
+    """Move the planes that are in a list to the front of the arrays; their order in arrays and lists does not change.
 
-    Returns the new number of each plane, int64 [stored planes], NONE for those that were dropped.
+    Returns the new number of each plane, int64 [stored planes], NONE for dropped planes.
     """
-    place = np.full(planes.counts[N_PLANES], NONE)
+    new_numbers = np.full(planes.counts[N_PLANES], NONE)
     for example in range(len(planes.head)):
         p = planes.head[example]
         while p != NONE:
-            place[p] = p
+            new_numbers[p] = p
             p = planes.next[p]
-    at, to = 0, 0
+    to_plane, to_entry = 0, 0
     for p in range(planes.counts[N_PLANES]):
-        if place[p] == NONE:
+        if new_numbers[p] == NONE:
             continue
-        place[p] = at
+        new_numbers[p] = to_plane
         older, begin, size = planes.next[p], planes.begin[p], planes.size[p]
-        planes.next[at] = NONE if older == NONE else place[older]
-        planes.alpha[at] = planes.alpha[p]
-        planes.loss[at] = planes.loss[p]
-        planes.norm[at] = planes.norm[p]
-        planes.begin[at] = to
-        planes.size[at] = size
+        planes.next[to_plane] = NONE if older == NONE else new_numbers[older]
+        planes.alpha[to_plane] = planes.alpha[p]
+        planes.loss[to_plane] = planes.loss[p]
+        planes.norm[to_plane] = planes.norm[p]
+        planes.begin[to_plane] = to_entry
+        planes.size[to_plane] = size
         for entry in range(size):
-            planes.indices[to + entry] = planes.indices[begin + entry]
-            planes.values[to + entry] = planes.values[begin + entry]
-        at += 1
-        to += size
+            planes.indices[to_entry + entry] = planes.indices[begin + entry]
+            planes.values[to_entry + entry] = planes.values[begin + entry]
+        to_plane += 1
+        to_entry += size
     for example in range(len(planes.head)):
         if planes.head[example] != NONE:
-            planes.head[example] = place[planes.head[example]]
+            planes.head[example] = new_numbers[planes.head[example]]
     planes.counts[:] = 0
-    planes.counts[N_PLANES] = at
-    planes.counts[N_ENTRIES] = to
-    return place
+    planes.counts[N_PLANES] = to_plane
+    planes.counts[N_ENTRIES] = to_entry
+    return new_numbers
 
 
 @kernel
 def free_room(planes):
-    """The indices and values that no plane uses yet, to write a plane there."""
+    """Views of the unused part of indices and values, to write a new plane there."""
     return planes.indices[planes.counts[N_ENTRIES] :], planes.values[planes.counts[N_ENTRIES] :]
 
 
 @kernel
 def append(planes, example, size, loss, alpha):
-    """Put the plane written into `free_room` at the head of the example's list; returns its number.
+    """Put the plane that was written to `free_room` at the head of the example's list; returns its number.
 
     `make_room` must have been called before, for all planes that a kernel may append.
     """
@@ -265,7 +265,7 @@ def drop_inactive(planes, example):
 
 @kernel
 def forget_all(planes, examples):
-    """Empty the working sets of `examples`; their contribution to w stays."""
+    """Empty the working sets of `examples`; w does not change."""
     for example in examples:
         p = planes.head[example]
         while p != NONE:
@@ -301,9 +301,9 @@ def total_alpha(planes, example):
 
 @kernel
 def dual_slack(planes, example, C):
-    """Σ_y α_i(y) / 2C: the ξ_i that belongs to the dual variables of the L2-loss, 0 for C = ∞.
+    """Σ_y α_i(y) / 2C: the ξ_i that corresponds to the dual variables of the L2-loss; 0 for C = ∞.
 
-    The derivative of the dual objective in α_i(y) is g_i(y) less this.
+    The derivative of the dual objective with respect to α_i(y) is g_i(y) minus this.
     """
     return total_alpha(planes, example) / (2.0 * C)
 
@@ -335,7 +335,7 @@ def dual_sums(planes):
 
 @kernel
 def remove_all(planes, examples, weights):
-    """Empty the working sets of `examples` and take their planes out of w = Σ α ΔΦ."""
+    """Empty the working sets of `examples` and subtract their planes from w = Σ α ΔΦ."""
     for example in examples:
         p = planes.head[example]
         while p != NONE:

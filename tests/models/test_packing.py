@@ -43,6 +43,13 @@ def test_dense_indices_take_next_to_nothing():
     assert len(pack_indices(np.arange(0, 3_000_000, 3))) < 1500
 
 
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("values", ["float32", "float16", "int8"])
+def test_weights_that_are_not_finite_are_not_saved(values, weight):
+    with pytest.raises(ValueError, match=r"a weight is not finite, .*: the solver has diverged"):
+        compress(np.array([weight, 1, 2], np.float32), Packing(values))
+
+
 @given(VECTORS)
 def test_float32_is_exact(dense):
     again = restored(dense, EXACT)

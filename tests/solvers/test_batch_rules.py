@@ -12,7 +12,9 @@ from spacy_ssvm.solvers.dcd import inner_pass
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.pairs import combine, pair_step
 from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sap, Sdm
+from spacy_ssvm.structures.tree.parts import LOOPY
 
+from ..models.tree.enumeration import tree_problem
 from ..problems import random_problem
 from .reference import Enumerated
 from .running import epochs
@@ -90,6 +92,14 @@ def test_a_solved_problem_is_left_alone(parameters):
     assert epochs(learner, 1).w.tobytes() == w
 
 
+@pytest.mark.parametrize("parameters", [Cpd(C=0.01), OneSlack(C=0.01)])
+def test_without_exact_oracles_learning_goes_on(parameters):
+    """There is no certificate that could end it, so that w must not rest at an estimated gap."""
+    learner = epochs(start(parameters, tree_problem(4, structure=LOOPY, n_examples=12)), 12)
+    w = learner.w.tobytes()
+    assert not learner.done() and epochs(learner, 5).w.tobytes() != w
+
+
 def test_cpd_needs_fewer_oracle_passes_than_examples_have_structures():
     _, certificate = fit(Cpd(C=0.1, delta=0, tolerance=1e-5), random_problem(6), max_epochs=40)
     assert certificate.relative_gap <= 1e-5
@@ -139,6 +149,37 @@ def test_an_epoch_that_misses_examples_gives_a_valid_plane():
         assert 0 < learner.certificate().dual <= whole.primal
     epochs(learner, 200)
     assert learner.certificate().relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("parameters", [Cpd(C=1.0), OneSlack(C=1.0)])
+def test_an_example_counts_once_an_epoch(parameters):
+    """A 1-slack plane holds one structure of each example at most: otherwise it is no lower bound of Σ ξ."""
+    problem = random_problem(1, n_examples=20, n_rows=8)
+    once, repeated = start(parameters, problem), start(parameters, problem)
+    rngs = np.random.default_rng(0), np.random.default_rng(0)
+    order = np.arange(20)
+    for _ in range(10):
+        figures = run_epoch(once, rngs[0], order)
+        repeated.begin_epoch(rngs[1])
+        for part in (order[:5], order[[3, 5, 5, 6]], order, order):
+            repeated.visit(part)
+        repeated.end_epoch()
+        assert repeated.progress() == figures and repeated.w.tobytes() == once.w.tobytes()
+
+
+@pytest.mark.parametrize("parameters", [Cpd(C=1.0), OneSlack(C=1.0)])
+def test_a_stream_learns_from_each_batch_of_an_epoch(parameters):
+    """Each batch takes the place of the one before, in an epoch that has begun once."""
+    learner = start(parameters, random_problem(1, n_examples=20, n_rows=8))
+    learner.begin_epoch(np.random.default_rng(0))
+    learner.visit(np.arange(20))
+    for seed in range(2, 5):
+        learner.forget(np.arange(20))
+        learner.extend(random_problem(seed, n_examples=20, n_rows=8))
+        w = learner.w.tobytes()
+        learner.visit(np.arange(20))
+        learner.end_epoch()
+        assert learner.w.tobytes() != w
 
 
 def test_one_slack_cannot_take_out_one_example():

@@ -56,6 +56,14 @@ def test_the_enumerated_optimum(name, C, kind):
         np.testing.assert_array_equal(np.abs(w) > 2e-3, np.abs(expected) > 2e-3)
 
 
+def test_a_dual_above_the_primal_is_not_done():
+    learner, _ = fit(Dcd(C=0.1), PROBLEMS["0/1"](), max_epochs=100)
+    assert learner.done()
+    learner.planes.loss[:] += 0.5
+    with pytest.warns(UserWarning, match=r"the dual objective, .*, exceeds the primal, .*: an oracle is not exact"):
+        assert not learner.done()
+
+
 def test_a_large_rho1_leaves_no_weight():
     learner, certificate = fit(Sap(C=0.1, rho1=100.0), PROBLEMS["real"](), max_epochs=50)
     assert not learner.w.any()

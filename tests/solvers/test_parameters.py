@@ -12,7 +12,7 @@ from spacy_ssvm.solvers.parameters import Dca, Dcd, Lbfgs, dcd_light
 from spacy_ssvm.solvers.problem import Problem
 
 SOLVERS = {name.split(".")[1]: make for name, make in ssvm_solvers.get_all().items()}
-NUMBER = ("be a finite number", [math.nan, -math.inf, "high", [0.1]])
+NUMBER = ("be a finite number", [math.nan, -math.inf, "high", [0.1], True])
 POSITIVE = ("be positive", [0, -1, -0.0])
 NOT_NEGATIVE = ("not be negative", [-1e-3])
 WHOLE = ("be a whole number of at least 0, not", [0.5, 2.5, -1])
@@ -66,6 +66,10 @@ def test_numbers_of_a_config_are_converted():
     parameters = Dcd(C="0.5", inner_passes=3.0, delta=0)
     assert parameters == Dcd(C=0.5, inner_passes=3, delta=0.0)
     assert [type(value) for value in (parameters.C, parameters.inner_passes, parameters.delta)] == [float, int, float]
+
+
+def test_a_large_seed_is_kept_to_the_last_digit():
+    assert Dcd(seed=2**53 + 1).seed == 2**53 + 1
 
 
 def test_dcd_light_has_no_inner_passes():

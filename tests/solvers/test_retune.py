@@ -108,6 +108,16 @@ def test_lse(parameters):
         assert summed_errors(PLANES, go_on(learner, 200, C=C).w, C) == pytest.approx(best, rel=1e-3)
 
 
+@pytest.mark.parametrize("kind", [LseSdcd, LseCuttingPlane])
+@pytest.mark.parametrize("oracles", [("outside", "printed"), ("printed", "outside"), ("printed", "printed")])
+def test_the_printed_oracle_of_lse_starts_anew(kind, oracles):
+    """What it ends at depends on the planes that have been found, whatever C or oracle has found them."""
+    learner = epochs(start(kind(oracle=oracles[0]), PROBLEM, None), 3)
+    w = learner.w.tobytes()
+    assert not learner.retune(kind(C=0.3, oracle=oracles[1]))
+    assert learner.w.tobytes() == w and learner.parameters == kind(oracle=oracles[0])
+
+
 def test_lbfgs():
     learner = epochs(start(Lbfgs(C=0.3), PROBLEM, None), 2)
     for changes in ({"C": 1.0}, {"beta": 3.0, "gamma": 0.0}, {"C": 0.05}):

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.learner import start
+from spacy_ssvm.solvers.pairs import PAIR_STEPS
 from spacy_ssvm.solvers.parameters import Sap
 from spacy_ssvm.solvers.sap import (
-    PAIR_STEPS,
-    PASSES,
+    ALPHA_PASSES,
     BatchSapLearner,
     ProximalSapLearner,
     SapLearner,
@@ -138,7 +138,7 @@ class EagerSap:
         for example in examples:
             self.add_violator(example, w)
         olds = [self.olds(example) for example in range(len(self.sets))]
-        for _ in range(PASSES):
+        for _ in range(ALPHA_PASSES):
             if not any([self.pair_steps(example, olds[example]) for example in range(len(self.sets))]):
                 break
         for example in range(len(self.sets)):
@@ -182,6 +182,17 @@ def test_each_batch_is_the_eager_one(kind, nu, mu):
         eager.epoch(range(problem.n_examples))
         np.testing.assert_allclose(learner.w, eager.w, rtol=0, atol=atol)
     assert np.abs(eager.w).max() > 100 * atol
+
+
+@pytest.mark.parametrize("variant", ["batch", "batch, nu and mu"])
+def test_the_primal_of_a_batch_epoch_is_that_of_the_oracles_w(variant):
+    problem = random_problem(1, n_examples=20, n_rows=8)
+    planes = all_planes(problem)
+    learner = start(sap(variant), problem)
+    for epoch in range(6):
+        w = learner.w.copy()
+        epochs(learner, 1, epoch)
+        assert learner.progress().primal == pytest.approx(objective(planes, w, 0.5, 1, 0.1, 0.5), rel=1e-9)
 
 
 CHANGES = st.lists(st.lists(st.tuples(st.integers(0, 4), st.floats(-2, 2)), max_size=2), max_size=60)

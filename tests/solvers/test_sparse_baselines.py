@@ -130,6 +130,17 @@ def test_extragradient_solves_the_linear_programme(tiny, C):
     assert learner.progress().primal == pytest.approx(value, rel=1e-6)
 
 
+def test_the_primal_of_an_extragradient_epoch_is_that_of_the_oracles_w():
+    """It is never below the optimum."""
+    problem = random_problem(1, n_examples=20, n_rows=8)
+    planes, learner = all_planes(problem), start(Extragradient(C=0.3), problem)
+    for epoch in range(9):
+        w = learner.w.copy()
+        epochs(learner, 1, epoch)
+        expected = np.abs(w).sum() + 0.3 * slacks_of(planes, w).sum()
+        assert learner.progress().primal == pytest.approx(expected, rel=1e-9)
+
+
 @both
 def test_the_optimum_is_reached_after_examples_and_features_were_added(parameters):
     part, whole = halves()

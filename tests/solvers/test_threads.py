@@ -55,7 +55,7 @@ def test_planes_come_in_the_order_of_the_examples(n_threads):
     examples = np.random.default_rng(1).permutation(20)
     found = list(oracle_pass.find_all(problem, w, examples, n_threads))
     assert np.array_equal(np.concatenate([part for part, _ in found]), examples)
-    assert np.allclose(np.concatenate([planes.slacks for _, planes in found]), largest[examples])
+    assert np.allclose(np.concatenate([planes.violations for _, planes in found]), largest[examples])
     assert slacks(problem, w, n_threads=n_threads) == pytest.approx((largest.sum(), (largest**2).sum()))
 
 
@@ -67,7 +67,7 @@ def test_planes_of_any_size_find_room():
         for k in range(len(part)):
             begin, end = found.starts[k], found.starts[k + 1]
             g = found.losses[k] - w[found.indices[begin:end]] @ found.values[begin:end]
-            assert g == pytest.approx(found.slacks[k])
+            assert g == pytest.approx(found.violations[k])
 
 
 def test_gradients_are_the_same_but_for_rounding():

@@ -41,10 +41,10 @@ def _complete(chains, examples, annotated, weights, penalty, changed):
 
 
 def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Complete these examples, int64, by constrained decoding with w, float64 [d].
+    """Complete the given examples, int64, by constrained decoding with w, float64 [d].
 
-    annotated: int32 [T], gold labels where known, else -1; some legal sequence agrees with it.
-    Returns the examples whose gold sequence has changed: what was learnt from their old one is void.
+    annotated: int32 [T], gold labels where known, else -1; some legal sequence must agree with them.
+    Returns the examples whose gold sequence has changed: what was learnt from their old sequence is void.
     """
     changed = np.zeros(len(examples), np.bool_)
     _complete(chains, examples, annotated, weights, FORBIDDEN, changed)
@@ -53,7 +53,7 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
 
 @kernel
 def _best_without(chains, example, annotated, weights, penalty, tokens, labels, path):
-    """The best sequence that agrees with `annotated` and has at none of these tokens its label; returns its score."""
+    """Write the best sequence that agrees with `annotated`, without label k at token k, to path. Returns its score."""
     constraints = chains.constraints
     scores = np.empty((len(path), len(constraints.start)))
     _agreeing_scores(chains, example, annotated, weights, penalty, scores)
@@ -68,14 +68,15 @@ def complete_without(
 ) -> np.ndarray:
     """The best completion of one example, int32 [T], among those that contain none of these runs of labels.
 
-    annotated, weights: as in `complete`. runs: the token of the sequence where each starts, and its labels. One whose
-    tokens are all annotated with it is passed over, and so is one that the constraints leave no way around.
+    annotated, weights: as in `complete`. runs: for each run, the token of the sequence where it starts, and its labels.
+    A run is ignored if all of its labels are annotated, or if the constraints allow no sequence without it.
 
-    Exact: a sequence without a run differs from it at one of its tokens, so that the best sequence, where it contains
-    one, is replaced by the best of each of these kinds, until the best of all contains none.
+    The result is exact: a sequence without a run differs from it at one of the run's tokens. So a best sequence that
+    contains a run is replaced by the best sequences without the run's label at each of its tokens, until the best of
+    all these contains no run.
     """
     first, end = int(chains.starts[example]), int(chains.starts[example + 1])
-    given = annotated[first:end]
+    known = annotated[first:end]
 
     def best(banned: frozenset[tuple[int, int]]) -> tuple[float, list[tuple[int, int]], np.ndarray]:
         pairs = sorted(banned)
@@ -84,31 +85,31 @@ def complete_without(
         score = _best_without(chains, example, annotated, weights, FORBIDDEN, tokens, labels, path)
         return -score, pairs, path
 
-    found = [best(frozenset())]
-    met = {frozenset[tuple[int, int]]()}
+    waiting = [best(frozenset())]
+    searched = {frozenset[tuple[int, int]]()}
     while True:
-        _, pairs, path = heappop(found)
-        met_run = next((run for run in runs if _contains(path, given, *run)), None)
-        if met_run is None:
+        _, pairs, path = heappop(waiting)
+        contained = next((run for run in runs if _contains(path, known, *run)), None)
+        if contained is None:
             return path
-        start, labels = met_run
-        for place, label in enumerate(labels.tolist(), start):
-            banned = frozenset([*pairs, (place, label)])
-            if given[place] < 0 and banned not in met:
-                met.add(banned)
-                heappush(found, best(banned))
-        if not found:
+        start, labels = contained
+        for token, label in enumerate(labels.tolist(), start):
+            banned = frozenset([*pairs, (token, label)])
+            if known[token] < 0 and banned not in searched:
+                searched.add(banned)
+                heappush(waiting, best(banned))
+        if not waiting:
             return path
 
 
-def _contains(path: np.ndarray, given: np.ndarray, start: int, labels: np.ndarray) -> bool:
-    """Whether the path has these labels from `start` on, and not because all of them are given."""
-    place = slice(start, start + len(labels))
-    return np.array_equal(path[place], labels) and bool((given[place] < 0).any())
+def _contains(path: np.ndarray, known: np.ndarray, start: int, labels: np.ndarray) -> bool:
+    """Whether the path has the given labels from `start` on, and at least one of them is not annotated."""
+    tokens = slice(start, start + len(labels))
+    return np.array_equal(path[tokens], labels) and bool((known[tokens] < 0).any())
 
 
 def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:
-    """Replace annotation that no legal sequence agrees with by the nearest (fewest tokens changed) that one has.
+    """Replace annotation that no legal sequence agrees with by the nearest one (fewest changes) that a sequence has.
 
     annotated: int32 [T], changed in place; chains.gold becomes a legal completion.
     Returns the number of examples whose annotation has changed.
@@ -123,7 +124,7 @@ def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:
 
 
 def _are_legal(chains: Chains, annotated: np.ndarray) -> np.ndarray:
-    """Whether each example is annotated completely, and as the constraints allow, bool [n]."""
+    """Whether each example is annotated completely and satisfies the constraints, bool [n]."""
     legal = (annotated >= 0) & ~broken(chains.constraints, chains.kinds, chains.starts, annotated)
     filled = chains.starts[:-1] < chains.starts[1:]
     first = chains.starts[:-1][filled]

@@ -9,18 +9,17 @@ from ...structures.chain.constraints import Constraints
 
 
 class Chains(NamedTuple):
-    """n sequences of T tokens in all.
+    """n sequences of T tokens in total, with their features and gold labels.
 
-    The weight vector of a chain with L labels and R feature rows has L * L + R * L entries: transition
-    weights (from, to) first, so that it grows at its end when rows are added, then a block of L
-    weights for each feature row.
+    The weight vector of a chain with L labels and R feature rows has L² + R · L entries: the transition weights
+    (from, to), then a block of L weights for each feature row, so that new rows are appended.
 
     starts: int64 [n + 1], first token of each sequence.
     feature_starts: int64 [T + 1], first feature of each token.
     rows: int32 [F], the features' rows.
     values: float32 [F], their values.
     gold: int32 [T], gold labels, complete and within the constraints.
-    costs: float64 [T], what a wrong label at this token adds to the loss; 0 where gold is unknown.
+    costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
     kinds: int32 [T], rows of `constraints.token`.
     """
 
@@ -35,11 +34,12 @@ class Chains(NamedTuple):
 
 
 class SharedScores(NamedTuple):
-    """Scores that a token takes from entries instead of features: those of its word type, and of its neighbours'.
+    """Scores that depend on word types only: each token adds those of its own type and of its neighbours' types.
 
-    Token t takes vectors[entries[t + offsets[g]], g] for each of G offsets; entry 0 stands outside of all sequences.
+    Token t adds vectors[entries[t + offsets[g]], g] for each of G offsets; entry 0 is for positions outside the
+    sequence.
 
-    entries: int64 [T], from 1. offsets: int64 [G]. vectors: float64 [V, G, L].
+    entries: int64 [T], the entry of each token's type, from 1. offsets: int64 [G]. vectors: float64 [V, G, L].
     """
 
     entries: np.ndarray
@@ -61,7 +61,7 @@ def make_chains(
     costs: np.ndarray | None = None,
     kinds: np.ndarray | None = None,
 ) -> Chains:
-    """Bring the arrays of `Chains` to their types, with default values.
+    """Make `Chains` from arrays, which are converted to their types, with default values.
 
     values, costs: 1 everywhere by default. kinds: 0 everywhere by default.
 
@@ -116,7 +116,7 @@ def require_finite(starts: np.ndarray, feature_starts: np.ndarray, values: np.nd
 
 
 def nothing_shared(n_labels: int) -> SharedScores:
-    """Where all scores come from features."""
+    """The `SharedScores` of chains whose scores all come from features."""
     return SharedScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0, n_labels)))
 
 
@@ -126,6 +126,6 @@ def dimension(n_labels: int, n_rows: int) -> int:
 
 
 def max_plane_entries(chains: Chains) -> int:
-    """An upper bound of the entries of ΔΦ of any example, before equal indices are merged."""
+    """An upper bound of the number of entries of ΔΦ of any example, before equal indices are merged."""
     features = np.diff(chains.feature_starts[chains.starts])
     return int(2 * (features + np.diff(chains.starts)).max(initial=0))

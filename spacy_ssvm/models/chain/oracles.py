@@ -78,26 +78,26 @@ def decode_k_best(chains, example, weights, loss_scale, best, before, paths, pat
 def kbest_oracle(chains, example, weights, loss_scale, k, starts, losses, indices, values):
     """The planes of the k sequences of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
 
-    Plane j, in pairs that may repeat, goes to starts[j] … starts[j + 1] − 1 of indices and values, its unscaled loss
-    to losses[j]. Returns how many sequences there are, at most k.
+    Plane j is written to starts[j] … starts[j + 1] − 1 of indices and values, in pairs that may repeat, its unscaled
+    loss to losses[j]. Returns the number of sequences, at most k.
     """
     length, n_labels = chains.starts[example + 1] - chains.starts[example], len(chains.constraints.start)
     best, before = np.empty((length, n_labels, k)), np.empty((length, n_labels, k), np.int64)
     paths, scores = np.empty((k, length), np.int32), np.empty(k)
-    found = decode_k_best(chains, example, weights, loss_scale, best, before, paths, scores)
+    n_sequences = decode_k_best(chains, example, weights, loss_scale, best, before, paths, scores)
     starts[0] = 0
-    for j in range(found):
+    for j in range(n_sequences):
         begin = starts[j]
         entries, losses[j] = feature_difference(chains, example, paths[j], indices[begin:], values[begin:])
         starts[j + 1] = begin + entries
-    return found
+    return n_sequences
 
 
 @kernel
 def expect(chains, example, weights, beta, gamma, scores, labels, counts):
     """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
 
-    scores: float64 [T, L], filled with β times the tokens' scores, losses included.
+    scores: float64 [T, L], output, β times the tokens' scores, including the loss.
 
     Returns the log-partition; the constraints must allow some sequence.
     """
@@ -125,8 +125,8 @@ def expect(chains, example, weights, beta, gamma, scores, labels, counts):
     return log_partition
 
 
-NEGLIGIBLE = 1e-14
-"""Probabilities below this are left out of gradients, where rounding is as large."""
+MIN_GRADIENT = 1e-14
+"""Derivatives by label and transition scores of at most this are skipped: rounding errors are as large."""
 
 
 @kernel
@@ -150,14 +150,14 @@ def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
             gold_score += transitions[chains.gold[token - 1], gold]
             counts[chains.gold[token - 1], gold] -= 1.0
         for label in range(n_labels):
-            if abs(labels[t, label]) > NEGLIGIBLE:
+            if abs(labels[t, label]) > MIN_GRADIENT:
                 for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
                     indices[entries] = n_labels * (n_labels + np.int64(chains.rows[f])) + label
                     values[entries] = -labels[t, label] * chains.values[f]
                     entries += 1
     for i in range(n_labels):
         for j in range(n_labels):
-            if abs(counts[i, j]) > NEGLIGIBLE:
+            if abs(counts[i, j]) > MIN_GRADIENT:
                 indices[entries] = i * n_labels + j
                 values[entries] = -counts[i, j]
                 entries += 1
@@ -165,14 +165,14 @@ def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
 
 
 def max_gradient_entries(chains: Chains) -> int:
-    """An upper bound of the entries that the marginal oracle writes for any example."""
+    """An upper bound of the number of entries that the marginal oracle writes for any example."""
     n_labels = len(chains.constraints.start)
     features = np.diff(chains.feature_starts[chains.starts])
     return int(n_labels * (features.max(initial=0) + n_labels))
 
 
 def chain_problem(chains: Chains, n_rows: int) -> Problem:
-    """Sequences; n_rows: of the feature index."""
+    """The problem of labelled sequences; n_rows: the number of rows of the feature index."""
     return Problem(
         chains,
         CHAINS,
@@ -197,7 +197,7 @@ def multiclass_problem(
     """Examples with one of n_classes classes each, as chains of length one with loss 0 or 1.
 
     starts: int64 [n + 1], first feature of each example. rows: [F], features, below n_rows; values: [F].
-    classes: [n]. w has n_classes² weights of transitions, which never occur, before n_classes for each row.
+    classes: [n]. w begins with n_classes² transition weights, which are never used, followed by n_classes per row.
 
     Raises:
         ValueError: a value is not finite, a row or a class is out of range, or lengths disagree.

@@ -1,4 +1,4 @@
-"""Labels for Docs by weights that stay as they are: the scores of a word type by itself are summed once."""
+"""Labels for Docs by fixed weights; the scores of features that read one word type only are summed once per type."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from .factors import ChainFeatures
 
 MAX_SCORES = 1 << 23
-"""Scores of word types that are kept, 8 bytes each; beyond that they are forgotten."""
+"""Largest number of stored scores of word types, 8 bytes each; beyond it, all are forgotten."""
 
 
 class ChainPredictor:
     """A `Predictor`: the best label sequence of each Doc.
 
-    extractor: templates and reader. codec: whose constraints hold. weights: to predict by.
+    extractor: templates and reader. codec: the source of constraints. weights: to predict with.
     """
 
     def __init__(self, extractor: Extractor, codec: ChainCodec, weights: ChainWeights) -> None:
@@ -70,7 +70,7 @@ class ChainPredictor:
             self._clear(-1)
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Types, np.ndarray, Constraints]:
-        """Columns, word types, and the kinds of tokens, int32 [T], with the constraints that have a row for each."""
+        """Columns, word types, the kinds of tokens, int32 [T], and the constraints, which have a row for each kind."""
         codec = self._codec
         columns, types, preset = self.extractor.reader.read_types(docs, docs[0].vocab, codec.preset)
         kinds = codec.kept(docs, codec.kinds(docs, preset))
@@ -81,7 +81,7 @@ class ChainPredictor:
         return columns, types, kinds, constraints
 
     def _scores(self, docs: Sequence[Doc]) -> tuple[Columns, list[ChainScores]]:
-        """The columns of these Docs, and the scores of each, within what the Docs and patterns leave."""
+        """The columns of the Docs, and each Doc's scores, within the limits set by Docs and patterns."""
         read = self._read(docs)
         columns, _, _, allowed = read
         if allowed is not self.constraints:
@@ -100,16 +100,16 @@ class ChainPredictor:
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
-            found = label(*arguments)
+            best = label(*arguments)
             if constraints is not self.constraints:
-                for token in np.flatnonzero(broken(constraints, kinds, columns.starts, found))[:1].tolist():
+                for token in np.flatnonzero(broken(constraints, kinds, columns.starts, best))[:1].tolist():
                     raise Contradiction(token, "patterns leave it no label that can follow those before it")
-            return [found[first:end] for first, end in bounds]
+            return [best[first:end] for first, end in bounds]
 
         return labels
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
-        """For each token the templates that fire, by number, and what their feature adds to the labels, float64 [L]."""
+        """For each token, the templates that fire, by number, and what each adds to the labels' scores, float64 [L]."""
         rows_of_labels = split(self.weights.vector, len(self.constraints.start))[1]
         found: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(int(columns.starts[-1]))]
         for number in range(len(self.extractor.templates)):
@@ -122,20 +122,20 @@ class ChainPredictor:
     def _arguments(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> tuple[Columns, Program, Table, Chains, SharedScores, np.ndarray]:
-        """Those of `label` and `token_scores`."""
+        """The arguments of `label` and `token_scores`."""
         rest, shared = self.extractor.split.rest, self._shared(types)
         chains = unlabelled(columns, rest, kinds, constraints)
         return columns, rest, self._table, chains, shared, self.weights.vector
 
     def _clear(self, generation: int) -> None:
-        """Keep scores of the types of this generation from here on."""
+        """Drop all scores; from now on, store those of types of this generation."""
         self._generation = generation
         self._entries = np.zeros(0, np.int64)
         self._known = 0
         self._vectors = self._outside()
 
     def _shared(self, types: Types) -> SharedScores:
-        """The scores of these tokens' types; those of types that are new are summed and kept."""
+        """The scores of the tokens' types; those of new types are summed and stored."""
         with self._lock:
             if types.generation != self._generation:
                 self._clear(types.generation)
@@ -152,7 +152,7 @@ class ChainPredictor:
         return SharedScores(entries, self._offsets, vectors)
 
     def _add(self, types: Types, new: np.ndarray) -> None:
-        """Sum the scores of these types, int64, after those that are known."""
+        """Append the summed scores of new types, int64, to those that are stored."""
         known, needed = self._known + 1, self._known + 1 + len(new)
         if needed > len(self._vectors):
             larger = np.zeros((2 * needed, *self._vectors.shape[1:]))
@@ -165,12 +165,12 @@ class ChainPredictor:
         self._known = needed - 1
 
     def _outside(self) -> np.ndarray:
-        """The one entry that is there before all types, float64 [1, G, L]."""
+        """Entry 0, for positions outside the sequence, float64 [1, G, L]."""
         n_columns = len(self.extractor.reader.attributes)
         return self._sums([rows_outside(group, n_columns, self._table) for group in self._groups], 1)
 
     def _sums(self, features: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], n_types: int) -> np.ndarray:
-        """Scores float64 [n_types, G, L] of what each group's features of these types are."""
+        """The scores of types, float64 [n_types, G, L], from each group's (starts, rows, values) of their features."""
         n_labels = len(self.constraints.start)
         sums = np.zeros((n_types, len(features), n_labels))
         for g, (starts, rows, values) in enumerate(features):

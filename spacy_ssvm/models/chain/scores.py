@@ -1,4 +1,4 @@
-"""Scores of tokens and labels, from feature rows and from what word types share; decoding of sequences."""
+"""Scores of tokens and labels, from feature rows and from shared scores of word types; decoding of sequences."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from .data import Chains, SharedScores, nothing_shared, require_finite
 @kernel
 def add_rows(feature_starts, rows, values, token, weights, score):
     """Add wᵀΦ of a token's features to score [L]."""
-    # Unsigned, as the compiler could not vectorise an index that may count from the end.
+    # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
     n_labels = np.uint64(len(score))
     for f in range(feature_starts[token], feature_starts[token + 1]):
         block = n_labels * (n_labels + np.uint64(rows[f]))
@@ -23,19 +23,19 @@ def add_rows(feature_starts, rows, values, token, weights, score):
 
 @kernel
 def add_all_rows(feature_starts, rows, values, weights, scores):
-    """The same for all of n tokens, scores [n, L]."""
+    """Add wᵀΦ of the features of each of n tokens to scores, float64 [n, L]."""
     for token in range(len(scores)):
         add_rows(feature_starts, rows, values, token, weights, scores[token])
 
 
 @kernel
 def add_shared(shared, first, end, scores):
-    """Add to scores [T, L] of the sequence first … end what its tokens share with others."""
+    """Add the `SharedScores` of tokens first … end − 1, a sequence, to scores, float64 [T, L]."""
     for t in range(end - first):
         score = scores[t]
         for g in range(len(shared.offsets)):
-            at = first + t + shared.offsets[g]
-            entry = shared.entries[at] if first <= at < end else 0
+            token = first + t + shared.offsets[g]
+            entry = shared.entries[token] if first <= token < end else 0
             vector = shared.vectors[entry, g]
             for label in range(len(score)):
                 score[label] += vector[label]
@@ -43,7 +43,7 @@ def add_shared(shared, first, end, scores):
 
 @kernel
 def emission_scores(chains, example, weights, scores):
-    """Fill scores [T, L] of one sequence with wᵀΦ of each token and label, constraints of tokens included."""
+    """Write wᵀΦ of each token and label of a sequence, plus the tokens' constraints, to scores, float64 [T, L]."""
     first = chains.starts[example]
     for t in range(chains.starts[example + 1] - first):
         token = first + t
@@ -56,7 +56,7 @@ def emission_scores(chains, example, weights, scores):
 
 @kernel
 def transition_scores(chains, weights):
-    """wᵀΦ of each transition [L, L], constraints included."""
+    """wᵀΦ of each transition plus the constraints, float64 [L, L]."""
     allowed = chains.constraints.transition
     n_labels = allowed.shape[0]
     scores = np.empty((n_labels, n_labels))
@@ -68,7 +68,7 @@ def transition_scores(chains, weights):
 
 @kernel
 def add_loss(chains, example, loss_scale, scores):
-    """Add loss_scale · Δ(y_i, y) to emission scores [T, L]: a token's cost at each label but the gold one."""
+    """Add loss_scale · Δ(y_i, y) to emission scores, float64 [T, L]: a token's cost to all labels but the gold one."""
     first = chains.starts[example]
     for t in range(chains.starts[example + 1] - first):
         cost = loss_scale * chains.costs[first + t]
@@ -80,7 +80,7 @@ def add_loss(chains, example, loss_scale, scores):
 
 @kernel
 def decode(chains, example, weights, loss_scale, path):
-    """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) into path [T]; returns that maximum."""
+    """Write argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) to path, int32 [T]; returns the maximum."""
     scores = np.empty((len(path), len(chains.constraints.start)))
     emission_scores(chains, example, weights, scores)
     if loss_scale != 0.0:
@@ -92,7 +92,7 @@ def decode(chains, example, weights, loss_scale, path):
 
 @kernel
 def decode_all(chains, shared, weights, labels):
-    """argmax_y wᵀΦ(x_i, y) of every sequence into labels int32 [T]; weights: length `dimension(L, R)`."""
+    """Write argmax_y wᵀΦ(x_i, y) of every sequence to labels, int32 [T]; weights: length `dimension(L, R)`."""
     transitions = transition_scores(chains, weights)
     constraints = chains.constraints
     for example in range(len(chains.starts) - 1):
@@ -106,7 +106,7 @@ def decode_all(chains, shared, weights, labels):
 def decode_sequences(chains: Chains, weights: np.ndarray, shared: SharedScores | None = None) -> np.ndarray:
     """The best label of every token, int32 [T], sequences in order.
 
-    weights: float32 or float64, contiguous, length `dimension(L, R)`. shared: scores besides those of the features.
+    weights: float32 or float64, contiguous, length `dimension(L, R)`. shared: scores in addition to the features'.
     """
     labels = np.zeros(len(chains.gold), np.int32)
     decode_all(chains, shared or nothing_shared(len(chains.constraints.start)), weights, labels)
@@ -129,7 +129,7 @@ def _score(columns, program, table, chains, shared, weights, scores):
 
 
 def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints) -> Chains:
-    """The sequences of these columns, without gold labels, with room for their features.
+    """The sequences of the given columns, without gold labels, with room for their features.
 
     program: templates over the columns. kinds: int32 [T], rows of `constraints.token`.
     """

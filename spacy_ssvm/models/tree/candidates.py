@@ -1,8 +1,9 @@
-"""Candidate heads of a token: all that are near, or those that a cheap first pass leaves.
+"""Candidate heads of a token: all near ones, or those that a cheap first pass keeps.
 
-The first pass scores each token's head by itself, as a log-linear model.
+The first pass is a log-linear model that scores the head of each token independently.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from ...features.arc_program import (
     ARCS,
     ARCS_BETWEEN,
+    N_ARC_ROWS,
     ArcProgram,
     max_features,
     read_sentence,
@@ -21,18 +23,18 @@ from ...features.index import Columns
 from ...kernels import Int32Array, Int64Array, kernel, numba_type
 from ...structures.tree.parts import UNKNOWN
 from .data import double_precision, either_precision
-from .scores import describe_arc, feature_room, score_between, score_features
+from .scores import describe_arc, feature_buffer, score_between, score_features
 
-NEGLIGIBLE = 1e-3
-"""Arcs whose probability is this near to the truth are left out of the gradient: they are many and change nothing."""
+MIN_GRADIENT = 1e-3
+"""Arcs whose gradient is at most this are skipped: they are many, and change little."""
 
 
 class Ranking(NamedTuple):
-    """n sentences of T tokens, each of which is to be given its gold head among all that are near.
+    """Training data of the first pass: n sentences of T tokens, each with its gold head among all near candidates.
 
-    columns: attribute keys of the tokens. program: compiled templates; their features are hashed to 2^bits weights.
+    columns: attribute keys of the tokens. program: compiled templates, whose features are hashed to 2^bits weights.
     candidate_starts: int64 [T + 1]; candidates: int32 [A], the heads that a token may have, ascending.
-    gold: int32 [T]; where there is nothing to learn it is the only candidate.
+    gold: int32 [T]; the only candidate of tokens without a gold head.
     """
 
     columns: Columns
@@ -49,23 +51,23 @@ RANKING = numba_type(Ranking)
 
 @kernel
 def ranking_oracle(data, example, weights, beta, gamma, indices, values):
-    """Φ(x_i, y_i) − E[Φ(x_i, y)], each token's head drawn from P(h) ∝ exp(β(wᵀf(h, m) + γ [h is wrong])).
+    """Φ(x_i, y_i) − E[Φ(x_i, y)], where each token's head has P(h) ∝ exp(β(wᵀf(h, m) + γ [h is wrong])).
 
-    Entries whose expectation is NEGLIGIBLE are left out. Returns the number of entries and −log P(y_i)/β.
+    Arcs with a gradient of at most MIN_GRADIENT are skipped. Returns the number of entries and −log P(y_i)/β.
     """
     first, n = data.columns.starts[example], data.columns.starts[example + 1] - data.columns.starts[example]
     read = read_sentence(data.columns, data.program, example)
     bits, program = data.bits, data.program
-    room, ends, union = feature_room(program, n), np.empty(1, np.int64), double_precision(weights)
+    buffer, ends, union = feature_buffer(program, n), np.empty(1, np.int64), double_precision(weights)
     at, loss = 0, 0.0
     for m in range(1, n + 1):
         token = first + m - 1
         begin, count = data.candidate_starts[token], data.candidate_starts[token + 1] - data.candidate_starts[token]
-        arcs, scores = np.empty((5, count), np.int64), np.zeros(count)
+        arcs, scores = np.empty((N_ARC_ROWS, count), np.int64), np.zeros(count)
         for c in range(count):
             describe_arc(arcs, c, data.candidates[begin + c], m, n + 1)
-        score_features(read, ARCS, arcs, bits, union, room, scores)
-        score_between(read, ARCS_BETWEEN, arcs, bits, union, room, scores)
+        score_features(read, ARCS, arcs, bits, union, buffer, scores)
+        score_between(read, ARCS_BETWEEN, arcs, bits, union, buffer, scores)
         for c in range(count):
             if data.candidates[begin + c] != data.gold[token]:
                 scores[c] += gamma
@@ -79,9 +81,9 @@ def ranking_oracle(data, example, weights, beta, gamma, indices, values):
             h = data.candidates[begin + c]
             gradient = -np.exp(scores[c] - highest) / total
             if h == data.gold[token]:
-                loss -= np.log(-gradient) / beta
+                loss += (math.log(total) + highest - scores[c]) / beta
                 gradient += 1.0
-            if abs(gradient) > NEGLIGIBLE:
+            if abs(gradient) > MIN_GRADIENT:
                 end = write_features(read, ARCS, arcs, c, c + 1, bits, indices, values, at)
                 end = write_between(read, ARCS_BETWEEN, arcs, c, c + 1, bits, indices, values, ends, end)
                 for k in range(at, end):
@@ -91,9 +93,9 @@ def ranking_oracle(data, example, weights, beta, gamma, indices, values):
 
 
 def ranking(program: ArcProgram, bits: int, columns: Columns, heads: np.ndarray) -> Ranking:
-    """Training data: each token's gold head, int32 [T], among all that are near.
+    """Training data for gold heads, int32 [T], with all near candidates.
 
-    Where the head is UNKNOWN there is nothing to choose, and so nothing to learn.
+    A token whose head is UNKNOWN has a single candidate, so that nothing is learnt from it.
     """
     unknown = heads == UNKNOWN
     before = np.arange(len(heads)) - np.repeat(columns.starts[:-1], np.diff(columns.starts))
@@ -102,14 +104,14 @@ def ranking(program: ArcProgram, bits: int, columns: Columns, heads: np.ndarray)
 
 
 def max_ranking_entries(data: Ranking) -> int:
-    """An upper bound of what the marginal oracle writes for any example."""
+    """An upper bound of the number of entries that the marginal oracle writes for any example."""
     starts = data.columns.starts
     n_arcs = np.diff(data.candidate_starts[starts])
     return int(np.max(n_arcs * max_features(data.program, np.diff(starts)), initial=0))
 
 
 REACH = 100
-"""How far a head may be where no first pass has been trained; the root is always near."""
+"""Largest distance of a candidate head where no first pass has been trained; the root is always near."""
 
 
 @kernel
@@ -132,10 +134,10 @@ def _near_candidates(starts, needed, alone, candidate_starts, candidates):
 def near_candidates(
     starts: np.ndarray, needed: np.ndarray, alone: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Every arc within REACH, and those from the root.
+    """The candidates without a first pass: all heads within REACH, and the root.
 
     starts: int64 [n + 1], of sentences. needed: int32 [T], a head that is a candidate in any case, or UNKNOWN.
-    alone: bool [T], tokens with the token before as their only candidate; none by default.
+    alone: bool [T], tokens whose only candidate is the token before; none by default.
     Returns candidate starts int64 [T + 1] and candidates int32.
     """
     alone = np.zeros(len(needed), np.bool_) if alone is None else alone
@@ -153,15 +155,15 @@ def _prune(columns, program, bits, weights, max_heads, margin, needed, candidate
     for sentence in range(len(starts) - 1):
         n = starts[sentence + 1] - starts[sentence]
         read = read_sentence(columns, program, sentence)
-        room = feature_room(program, n)
+        buffer = feature_buffer(program, n)
         kept = np.zeros(n + 1, np.bool_)
-        arcs, scores = np.empty((5, n + 1), np.int64), np.empty(n + 1)
+        arcs, scores = np.empty((N_ARC_ROWS, n + 1), np.int64), np.empty(n + 1)
         for m in range(1, n + 1):
             for h in range(n + 1):
                 describe_arc(arcs, h, h, m, n + 1)
             scores[:] = 0.0
-            score_features(read, ARCS, arcs, bits, weights, room, scores)
-            score_between(read, ARCS_BETWEEN, arcs, bits, weights, room, scores)
+            score_features(read, ARCS, arcs, bits, weights, buffer, scores)
+            score_between(read, ARCS_BETWEEN, arcs, bits, weights, buffer, scores)
             scores[m] = -np.inf
             kept[:] = False
             lowest = np.max(scores) - margin
@@ -191,9 +193,9 @@ def prune(
     margin: float,
     needed: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The `max_heads` best heads of each token, none `margin` below the best, by a first pass of its own.
+    """The candidates by a first pass: the `max_heads` best heads of each token, none more than `margin` below the best.
 
-    columns: of T tokens. program, bits, weights: the first pass's templates and weights, float [2^bits].
+    columns: of T tokens. program, bits, weights: templates and weights of the first pass, float [2^bits].
     needed: int32 [T], a head that is kept in any case, or UNKNOWN. The token before is always kept.
     Returns candidate starts int64 [T + 1] and candidates int32, ascending for each token.
     """
@@ -205,14 +207,16 @@ def prune(
 
 
 BITS = 18
+"""Size of the first pass's hashed index: 2^BITS weights."""
 
 
 @dataclass(frozen=True)
 class FirstPass:
-    """Heads of a token are kept when they are among its most probable and not much less so than its very best.
+    """The first pass: it keeps the most probable heads of each token.
 
-    program: its templates. weights: float64 or float32 [2^BITS]; empty: the heads within REACH are kept.
-    most: how many a token keeps at most. margin: how far below the best their log-probability may be.
+    program: its templates. weights: float64 or float32 [2^BITS]; if empty, the heads within REACH are kept.
+    max_heads: the largest number of heads per token. margin: how far below that of the best head the log-probability of
+    a head may be.
     """
 
     program: ArcProgram
@@ -221,9 +225,10 @@ class FirstPass:
     margin: float
 
     def candidates(self, columns: Columns, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Candidate starts int64 [T + 1] and candidates int32; `needed` int32 [T] are kept in any case (-1 for none).
+        """Candidate starts int64 [T + 1] and candidates int32.
 
-        So is the token before, so that every token can be reached from the root.
+        needed: int32 [T], heads that are kept in any case, -1 for none. The token before is also kept in any case, so
+        that every token can be reached from the root.
         """
         if not len(self.weights):
             return near_candidates(columns.starts, needed)

@@ -1,4 +1,4 @@
-"""Complete what the gold annotation leaves open, and project gold that is no tree of the structure onto it."""
+"""Completion of partial gold annotation, and projection of impossible gold annotation onto the structure's trees."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def _complete(data, examples, weights, changed):
         first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
         read = read_sentence(trees.columns, trees.program, example)
         heads, labels = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
-        # Only what is annotated has a cost, so that this scale rules out every tree that differs from it.
+        # Only annotated heads and labels have a cost, so that this scale rules out every tree that contradicts them.
         data.decode(trees, example, read, weights, FORBIDDEN, heads, labels)
         for m in range(1, n + 1):
             token = first + m - 1
@@ -29,10 +29,10 @@ def _complete(data, examples, weights, changed):
 
 
 def complete(trees: Trees, examples: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Complete the gold trees of these examples, int64, by constrained decoding with w, float64 [d].
+    """Complete the gold trees of the given examples, int64, by constrained decoding with w, float64 [d].
 
-    What is annotated has a cost of its own and stays. Returns the examples whose gold tree has changed, int64: what
-    was learnt from their old one is void.
+    Annotated heads and labels do not change. Returns the examples whose gold tree has changed, int64: what was learnt
+    from their old tree is void.
     """
     changed = np.zeros(len(examples), np.bool_)
     _complete(DecodedTrees(trees, decode), examples, either_precision(weights), changed)
@@ -48,39 +48,41 @@ def _project(trees, heads, labels, changed):
         for arc in range(len(parts.heads)):
             h, token = parts.heads[arc], first + parts.modifiers[arc] - 1
             if heads[token] == UNKNOWN and h == 0 and labels[token] > ROOT_LABEL:
-                # All of these together weigh less than one head.
+                # All labels together weigh less than one head.
                 parts.scores[arc] = -1.0 / (n + 1)
             elif heads[token] != UNKNOWN and heads[token] != h:
                 parts.scores[arc] = -1.0
-        found = np.zeros(n + 1, np.int32)
-        trees.decoder(parts, trees.shape.multi_root, found)
+        nearest = np.zeros(n + 1, np.int32)
+        trees.decoder(parts, trees.shape.multi_root, nearest)
         for m in range(1, n + 1):
             token = first + m - 1
-            trees.gold[token] = found[m]
-            if heads[token] != UNKNOWN and heads[token] != found[m]:
+            trees.gold[token] = nearest[m]
+            if heads[token] != UNKNOWN and heads[token] != nearest[m]:
                 changed[example] = True
-                heads[token] = found[m]
+                heads[token] = nearest[m]
             if heads[token] == 0:
                 labels[token] = ROOT_LABEL
-            elif labels[token] == ROOT_LABEL or found[m] == 0:
+            elif labels[token] == ROOT_LABEL or nearest[m] == 0:
                 labels[token] = UNKNOWN
             trees.gold_labels[token] = labels[token]
             if labels[token] == UNKNOWN:
-                trees.gold_labels[token] = ROOT_LABEL if found[m] == 0 or trees.shape.n_labels == 1 else ROOT_LABEL + 1
+                trees.gold_labels[token] = (
+                    ROOT_LABEL if nearest[m] == 0 or trees.shape.n_labels == 1 else ROOT_LABEL + 1
+                )
 
 
 def project(trees: Trees, heads: np.ndarray, labels: np.ndarray) -> int:
-    """Replace annotation that no tree of the structure agrees with by the nearest that one has.
+    """Replace annotation that no tree of the structure agrees with by the nearest annotation that a tree agrees with.
 
-    That is the one with the fewest heads changed, then with the fewest labels of words without a head lost.
+    The nearest one changes the fewest heads, and then loses the fewest labels of tokens without an annotated head.
 
-    trees: the candidates are read, annotated heads among them; the gold trees become legal ones.
-    heads, labels: int32 [T], UNKNOWN where unknown, without cycles; changed in place, labels where they do not go
-    with their head: that of the root is ROOT_LABEL, and of no other.
-    Returns the number of examples that have lost a head.
+    trees: the candidates, which must include annotated heads; its gold trees are set to possible ones.
+    heads, labels: int32 [T], UNKNOWN where unknown, without cycles. They are changed in place; labels also where they
+    contradict their head: arcs from the root, and no others, have ROOT_LABEL.
+    Returns the number of examples in which a head has changed.
     """
     changed = np.zeros(len(trees.columns.starts) - 1, np.bool_)
-    # No pair of arcs counts, so that the decoder of single arcs does.
+    # Pairs of arcs have no scores here, so that a first-order decoder suffices.
     single = SPANNING if trees.shape.structure in (SPANNING, LOOPY) else PROJECTIVE
     trees = trees._replace(decoder=decoder(single))
     _project(trees, heads, labels, changed)

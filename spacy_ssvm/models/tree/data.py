@@ -23,12 +23,16 @@ STRUCTURES = {
     ("nonprojective", 1): SPANNING,
     ("nonprojective", 2): LOOPY,
 }
-"""By the settings structure and order."""
+"""The structures by the settings structure and order."""
 
 
 class Shape(NamedTuple):
-    """n_labels: L. arc_bits, label_bits: sizes of the hashed indices. structure: one of the five. multi_root: or one
-    root a sentence."""
+    """The sizes of the weight vector, and the kind of trees.
+
+    n_labels: L. arc_bits, label_bits: bits of the hashed indices. structure: one of the five in
+    `structures.tree.parts`.
+    multi_root: whether a sentence may have several roots.
+    """
 
     n_labels: int
     arc_bits: int
@@ -38,17 +42,17 @@ class Shape(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """n sentences of T tokens in all.
+    """n sentences of T tokens in total, with candidate arcs and gold trees.
 
-    The weight vector has 2^arc_bits weights of arcs and pairs of arcs, then for each of 2^label_bits hashed label
-    features a block of L.
+    The weight vector has 2^arc_bits weights of arcs and pairs of arcs, then a block of L weights for each of
+    2^label_bits hashed label features.
 
     columns: attribute keys of the tokens. program: compiled templates.
     candidate_starts: int64 [T + 1]; candidates: int32 [A], the heads that a token may have, ascending, 0 for the root.
     gold: int32 [T], gold heads, a tree of the structure; gold_labels: int32 [T].
-    head_costs, label_costs: float64 [T], what a wrong head and a wrong label at this token add to the loss; 0 where
-    gold is unknown.
-    decoder: that of the structure. Kernels call it by its address, so that only the one in use is ever compiled.
+    head_costs, label_costs: float64 [T], the losses of a wrong head and of a wrong label at each token; 0 where gold is
+    unknown.
+    decoder: that of the structure. Kernels call it by its address, so that only the decoder in use is compiled.
     """
 
     columns: Columns
@@ -69,7 +73,7 @@ def dimension(shape: Shape) -> int:
 
 
 def max_plane_entries(trees: Trees) -> int:
-    """An upper bound of the entries of ΔΦ of any example, before equal indices are merged."""
+    """An upper bound of the number of entries of ΔΦ of any example, before equal indices are merged."""
     lengths = np.diff(trees.columns.starts)
     sentences = np.repeat(np.arange(len(lengths)), lengths)
     distinct = np.zeros(len(lengths), np.int64)
@@ -83,11 +87,12 @@ def max_plane_entries(trees: Trees) -> int:
 
 
 class WeightVector(NamedTuple):
-    """w, in one of two precisions; the array of the other one is empty.
+    """w in one of two precisions; the array of the other precision is empty.
 
-    As one type they let a kernel be compiled once for learning and prediction; only what adds weights up has to ask.
+    As both have one type, kernels are compiled once for learning and prediction; only code that adds up weights has to
+    distinguish them.
 
-    double: float64 [d], to learn. single: float32 [d], to predict.
+    double: float64 [d], for learning. single: float32 [d], for prediction.
     """
 
     double: Float64Array
@@ -96,12 +101,12 @@ class WeightVector(NamedTuple):
 
 @kernel
 def double_precision(weights):
-    """`WeightVector` of w, float64 [d]."""
+    """The `WeightVector` of w, float64 [d]."""
     return WeightVector(weights, np.empty(0, np.float32))
 
 
 def either_precision(weights: np.ndarray) -> WeightVector:
-    """`WeightVector` of w, float32 or float64 [d]."""
+    """The `WeightVector` of w, float32 or float64 [d]."""
     nothing = weights[:0]
     if weights.dtype == np.float32:
         return WeightVector(nothing.astype(np.float64), weights)

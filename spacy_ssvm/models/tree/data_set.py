@@ -20,10 +20,10 @@ from .oracles import tree_problem
 
 
 class EncodedTrees:
-    """A batch of n Docs with T tokens in S sentences as the component reads them.
+    """A batch of n Docs with T tokens in S sentences, as read by the component.
 
     docs: int64 [n + 1], first sentence of each Doc. columns: attribute keys of the sentences.
-    heads, labels: int32 [T], gold, UNKNOWN where unknown; a head is a place in the sentence from 1, 0 for the root.
+    heads, labels: int32 [T], gold, UNKNOWN where unknown; a head is a position in the sentence from 1, 0 for the root.
     """
 
     def __init__(self, docs: np.ndarray, columns: Columns, heads: np.ndarray, labels: np.ndarray) -> None:
@@ -33,12 +33,12 @@ class EncodedTrees:
         self.labels = labels
 
     def take(self, docs: list[int]) -> "EncodedTrees":
-        """Only these Docs."""
+        """The given Docs only."""
         chosen = np.array(docs, np.int64)
         return EncodedTrees(taken_starts(self.docs, chosen), *self._sentences(elements(self.docs, chosen)))
 
     def with_sentences(self, chosen: np.ndarray) -> "EncodedTrees":
-        """All Docs, but only these of their sentences, int64, ascending."""
+        """All Docs with the given sentences only, int64, ascending."""
         return EncodedTrees(np.searchsorted(chosen, self.docs), *self._sentences(chosen))
 
     def reserved(self, sizes: np.ndarray) -> "EncodedTrees":
@@ -48,7 +48,7 @@ class EncodedTrees:
 
     @staticmethod
     def concatenated(batches: Sequence["EncodedTrees"]) -> "EncodedTrees":
-        """These batches as one."""
+        """The batches as a single one."""
         columns = [batch.columns for batch in batches]
         return EncodedTrees(
             joined_starts([batch.docs for batch in batches]),
@@ -62,7 +62,7 @@ class EncodedTrees:
         return take_columns(self.columns, chosen), self.heads[tokens], self.labels[tokens]
 
     def digests(self) -> list[bytes]:
-        """What each Doc consists of, in 16 bytes: equal for equal input and annotation."""
+        """A digest of each Doc, 16 bytes: equal for equal input and annotation."""
         digests = []
         for first_sentence, last_sentence in pairwise(self.docs):
             starts = self.columns.starts[first_sentence : last_sentence + 1]
@@ -79,7 +79,7 @@ class EncodedTrees:
 class TreeSet(DataSet):
     """Sentences with their candidate arcs and gold trees.
 
-    program: compiled templates. first_pass: what leaves the candidates. shape: of the trees.
+    program: compiled templates. first_pass: selects the candidates. shape: that of the trees.
     """
 
     impossible = "such as crossing arcs where only projective trees are built, or a second root"
@@ -109,25 +109,26 @@ class TreeSet(DataSet):
         return ranges_of(encoded.docs, sentences)
 
     def replace_by_last(self, docs: list[int]) -> None:
-        """As in `DataSet`; where a Doc has as many sentences as before, they take the places of the old ones."""
+        """As in `DataSet`; if a Doc has as many sentences as before, these replace the old ones in place."""
         trees = self._all()
         old, new = self._docs[docs], self._docs[len(self._docs) - len(docs) :]
         order = np.arange(len(trees.columns.starts) - 1)
-        used = np.ones(len(order), np.bool_)
+        is_kept = np.ones(len(order), np.bool_)
         for (before, n_before), (after, n_after) in zip(old, new):
             if n_before == n_after:
                 order[before : before + n_before] = np.arange(after, after + n_after)
-                used[after : after + n_after] = False
+                is_kept[after : after + n_after] = False
             else:
-                # They stay where they are, and what they replace becomes empty: other examples keep their numbers.
+                # The new sentences stay where they are, and the old ones become empty: all other examples keep their
+                # numbers.
                 order[before : before + n_before] = len(order)
-        moved = np.cumsum(used) - 1
+        new_numbers = np.cumsum(is_kept) - 1
         self._docs[docs] = [
-            (before if n_before == n_after else moved[after], n_after)
+            (before if n_before == n_after else new_numbers[after], n_after)
             for (before, n_before), (after, n_after) in zip(old, new)
         ]
         self._docs = self._docs[: len(self._docs) - len(docs)].copy()
-        self._chunks = [self._taken(trees, order[used])]
+        self._chunks = [self._taken(trees, order[is_kept])]
         self._problem = None
 
     def problem(self) -> Problem:
@@ -208,7 +209,7 @@ class TreeSet(DataSet):
         )
 
     def _all(self) -> Trees:
-        """All examples as one set of arrays. What `gold` holds by now is kept."""
+        """All examples as one set of arrays; completed gold structures are kept."""
         if len(self._chunks) != 1:
             chunks = self._chunks
 
@@ -226,7 +227,7 @@ class TreeSet(DataSet):
         return self._chunks[0]
 
     def _taken(self, trees: Trees, sentences: np.ndarray) -> Trees:
-        """Only these sentences, int64, in this order; number S of S stands for an empty one."""
+        """The given sentences only, int64, in this order; of S sentences, number S stands for an empty one."""
         starts = np.append(trees.columns.starts, trees.columns.starts[-1])
         tokens = elements(starts, sentences)
         return trees._replace(
@@ -241,10 +242,10 @@ class TreeSet(DataSet):
 
 
 def cut(columns: Columns, bounds: Sequence[np.ndarray]) -> tuple[Columns, np.ndarray]:
-    """Columns of Docs as columns of their sentences, and each Doc's first sentence, int64 [n + 1].
+    """Split the columns of Docs into sentences. Returns the columns, and each Doc's first sentence, int64 [n + 1].
 
-    bounds: for each Doc the first tokens of its sentences, and its length.
+    bounds: for each Doc, the first token of each of its sentences, and its length.
     """
-    starts = [found[:-1] + first for found, first in zip(bounds, columns.starts)]
+    starts = [doc_bounds[:-1] + first for doc_bounds, first in zip(bounds, columns.starts)]
     first_sentences = np.cumsum([0, *map(len, starts)])
     return columns._replace(starts=np.concatenate([*starts, columns.starts[-1:]]).astype(np.int64)), first_sentences

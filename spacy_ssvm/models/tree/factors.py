@@ -8,12 +8,14 @@ import numpy as np
 from ...features.arc_program import (
     ARCS,
     ARCS_BETWEEN,
+    DISTANCE_ROW,
     FIRST,
     GRANDPARENTS,
     HEAD_LABELS,
     LABELS,
     LABELS_BETWEEN,
     MODIFIER_LABELS,
+    N_ARC_ROWS,
     SIBLINGS,
     Sentence,
     max_features,
@@ -29,7 +31,7 @@ from .data import Trees
 from .scores import describe_arc, describe_grand
 
 OF_LABELS = "label by "
-"""What is put before the name of a feature that is of an arc's label, as the arc itself may have the same."""
+"""Prefix of the names of features of an arc's label; the arc itself may have a feature of the same name."""
 
 _TEMPLATES = {
     "arc": (ARCS, ARCS_BETWEEN),
@@ -42,8 +44,11 @@ _BETWEEN = (ARCS_BETWEEN, LABELS_BETWEEN)
 
 
 class Fired(NamedTuple):
-    """A feature: a template by number, in the order of the program, the node between head and modifier whose key it has
-    read, or 0, the bin of the arc's length as `distance_bin` has it, and what the feature adds to the score."""
+    """A feature that fires.
+
+    template: its number in the order of the program. between: the node between head and modifier whose key it has read,
+    or 0. distance: the bin of the arc's length, as by `distance_bin`. added: what the feature adds to the score.
+    """
 
     template: int
     between: int
@@ -54,8 +59,8 @@ class Fired(NamedTuple):
 class TreeFeatures:
     """Implements `models.scored.FactorFeatures` for one sentence of a Doc.
 
-    trees: the sentences of the Doc; sentence: the number of this one. weights: float32 or float64 [d]. source: of the
-    Doc. names: of arcs, for texts.
+    trees: the sentences of the Doc; sentence: the number of this one. weights: float32 or float64 [d]. source: that of
+    the Doc. names: names of arcs, for texts.
     """
 
     def __init__(
@@ -96,8 +101,8 @@ class TreeFeatures:
 
 
 def fired(trees: Trees, read: Sentence, weights: np.ndarray, factor: TreeFactor) -> list[Fired]:
-    """The features of a factor whose weight is not 0, in the sentence that `read` is of; weights: float [d]."""
-    shape, arc = trees.shape, np.zeros((5, 1), np.int64)
+    """The features of a factor whose weight is not 0; read: the factor's sentence. weights: float [d]."""
+    shape, arc = trees.shape, np.zeros((N_ARC_ROWS, 1), np.int64)
     if factor.kind == "grandparent":
         describe_grand(arc, FIRST, factor.third, factor.head, factor.modifier)
     else:
@@ -117,15 +122,15 @@ def fired(trees: Trees, read: Sentence, weights: np.ndarray, factor: TreeFactor)
             places = [(template, 0) for template in range(read.starts[kind, 0], read.starts[kind, -1])]
         added = weights[first_row + indices[:at] * width + label] * values[:at]
         found += [
-            Fired(template, between, int(arc[4, 0]), float(worth))
-            for (template, between), worth in zip(places, added.tolist(), strict=True)
-            if worth
+            Fired(template, between, int(arc[DISTANCE_ROW, 0]), float(product))
+            for (template, between), product in zip(places, added.tolist(), strict=True)
+            if product
         ]
     return found
 
 
 def _places_between(read: Sentence, kind: np.integer, factor: TreeFactor) -> list[tuple[int, int]]:
-    """The template and the node between of each feature, as `write_between` orders them."""
+    """The template and the node between head and modifier of each feature, in the order of `write_between`."""
     left, right = sorted((factor.head, factor.modifier))
     return [
         (template, node)
@@ -146,7 +151,7 @@ class ArcNames(NamedTuple):
     unnamed: str
 
     def named(self, part: Arc, first: int) -> NamedPart:
-        """An arc of the sentence whose first token is `first`; head None or label "" where the part has any."""
+        """An arc of the sentence whose first token is `first`; head None or label "" where the part leaves it open."""
         token = first + part.modifier - 1
         head = None if part.head == ANY else first + (part.head or part.modifier) - 1
         return NamedPart(token, token + 1, self._label(part.label), head, part)

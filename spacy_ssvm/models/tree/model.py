@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger("spacy")
 FIRST_PASS_EPOCHS = 2
 FIRST_PASS_RATE = 0.2
+"""AdaGrad's learning rate for the first pass."""
 FIRST_PASS_LENGTH = 100
-"""Tokens of the longest sentences that the first pass is trained on: it sees all arcs, whose number is the square."""
+"""The first pass is trained on sentences of at most this many tokens: the number of its arcs is quadratic in them."""
 
 
 class TreeModel:
-    """A `StructuredModel`: a weight for each hashed feature of an arc or of a pair of arcs, a block for its label."""
+    """A `StructuredModel`: a weight for each hashed feature of arcs and arc pairs, and a block for label features."""
 
     def __init__(self, model: Model, codec: TreeCodec, vocab: Vocab, settings: Settings) -> None:
         self.codec = codec
@@ -80,15 +81,15 @@ class TreeModel:
 
         docs = [example.predicted for example in examples]
         numbers = {label: number for number, label in enumerate(self.labels)}
-        heads = np.concatenate([np.zeros(0, np.int32), *(found.heads for found in gold)])
+        heads = np.concatenate([np.zeros(0, np.int32), *(trees.heads for trees in gold)])
         labels = np.array(
-            [UNKNOWN if label is None else numbers.get(label, UNKNOWN) for found in gold for label in found.labels],
+            [UNKNOWN if label is None else numbers.get(label, UNKNOWN) for trees in gold for label in trees.labels],
             np.int32,
         )
         read = self.reader.read(docs, docs[0].vocab if docs else self._vocab)
-        columns, first_sentences = cut(read, [found.sentences for found in gold])
+        columns, first_sentences = cut(read, [trees.sentences for trees in gold])
         encoded = EncodedTrees(first_sentences, columns, heads, labels)
-        # Sentences without any annotation have nothing to learn from.
+        # Nothing can be learnt from sentences without any annotation.
         n_known = np.add.reduceat(heads != UNKNOWN, columns.starts[:-1]) if len(heads) else np.zeros(0)
         return encoded.with_sentences(np.flatnonzero(n_known))
 
@@ -144,7 +145,7 @@ class TreeModel:
         return FirstPass(self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"])
 
     def _trained_first_pass(self, batches: "Sequence[EncodedTrees]", seed: int) -> np.ndarray:
-        """The weights of the first pass, float32 [2^BITS], or none where it is not to prune. Logs what it keeps."""
+        """The weights of the first pass, float32 [2^BITS], or empty if it is not used. Logs what it keeps."""
         from ...solvers.gradients import maximum_likelihood
         from ...structures.tree.parts import UNKNOWN
         from .candidates import BITS, ranking

@@ -13,6 +13,7 @@ from ...features.arc_program import (
     LABELS,
     LABELS_BETWEEN,
     MODIFIER_LABELS,
+    N_ARC_ROWS,
     SIBLINGS,
     Sentence,
     max_features,
@@ -66,12 +67,13 @@ def _decode(trees, sentence, read, weights, loss_scale, heads, labels):
 DECODE = signature(None, Trees, int, Sentence, WeightVector, float, Int32Array, Int32Array)
 
 decode = FirstClassFunction(_decode, DECODE)
-"""argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), exact but for LOOPY: (trees, sentence i, what is read of it, weights,
-loss_scale, heads int32 [n + 1], labels int32 [n + 1]) → None. Heads and labels, 0 before, are filled; heads[0] = −1."""
+"""argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), exact except for LOOPY: (trees, sentence number i, its `Sentence`,
+weights, loss_scale, heads int32 [n + 1], labels int32 [n + 1]) → None. Heads and labels, initially 0, are output;
+heads[0] = −1."""
 
 
 class DecodedTrees(NamedTuple):
-    """Trees with the function that decodes them: most of a parser, and compiled once for all kernels that call it."""
+    """Trees with their decoding function, which is most of a parser's code, and compiled once for all kernels."""
 
     trees: Trees
     decode: Annotated[FirstClassFunction, DECODE]
@@ -83,7 +85,7 @@ DECODED_TREES = numba_type(DecodedTrees)
 
 @kernel
 def _inner_neighbour(heads, modifier):
-    """The sibling next to a modifier on the way to its head, on the same side; n + 1 where there is none."""
+    """The next sibling between a modifier and its head; n + 1 if there is none."""
     head = heads[modifier]
     step = 1 if head > modifier else -1
     node = modifier + step
@@ -96,33 +98,33 @@ def _inner_neighbour(heads, modifier):
 
 @kernel
 def _tree_features(trees, read, heads, others, sign, indices, values, at):
-    """Features of the parts of one tree that the other one has not, with this sign."""
+    """Write the features of the parts that are in the first tree but not in the other one, times sign."""
     structure, bits, begin = trees.shape.structure, trees.shape.arc_bits, at
     nobody = len(heads)
-    arcs, ends = np.empty((5, len(heads)), np.int64), np.empty(len(heads), np.int64)
-    found = 0
+    arcs, ends = np.empty((N_ARC_ROWS, len(heads)), np.int64), np.empty(len(heads), np.int64)
+    n_arcs = 0
     for m in range(1, len(heads)):
         if heads[m] != others[m]:
-            describe_arc(arcs, found, heads[m], m, nobody)
-            found += 1
-    at = write_features(read, ARCS, arcs, FIRST, found, bits, indices, values, at)
-    at = write_between(read, ARCS_BETWEEN, arcs, FIRST, found, bits, indices, values, ends, at)
+            describe_arc(arcs, n_arcs, heads[m], m, nobody)
+            n_arcs += 1
+    at = write_features(read, ARCS, arcs, FIRST, n_arcs, bits, indices, values, at)
+    at = write_between(read, ARCS_BETWEEN, arcs, FIRST, n_arcs, bits, indices, values, ends, at)
     if has_siblings(structure):
-        found = 0
+        n_arcs = 0
         for m in range(1, len(heads)):
             s = _inner_neighbour(heads, m)
             if heads[m] != others[m] or s != _inner_neighbour(others, m):
-                describe_arc(arcs, found, heads[m], m, s)
-                found += 1
-        at = write_features(read, SIBLINGS, arcs, FIRST, found, bits, indices, values, at)
+                describe_arc(arcs, n_arcs, heads[m], m, s)
+                n_arcs += 1
+        at = write_features(read, SIBLINGS, arcs, FIRST, n_arcs, bits, indices, values, at)
     if has_grandparents(structure):
-        found = 0
+        n_arcs = 0
         for m in range(1, len(heads)):
             h = heads[m]
             if h != 0 and (h != others[m] or heads[h] != others[h]):
-                describe_grand(arcs, found, heads[h], h, m)
-                found += 1
-        at = write_features(read, GRANDPARENTS, arcs, FIRST, found, bits, indices, values, at)
+                describe_grand(arcs, n_arcs, heads[h], h, m)
+                n_arcs += 1
+        at = write_features(read, GRANDPARENTS, arcs, FIRST, n_arcs, bits, indices, values, at)
     for k in range(begin, at):
         values[k] *= sign
     return at
@@ -130,10 +132,10 @@ def _tree_features(trees, read, heads, others, sign, indices, values, at):
 
 @kernel
 def _label_features(trees, read, heads, labels, others, other_labels, sign, indices, values, at):
-    """Features of the labels of one tree where the other one's arc or label differs, with this sign."""
+    """Write the features of the first tree's labels where the other tree's arc or label differs, times sign."""
     n_labels, first_row = trees.shape.n_labels, 1 << trees.shape.arc_bits
     bits, nobody = trees.shape.label_bits, len(heads)
-    arcs, ends = np.empty((5, len(heads)), np.int64), np.empty(1, np.int64)
+    arcs, ends = np.empty((N_ARC_ROWS, len(heads)), np.int64), np.empty(1, np.int64)
     for m in range(1, len(heads)):
         head, label = heads[m], labels[m]
         if head == 0 or (head == others[m] and label == other_labels[m]):
@@ -195,8 +197,8 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
 def kbest_oracle(data, example, weights, loss_scale, k, starts, losses, indices, values):
     """The planes of the k labelled trees of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
 
-    data: `DecodedTrees`. Plane j, in pairs that may repeat, goes to starts[j] … starts[j + 1] − 1 of indices and
-    values, its unscaled loss to losses[j]. Returns how many trees there are, at most k.
+    data: `DecodedTrees`. Plane j is written to starts[j] … starts[j + 1] − 1 of indices and values, in pairs that may
+    repeat, its unscaled loss to losses[j]. Returns the number of trees, at most k.
     """
     trees = data.trees
     read = read_sentence(trees.columns, trees.program, example)
@@ -207,24 +209,24 @@ def kbest_oracle(data, example, weights, loss_scale, k, starts, losses, indices,
         tree_scores, heads = eisner_kbest(dense_scores(parts), k, trees.shape.multi_root)
     else:
         tree_scores, heads = spanning_kbest(dense_scores(parts), k, trees.shape.multi_root)
-    found = labelled_kbest(parts, label_scores, heads, tree_scores, k)
+    labelled = labelled_kbest(parts, label_scores, heads, tree_scores, k)
     starts[0] = 0
-    for j in range(len(found)):
-        begin, tree = starts[j], heads[found[j, 0]]
+    for j in range(len(labelled)):
+        begin, tree = starts[j], heads[labelled[j, 0]]
         entries, losses[j] = feature_difference(
-            trees, example, read, tree, found[j, 1:], indices[begin:], values[begin:]
+            trees, example, read, tree, labelled[j, 1:], indices[begin:], values[begin:]
         )
         starts[j + 1] = begin + entries
-    return len(found)
+    return len(labelled)
 
 
-NEGLIGIBLE = 1e-12
-"""Probabilities below this are left out of gradients: a hundredth of what sums of them are rounded by."""
+MIN_GRADIENT = 1e-12
+"""Derivatives by arc scores of at most this are skipped: a hundredth of the rounding errors of their sums."""
 
 
 @kernel
 def _write_label(trees, read, arcs, arc, label, gradient, indices, values, at):
-    """Features of one label of an arc, times `gradient`, as `feature_difference` writes them."""
+    """Write the features of one label of an arc, times `gradient`, as in `feature_difference`."""
     begin, bits = at, trees.shape.label_bits
     ends = np.empty(1, np.int64)
     at = write_features(read, LABELS, arcs, arc, arc + 1, bits, indices, values, at)
@@ -260,14 +262,14 @@ def marginal_oracle(data, example, weights, beta, gamma, indices, values):
         log_partition = projective_marginals(dense_scores(parts), trees.shape.multi_root, marginals)
     else:
         log_partition = tree_marginals(dense_scores(parts), trees.shape.multi_root, marginals)
-    arcs, ends = np.empty((5, len(parts.heads)), np.int64), np.empty(1, np.int64)
+    arcs, ends = np.empty((N_ARC_ROWS, len(parts.heads)), np.int64), np.empty(1, np.int64)
     bits, at = trees.shape.arc_bits, 0
     for arc in range(len(parts.heads)):
         h, m = parts.heads[arc], parts.modifiers[arc]
         describe_arc(arcs, arc, h, m, n + 1)
         is_gold = h == trees.gold[first + m - 1]
         gradient = (1.0 if is_gold else 0.0) - marginals[h, m]
-        if abs(gradient) > NEGLIGIBLE:
+        if abs(gradient) > MIN_GRADIENT:
             begin = at
             at = write_features(read, ARCS, arcs, arc, arc + 1, bits, indices, values, at)
             at = write_between(read, ARCS_BETWEEN, arcs, arc, arc + 1, bits, indices, values, ends, at)
@@ -276,7 +278,7 @@ def marginal_oracle(data, example, weights, beta, gamma, indices, values):
         for label in range(trees.shape.n_labels if with_labels and h != 0 else 0):
             gold_label = is_gold and label == trees.gold_labels[first + m - 1]
             gradient = (1.0 if gold_label else 0.0) - marginals[h, m] * label_scores[arc, label]
-            if abs(gradient) > NEGLIGIBLE:
+            if abs(gradient) > MIN_GRADIENT:
                 at = _write_label(trees, read, arcs, arc, label, gradient, indices, values, at)
     return at, max(0.0, log_partition / beta - gold_score)
 
@@ -290,7 +292,7 @@ def max_gradient_entries(trees: Trees) -> int:
 
 
 def tree_problem(trees: Trees) -> Problem:
-    """Sentences with trees; marginals and the k best are exact where only single arcs are scored."""
+    """The problem of sentences with trees; it offers marginals and the k best where only single arcs are scored."""
     first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
     return Problem(
         DecodedTrees(trees, decode),
@@ -307,7 +309,10 @@ def tree_problem(trees: Trees) -> Problem:
 
 
 def ranking_problem(data: Ranking) -> Problem:
-    """Each token's head by itself, as the first pass of a parser ranks them: a problem for its marginals only."""
+    """The problem of the first pass, each token's head independently, for `maximum_likelihood` only.
+
+    It has no max-oracle, and the gradients of its marginal oracle are approximate.
+    """
     return Problem(
         data,
         RANKING,

@@ -1,4 +1,4 @@
-"""Trees for Docs by weights that stay as they are."""
+"""Trees for Docs by fixed weights."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class TreePredictor:
-    """A `Predictor`: for each Doc the head of each token, int64 [tokens], as a token, and its weight label, int32.
+    """A `Predictor`: for each Doc, the head of each token, int64 [tokens], as a token of the Doc, and its label, int32.
 
-    extractor: templates and reader. codec: which cuts Docs into sentences and limits their trees. shape: of the trees.
-    first_pass: what leaves the candidates. weights: to predict by.
+    extractor: templates and reader. codec: splits Docs into sentences and limits their trees. shape: that of the trees.
+    first_pass: selects the candidates. weights: to predict with.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class TreePredictor:
             if limits is None:
                 heads, labels = decode_all(trees, self.weights.trees)
             else:
-                best = [tree for found in self._limited_scores(trees, limits) for tree in found.best(1)]
+                best = [tree for scores in self._limited_scores(trees, limits) for tree in scores.best(1)]
                 nothing = np.zeros(0, np.int32)
                 heads = np.concatenate([nothing, *(tree.heads for tree in best)])
                 labels = np.concatenate([nothing, *(tree.labels for tree in best)])
@@ -90,7 +90,7 @@ class TreePredictor:
         self.extractor.reader.forget_types()
 
     def _scores(self, doc: Doc) -> tuple[Trees, list[TreeScores]]:
-        """The sentences of a Doc, none where it is empty, and their scores, within what the Doc and patterns leave."""
+        """The sentences of a Doc, none if it is empty, and their scores, within the limits set by Doc and patterns."""
         if self.shape.structure == LOOPY:
             raise ValueError(
                 f"[{self._codec.name}] non-projective trees of order 2 are decoded approximately, without the k best "
@@ -108,7 +108,7 @@ class TreePredictor:
         return columns, self._codec.limits(docs, columns.starts)
 
     def _trees(self, columns: Columns, limits: Limits | None) -> Trees:
-        """These sentences without gold trees, with the arcs that the first pass keeps and limits allow."""
+        """The sentences without gold trees, with the arcs that the first pass keeps and the limits allow."""
         n_tokens = int(columns.starts[-1])
         nothing, free = np.full(n_tokens, UNKNOWN, np.int32), np.zeros(n_tokens)
         candidates = self._first_pass.candidates(columns, nothing)
@@ -129,19 +129,19 @@ class TreePredictor:
             raise Contradiction(first + error.token, reason) from None
 
     def _limited_scores(self, trees: Trees, limits: Limits | None) -> list[TreeScores]:
-        found = tree_scores(trees, self.weights.trees)
+        all_scores = tree_scores(trees, self.weights.trees)
         if limits is None:
-            return found
+            return all_scores
         bounds = pairwise(trees.columns.starts.tolist())
-        return [with_labels(scored, limits.labels[first:end]) for scored, (first, end) in zip(found, bounds)]
+        return [with_labels(scores, limits.labels[first:end]) for scores, (first, end) in zip(all_scores, bounds)]
 
 
 def _sequences(trees: Trees, scores: Sequence[TreeScores]) -> list[ScoredSequence]:
-    return [ScoredSequence(first, found) for first, found in zip(trees.columns.starts.tolist(), scores)]
+    return [ScoredSequence(first, tree) for first, tree in zip(trees.columns.starts.tolist(), scores)]
 
 
 def _reason(limits: Limits, token: int, shape: Shape) -> str:
-    """Why a token of a sentence breaks its limits, although the tokens before it can keep theirs."""
+    """Why no tree satisfies a token's limits and those of the tokens before it in the sentence."""
     heads = limits.heads
     if heads[token] == UNKNOWN:
         return "patterns leave it only labels that no tree has that keeps to the limits of the tokens before it"
@@ -165,10 +165,10 @@ def _decode_all(data, weights, heads, labels):
     for sentence in range(len(starts) - 1):
         first, end = starts[sentence], starts[sentence + 1]
         read = read_sentence(trees.columns, trees.program, sentence)
-        found, found_labels = np.zeros(end - first + 1, np.int32), np.zeros(end - first + 1, np.int32)
-        data.decode(trees, sentence, read, weights, 0.0, found, found_labels)
+        node_heads, node_labels = np.zeros(end - first + 1, np.int32), np.zeros(end - first + 1, np.int32)
+        data.decode(trees, sentence, read, weights, 0.0, node_heads, node_labels)
         for m in range(1, end - first + 1):
-            heads[first + m - 1], labels[first + m - 1] = found[m], found_labels[m]
+            heads[first + m - 1], labels[first + m - 1] = node_heads[m], node_labels[m]
 
 
 def decode_all(trees: Trees, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -194,10 +194,10 @@ def _score(trees, sentence, weights):
 
 
 def tree_scores(trees: Trees, weights: np.ndarray) -> list[TreeScores]:
-    """Those of every sentence under w, float32 or float64 [d]."""
-    shape, either = trees.shape, either_precision(weights)
-    found = []
+    """The `TreeScores` of every sentence under w, float32 or float64 [d]."""
+    shape, w = trees.shape, either_precision(weights)
+    scores = []
     for sentence in range(len(trees.columns.starts) - 1):
-        parts, label_scores = _score(trees, sentence, either)
-        found.append(TreeScores(parts, label_scores, shape.structure, shape.multi_root, trees.decoder))
-    return found
+        parts, label_scores = _score(trees, sentence, w)
+        scores.append(TreeScores(parts, label_scores, shape.structure, shape.multi_root, trees.decoder))
+    return scores

@@ -7,13 +7,19 @@ import numpy as np
 from ...features.arc_program import (
     ARCS,
     ARCS_BETWEEN,
+    DIRECTION_ROW,
+    DISTANCE_ROW,
     FIRST,
     GRANDPARENTS,
     HEAD_LABELS,
+    HEAD_ROW,
     LABELS,
     LABELS_BETWEEN,
     MODIFIER_LABELS,
+    MODIFIER_ROW,
+    N_ARC_ROWS,
     SIBLINGS,
+    THIRD_ROW,
     arc_direction,
     count_templates,
     distance_bin,
@@ -25,14 +31,15 @@ from ...kernels import kernel, prefetch
 from ...structures.tree.parts import FORBIDDEN, NONE, PROJECTIVE_GRANDPARENTS, ROOT_LABEL, Parts
 
 CHUNK = 64
-"""Arcs whose features are hashed before their weights are fetched: enough to keep memory busy, not to fill caches."""
+"""Number of arcs whose features are hashed before their weights are fetched: enough to keep memory busy, without
+exceeding the caches."""
 
 CACHE_LINE = 64
-"""Bytes."""
+"""Size of a cache line in bytes."""
 
 
-class Room(NamedTuple):
-    """Scratch for the features of CHUNK arcs: indices int64, values float64, and ends int64 [CHUNK]."""
+class FeatureBuffer(NamedTuple):
+    """Scratch for the features of CHUNK arcs: indices int64, values float64, and end positions, ends, int64 [CHUNK]."""
 
     indices: np.ndarray
     values: np.ndarray
@@ -40,15 +47,15 @@ class Room(NamedTuple):
 
 
 @kernel
-def feature_room(program, n):
-    """`Room` for a sentence of n tokens."""
+def feature_buffer(program, n):
+    """A `FeatureBuffer` for a sentence of n tokens."""
     size = CHUNK * max_features(program, n)
-    return Room(np.empty(size, np.int64), np.empty(size), np.empty(CHUNK, np.int64))
+    return FeatureBuffer(np.empty(size, np.int64), np.empty(size), np.empty(CHUNK, np.int64))
 
 
 @kernel
 def _sum(weights, indices, values, begin, end):
-    """Σ of weights at hashed features: four sums, so that an addition need not wait for the one before."""
+    """Σ weight · value over features, in four partial sums, so that additions do not wait for each other."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
@@ -62,9 +69,9 @@ def _sum(weights, indices, values, begin, end):
 
 
 @kernel
-def _add_sums(weights, room, begin, end, scores):
-    indices, values, ends = room.indices, room.values, room.ends
-    # More at a time than while they are added up.
+def _add_sums(weights, buffer, begin, end, scores):
+    indices, values, ends = buffer.indices, buffer.values, buffer.ends
+    # Prefetching all of them first keeps more fetches in flight than the additions would.
     for k in range(ends[end - begin - 1]):
         prefetch(weights, indices[k])
     at = 0
@@ -75,63 +82,63 @@ def _add_sums(weights, room, begin, end, scores):
 
 
 @kernel
-def _add_weights(weights, room, begin, end, scores):
-    """Add the weights, of `Weights`, of the features in `room`, those of arcs begin … end − 1, to scores."""
+def _add_weights(weights, buffer, begin, end, scores):
+    """Add the weighted features in the buffer to the scores of arcs begin … end − 1; weights: `WeightVector`."""
     if len(weights.single):
-        _add_sums(weights.single, room, begin, end, scores)
+        _add_sums(weights.single, buffer, begin, end, scores)
     else:
-        _add_sums(weights.double, room, begin, end, scores)
+        _add_sums(weights.double, buffer, begin, end, scores)
 
 
 @kernel
 def describe_arc(arcs, arc, head, modifier, third):
-    """Fill in a column of what `write_features` takes; third: the inner neighbour, or n + 1 for none."""
-    arcs[0, arc], arcs[1, arc], arcs[2, arc] = head, modifier, third
-    arcs[3, arc], arcs[4, arc] = arc_direction(head, modifier), distance_bin(head, modifier)
+    """Fill in column `arc` of an arc array, int64 [N_ARC_ROWS, A]; third: the inner neighbour, or n + 1 for none."""
+    arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc], arcs[THIRD_ROW, arc] = head, modifier, third
+    arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc] = arc_direction(head, modifier), distance_bin(head, modifier)
 
 
 @kernel
 def describe_grand(arcs, arc, grand, head, modifier):
-    """The same for an arc and the arc above it: the direction is that of both.
+    """The same as `describe_arc` for an arc and the arc above it; the direction combines those of both arcs.
 
-    Whether the arc above comes from the root is known from the third word.
+    The third word tells whether the arc above comes from the root.
     """
     describe_arc(arcs, arc, head, modifier, grand)
-    arcs[3, arc] = 2 * arc_direction(head, modifier) + (1 if grand < head else 0)
+    arcs[DIRECTION_ROW, arc] = 2 * arc_direction(head, modifier) + (1 if grand < head else 0)
 
 
 @kernel
-def _write(read, kind, arcs, begin, end, bits, room):
-    """Fill `room` with the features of arcs begin … end − 1."""
+def _write(read, kind, arcs, begin, end, bits, buffer):
+    """Write the features of arcs begin … end − 1 to the buffer."""
     size = count_templates(read.starts, kind)
-    write_features(read, kind, arcs, begin, end, bits, room.indices, room.values, FIRST)
+    write_features(read, kind, arcs, begin, end, bits, buffer.indices, buffer.values, FIRST)
     for arc in range(end - begin):
-        room.ends[arc] = (arc + 1) * size
+        buffer.ends[arc] = (arc + 1) * size
 
 
 @kernel
-def score_features(read, kind, arcs, bits, weights, room, scores):
-    """wᵀf of all these arcs or pairs, added to scores float64 [A]."""
+def score_features(read, kind, arcs, bits, weights, buffer, scores):
+    """Add wᵀf of the arcs or pairs to scores, float64 [A]."""
     for begin in range(0, len(scores), CHUNK):
         end = min(begin + CHUNK, len(scores))
-        _write(read, kind, arcs, begin, end, bits, room)
-        _add_weights(weights, room, begin, end, scores)
+        _write(read, kind, arcs, begin, end, bits, buffer)
+        _add_weights(weights, buffer, begin, end, scores)
 
 
 @kernel
-def score_between(read, kind, arcs, bits, weights, room, scores):
-    """The same for templates that read what lies between."""
+def score_between(read, kind, arcs, bits, weights, buffer, scores):
+    """The same for templates with a `between` part."""
     for begin in range(0, len(scores), CHUNK):
         end = min(begin + CHUNK, len(scores))
-        write_between(read, kind, arcs, begin, end, bits, room.indices, room.values, room.ends, FIRST)
-        _add_weights(weights, room, begin, end, scores)
+        write_between(read, kind, arcs, begin, end, bits, buffer.indices, buffer.values, buffer.ends, FIRST)
+        _add_weights(weights, buffer, begin, end, scores)
 
 
 @kernel
 def _block(weights, first_row, n_labels, index):
     """The label weights of a feature.
 
-    As a slice they are known to start at 0 and to be contiguous, so that a loop over them becomes vector instructions.
+    A slice is known to start at 0 and to be contiguous, so that loops over it are vectorised.
     """
     begin = first_row + index * n_labels
     return weights[begin : begin + n_labels]
@@ -139,7 +146,7 @@ def _block(weights, first_row, n_labels, index):
 
 @kernel
 def _add_blocks(weights, first_row, indices, values, begin, end, total):
-    """Four blocks at a time, so that the sums are loaded and stored once for four."""
+    """Add the features' label weights to total, float64 [L], four at a time, which saves loads and stores of sums."""
     n_labels = len(total)
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
@@ -148,7 +155,7 @@ def _add_blocks(weights, first_row, indices, values, begin, end, total):
         third = _block(weights, first_row, n_labels, indices[k + 2])
         fourth = _block(weights, first_row, n_labels, indices[k + 3])
         for label in range(n_labels):
-            # From left to right, as one after the other.
+            # Evaluated from left to right: the same sum as one feature after the other.
             total[label] = (
                 total[label]
                 + first[label] * values[k]
@@ -163,8 +170,8 @@ def _add_blocks(weights, first_row, indices, values, begin, end, total):
 
 
 @kernel
-def _add_rows(weights, first_row, room, begin, end, scores):
-    indices, values, ends, n_labels = room.indices, room.values, room.ends, scores.shape[1]
+def _add_rows(weights, first_row, buffer, begin, end, scores):
+    indices, values, ends, n_labels = buffer.indices, buffer.values, buffer.ends, scores.shape[1]
     step = CACHE_LINE // weights.itemsize
     for k in range(ends[end - begin - 1]):
         block = first_row + indices[k] * n_labels
@@ -179,56 +186,57 @@ def _add_rows(weights, first_row, room, begin, end, scores):
 
 
 @kernel
-def _add_label_weights(weights, first_row, room, begin, end, scores):
-    """`_add_weights` for all labels: scores are [·, L]; first_row: where the weights of labels start."""
+def _add_label_weights(weights, first_row, buffer, begin, end, scores):
+    """`_add_weights` for all labels: scores are float64 [·, L]; first_row: where the label weights start."""
     if len(weights.single):
-        _add_rows(weights.single, first_row, room, begin, end, scores)
+        _add_rows(weights.single, first_row, buffer, begin, end, scores)
     else:
-        _add_rows(weights.double, first_row, room, begin, end, scores)
+        _add_rows(weights.double, first_row, buffer, begin, end, scores)
 
 
 @kernel
-def score_label_features(read, kind, arcs, bits, first_row, weights, room, scores):
-    """The weights of all labels of these arcs, added to scores [A, L]; first_row: where their weights start."""
+def score_label_features(read, kind, arcs, bits, first_row, weights, buffer, scores):
+    """Add the weights of all labels of the arcs to scores, float64 [A, L]; first_row: where the label weights start."""
     for begin in range(0, len(scores), CHUNK):
         end = min(begin + CHUNK, len(scores))
-        _write(read, kind, arcs, begin, end, bits, room)
-        _add_label_weights(weights, first_row, room, begin, end, scores)
+        _write(read, kind, arcs, begin, end, bits, buffer)
+        _add_label_weights(weights, first_row, buffer, begin, end, scores)
 
 
 @kernel
-def score_label_between(read, kind, arcs, bits, first_row, weights, room, scores):
-    """The same for templates that read what lies between."""
+def score_label_between(read, kind, arcs, bits, first_row, weights, buffer, scores):
+    """The same for templates with a `between` part."""
     for begin in range(0, len(scores), CHUNK):
         end = min(begin + CHUNK, len(scores))
-        write_between(read, kind, arcs, begin, end, bits, room.indices, room.values, room.ends, FIRST)
-        _add_label_weights(weights, first_row, room, begin, end, scores)
+        write_between(read, kind, arcs, begin, end, bits, buffer.indices, buffer.values, buffer.ends, FIRST)
+        _add_label_weights(weights, first_row, buffer, begin, end, scores)
 
 
 @kernel
-def _score_labels(trees, read, arcs, weights, room, scores):
-    """The scores of all labels of all arcs, added to [A, L]."""
+def _score_labels(trees, read, arcs, weights, buffer, scores):
+    """Add the scores of all labels of all arcs to scores, float64 [A, L]."""
     n, bits, first_row = read.keys.shape[1] - 2, trees.shape.label_bits, 1 << trees.shape.arc_bits
-    # Features of one word are the same for all its arcs in one direction, that of 2 · node or of 2 · node + 1.
-    ways = np.empty((5, 2 * n + 2), np.int64)
+    # Features of one word are the same for all its arcs to the right (column 2 · node) and to the left (2 · node + 1).
+    words = np.empty((N_ARC_ROWS, 2 * n + 2), np.int64)
     for node in range(n + 1):
-        describe_arc(ways, 2 * node, node, node, n + 1)
-        describe_arc(ways, 2 * node + 1, node, node, n + 1)
-        ways[3, 2 * node], ways[3, 2 * node + 1] = 2, 3
-    of_heads, of_modifiers = np.zeros((2 * n + 2, scores.shape[1])), np.zeros((2 * n + 2, scores.shape[1]))
-    score_label_features(read, HEAD_LABELS, ways, bits, first_row, weights, room, of_heads)
-    score_label_features(read, MODIFIER_LABELS, ways, bits, first_row, weights, room, of_modifiers)
+        describe_arc(words, 2 * node, node, node, n + 1)
+        describe_arc(words, 2 * node + 1, node, node, n + 1)
+        words[DIRECTION_ROW, 2 * node], words[DIRECTION_ROW, 2 * node + 1] = 2, 3
+    head_scores, modifier_scores = np.zeros((2 * n + 2, scores.shape[1])), np.zeros((2 * n + 2, scores.shape[1]))
+    score_label_features(read, HEAD_LABELS, words, bits, first_row, weights, buffer, head_scores)
+    score_label_features(read, MODIFIER_LABELS, words, bits, first_row, weights, buffer, modifier_scores)
     for arc in range(len(scores)):
-        way = 0 if arcs[0, arc] < arcs[1, arc] else 1
+        head, modifier = 2 * arcs[HEAD_ROW, arc], 2 * arcs[MODIFIER_ROW, arc]
+        side = 0 if head < modifier else 1
         for label in range(scores.shape[1]):
-            scores[arc, label] += of_heads[2 * arcs[0, arc] + way, label] + of_modifiers[2 * arcs[1, arc] + way, label]
-    score_label_features(read, LABELS, arcs, bits, first_row, weights, room, scores)
-    score_label_between(read, LABELS_BETWEEN, arcs, bits, first_row, weights, room, scores)
+            scores[arc, label] += head_scores[head + side, label] + modifier_scores[modifier + side, label]
+    score_label_features(read, LABELS, arcs, bits, first_row, weights, buffer, scores)
+    score_label_between(read, LABELS_BETWEEN, arcs, bits, first_row, weights, buffer, scores)
 
 
 @kernel
 def candidate_arcs(trees, sentence):
-    """All candidate arcs of a sentence, with scores of 0 and without pairs, as `Parts`."""
+    """All candidate arcs of a sentence as `Parts`, with scores of 0 and without pairs."""
     first, end = trees.columns.starts[sentence], trees.columns.starts[sentence + 1]
     n, begin = end - first, trees.candidate_starts[first]
     size = trees.candidate_starts[end] - begin
@@ -244,24 +252,24 @@ def candidate_arcs(trees, sentence):
 
 @kernel
 def score_labelled_arcs(trees, sentence, read, weights, loss_scale):
-    """All candidate arcs of a sentence, wᵀΦ + loss_scale · Δ of each without its label, and of each of its labels.
+    """The scores, wᵀΦ + loss_scale · Δ, of all candidate arcs of a sentence, and of all labels of these arcs.
 
-    Returns the arcs as `Parts`, and [A, L], FORBIDDEN where an arc cannot have a label; where there is one label only,
-    [0, 1].
+    Returns the arcs, scored without their labels, as `Parts`, and the label scores, float64 [A, L], FORBIDDEN where an
+    arc cannot have a label; [0, 1] where there is one label only.
     """
     with_labels = trees.shape.n_labels > 1
     first, n = trees.columns.starts[sentence], trees.columns.starts[sentence + 1] - trees.columns.starts[sentence]
     parts = candidate_arcs(trees, sentence)
     heads, modifiers, scores, size = parts.heads, parts.modifiers, parts.scores, len(parts.heads)
-    arcs = np.empty((5, size), np.int64)
+    arcs = np.empty((N_ARC_ROWS, size), np.int64)
     for arc in range(size):
         describe_arc(arcs, arc, heads[arc], modifiers[arc], n + 1)
-    bits, room = trees.shape.arc_bits, feature_room(trees.program, n)
-    score_features(read, ARCS, arcs, bits, weights, room, scores)
-    score_between(read, ARCS_BETWEEN, arcs, bits, weights, room, scores)
+    bits, buffer = trees.shape.arc_bits, feature_buffer(trees.program, n)
+    score_features(read, ARCS, arcs, bits, weights, buffer, scores)
+    score_between(read, ARCS_BETWEEN, arcs, bits, weights, buffer, scores)
     label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels))
     if with_labels:
-        _score_labels(trees, read, arcs, weights, room, label_scores)
+        _score_labels(trees, read, arcs, weights, buffer, label_scores)
     for arc in range(size):
         token = first + modifiers[arc] - 1
         if heads[arc] != trees.gold[token]:
@@ -293,7 +301,7 @@ def add_siblings(trees, read, parts, weights):
                 count += 1
         starts[arc + 1] = starts[arc] + count
     siblings, scores = np.empty(starts[-1], np.int32), np.zeros(starts[-1])
-    pairs = np.empty((5, starts[-1]), np.int64)
+    pairs = np.empty((N_ARC_ROWS, starts[-1]), np.int64)
     k = 0
     for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
@@ -305,7 +313,7 @@ def add_siblings(trees, read, parts, weights):
                 siblings[k] = parts.number[h, s]
                 describe_arc(pairs, k, h, m, s)
                 k += 1
-    score_features(read, SIBLINGS, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
+    score_features(read, SIBLINGS, pairs, trees.shape.arc_bits, weights, feature_buffer(trees.program, n), scores)
     return Parts(
         parts.number,
         parts.heads,
@@ -321,21 +329,21 @@ def add_siblings(trees, read, parts, weights):
 
 
 @kernel
-def _goes_above(projective, grand, head, modifier):
-    """Whether the arc (grand, head) can be above (head, modifier).
+def _can_be_grandparent(projective, grand, head, modifier):
+    """Whether a tree can have both arcs, (grand, head) and (head, modifier).
 
-    In a projective tree all that lies within the arc (head, modifier) is below it, and so not above its head.
+    In a projective tree, all tokens between head and modifier are descendants of the head, and so cannot be its head.
     """
     return grand != modifier and not (projective and min(head, modifier) < grand < max(head, modifier))
 
 
 @kernel
 def add_grandparents(trees, sentence, read, parts, weights):
-    """The same parts with all pairs of an arc and an arc that can be above it."""
+    """The same parts with all pairs of an arc and a possible arc above it."""
     n, size = len(parts.number) - 1, len(parts.heads)
     first = trees.columns.starts[sentence]
     begin = trees.candidate_starts[first]
-    # Arcs are numbered as candidates are: those to h are above[h − 1] … above[h] − 1, less the first of all.
+    # Arcs are numbered as candidates: those to h are above[h − 1] … above[h] − 1, minus the sentence's first candidate.
     above = trees.candidate_starts[first : first + n + 1]
     projective = trees.shape.structure == PROJECTIVE_GRANDPARENTS
     starts = np.zeros(size + 1, np.int64)
@@ -344,22 +352,22 @@ def add_grandparents(trees, sentence, read, parts, weights):
         count = 0
         if h != 0:
             for upper in range(above[h - 1] - begin, above[h] - begin):
-                if _goes_above(projective, parts.heads[upper], h, m):
+                if _can_be_grandparent(projective, parts.heads[upper], h, m):
                     count += 1
         starts[arc + 1] = starts[arc] + count
     grands, scores = np.empty(starts[-1], np.int32), np.zeros(starts[-1])
-    pairs = np.empty((5, starts[-1]), np.int64)
+    pairs = np.empty((N_ARC_ROWS, starts[-1]), np.int64)
     k = 0
     for arc in range(size):
         h, m = parts.heads[arc], parts.modifiers[arc]
         if h == 0:
             continue
         for upper in range(above[h - 1] - begin, above[h] - begin):
-            if _goes_above(projective, parts.heads[upper], h, m):
+            if _can_be_grandparent(projective, parts.heads[upper], h, m):
                 grands[k] = upper
                 describe_grand(pairs, k, parts.heads[upper], h, m)
                 k += 1
-    score_features(read, GRANDPARENTS, pairs, trees.shape.arc_bits, weights, feature_room(trees.program, n), scores)
+    score_features(read, GRANDPARENTS, pairs, trees.shape.arc_bits, weights, feature_buffer(trees.program, n), scores)
     return Parts(
         parts.number,
         parts.heads,

@@ -27,10 +27,10 @@ class TreeWeights(NamedTuple):
 def store(
     model: Model, weights: TreeWeights, labels: Sequence[str], packing: Packing = EXACT, exact: bool = True
 ) -> None:
-    """Put the weights into the model.
+    """Store the weights in the model.
 
-    labels: L names, which the digest covers too. packing: of the trees; the first pass, which is small and decides what
-    the trees can be, is rounded but not pruned. exact: whether the weights are as they were learnt.
+    labels: L names, which the digest covers, too. packing: that of the trees' weights; those of the first pass, which
+    are few and decide which trees are possible, are rounded but not pruned. exact: whether the weights are as learnt.
     """
     arrays: dict[str, np.ndarray] = {}
     for prefix, dense, keep in zip(PREFIXES, weights, (packing.keep_fraction, 1.0)):
@@ -39,12 +39,12 @@ def store(
 
 
 def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int) -> TreeWeights:
-    """Take the weights out of the model, every shape and index checked.
+    """Read the weights from the model, and check all shapes and indices.
 
-    n_weights, n_first_pass: how long the two vectors must be; the second may be empty as well.
+    n_weights, n_first_pass: the required lengths of the two vectors; the second may also be empty.
 
     Raises:
-        DamagedModel: the digest does not fit, or an array is of a wrong type, shape or range.
+        DamagedModel: the digest does not match, or an array is of a wrong type, shape or range.
     """
     arrays, (width, *lengths) = load_arrays(model, TYPES, 3, labels)
     require(width == len(labels), f"it has weights for {width} labels, but the component has {len(labels)}")
@@ -58,9 +58,9 @@ def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int)
 
 
 def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:
-    """The same weights with zeros for labels that have been appended: n_before of them become n_after.
+    """The same weights with zeros for appended labels, whose number grows from n_before to n_after.
 
-    n_arcs: how many weights come before the blocks of labels.
+    n_arcs: the number of weights before the blocks of labels.
     """
     blocks = weights.trees[n_arcs:].reshape(-1, n_before)
     wider = np.pad(blocks, ((0, 0), (0, n_after - n_before)))

@@ -1,4 +1,4 @@
-"""Segments as a chain: the BILUO scheme as labels, its rules as constraints."""
+"""Segments as a chain: BILUO tags as labels, and the rules of BILUO as constraints."""
 
 import math
 from enum import IntFlag
@@ -9,12 +9,14 @@ from .constraints import FORBIDDEN, Constraints, with_fixed
 from .scored import Lattice, Run
 
 OUTSIDE = 0
+"""The label of tokens outside segments."""
 
 BEGIN, INSIDE, LAST, UNIT = 1, 2, 3, 4
+"""Positions of a token in its segment; `state` combines them with segment types to labels."""
 
 
 class Kind(IntFlag):
-    """Kinds of tokens, rows of `Constraints.token`; flags may be combined."""
+    """Kinds of tokens, which are row numbers of `Constraints.token`; flags may be combined."""
 
     FREE = 0
     NO_BEGIN = 1
@@ -28,7 +30,7 @@ FIXED = 4
 
 
 def n_states(n_types: int) -> int:
-    """Number of chain labels for so many segment types."""
+    """The number of chain labels for n_types segment types."""
     return 1 + 4 * n_types
 
 
@@ -38,7 +40,7 @@ def state(position: int, segment_type: int) -> int:
 
 
 def biluo_constraints(n_types: int) -> Constraints:
-    """What BILUO allows: B and I are followed by I or L of their type, all others by O, B or U."""
+    """The constraints of BILUO: B and I are followed by I or L of their type, all others by O, B or U."""
     n = n_states(n_types)
     position = np.array([0, *np.tile([BEGIN, INSIDE, LAST, UNIT], n_types)])
     segment_type = np.array([-1, *np.repeat(np.arange(n_types), 4)])
@@ -78,16 +80,16 @@ def run(first: int, end: int, segment_type: int) -> Run:
 
 
 def type_of(part: Run) -> int:
-    """The type of the segment that a run of chain labels is."""
+    """The segment type of a run of chain labels that is a segment."""
     return (part.labels[0] - 1) // 4
 
 
 def segments_above(lattice: Lattice, min_value: float) -> list[tuple[Run, float]]:
-    """The segments whose probability or margin is `min_value` or more, and that value; by first token.
+    """The segments whose probability or margin is at least `min_value`, with that value, in order of position.
 
-    A probability is that of exactly these tokens as a segment of this type. The margin is positive for segments of the
-    best sequence alone, and ∞ where all sequences have the segment. It is exact: a sequence without the segment has
-    another label at one of its tokens. min_value: a probability is above 0.
+    The probability of a segment is that of exactly these tokens with this type. The margin is positive for segments of
+    the best sequence only, and ∞ for segments of all sequences. It is exact, because a sequence without the segment has
+    another label at one of its tokens. min_value: above 0 for probabilities.
     """
     if lattice.is_sum:
         return [(run(*place), math.exp(value)) for *place, value in _through(lattice, math.log(min_value))]
@@ -101,9 +103,10 @@ def segments_above(lattice: Lattice, min_value: float) -> list[tuple[Run, float]
 
 
 def _through(lattice: Lattice, min_value: float) -> list[tuple[int, int, int, float]]:
-    """(first, end, type, value) of the segments whose sequences come to `min_value` or more, less what all come to.
+    """(first, end, type, value) of the segments with a value of at least `min_value`.
 
-    Segments that are ruled out are never among them.
+    The value is the log-sum or the maximum over all sequences with the segment, minus `total`. Segments that are ruled
+    out are never returned.
     """
     found = []
     rounding = lattice.rounding
@@ -113,12 +116,12 @@ def _through(lattice: Lattice, min_value: float) -> list[tuple[int, int, int, fl
     n_tokens, n_types = len(tokens), (tokens.shape[1] - 1) // 4
     for kind in range(n_types):
         begin, inside, last, unit = (state(position, kind) for position in (BEGIN, INSIDE, LAST, UNIT))
-        alone, opened = before[:, unit] + after[:, unit], before[:, begin] + after[:, begin]
-        found += [(t, t + 1, kind, float(alone[t])) for t in np.flatnonzero(alone >= min_value).tolist()]
-        for first in np.flatnonzero(opened >= min_value).tolist():
+        units, begins = before[:, unit] + after[:, unit], before[:, begin] + after[:, begin]
+        found += [(t, t + 1, kind, float(units[t])) for t in np.flatnonzero(units >= min_value).tolist()]
+        for first in np.flatnonzero(begins >= min_value).tolist():
             value, label = before[first, begin], begin
             for t in range(first + 1, n_tokens):
-                # All longer segments have this beginning: none of them comes to more.
+                # All longer segments begin in the same way: none has a larger value.
                 if value + after[t - 1, label] < min_value:
                     break
                 closed = value + transitions[label, last] + tokens[t, last] + after[t, last]

@@ -1,4 +1,4 @@
-"""Which labels and transitions a chain allows, and which labels single tokens are limited to."""
+"""The labels and transitions that a chain allows, and limits of the labels of single tokens."""
 
 from typing import NamedTuple
 
@@ -7,16 +7,16 @@ import numpy as np
 from ...kernels import Float64Array, Float64Array2d
 
 FORBIDDEN = -1e30
-"""Score of what a constraint rules out. Finite: where every path is ruled out, a decoder breaks the fewest."""
+"""Score of a label or transition that is ruled out. Finite, so that decoders break as few constraints as possible."""
 
 
 class Constraints(NamedTuple):
-    """Which labels and transitions are possible; 0 where allowed, FORBIDDEN where not.
+    """Scores of labels and transitions: 0 where they are allowed, FORBIDDEN where they are ruled out.
 
     start: float64 [L], for the first token of a sequence.
     end: float64 [L], for its last token.
     transition: float64 [L, L], from label i to label j.
-    token: float64 [K, L], one row for each kind of token; a token names its kind by index.
+    token: float64 [K, L], one row for each kind of token; tokens refer to kinds by row number.
     """
 
     start: Float64Array
@@ -31,23 +31,23 @@ def unconstrained(n_labels: int) -> Constraints:
 
 
 def with_fixed(constraints: Constraints) -> Constraints:
-    """The same with L more kinds of tokens, the last ones, whose label must be 0, 1, …"""
+    """The same constraints with L further kinds of tokens, the last ones: those whose label must be 0, 1, …"""
     fixed = np.where(np.eye(len(constraints.start), dtype=np.bool_), 0.0, FORBIDDEN)
     return constraints._replace(token=np.concatenate([constraints.token, fixed]))
 
 
 def first_fixed(constraints: Constraints) -> int:
-    """The first of the kinds that `with_fixed` has added."""
+    """The first of the kinds that `with_fixed` adds."""
     return len(constraints.token) - len(constraints.start)
 
 
 def limited(
     constraints: Constraints, kinds: np.ndarray, tokens: np.ndarray, allowed: np.ndarray
 ) -> tuple[Constraints, np.ndarray]:
-    """Further kinds, one for each set of labels that is left to these tokens, and the kinds of all tokens, int32 [T].
+    """Limit the labels of single tokens, by a further kind of token for each resulting set of labels.
 
-    kinds: int32 [T], rows of `constraints.token`. tokens: int64 [M], each once. allowed: bool [M, L]. What the tokens'
-    own kinds rule out stays so.
+    kinds: int32 [T], rows of `constraints.token`. tokens: int64 [M], each at most once. allowed: bool [M, L]. Labels
+    that the tokens' own kinds rule out remain ruled out. Returns the constraints and the new kinds, int32 [T].
     """
     left = allowed & (constraints.token[kinds[tokens]] > FORBIDDEN / 2)
     sets, numbers = np.unique(left, axis=0, return_inverse=True)
@@ -58,17 +58,17 @@ def limited(
 
 
 def broken(constraints: Constraints, kinds: np.ndarray, starts: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Which tokens have a label that is ruled out there, or after that of the token before, bool [T].
+    """Whether each token has a label that is ruled out, either by itself or after the label before, bool [T].
 
-    kinds, labels: int32 [T]. starts: int64 [n + 1], first token of each sequence. A sequence that a decoder returns
-    breaks something only where all sequences do.
+    kinds, labels: int32 [T]. starts: int64 [n + 1], first token of each sequence. A decoded sequence breaks a
+    constraint only if every sequence breaks one.
     """
-    found = constraints.token[kinds, labels] != 0
-    filled = starts[:-1] < starts[1:]
-    first, last = starts[:-1][filled], starts[1:][filled] - 1
-    found[first] |= constraints.start[labels[first]] != 0
-    found[last] |= constraints.end[labels[last]] != 0
-    follows = constraints.transition[labels[:-1], labels[1:]] != 0
-    follows[first[1:] - 1] = False
-    found[1:] |= follows
-    return np.asarray(found)
+    is_broken = constraints.token[kinds, labels] != 0
+    is_filled = starts[:-1] < starts[1:]
+    first, last = starts[:-1][is_filled], starts[1:][is_filled] - 1
+    is_broken[first] |= constraints.start[labels[first]] != 0
+    is_broken[last] |= constraints.end[labels[last]] != 0
+    is_broken_step = constraints.transition[labels[:-1], labels[1:]] != 0
+    is_broken_step[first[1:] - 1] = False
+    is_broken[1:] |= is_broken_step
+    return np.asarray(is_broken)

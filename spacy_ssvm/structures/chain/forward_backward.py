@@ -1,7 +1,7 @@
 """Log-partition and marginals of P(y) ∝ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))) over a chain.
 
-Lattices are of logarithms. A step from token to token leaves them for sums of products, except where those could be too
-small or too large for a float64: there it adds in log space, so that scores may be of any size.
+Lattices hold logarithms. A step from token to token is computed by sums of products, except where these might underflow
+or overflow: there it is computed in log space. So scores may be of any size.
 """
 
 import math
@@ -12,17 +12,18 @@ import numpy as np
 from ...kernels import kernel
 
 FAINT = 1e-200
-"""A sum above it has lost no digit to terms that are too small for a float64, each below 1e-307."""
+"""A sum above this has lost no precision to terms that underflow, each of which is below 1e-307."""
 
 MAX_EXCESS = 300.0
-"""Up to exp of it, factors that are not a float64 belong to steps whose probability is below 1e-170."""
+"""If the log of the largest product is at most this, a factor that underflows belongs to a step of probability below
+1e-170."""
 
 
 class Steps(NamedTuple):
-    """The transitions between neighbours, from the label of a row to that of a column.
+    """The transitions between neighbouring tokens, from the row's label to the column's label.
 
-    scores, factors: float64 [L, L]; factors are exp(scores − largest), so that a sum over labels takes L exponentials
-    instead of L².
+    scores, factors: float64 [L, L]. largest: the largest score. factors = exp(scores − largest), so that a step needs L
+    exponentials instead of L².
     """
 
     scores: np.ndarray
@@ -32,7 +33,7 @@ class Steps(NamedTuple):
 
 @kernel
 def steps_forward(transitions):
-    """Transitions [L, L] as steps."""
+    """The steps of transitions, float64 [L, L], for `forward`."""
     largest, factors = -np.inf, np.empty_like(transitions)
     for i in range(len(transitions)):
         for j in range(len(transitions)):
@@ -45,7 +46,7 @@ def steps_forward(transitions):
 
 @kernel
 def steps_backward(steps):
-    """The same steps from the label of a column to that of a row, in rows again."""
+    """The transposed steps, from the later label (row) to the earlier one (column), for `backward`."""
     scores, factors = np.empty_like(steps.scores), np.empty_like(steps.factors)
     for i in range(len(scores)):
         for j in range(len(scores)):
@@ -80,7 +81,7 @@ def _log_sums(logs, steps, sums):
 
 @kernel
 def _log_sum(logs, scores, j):
-    """log Σ_i exp(logs_i + scores_ij), of whatever size the terms are."""
+    """log Σ_i exp(logs_i + scores_ij), in log space."""
     largest, total = -np.inf, 0.0
     for i in range(len(logs)):
         largest = max(largest, logs[i] + scores[i, j])
@@ -91,9 +92,9 @@ def _log_sum(logs, scores, j):
 
 @kernel
 def forward(scores, steps, start, end, lattice):
-    """Fill lattice [T, L] with the log-sum of all beginnings that reach a label; returns the log-partition.
+    """Fill lattice, float64 [T, L], with log-sums over all beginnings that end at a label, its own score included.
 
-    scores: [T, L], of tokens; steps: forward.
+    scores: float64 [T, L], of tokens; steps: those of `steps_forward`. Returns the log-partition.
     """
     length, n_labels = scores.shape
     if length == 0:
@@ -109,9 +110,9 @@ def forward(scores, steps, start, end, lattice):
 
 @kernel
 def backward(scores, steps, end, lattice):
-    """Fill lattice [T, L] with the log-sum of all ways to go on from a label, its own score left out.
+    """Fill lattice, float64 [T, L], with log-sums over all continuations of a label, its own score excluded.
 
-    steps: backward.
+    scores: float64 [T, L], of tokens; steps: those of `steps_backward`.
     """
     length, n_labels = scores.shape
     if length == 0:
@@ -126,9 +127,10 @@ def backward(scores, steps, end, lattice):
 
 @kernel
 def count_steps(before, steps, ahead, log_partition, counts):
-    """Add the probability of each step between two tokens to counts [L, L].
+    """Add the probability of each step between two tokens to counts, float64 [L, L].
 
-    before: [L], the log-sums of beginnings. ahead: [L], of ends, the second token's own score included.
+    before: float64 [L], log-sums of beginnings up to the first token. ahead: float64 [L], log-sums of continuations
+    from the second token on, its own score included; overwritten.
     """
     n_labels, largest_before, largest_ahead = len(before), _largest(before), _largest(ahead)
     excess = largest_before + steps.largest + largest_ahead - log_partition

@@ -1,4 +1,4 @@
-"""The scores of one sequence's tokens and transitions, and what they say of all its label sequences."""
+"""The scores of one sequence's tokens and transitions: its k best label sequences, probabilities and margins."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from .viterbi import k_viterbi
 
 
 class LabelSequence(NamedTuple):
-    """labels: int32 [T]."""
+    """A label sequence; labels: int32 [T]."""
 
     score: float
     labels: np.ndarray
@@ -41,7 +41,7 @@ class ChainFactor(NamedTuple):
 
 
 class KnownLabels(NamedTuple):
-    """labels: int32 [T], the gold labels, UNKNOWN or NONE_OF_THESE."""
+    """Gold labels, of which some may be unknown; labels: int32 [T], a label, UNKNOWN or NONE_OF_THESE."""
 
     labels: np.ndarray
 
@@ -51,7 +51,7 @@ class KnownLabels(NamedTuple):
         return bool((self.labels != UNKNOWN).any())
 
     def agrees(self, part: Run) -> bool | None:
-        """Whether the gold labels have the run; None where the known ones do not tell."""
+        """Whether the gold labels contain the run; None if the known ones do not decide it."""
         gold = self.labels[part.tokens]
         known = gold != UNKNOWN
         if (np.array(part.labels) != gold)[known].any():
@@ -61,12 +61,12 @@ class KnownLabels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ChainScores:
-    """A sequence y of T labels scores Σ tokens[t, y_t] + Σ transitions[y_(t−1), y_t] + start[y_1] + end[y_T].
+    """The scores of all label sequences y: Σ tokens[t, y_t] + Σ transitions[y_(t−1), y_t] + start[y_1] + end[y_T].
 
     Implements `models.protocol.Scored`, with `LabelSequence`, `Run` and `KnownLabels`.
 
-    tokens: float64 [T, L]. transitions: float64 [L, L]. start, end: float64 [L]. In each of them, a score of
-    FORBIDDEN / 2 or less rules the label or transition out.
+    tokens: float64 [T, L]. transitions: float64 [L, L]. start, end: float64 [L]. In all of these, a score of
+    FORBIDDEN / 2 or less rules out the label or transition.
     """
 
     tokens: np.ndarray
@@ -75,7 +75,7 @@ class ChainScores:
     end: np.ndarray
 
     def best(self, k: int) -> list[LabelSequence]:
-        """The k best sequences, best first; fewer where fewer are allowed.
+        """The k best sequences, best first; fewer if fewer are allowed.
 
         Raises:
             ValueError: k is less than 1.
@@ -90,25 +90,25 @@ class ChainScores:
         return [LabelSequence(float(score), labels) for score, labels in zip(scores[:found], paths)]
 
     def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
-        """log Σ exp(β · score) over all sequences, or over those whose labels are `possible`; −∞ where there is none.
+        """log Σ exp(β · score) over all sequences, or over those whose labels are `possible`; −∞ if there are none.
 
         β: positive and finite. possible: bool [T, L].
         """
-        given = self
+        scores = self
         if possible is not None:
-            given = replace(self, tokens=np.where(possible, self.tokens, FORBIDDEN))
-        scaled = given._scaled(beta)
+            scores = replace(self, tokens=np.where(possible, self.tokens, FORBIDDEN))
+        scaled = scores._scaled(beta)
         steps, lattice = steps_forward(scaled.transitions), np.zeros_like(scaled.tokens)
         total = float(forward(scaled.tokens, steps, scaled.start, scaled.end, lattice))
         return total if total > FORBIDDEN / 2 else -np.inf
 
     def agreeing(self, known: KnownLabels) -> np.ndarray:
-        """The labels, bool [T, L], that do not contradict what is known of the gold ones."""
+        """The labels that do not contradict the known gold labels, bool [T, L]."""
         gold = known.labels[:, None]
         return (gold == UNKNOWN) | (gold == np.arange(self.tokens.shape[1]))
 
     def marginals(self, beta: float) -> "Lattice":
-        """The lattice of log-sums of exp(β · score): its values are probabilities. β: positive and finite.
+        """The lattice of log-sums of exp(β · score), whose values are probabilities. β: positive and finite.
 
         Raises:
             ValueError: every sequence is ruled out.
@@ -121,7 +121,7 @@ class ChainScores:
         return _legal(Lattice(scaled, before, after, total, is_sum=True))
 
     def margins(self) -> "Lattice":
-        """The lattice of maxima: its values are margins.
+        """The lattice of maxima, whose values are margins.
 
         Raises:
             ValueError: every sequence is ruled out.
@@ -129,18 +129,21 @@ class ChainScores:
         return self._maxima
 
     def best_without(self, best: LabelSequence, part: Run) -> LabelSequence | None:
-        """The best sequence that does not have a run of the best one, which it joins again on both sides."""
-        place, labels = np.arange(part.tokens.start, part.tokens.stop), list(part.labels)
+        """The best sequence without a run of the best sequence; None if there is no such sequence.
+
+        It differs from the best sequence around one token of the run, and joins it again on both sides.
+        """
+        tokens, labels = np.arange(part.tokens.start, part.tokens.stop), list(part.labels)
         lattice = self._maxima
-        others = lattice.others[place, labels]
+        others = lattice.others[tokens, labels]
         token = part.first + int(np.argmax(others))
-        less = float(others.max())
-        if less == -np.inf:
+        difference = float(others.max())
+        if difference == -np.inf:
             return None
-        found = lattice.through[token].copy()
-        found[best.labels[token]] = -np.inf
+        through = lattice.through[token].copy()
+        through[best.labels[token]] = -np.inf
         path = best.labels.copy()
-        path[token] = found.argmax()
+        path[token] = through.argmax()
         for t in range(token - 1, -1, -1):
             path[t] = np.argmax(lattice.before[t] + self.transitions[:, path[t + 1]])
             if path[t] == best.labels[t]:
@@ -149,15 +152,15 @@ class ChainScores:
             path[t] = np.argmax(self.transitions[path[t - 1]] + self.tokens[t] + lattice.after[t])
             if path[t] == best.labels[t]:
                 break
-        return LabelSequence(best.score + less, path)
+        return LabelSequence(best.score + difference, path)
 
     def factors(self, y: LabelSequence) -> list[ChainFactor]:
         """The labels and transitions of a sequence, by token."""
         labels = y.labels.tolist()
-        found = [ChainFactor(0, (labels[0],))] if labels else []
+        factors = [ChainFactor(0, (labels[0],))] if labels else []
         for token, pair in enumerate(pairwise(labels), 1):
-            found += [ChainFactor(token, pair[1:]), ChainFactor(token, pair)]
-        return found
+            factors += [ChainFactor(token, pair[1:]), ChainFactor(token, pair)]
+        return factors
 
     @cached_property
     def _maxima(self) -> "Lattice":
@@ -167,17 +170,18 @@ class ChainScores:
         return _legal(Lattice(self, before, after, total, is_sum=False))
 
     def _scaled(self, beta: float) -> "ChainScores":
-        """β times the scores; what is ruled out stays so."""
+        """β times the scores; ruled-out labels and transitions remain FORBIDDEN."""
         parts = self.tokens, self.transitions, self.start, self.end
         return ChainScores(*(np.where(part > FORBIDDEN / 2, beta * part, FORBIDDEN) for part in parts))
 
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """What the beginnings and the ends of sequences come to, as a log-sum over them or as their maximum.
+    """Log-sums, or maxima, of the scores of the beginnings and continuations of all sequences.
 
-    before: float64 [T, L], of all that reach a label, its own score included. after: float64 [T, L], of all that go on
-    from it, its own score left out. total: of all sequences. All in the unit of `scores`. is_sum: or maximum.
+    before: float64 [T, L], over the beginnings that end at a label, its own score included. after: float64 [T, L], over
+    the continuations of a label, its own score excluded. total: over all sequences. All in the unit of `scores`.
+    is_sum: whether these are log-sums; if not, maxima.
     """
 
     scores: ChainScores
@@ -188,23 +192,23 @@ class Lattice:
 
     @cached_property
     def rounding(self) -> float:
-        """The size of a difference that means nothing, as sums on the way to `total` can be larger than it."""
+        """A bound of rounding errors in differences of sums; intermediate sums may be larger than `total`."""
         sums = np.abs(self.before[self.before > FORBIDDEN / 2]).max(initial=0.0)
         return 1e-12 * max(1.0, abs(self.total), float(sums))
 
     @cached_property
     def through(self) -> np.ndarray:
-        """Of all sequences that have a label at a token, float64 [T, L], less `total`; −∞ where there is none.
+        """The value of all sequences with a label at a token minus `total`, float64 [T, L]; −∞ if there are none.
 
-        At most 0, and 0 where rounding hides a difference: of several ways to add up the best score, one can be above.
+        At most 0, and 0 where the difference is below rounding: the best score added up in another order may be larger.
         """
         through = self.before + self.after
-        less = np.where(through > FORBIDDEN / 2, through - self.total, -np.inf)
-        return np.where(less > -self.rounding, 0.0, less)
+        differences = np.where(through > FORBIDDEN / 2, through - self.total, -np.inf)
+        return np.where(differences > -self.rounding, 0.0, differences)
 
     @cached_property
     def others(self) -> np.ndarray:
-        """The largest value of `through` at a token that is not the label's own, float64 [T, L]; −∞ without any."""
+        """For each label, the largest value of `through` among the token's other labels, float64 [T, L]; −∞ if none."""
         n_tokens, n_labels = self.through.shape
         if n_labels < 2:
             return np.full_like(self.through, -np.inf)
@@ -217,19 +221,17 @@ class Lattice:
     def values(self) -> np.ndarray:
         """The probability or the margin of each label at each token, float64 [T, L].
 
-        A margin is positive for the labels of the best sequence alone; −∞ where no sequence has the label, ∞ where all
-        have it.
+        A margin is positive for labels of the best sequence only; −∞ if no sequence has the label, ∞ if all have it.
         """
         return np.exp(self.through) if self.is_sum else self.through - self.others
 
     def probability(self, part: Run) -> float:
-        """The probability of all sequences that have the run; the lattice is one of log-sums."""
-        first, labels = part
-        end, labels_of = part.tokens.stop, np.array(labels)
-        between = self.scores.transitions[labels_of[:-1], labels_of[1:]]
-        own = self.scores.tokens[np.arange(first + 1, end), labels_of[1:]]
+        """The probability of all sequences that contain the run; the lattice must be one of log-sums."""
+        first, end, labels = part.first, part.tokens.stop, np.array(part.labels)
+        transitions = self.scores.transitions[labels[:-1], labels[1:]]
+        tokens = self.scores.tokens[np.arange(first + 1, end), labels[1:]]
         ends = self.before[first, labels[0]] + self.after[end - 1, labels[-1]]
-        return float(np.exp(min(0.0, ends + between.sum() + own.sum() - self.total)))
+        return float(np.exp(min(0.0, ends + transitions.sum() + tokens.sum() - self.total)))
 
     def has_alternative(self, part: Run) -> bool:
         """Whether any token of the run can have another label."""
@@ -237,7 +239,7 @@ class Lattice:
 
 
 def labels_above(lattice: Lattice, min_value: float) -> Iterator[tuple[Run, float]]:
-    """The labels of single tokens whose probability or margin is `min_value` or more, and that value."""
+    """The labels of single tokens whose probability or margin is at least `min_value`, with that value."""
     values = lattice.values()
     for token, label in np.argwhere(values >= min_value).tolist():
         yield Run(token, (label,)), float(values[token, label])
@@ -245,7 +247,7 @@ def labels_above(lattice: Lattice, min_value: float) -> Iterator[tuple[Run, floa
 
 @kernel
 def _fill_maxima(scores, transitions, start, end, before, after):
-    """`forward` and `backward` with maxima in place of sums."""
+    """Fill the lattices of `forward` and `backward`, with maxima instead of sums."""
     length, n_labels = scores.shape
     for t in range(length):
         for j in range(n_labels):

@@ -17,13 +17,14 @@ def _largest_of_rows(matrix):
 
 @kernel
 def viterbi(scores, transitions, start, end, best, path):
-    """The best sequence for emission scores [T, L] and transition scores [L, L] and its score.
+    """The best sequence for token scores, float64 [T, L], and transition scores, float64 [L, L].
 
-    Writes the lattice to best [T, L] and the labels to path [T]. Of equal sequences it takes the one
-    with the lowest label at the last token where they differ.
-    No back pointers are kept: the inner loop is a plain maximum that vectorises, and only the transitions
-    on the best path are searched again. A label that cannot be the best predecessor of any, as its best transition does
-    not make up for what it lacks compared with the best label, is passed over; the maxima are the same.
+    Writes the lattice to best [T, L] and the labels to path [T]. Returns the score. Among equal sequences the result is
+    the one with the lowest label at the last token where they differ.
+
+    No back pointers are stored, so that the inner loop is a plain maximum, which vectorises; the transitions on the
+    best path are searched again. A label is skipped if even its best transition cannot make it the best predecessor of
+    any label; the maxima are the same.
     """
     length, n_labels = scores.shape
     if length == 0:
@@ -42,10 +43,10 @@ def viterbi(scores, transitions, start, end, best, path):
             row[j] = before[top] + transitions[top, j]
             lowest = min(lowest, row[j])
         for i in range(n_labels):
-            so_far = before[i]
-            if i != top and so_far + reach[i] > lowest:
+            score = before[i]
+            if i != top and score + reach[i] > lowest:
                 for j in range(n_labels):
-                    row[j] = max(row[j], so_far + transitions[i, j])
+                    row[j] = max(row[j], score + transitions[i, j])
         for j in range(n_labels):
             row[j] += scores[t, j]
     last = 0
@@ -65,48 +66,49 @@ def viterbi(scores, transitions, start, end, best, path):
 
 @kernel
 def k_viterbi(scores, transitions, start, end, best, before, paths, path_scores):
-    """The k best sequences for emission scores [T, L] and transition scores [L, L], best first.
+    """The k best sequences for token scores, float64 [T, L], and transition scores, float64 [L, L], best first.
 
-    best[t, j] [k] and before[t, j] int64 [k] list the best ways to reach label j at token t: their scores,
-    and where they come from at the token before, as label · k + rank. Each list is merged from L lists that
-    are sorted already, in O(kL); of equal scores the lower label comes first.
-    Writes labels to paths int32 [k, ≥ T] and scores to path_scores [k]. Returns how many sequences there are:
+    best[t, j], float64 [k], and before[t, j], int64 [k], list the k best beginnings that end with label j at token t:
+    their scores, and their predecessors at the token before, as label · k + rank. Each list is merged from L sorted
+    lists in O(kL); among equal scores the lower label comes first.
+
+    Writes labels to paths, int32 [k, ≥ T], and scores to path_scores, float64 [k]. Returns the number of sequences;
     those that break a constraint do not count.
     """
     length, n_labels, k = best.shape
     if length == 0:
         path_scores[0] = 0.0
         return 1
-    legal = FORBIDDEN / 2
+    lowest_legal = FORBIDDEN / 2
     best[:] = -np.inf
     for j in range(n_labels):
         best[0, j, 0] = scores[0, j] + start[j]
-    taken = np.empty(n_labels, np.int64)
+    n_merged = np.empty(n_labels, np.int64)
     for t in range(1, length):
         for j in range(n_labels):
-            taken[:] = 0
+            n_merged[:] = 0
             for rank in range(k):
-                score, label = legal, -1
+                score, label = lowest_legal, -1
                 for i in range(n_labels):
-                    if taken[i] < k and best[t - 1, i, taken[i]] + transitions[i, j] + scores[t, j] > score:
-                        score, label = best[t - 1, i, taken[i]] + transitions[i, j] + scores[t, j], i
+                    if n_merged[i] < k and best[t - 1, i, n_merged[i]] + transitions[i, j] + scores[t, j] > score:
+                        score, label = best[t - 1, i, n_merged[i]] + transitions[i, j] + scores[t, j], i
                 if label < 0:
                     break
                 best[t, j, rank] = score
-                before[t, j, rank] = label * k + taken[label]
-                taken[label] += 1
-    taken[:] = 0
-    for found in range(k):
-        score, label = legal, -1
+                before[t, j, rank] = label * k + n_merged[label]
+                n_merged[label] += 1
+    n_merged[:] = 0
+    for number in range(k):
+        score, label = lowest_legal, -1
         for j in range(n_labels):
-            if taken[j] < k and best[length - 1, j, taken[j]] + end[j] > score:
-                score, label = best[length - 1, j, taken[j]] + end[j], j
+            if n_merged[j] < k and best[length - 1, j, n_merged[j]] + end[j] > score:
+                score, label = best[length - 1, j, n_merged[j]] + end[j], j
         if label < 0:
-            return found
-        path_scores[found] = score
-        rank = taken[label]
-        taken[label] += 1
+            return number
+        path_scores[number] = score
+        rank = n_merged[label]
+        n_merged[label] += 1
         for t in range(length - 1, -1, -1):
-            paths[found, t] = label
+            paths[number, t] = label
             label, rank = before[t, label, rank] // k, before[t, label, rank] % k
     return k

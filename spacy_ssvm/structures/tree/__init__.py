@@ -1,4 +1,4 @@
-"""Dependency trees of a sentence: decoders over scores of arcs and of pairs of arcs, projective or not.
+"""Dependency trees of a sentence, projective or not: decoding and sums over scores of arcs and of pairs of arcs.
 
-A sentence of n tokens has the nodes 0 … n; node 0 is the root, and a token whose head is 0 is a root of the sentence.
+A sentence of n tokens has the nodes 0 … n. Node 0 is the root; a token whose head is 0 is a root of the sentence.
 """

@@ -1,4 +1,4 @@
-"""The decoder of each structure: from the scored parts of a sentence to the best tree."""
+"""The decoder of each structure, which maps the scored parts of a sentence to the best tree."""
 
 from ...kernels import FirstClassFunction, kernel
 from .loopy import loopy_decode
@@ -33,9 +33,9 @@ DECODERS = {
     SPANNING: FirstClassFunction(_spanning, DECODER),
     LOOPY: FirstClassFunction(_loopy, DECODER),
 }
-"""By structure."""
+"""The decoders by structure."""
 
 
 def decoder(structure: int) -> FirstClassFunction:
-    """What finds the best tree: (parts, multi_root, heads int32 [n + 1], filled) → the tree's score."""
+    """The function that finds the best tree: (parts, multi_root, heads int32 [n + 1], output) → the tree's score."""
     return DECODERS[structure]

@@ -1,4 +1,4 @@
-"""The k best trees: projective ones, spanning ones, and those with their labels."""
+"""The k best trees: projective, non-projective, and labelled."""
 
 import math
 
@@ -12,9 +12,9 @@ from .spanning import maximum_spanning_tree
 
 @kernel
 def insert(branches, scores, size, score, tree, place, option):
-    """Keep (tree, place, option) among the best branches if it is one of them; returns how many there are.
+    """Insert the branch (tree, place, option) if it is one of the k best. Returns the number of branches.
 
-    branches: int64 [k, 3], best first, with their scores float64 [k]; a new one comes after those that equal it.
+    branches: int64 [k, 3], best first, with their scores float64 [k]; a branch is inserted after those of equal score.
     """
     if score <= FORBIDDEN / 2 or (size == len(scores) and score <= scores[size - 1]):
         return size
@@ -31,7 +31,10 @@ def insert(branches, scores, size, score, tree, place, option):
 def eisner_kbest(scores, k, multi_root):
     """The k best projective trees, best first: their scores float64 [m] and heads int32 [m, n + 1], heads[:, 0] = −1.
 
-    scores, multi_root: as for `eisner`. All trees differ, and m < k where fewer are free of FORBIDDEN arcs.
+    scores, multi_root: as for `eisner`. All trees differ; m < k if there are fewer trees without FORBIDDEN arcs.
+
+    A tree is derived by a sequence of choices, one for each item of the agenda. A branch (tree, place, option) is the
+    best tree that makes the same choices as `tree` before place, and chooses `option` at that place.
 
     Raises:
         ValueError: k is less than 1.
@@ -41,7 +44,7 @@ def eisner_kbest(scores, k, multi_root):
     n = len(scores) - 1
     charts = fill_charts(scores, multi_root)
     heads, choices = np.full((k, n + 1), NONE, np.int32), np.empty((k, 2 * n), np.int32)
-    # The trees found are the first branches: what is inserted later is never better than the last of them.
+    # The first branches are the trees found so far: a branch that is inserted later is never better than these.
     branches, tree_scores = np.empty((k, 3), np.int64), np.empty(k)
     size = insert(branches, tree_scores, 0, charts.right[0, n], 0, -1, NONE)
     found = 0
@@ -73,9 +76,9 @@ def eisner_kbest(scores, k, multi_root):
 
 @kernel
 def _best_in(scores, multi_root, forced, banned, heads):
-    """The best tree with these heads for tokens 1 … forced, and without that of token forced + 1 in `banned`.
+    """Write the best tree in which tokens 1 … forced keep their heads, and token forced + 1 has no banned head.
 
-    forced: how many tokens keep the head that they have in `heads` now. banned: bool [n + 1], heads.
+    heads: int32 [n + 1], the heads to keep, replaced by those of the tree. banned: bool [n + 1]. Returns its score.
     """
     restricted = scores.copy()
     n = len(scores) - 1
@@ -99,7 +102,7 @@ def spanning_kbest(scores, k, multi_root):
     n = len(scores) - 1
     room = 1 + k * max(n, 1)
     totals, trees = np.full(room, -np.inf), np.empty((room, n + 1), np.int32)
-    # A candidate is the best of those trees that agree with it on tokens 1 … agreed and avoid `banned` at the next one.
+    # A candidate is the best tree with its own heads at tokens 1 … agreed and without a `banned` head at the next one.
     agreed, banned = np.zeros(room, np.int64), np.zeros((room, n + 1), np.bool_)
     totals[0] = maximum_spanning_tree(scores, multi_root, trees[0])
     size, found = 1, 0
@@ -126,7 +129,7 @@ def spanning_kbest(scores, k, multi_root):
 
 @kernel
 def _best_labels(label_scores, best, k):
-    """The k best labels of each arc, best first, int32 [A, k], and by how much they score less than `best` [A]."""
+    """The k best labels of each arc, best first, int32 [A, k], and their distances from the best score, `best` [A]."""
     n_arcs = len(label_scores)
     labels, losses = np.full((n_arcs, k), ROOT_LABEL, np.int32), np.full((n_arcs, k), np.inf)
     losses[:, 0] = 0.0
@@ -140,7 +143,10 @@ def _best_labels(label_scores, best, k):
 
 @kernel
 def _insert(totals, rows, size, total, tree, labels):
-    """Keep a labelled tree among the best, totals float64 [k] and rows int32 [k, n + 2]; returns how many there are."""
+    """Insert a labelled tree if it is one of the k best. Returns the number of trees.
+
+    totals: float64 [k], best first. rows: int32 [k, n + 2], the number of a tree and the labels of its nodes.
+    """
     if size == len(totals) and total <= totals[size - 1]:
         return size
     at = min(size, len(totals) - 1)
@@ -154,10 +160,10 @@ def _insert(totals, rows, size, total, tree, labels):
 
 @kernel
 def labelled_kbest(parts, label_scores, heads, tree_scores, k):
-    """The k best labelled trees among the k best trees, each of which is scored by its best labels.
+    """The k best labelled trees, found among the labellings of the k best trees.
 
-    No other tree comes in: k trees with their best labels score at least as much. Returns int32 [m, n + 2]: a number of
-    a tree, and labels of its nodes.
+    heads, tree_scores: the k best trees, each scored with its best labels. Labellings of any other tree score no more
+    than these k. Returns int32 [m, n + 2]: the number of a tree, and the labels of its nodes.
     """
     n = heads.shape[1] - 1
     best = np.empty(len(label_scores))
@@ -167,28 +173,32 @@ def labelled_kbest(parts, label_scores, heads, tree_scores, k):
     totals, rows, size = np.empty(k), np.empty((k, n + 2), np.int32), 0
     plain = np.full(n + 1, ROOT_LABEL, np.int32)
     for tree in range(len(heads)):
-        some, some_rows, some_size = np.empty(k), np.empty((k, n + 2), np.int32), 0
-        some_size = _insert(some, some_rows, some_size, tree_scores[tree], tree, plain)
+        # The k best labellings of the first m tokens; the others have their best labels.
+        partial, partial_rows, partial_size = np.empty(k), np.empty((k, n + 2), np.int32), 0
+        partial_size = _insert(partial, partial_rows, partial_size, tree_scores[tree], tree, plain)
         for m in range(1, n + 1) if len(label_scores) else range(0):
             arc = parts.number[heads[tree, m], m]
-            wider, wider_rows, wider_size = np.empty(k), np.empty((k, n + 2), np.int32), 0
-            for known in range(some_size):
+            longer, longer_rows, longer_size = np.empty(k), np.empty((k, n + 2), np.int32), 0
+            for j in range(partial_size):
                 for rank in range(k):
                     if losses[arc, rank] == np.inf:
                         break
-                    some_rows[known, m + 1] = labels[arc, rank]
-                    wider_size = _insert(
-                        wider, wider_rows, wider_size, some[known] - losses[arc, rank], tree, some_rows[known, 1:]
-                    )
-            some, some_rows, some_size = wider, wider_rows, wider_size
-        for known in range(some_size):
-            size = _insert(totals, rows, size, some[known], tree, some_rows[known, 1:])
+                    partial_rows[j, m + 1] = labels[arc, rank]
+                    total = partial[j] - losses[arc, rank]
+                    longer_size = _insert(longer, longer_rows, longer_size, total, tree, partial_rows[j, 1:])
+            partial, partial_rows, partial_size = longer, longer_rows, longer_size
+        for j in range(partial_size):
+            size = _insert(totals, rows, size, partial[j], tree, partial_rows[j, 1:])
     return rows[:size]
 
 
 @kernel
 def sum_out_labels(parts, label_scores, beta):
-    """Bring scores to β times their sum over labels, and label_scores to the labels' probabilities given the arc."""
+    """Sum over the labels of each arc, in place.
+
+    parts.scores becomes log Σ_label exp(β · score of arc and label), and label_scores the labels' probabilities given
+    the arc.
+    """
     parts.scores[:] *= beta
     for arc in range(len(label_scores)):
         row = label_scores[arc]

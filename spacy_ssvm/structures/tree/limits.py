@@ -1,4 +1,4 @@
-"""Trees that are limited: tokens with heads that are given, and with labels that some set allows."""
+"""Trees with limits: some tokens have a given head, or labels from a given set."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -13,10 +13,10 @@ from .spanning import maximum_spanning_tree
 
 
 class Limits(NamedTuple):
-    """What the trees over T tokens must have.
+    """Limits of the trees over T tokens.
 
-    heads: int32 [T], a token's head as its place in the sentence from 1, 0 for the root, or UNKNOWN.
-    labels: bool [T, L], the labels that its arc may have; arcs without any are ruled out.
+    heads: int32 [T], the head that a token must have, as a position in the sentence from 1, 0 for the root, or UNKNOWN.
+    labels: bool [T, L], the labels that the arc to a token may have; arcs without a label are ruled out.
     """
 
     heads: np.ndarray
@@ -30,7 +30,7 @@ class Limits(NamedTuple):
 
 
 class ContradictionError(ValueError):
-    """No tree keeps to the limits; the first ones that cannot be kept with those before are at this token."""
+    """No tree satisfies the limits. token: the first one whose limits contradict those of the tokens before it."""
 
     def __init__(self, sentence: int, token: int) -> None:
         super().__init__(f"no tree of sentence {sentence} keeps to the limits of tokens 0 to {token}")
@@ -45,72 +45,75 @@ def limited_candidates(
     structure: int,
     multi_root: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of these candidates those within the limits, and where they hold no tree, the arcs of one that needs few others.
+    """The candidates within the limits, and the arcs of a tree within the limits that has as few others as possible.
 
-    starts: int64 [n + 1], of sentences. Candidates as in `Trees`, in and out.
+    starts: int64 [n + 1], of sentences. Candidates, given and returned, are as in `Trees`.
 
     Raises:
-        ContradictionError: no tree at all keeps to the limits.
+        ContradictionError: no tree at all satisfies the limits.
     """
-    counts, found = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)]
+    counts, parts = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)]
     for sentence, (first, end) in enumerate(pairwise(starts.tolist())):
-        given = limits.of(slice(first, end))
+        sentence_limits = limits.of(slice(first, end))
         kept = candidates[candidate_starts[first] : candidate_starts[end]]
         sizes = np.diff(candidate_starts[first : end + 1])
-        if given.are_any():
+        if sentence_limits.are_any():
             arcs = np.zeros((end - first + 1,) * 2, np.bool_)
             arcs[kept, np.repeat(np.arange(1, end - first + 1), sizes)] = True
-            arcs &= _possible(given)
-            heads = _nearest_tree(arcs, given, structure, multi_root)
+            arcs &= _possible(sentence_limits)
+            heads = _nearest_tree(arcs, sentence_limits, structure, multi_root)
             if heads is None:
-                raise ContradictionError(sentence, _first_contradiction(given, structure, multi_root))
+                raise ContradictionError(sentence, _first_contradiction(sentence_limits, structure, multi_root))
             arcs[heads[1:], np.arange(1, len(heads))] = True
             modifiers, kept = np.nonzero(arcs.T)
             sizes = np.bincount(modifiers, minlength=len(heads))[1:]
         counts.append(sizes)
-        found.append(kept.astype(np.int32))
-    return np.cumsum(np.concatenate(counts)), np.concatenate(found)
+        parts.append(kept.astype(np.int32))
+    return np.cumsum(np.concatenate(counts)), np.concatenate(parts)
 
 
-def with_labels(given: TreeScores, allowed: np.ndarray) -> TreeScores:
-    """The same without the labels that `allowed`, bool [n, L], does not have for an arc's modifier."""
-    if not len(given.label_scores):
-        return given
-    kept = allowed[given.parts.modifiers - 1]
-    return replace(given, label_scores=np.where(kept, given.label_scores, FORBIDDEN))
+def with_labels(scores: TreeScores, allowed: np.ndarray) -> TreeScores:
+    """The same scores without the labels that are not allowed for an arc's modifier; allowed: bool [n, L]."""
+    if not len(scores.label_scores):
+        return scores
+    kept = allowed[scores.parts.modifiers - 1]
+    return replace(scores, label_scores=np.where(kept, scores.label_scores, FORBIDDEN))
 
 
-def _possible(given: Limits) -> np.ndarray:
-    """Which arcs of a sentence are within its limits, bool [n + 1, n + 1]."""
-    n, n_labels = given.labels.shape
+def _possible(limits: Limits) -> np.ndarray:
+    """The arcs of a sentence that are within its limits, bool [n + 1, n + 1]."""
+    n, n_labels = limits.labels.shape
     arcs = np.ones((n + 1, n + 1), np.bool_)
     np.fill_diagonal(arcs, False)
-    arcs[0, 1:] = given.labels[:, ROOT_LABEL]
+    arcs[0, 1:] = limits.labels[:, ROOT_LABEL]
     if n_labels > 1:
-        arcs[1:, 1:] &= given.labels[:, ROOT_LABEL + 1 :].any(axis=1)
-    known = np.flatnonzero(given.heads != UNKNOWN)
+        arcs[1:, 1:] &= limits.labels[:, ROOT_LABEL + 1 :].any(axis=1)
+    known = np.flatnonzero(limits.heads != UNKNOWN)
     only = np.zeros((n + 1, len(known)), np.bool_)
-    only[given.heads[known], np.arange(len(known))] = True
+    only[limits.heads[known], np.arange(len(known))] = True
     arcs[:, known + 1] &= only
     return arcs
 
 
-def _nearest_tree(arcs: np.ndarray, given: Limits, structure: int, multi_root: bool) -> np.ndarray | None:
-    """A tree within the limits with as many of these arcs, bool [n + 1, n + 1], as any: heads int32 [n + 1]."""
-    scores = np.where(_possible(given), arcs - 1.0, FORBIDDEN)
+def _nearest_tree(arcs: np.ndarray, limits: Limits, structure: int, multi_root: bool) -> np.ndarray | None:
+    """A tree within the limits with as many of the arcs as possible, or None: heads int32 [n + 1].
+
+    arcs: bool [n + 1, n + 1].
+    """
+    scores = np.where(_possible(limits), arcs - 1.0, FORBIDDEN)
     heads = np.zeros(len(arcs), np.int32)
     decode = maximum_spanning_tree if structure in (SPANNING, LOOPY) else eisner
     return heads if decode(scores, multi_root, heads) > FORBIDDEN / 2 else None
 
 
-def _first_contradiction(given: Limits, structure: int, multi_root: bool) -> int:
-    """The first token whose limits cannot be kept together with those of the tokens before."""
-    n = len(given.heads)
+def _first_contradiction(limits: Limits, structure: int, multi_root: bool) -> int:
+    """The first token whose limits contradict those of the tokens before it, by bisection."""
+    n = len(limits.heads)
     nothing = np.zeros((n + 1, n + 1), np.bool_)
     kept, end = 0, n
     while end - kept > 1:
         middle = (kept + end) // 2
-        heads, labels = given.heads.copy(), given.labels.copy()
+        heads, labels = limits.heads.copy(), limits.labels.copy()
         heads[middle:], labels[middle:] = UNKNOWN, True
         if _nearest_tree(nothing, Limits(heads, labels), structure, multi_root) is None:
             end = middle

@@ -1,16 +1,16 @@
 """Non-projective trees with siblings and grandparents, approximately: loopy belief propagation with a TREE factor.
 
-Smith & Eisner 2008; Martins et al. 2010, §2.2 and §3.2. A binary variable says whether a candidate arc is in the tree,
-and the factor graph is the model of `Parts` itself, nothing is left out or relaxed in it:
+Smith & Eisner 2008; Martins et al. 2010, §2.2 and §3.2. There is a binary variable for each candidate arc: whether it
+is in the tree. The factor graph is exactly the model of `Parts`, without omissions or relaxations:
 
-- TREE, over all arcs: 1 if they are a tree, else 0, times exp of the arcs' scores; its messages are differences of
-  log-odds between the marginals of the matrix-tree theorem and what went into it;
-- a head automaton for each head and side, over its candidate modifiers: siblings in `Parts` are neighbours, which no
-  factor over two arcs can express; its messages come from forward-backward;
-- GRAND, for each listed pair of arcs (g, h), (h, m): exp of its score if both are there.
+- TREE, over all arcs: 1 if they form a tree, else 0, times exp of the arcs' scores. Its messages are the log-odds of
+  the marginals by the matrix-tree theorem, minus the log-odds of the messages that it received;
+- a head automaton for each head and side, over its candidate modifiers, because siblings in `Parts` are neighbours,
+  which no factor over two arcs can express. Its messages are computed by forward-backward;
+- GRAND, for each listed pair of arcs (g, h), (h, m): exp of its score if both arcs are in the tree.
 
 Messages are log-odds. A round updates the automata, then the pairs, one after the other with the newest beliefs, then
-TREE; the beliefs are TREE's marginals, so that each token's heads sum to one. Without pairs, one round is exact.
+TREE. The beliefs are TREE's marginals, so those of each token's heads sum to one. Without pairs, one round is exact.
 """
 
 import math
@@ -23,27 +23,30 @@ from .parts import NONE, Parts, dense_scores, score_tree
 from .spanning import maximum_spanning_tree, tree_marginals
 
 DAMPING = 0.3
-"""The share of the old message in a new one."""
+"""The weight of the old message in a new one."""
 
 SHARPNESS = 8.0
-"""The spread to which a decoder scales the scores."""
+"""The spread to which `loopy_decode` scales the scores."""
 
-RANGE = 30.0
-"""No arc enters TREE with log-odds further below its token's best: matrix-tree differences would drown in rounding."""
+REACH = 30.0
+"""Arcs enter TREE with log-odds at most this far below those of their token's best arc, so that nothing underflows."""
 
-ROUNDING = 1e-6
-"""How far the sum of a token's marginals may be from one."""
+SUM_TOLERANCE = 1e-6
+"""Largest deviation of the sum of a token's marginals from one."""
 
 LIMIT = 300.0
-"""Bound of log-odds before exp."""
+"""Bound of the magnitude of log-odds before exp."""
+
+TINY = 1e-100
+"""Smaller probabilities are replaced by this one, so that log-odds stay finite."""
 
 
 class Messages(NamedTuple):
-    """What the factors say about the arcs, in log-odds.
+    """The messages of the factors to the arcs, in log-odds.
 
-    belief: float64 [A], all factors together. evidence: float64 [A], all but TREE, the arcs' own scores included.
-    siblings: float64 [A], from the automaton. upper, lower: float64 [G], from each GRAND to its arcs (g, h) and (h, m).
-    boosts: float64 [G], exp of the pairs' scores.
+    belief: float64 [A], sum of all messages. evidence: float64 [A], sum of all messages except TREE's, plus the arcs'
+    scores. siblings: float64 [A], from the automaton. upper, lower: float64 [G], from each GRAND to its arcs (g, h) and
+    (h, m). boosts: float64 [G], exp of the pairs' scores.
     """
 
     belief: np.ndarray
@@ -56,7 +59,7 @@ class Messages(NamedTuple):
 
 @kernel
 def _start(parts):
-    """Empty messages; belief is to be set by TREE."""
+    """Initial messages, all 0; TREE has to set belief."""
     size, pairs = len(parts.heads), len(parts.grands)
     boosts = np.empty(pairs)
     for k in range(pairs):
@@ -65,10 +68,10 @@ def _start(parts):
 
 
 @kernel
-def _tell(messages, own, at, arc, message):
-    """Replace own[at], what a factor says to an arc, by a message, damped."""
-    change = (1.0 - DAMPING) * (message - own[at])
-    own[at] += change
+def _send(messages, own, number, arc, message):
+    """Replace own[number], the message of a factor to an arc, by a new message, damped."""
+    change = (1.0 - DAMPING) * (message - own[number])
+    own[number] += change
     messages.belief[arc] += change
     messages.evidence[arc] += change
 
@@ -86,20 +89,20 @@ def _ask_siblings(automata, messages, automaton, odds, answers):
 @kernel
 def _update_siblings(automata, messages):
     longest = np.max(np.diff(automata.starts))
-    room, answers = np.empty(longest), np.empty(longest)
+    odds, answers = np.empty(longest), np.empty(longest)
     for automaton in range(len(automata.starts) - 1):
         first, end = automata.starts[automaton], automata.starts[automaton + 1]
         if first == end:
             continue
-        _ask_siblings(automata, messages, automaton, room[: end - first], answers)
+        _ask_siblings(automata, messages, automaton, odds[: end - first], answers)
         for c in range(end - first):
             arc = automata.arcs[first + c]
-            _tell(messages, messages.siblings, arc, arc, answers[c])
+            _send(messages, messages.siblings, arc, arc, answers[c])
 
 
 @kernel
 def _pair_message(odds, boost):
-    """log-odds from a pair to one of its arcs, given the other's and exp of the pair's score."""
+    """The message of a pair to one of its arcs, from the log-odds of the other arc; boost: exp of the pair's score."""
     other = math.exp(min(max(odds, -LIMIT), LIMIT))
     return math.log((1.0 + boost * other) / (1.0 + other))
 
@@ -110,28 +113,28 @@ def _update_grandparents(parts, messages):
     for arc in range(len(parts.heads)):
         for k in range(parts.grand_starts[arc], parts.grand_starts[arc + 1]):
             above = parts.grands[k]
-            _tell(messages, lower, k, arc, _pair_message(belief[above] - upper[k], messages.boosts[k]))
-            _tell(messages, upper, k, above, _pair_message(belief[arc] - lower[k], messages.boosts[k]))
+            _send(messages, lower, k, arc, _pair_message(belief[above] - upper[k], messages.boosts[k]))
+            _send(messages, upper, k, above, _pair_message(belief[arc] - lower[k], messages.boosts[k]))
 
 
 @kernel
 def _is_distribution(marginals):
-    """Whether each token's heads sum to one and none is negative, rounding aside; false for NaN."""
+    """Whether the marginals of each token's heads are at least 0 and sum to one, up to rounding; false for NaN."""
     for m in range(1, len(marginals)):
         total = 0.0
         for h in range(len(marginals)):
             if h != m:
-                if not marginals[h, m] >= -ROUNDING:
+                if not marginals[h, m] >= -SUM_TOLERANCE:
                     return False
                 total += marginals[h, m]
-        if not abs(total - 1.0) <= ROUNDING:
+        if not abs(total - 1.0) <= SUM_TOLERANCE:
             return False
     return True
 
 
 @kernel
 def _enter_tree(parts, evidence, reach, dense):
-    """The evidence as a matrix, no arc further than `reach` below its token's best."""
+    """Write the evidence to the matrix `dense`, raised to at least that of the token's best arc minus `reach`."""
     size, first = len(parts.heads), 0
     while first < size:
         m, end = parts.modifiers[first], first
@@ -145,16 +148,16 @@ def _enter_tree(parts, evidence, reach, dense):
 
 @kernel
 def _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs):
-    """TREE's answer to the evidence: beliefs [A] and their log-odds, messages.belief.
+    """Update TREE from the evidence: write beliefs, float64 [A], and their log-odds, messages.belief.
 
-    reach: how far below its token's best an arc may enter; less where the marginals drown in rounding all the same.
+    reach: how far below its token's best arc an arc may enter; reduced if the marginals are still no distribution.
     dense, marginals: float64 [n + 1, n + 1], scratch; dense is FORBIDDEN where there is no candidate.
     Returns TREE's log-partition and the largest change of a belief.
     """
     size, change = len(parts.heads), 0.0
     _enter_tree(parts, messages.evidence, reach, dense)
     log_partition = tree_marginals(dense, multi_root, marginals)
-    reach = min(reach, 2.0 * RANGE)
+    reach = min(reach, 2.0 * REACH)
     while reach > 1.0 and not _is_distribution(marginals):
         reach /= 2.0
         _enter_tree(parts, messages.evidence, reach, dense)
@@ -163,7 +166,7 @@ def _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs):
     while first < size:
         m, end = parts.modifiers[first], first
         rest = 0.0
-        # An arc is absent where another head of its token is present: summed, 1 − p keeps its precision.
+        # 1 − p is computed as the sum over the token's other heads, which loses no precision.
         while end < size and parts.modifiers[end] == m:
             messages.belief[end] = rest
             rest += max(marginals[parts.heads[end], m], 0.0)
@@ -194,23 +197,27 @@ def _softplus(x):
 
 @kernel
 def _bethe(parts, automata, messages, tree):
-    """The Bethe approximation of the log-partition, from TREE's: Σ of factors less Σ of arcs, counted too often."""
+    """The Bethe approximation of the log-partition: Σ over factors, minus Σ over arcs, which are counted repeatedly.
+
+    tree: TREE's log-partition.
+    """
     total = tree
     if len(parts.siblings) > 0:
         longest = np.max(np.diff(automata.starts))
-        room, answers = np.empty(longest), np.empty(longest)
+        odds, answers = np.empty(longest), np.empty(longest)
         for automaton in range(len(automata.starts) - 1):
             k = automata.starts[automaton + 1] - automata.starts[automaton]
-            total += _ask_siblings(automata, messages, automaton, room[:k], answers)
+            total += _ask_siblings(automata, messages, automaton, odds[:k], answers)
         for arc in range(len(parts.heads)):
             total -= _softplus(messages.belief[arc])
     for arc in range(len(parts.heads)):
         for k in range(parts.grand_starts[arc], parts.grand_starts[arc + 1]):
             above = parts.grands[k]
-            odds, odds_above = messages.belief[arc] - messages.lower[k], messages.belief[above] - messages.upper[k]
-            both = odds + odds_above + parts.grand_scores[k]
-            # log(1 + e^odds + e^odds_above + e^both)
-            either = np.logaddexp(odds, odds_above)
+            odds_arc = messages.belief[arc] - messages.lower[k]
+            odds_above = messages.belief[above] - messages.upper[k]
+            both = odds_arc + odds_above + parts.grand_scores[k]
+            # log(1 + e^odds_arc + e^odds_above + e^both)
+            either = np.logaddexp(odds_arc, odds_above)
             total += np.logaddexp(np.logaddexp(0.0, both), either)
             total -= _softplus(messages.belief[arc]) + _softplus(messages.belief[above])
     return total
@@ -218,17 +225,17 @@ def _bethe(parts, automata, messages, tree):
 
 @kernel
 def loopy_marginals(parts, multi_root, max_iterations, tolerance, beliefs):
-    """Marginals of the arcs, approximately.
+    """Approximate marginals of the arcs; exact if there are no pairs.
 
-    tolerance: the largest change of a belief in one round at which it stops. beliefs: float64 [A], output.
-    Returns the Bethe estimate of the log-partition, which bounds nothing, the number of TREE's updates, and whether
-    it has converged. Exact where there are no pairs. Where no tree keeps to the candidates: −inf, beliefs of 0.
+    tolerance: rounds end when no belief changes by more than this. beliefs: float64 [A], output.
+    Returns the Bethe approximation of the log-partition, which is no bound, the number of TREE's updates, and whether
+    the rounds have converged. If no tree consists of candidate arcs: −inf, and beliefs of 0.
     """
     dense, marginals = dense_scores(parts), np.zeros(parts.number.shape)
     beliefs[:] = 0.0
     messages, automata = _start(parts), build_automata(parts)
     iterations, converged = 1, len(parts.siblings) + len(parts.grands) == 0
-    reach = np.inf if converged else RANGE
+    reach = np.inf if converged else REACH
     log_partition, _ = _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs)
     if log_partition == -np.inf:
         return log_partition, iterations, False
@@ -249,7 +256,8 @@ def _variance(values):
 def _sharpened(parts):
     """The parts with their scores scaled to the spread SHARPNESS.
 
-    Spread: the root of the variance of the arcs' scores about the mean of their token, plus that of the pairs'.
+    The spread is the square root of the variance of the arcs' scores around the mean of their token, plus the variances
+    of the siblings' and of the grandparents' scores.
     """
     total, first, size = 0.0, 0, len(parts.heads)
     while first < size:
@@ -275,8 +283,8 @@ def _sharpened(parts):
 
 
 @kernel
-def _most_probable_tree(parts, beliefs, multi_root, dense, heads):
-    """The tree of the largest product of beliefs; those about no candidate stay FORBIDDEN in `dense`, scratch."""
+def _best_tree_of_beliefs(parts, beliefs, multi_root, dense, heads):
+    """Write the tree with the largest product of beliefs to heads. dense: scratch, FORBIDDEN without a candidate."""
     for arc in range(len(parts.heads)):
         dense[parts.heads[arc], parts.modifiers[arc]] = math.log(max(beliefs[arc], TINY))
     maximum_spanning_tree(dense, multi_root, heads)
@@ -284,50 +292,46 @@ def _most_probable_tree(parts, beliefs, multi_root, dense, heads):
 
 @kernel
 def loopy_decode(parts, multi_root, max_iterations, tolerance, heads):
-    """A tree of large score into heads int32 [n + 1], heads[0] = −1, and its score; the best tree often, not always.
+    """Write a tree of high score to heads int32 [n + 1], heads[0] = −1, and return its score; often the best tree.
 
-    After each round the maximum spanning tree of the log-beliefs is scored by `Parts`, and the best of all is
-    returned, so that the answer is never below the first-order one. Exact where there are no pairs. The scores are
-    scaled first: decoding does not depend on their scale, and sharp beliefs come near the maximum. Of random trees of
-    6 tokens, arcs of deviation 1 and pairs of 1/2, 90 % are the best one after 10 rounds, 15 % of the first-order ones
-    (`loopy_quality.py` among the benchmarks).
+    After each round, the maximum spanning tree of the log-beliefs is scored by `Parts`; the best of these trees is the
+    result, so it never scores below the best first-order tree. It is exact if there are no pairs. The scores are scaled
+    first: the best tree does not depend on their scale, and sharp beliefs are closer to a maximum. For random trees of
+    6 tokens, with arc scores of standard deviation 1 and pair scores of 1/2, 90 % of the results are the best tree
+    after 10 rounds, as against 15 % of the best first-order trees (`loopy_quality.py` among the benchmarks).
     """
     dense = dense_scores(parts)
     maximum_spanning_tree(dense, multi_root, heads)
     best = score_tree(parts, heads)
     if len(parts.siblings) + len(parts.grands) == 0:
         return best
-    found, marginals, beliefs = np.empty_like(heads), np.zeros(parts.number.shape), np.zeros(len(parts.heads))
+    candidate, marginals, beliefs = np.empty_like(heads), np.zeros(parts.number.shape), np.zeros(len(parts.heads))
     sharp = _sharpened(parts)
     messages, automata = _start(sharp), build_automata(sharp)
-    _update_tree(sharp, multi_root, messages, RANGE, dense, marginals, beliefs)
+    _update_tree(sharp, multi_root, messages, REACH, dense, marginals, beliefs)
     iterations, change = 1, np.inf
     while iterations < max_iterations and change > tolerance:
         _update_pairs(sharp, automata, messages)
-        _, change = _update_tree(sharp, multi_root, messages, RANGE, dense, marginals, beliefs)
+        _, change = _update_tree(sharp, multi_root, messages, REACH, dense, marginals, beliefs)
         iterations += 1
-        _most_probable_tree(parts, beliefs, multi_root, dense, found)
-        score = score_tree(parts, found)
+        _best_tree_of_beliefs(parts, beliefs, multi_root, dense, candidate)
+        score = score_tree(parts, candidate)
         if score > best:
             best = score
-            heads[:] = found
+            heads[:] = candidate
     return best
-
-
-TINY = 1e-100
-"""Probabilities below are taken for this, so that log-odds stay finite."""
 
 
 class Automata(NamedTuple):
     """The candidate modifiers of each head h to its left (automaton 2h) and to its right (2h + 1), from h outwards.
 
-    An automaton passes its arcs from the first to the last and takes each or leaves it; its state is the arc taken
-    last. So it scores a set of children by the arcs taken, each with its inner neighbour, as `Parts` does.
+    An automaton visits its arcs in order, and accepts or skips each; its state is the last accepted arc. It thus scores
+    a set of children by the accepted arcs, each with its inner neighbour, as `Parts` does.
 
     starts: int64 [2n + 3], first arc of each automaton.
     arcs: int32 [A], sorted by automaton and distance.
-    transition_starts: int64 [A + 1]; transitions: float64, for each arc the sibling scores of taking it first, and
-    of taking it after each arc of its automaton before it, in order.
+    transition_starts: int64 [A + 1]; transitions: float64, for each arc the sibling scores of accepting it first, and
+    of accepting it after each of the earlier arcs of its automaton, in order.
     """
 
     starts: np.ndarray
@@ -365,11 +369,11 @@ def build_automata(parts):
 
 @kernel
 def run_automaton(automata, automaton, odds, answers):
-    """The log-partition of one automaton and its log-odds of each arc beyond the arc's own.
+    """Compute the messages of one automaton; returns its log-partition. O(k²).
 
-    odds: float64 [k], log-odds of the k arcs without this automaton. answers: float64 [k], output.
-    The weight of all sets without an arc is summed by itself, not as what those with it leave of the whole: the
-    messages stay exact where an arc is almost certain. O(k²).
+    odds: float64 [k], log-odds of the k arcs without this automaton. answers: float64 [k], output, the messages.
+    The weight of all sets without an arc is summed directly, not as a difference from the total, so messages are
+    accurate even where an arc is almost certain.
     """
     first, k = automata.starts[automaton], len(odds)
     transitions = automata.transitions
@@ -391,7 +395,7 @@ def run_automaton(automata, automaton, odds, answers):
     log_partition = largest + math.log(total)
     without = np.zeros(k)
     for state in range(k, -1, -1):
-        # What may follow a state: nothing more, or the next arc c taken, and so on.
+        # A state is followed by the end, or by any later arc c as the next one accepted.
         highest = 0.0
         for c in range(state, k):
             highest = max(highest, transitions[begins[c] + state] + odds[c] + after[c + 1])

@@ -1,4 +1,4 @@
-"""What a tree is scored by: the candidate arcs of one sentence, and pairs of them."""
+"""The parts that a tree's score is a sum of: the candidate arcs of one sentence, and pairs of them."""
 
 from typing import NamedTuple
 
@@ -8,18 +8,19 @@ from ...kernels import Float64Array, Int32Array, Int32Array2d, Int64Array, kerne
 from .. import UNKNOWN as UNKNOWN
 
 FORBIDDEN = -1e30
-"""Score of an arc that is no candidate. Finite: where no tree keeps to the candidates, the best breaks the fewest."""
+"""Score of an arc that is not a candidate. It is finite, so that the best tree has as few such arcs as possible."""
 
 NONE = -1
+"""No arc, and no head."""
 
 
 class Parts(NamedTuple):
-    """A arcs of a sentence of n tokens, with scores, and their pairs.
+    """The candidate arcs of a sentence of n tokens and their pairs, with scores; A is the number of arcs.
 
-    Arcs are numbered by modifier, then by head. The score of a tree is the sum over its arcs (h, m), over its
-    siblings and over its grandparents. Siblings: each arc a = (h, m) with its inner neighbour, the arc (h, s) to the
-    child of h next to m on its way to h, on the same side, or with NONE where m is the first child on its side.
-    Grandparents: each arc (h, m), h ≠ 0, with the arc (g, h). Pairs that are not listed score 0.
+    Arcs are numbered by modifier, then by head. The score of a tree is the sum over its arcs (h, m), its sibling pairs
+    and its grandparent pairs. A sibling pair is an arc (h, m) with its inner neighbour, the arc (h, s) to the next
+    child of h between m and h, or with NONE if m is the first child of h on its side. A grandparent pair is an arc (h,
+    m), h ≠ 0, with the arc (g, h). Pairs that are not listed score 0.
 
     number: int32 [n + 1, n + 1], the arc from head to modifier, or NONE.
     heads, modifiers: int32 [A].
@@ -45,15 +46,15 @@ class Parts(NamedTuple):
 
 
 DECODER = signature(float, Parts, bool, Int32Array)
-"""The numba signature of what finds the best tree of `Parts`."""
+"""The numba signature of the functions that find the best tree of `Parts`."""
 
 
 ROOT_LABEL = 0
 """The label of every arc from the root, and of no other."""
 
 PROJECTIVE, PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS, SPANNING, LOOPY = range(5)
-"""The structures: the best projective tree, of arcs, with siblings, with siblings and grandparents; the maximum
-spanning tree, and the same with siblings and grandparents by loopy belief propagation."""
+"""The structures: projective trees scored by arcs; with siblings; with siblings and grandparents; non-projective trees
+scored by arcs (the maximum spanning tree); with siblings and grandparents, by loopy belief propagation."""
 
 
 @kernel
@@ -79,12 +80,12 @@ def has_grandparents(structure):
 
 
 _NO_CANDIDATE = -2
-"""An inner neighbour whose arc is none of the candidates: no pair is listed with it."""
+"""An inner neighbour whose arc is not a candidate: no pair with it is listed."""
 
 
 @kernel
 def pair_score(starts, others, scores, arc, other):
-    """The score of an arc's pair with another, 0 where it is not listed."""
+    """The score of an arc's pair with another arc; 0 if the pair is not listed."""
     for k in range(starts[arc], starts[arc + 1]):
         if others[k] == other:
             return scores[k]
@@ -93,7 +94,7 @@ def pair_score(starts, others, scores, arc, other):
 
 @kernel
 def score_tree(parts, heads):
-    """The score of a tree, heads int32 [n + 1], as `Parts` defines it; an arc that is no candidate scores FORBIDDEN."""
+    """The score of a tree, heads int32 [n + 1], as defined by `Parts`; arcs that are not candidates score FORBIDDEN."""
     n = len(heads) - 1
     total = 0.0
     inner = np.empty(n + 1, np.int32)

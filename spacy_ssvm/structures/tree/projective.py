@@ -9,17 +9,16 @@ from ...kernels import kernel
 from .parts import FORBIDDEN, NONE
 
 SPAN, SPLIT = 0, 1
-"""Kinds of items. A span (h, e) is head h with all that lies between it and the end e, both included, on one side;
-its options are the child of h farthest from it. A split (i, j) is what lies below an arc between i and j; its
-options are the last token on the side of i."""
+"""Kinds of items. A span (h, e) is a head h with its descendants on one side, which are all tokens up to the end e; its
+options are the farthest child of h. A split (i, j) is the pair of spans that an arc between i and j covers; its options
+are the last token that belongs to i."""
 
 
 class Charts(NamedTuple):
-    """The best score of each item, float64 [n + 1, n + 1], −∞ where there is none.
+    """The best score of each item, float64 [n + 1, n + 1]; −∞ where there is no such item.
 
-    right[i, j]: span (i, j). left[i, j]: span (j, i).
-    arc_right[i, j]: arc (i, j) and all between. arc_left[i, j]: arc (j, i) and all between.
-    All rows begin at the left end: they are filled by additions to whole rows.
+    right[i, j]: span (i, j). left[i, j]: span (j, i). arc_right[i, j]: arc (i, j) with the tokens between i and j.
+    arc_left[i, j]: arc (j, i) with the tokens between. The row is always the left end, so that whole rows are updated.
     """
 
     right: np.ndarray
@@ -30,7 +29,7 @@ class Charts(NamedTuple):
 
 @kernel
 def raise_row(row, score, others):
-    """row ← max(row, score + others), all elements at once: this vectorises, a running maximum would not."""
+    """row ← max(row, score + others), elementwise: this vectorises, a running maximum would not."""
     for j in range(len(row)):
         row[j] = max(row[j], score + others[j])
 
@@ -39,7 +38,8 @@ def raise_row(row, score, others):
 def fill_charts(scores, multi_root):
     """The `Charts` of scores float64 [n + 1, n + 1].
 
-    With a single root, no span (0, j) but the whole sentence exists: a second child of the root would need one.
+    With a single root, there is no span (0, j) other than the whole sentence: a second child of the root would need
+    one.
     """
     n = len(scores) - 1
     right, left = np.full((n + 1, n + 1), -np.inf), np.full((n + 1, n + 1), -np.inf)
@@ -63,7 +63,7 @@ def fill_charts(scores, multi_root):
 
 @kernel
 def options(kind, a, b):
-    """The options (first, end) of item (a, b)."""
+    """The range (first, end) of the options of item (a, b)."""
     if kind == SPAN and a < b:
         return a + 1, b + 1
     return min(a, b), max(a, b)
@@ -92,9 +92,9 @@ def best_option(charts, kind, a, b):
 
 @kernel
 def new_agenda(n):
-    """An agenda int64 [·, 3] of (kind, a, b) with the whole sentence as its only item; returns it and its size.
+    """A new agenda, int64 [·, 3], of items (kind, a, b), with the whole sentence as its only item, and its size.
 
-    A whole tree has no more items than that: one span on each side of each token, and one split for each arc.
+    Its capacity is that of a whole tree: one span on each side of each token, and one split for each arc.
     """
     agenda = np.empty((3 * n + 2, 3), np.int64)
     agenda[0, 0], agenda[0, 1], agenda[0, 2] = SPAN, 0, n
@@ -103,7 +103,10 @@ def new_agenda(n):
 
 @kernel
 def expand(kind, a, b, option, agenda, size, heads):
-    """Add to the agenda what item (a, b) with this option consists of, and its arc to heads; returns the new size."""
+    """Add the items that item (a, b) with this option consists of to the agenda, and its arc to heads.
+
+    Returns the agenda's new size.
+    """
     if kind == SPAN:
         heads[option] = a
         agenda[size, 0], agenda[size, 1], agenda[size, 2] = SPLIT, min(a, option), max(a, option)
@@ -123,12 +126,12 @@ def expand(kind, a, b, option, agenda, size, heads):
 
 @kernel
 def eisner(scores, multi_root, heads):
-    """The best projective tree into heads int32 [n + 1], heads[0] = −1; returns its score.
+    """Write the best projective tree to heads int32 [n + 1], heads[0] = −1. Returns its score.
 
     scores: float64 [n + 1, n + 1], of (head, modifier); the diagonal and column 0 are ignored.
     multi_root: whether more than one token may have head 0.
-    Where every tree has FORBIDDEN arcs, the result has as few of them as possible; among such trees it is an arbitrary
-    one, since scores of ordinary size vanish beside FORBIDDEN. Equal scores always give the same tree.
+    If every tree has FORBIDDEN arcs, the result has as few of them as possible; among such trees the choice is
+    arbitrary, since scores of ordinary size are lost next to FORBIDDEN. Equal scores always give the same tree.
     """
     n = len(scores) - 1
     heads[0] = NONE
@@ -143,7 +146,7 @@ def eisner(scores, multi_root, heads):
 
 @kernel
 def log_sum_exp(first, second):
-    """log Σ_j exp(first_j + second_j); some term is above −∞."""
+    """log Σ_j exp(first_j + second_j); at least one term must be above −∞."""
     largest = -np.inf
     for j in range(len(first)):
         largest = max(largest, first[j] + second[j])
@@ -155,7 +158,7 @@ def log_sum_exp(first, second):
 
 @kernel
 def share(count, log_sum, first, second, first_counts, second_counts):
-    """Add to both parts of each term its share of the count, count · exp(first_j + second_j − log_sum)."""
+    """Add the share of each term j in the count, count · exp(first_j + second_j − log_sum), to both of its parts."""
     if count == 0.0:
         return
     for j in range(len(first)):
@@ -169,15 +172,15 @@ def projective_marginals(scores, multi_root, marginals):
     """Write the probability of each arc to marginals float64 [n + 1, n + 1]; returns log Σ_y exp(score(y)).
 
     scores, multi_root: as for `eisner`. FORBIDDEN arcs, the diagonal and column 0 have the probability 0.
-    Where the result is below FORBIDDEN / 2 every tree has a FORBIDDEN arc, and all marginals are 0.
+    If the result is below FORBIDDEN / 2, every tree has a FORBIDDEN arc, and all marginals are 0.
 
-    The items are those of `Charts`, which derive each tree once, with sums in place of maxima; marginals are the
-    derivatives of the log-partition, accumulated from the whole sentence down.
+    The items are those of `Charts`, which derive each tree once, with sums instead of maxima. Marginals are the
+    derivatives of the log-partition, accumulated from the whole sentence down to single arcs.
     """
     n = len(scores) - 1
     marginals[:] = 0.0
-    # spans[h, e] = ends[e, h] is the span of head h and end e; arcs[h, m] that of an arc and below[i, j] what
-    # lies below one. Each sum runs along rows.
+    # spans[h, e] = ends[e, h]: span (h, e). arcs[h, m]: arc (h, m) with the tokens between. below[i, j]: split (i, j).
+    # Every sum runs along rows.
     spans, ends = np.full((n + 1, n + 1), -np.inf), np.full((n + 1, n + 1), -np.inf)
     arcs, below = np.full((n + 1, n + 1), -np.inf), np.full((n + 1, n + 1), -np.inf)
     for i in range(n + 1):
@@ -187,7 +190,7 @@ def projective_marginals(scores, multi_root, marginals):
             j = i + width
             below[i, j] = log_sum_exp(spans[i, i:j], spans[j, i + 1 : j + 1])
             arcs[i, j] = below[i, j] + scores[i, j]
-            # With a single root, no span (0, j) but the whole sentence exists.
+            # With a single root, there is no span (0, j) other than the whole sentence.
             if i > 0 or multi_root or j == n:
                 spans[i, j] = ends[j, i] = log_sum_exp(arcs[i, i + 1 : j + 1], ends[j, i + 1 : j + 1])
             if i > 0:

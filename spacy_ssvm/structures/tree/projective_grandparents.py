@@ -7,19 +7,19 @@ from .parts import NONE
 
 
 @kernel
-def _add_up(counts):
-    """Replace each count by the sum of all up to it."""
+def _cumulate(counts):
+    """Replace each count by the cumulative sum."""
     for k in range(1, len(counts)):
         counts[k] += counts[k - 1]
 
 
 @kernel
 def _children(parts):
-    """Arcs by head, their modifiers ascending: starts int64 [n + 2] and arcs int32 [A]."""
+    """The arcs sorted by head, then by modifier: starts int64 [n + 2] and arcs int32 [A]."""
     starts = np.zeros(len(parts.number) + 1, np.int64)
     for head in parts.heads:
         starts[head + 1] += 1
-    _add_up(starts)
+    _cumulate(starts)
     arcs, filled = np.empty(len(parts.heads), np.int32), np.zeros(len(starts), np.int64)
     for arc in range(len(parts.heads)):
         head = parts.heads[arc]
@@ -29,18 +29,18 @@ def _children(parts):
 
 
 @kernel
-def _above(parts):
-    """The arcs to each node: those to m are starts[m] … starts[m + 1] − 1."""
+def _first_arcs_to(parts):
+    """The first arc to each node, int64 [n + 2]: the arcs to m are starts[m] … starts[m + 1] − 1."""
     starts = np.zeros(len(parts.number) + 1, np.int64)
     for modifier in parts.modifiers:
         starts[modifier + 1] += 1
-    _add_up(starts)
+    _cumulate(starts)
     return starts
 
 
 @kernel
 def _split(span, left_arc, right_arc, left, right):
-    """The best border k between the spans of two neighbouring siblings, left … k and k + 1 … right."""
+    """The best border k between the spans of two neighbouring siblings, left … k and k + 1 … right, and its score."""
     best, border = -np.inf, left
     for k in range(left, right):
         score = span[left_arc, k] + span[right_arc, k + 1]
@@ -50,8 +50,8 @@ def _split(span, left_arc, right_arc, left, right):
 
 
 @kernel
-def _listed(arcs, scores, first, end, arc):
-    """The score of a pair with this arc in an ascending list, or 0."""
+def _listed_score(arcs, scores, first, end, arc):
+    """The score of the pair with the given arc in a list, or 0 if the list does not contain the arc."""
     for k in range(first, end):
         if arcs[k] == arc:
             return scores[k]
@@ -62,16 +62,16 @@ def _listed(arcs, scores, first, end, arc):
 def eisner_grandparents(parts, multi_root, heads):
     """The best projective tree under all `Parts`; O(n³) for a bounded number of candidate heads.
 
-    A span is known by the arc to its head: span[a, e] is the best that the modifier of a can make of the nodes from
-    itself to e, and part[a, b] the best of the nodes between both ends of a, when b is the arc to the head of a. Nodes
-    that hold the head of the span's own head are impossible, and stay at −∞.
+    A span is identified by the arc to its head. span[a, e]: best score of the nodes from the modifier of arc a to e, as
+    its descendants. part[a, b]: best score of arc a with the nodes between its ends, where slot b stands for the arc to
+    the head of a. Spans that contain the head of their own head are impossible, and stay at −∞.
 
-    multi_root: whether several tokens may have head 0. heads: int32 [n + 1], filled; heads[0] = NONE.
-    Returns the score; −inf where the candidates hold no projective tree: heads then is the chain 0 → 1 → 2 …
+    multi_root: whether several tokens may have head 0. heads: int32 [n + 1], output; heads[0] = NONE.
+    Returns the score. It is −inf if the candidates contain no projective tree; heads is then the chain 0 → 1 → 2 …
     """
     n, size = len(parts.number) - 1, len(parts.heads)
     starts, children = _children(parts)
-    above = _above(parts)
+    above = _first_arcs_to(parts)
     max_above = 1
     for node in range(1, n + 1):
         max_above = max(max_above, above[node + 1] - above[node])
@@ -93,20 +93,20 @@ def eisner_grandparents(parts, multi_root, heads):
                 if arc == NONE:
                     continue
                 first, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
-                alone = span[arc, h + 1 if way == 0 else h - 1] + _listed(
+                alone = span[arc, h + 1 if way == 0 else h - 1] + _listed_score(
                     parts.siblings, parts.sibling_scores, first, end, NONE
                 )
-                found = 0
+                n_siblings = 0
                 if h > 0 or multi_root:
                     for c in range(starts[h], starts[h + 1]):
                         sibling = children[c]
                         s = parts.modifiers[sibling]
                         if i < s < j:
                             ends = (sibling, arc, s, m) if way == 0 else (arc, sibling, m, s)
-                            siblings[found] = sibling
-                            between[found] = _split(span, *ends)[0]
-                            pair[found] = _listed(parts.siblings, parts.sibling_scores, first, end, sibling)
-                            found += 1
+                            siblings[n_siblings] = sibling
+                            between[n_siblings] = _split(span, *ends)[0]
+                            pair[n_siblings] = _listed_score(parts.siblings, parts.sibling_scores, first, end, sibling)
+                            n_siblings += 1
                 first, end = parts.grand_starts[arc], parts.grand_starts[arc + 1]
                 slots = above[h + 1] - above[h] if h > 0 else 1
                 for slot in range(slots):
@@ -114,9 +114,9 @@ def eisner_grandparents(parts, multi_root, heads):
                     if h > 0:
                         if i <= parts.heads[above[h] + slot] <= j:
                             continue
-                        grand = _listed(parts.grands, parts.grand_scores, first, end, above[h] + slot)
+                        grand = _listed_score(parts.grands, parts.grand_scores, first, end, above[h] + slot)
                     best, chosen = alone, NONE
-                    for k in range(found):
+                    for k in range(n_siblings):
                         score = part[siblings[k], slot] + between[k] + pair[k]
                         if score > best:
                             best, chosen = score, siblings[k]

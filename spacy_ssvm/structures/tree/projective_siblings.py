@@ -1,7 +1,7 @@
 """Exact second-order decoding of projective trees with siblings (McDonald & Pereira 2006), for few candidate arcs.
 
-Only candidates make arc items, and only pairs of candidates are compared: with c candidates for each token that is
-O(nc²), beside the O(n³) additions to whole rows of the items without arcs.
+Only candidate arcs have items, and only pairs of candidates are compared: with c candidates per token that is O(nc²),
+in addition to the O(n³) additions to whole rows of the items without arcs.
 """
 
 from typing import NamedTuple
@@ -14,12 +14,12 @@ from .projective import eisner, raise_row
 
 
 class SiblingCharts(NamedTuple):
-    """The best score of each item, −∞ where there is none.
+    """The best score of each item; −∞ where there is no such item.
 
     right, left, arc_left: float64 [n + 1, n + 1], as in `Charts`.
-    between[i, j] = between[j, i]: what lies between two neighbouring siblings, i and j included.
-    arcs: float64 [A], arc (h, m) and all between.
-    inner: int32 [A], the inner neighbour of each arc in its item, as an arc, or NONE.
+    between[i, j] = between[j, i]: the spans of neighbouring siblings i and j on their inner sides.
+    arcs: float64 [A], arc (h, m) with the tokens between h and m.
+    inner: int32 [A], the inner neighbour of each arc in its best item, as an arc, or NONE.
     """
 
     right: np.ndarray
@@ -31,8 +31,8 @@ class SiblingCharts(NamedTuple):
 
 
 @kernel
-def group(keys, n):
-    """Indices int32 sorted by key, stable, and the first position int64 [n + 2] of each key 0 … n."""
+def sort_by_key(keys, n):
+    """Sort by key, stably: indices int32 [len(keys)], and the first position of each key 0 … n, int64 [n + 2]."""
     starts = np.zeros(n + 2, np.int64)
     for k in range(len(keys)):
         starts[keys[k] + 1] += 1
@@ -46,10 +46,11 @@ def group(keys, n):
 
 
 @kernel
-def join(parts, charts, arc, first, inners):
-    """Fill the item of an arc (h, m) from its possible inner neighbours.
+def fill_arc_item(parts, charts, arc, first, inners):
+    """Compute the item of an arc (h, m) from its possible inner neighbours.
 
-    first: the score without one, but for the pair. inners: arcs (h, s), s between h and m, ascending.
+    first: the score without an inner neighbour and without the pair's score. inners: arcs (h, s) with s between h and
+    m, ascending.
     """
     pair, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
     between = charts.between[parts.modifiers[arc]]
@@ -71,12 +72,13 @@ def join(parts, charts, arc, first, inners):
 
 @kernel
 def fill_sibling_charts(parts, children, child_starts, multi_root):
-    """The `SiblingCharts` of parts; children: the arcs by head, those of head h from child_starts[h] on.
+    """The `SiblingCharts` of parts; children: the arcs sorted by head, those of head h from child_starts[h] on.
 
-    With a single root, no span (0, j) but the whole sentence exists, and no arc from the root has an inner neighbour.
+    With a single root, there is no span (0, j) other than the whole sentence, and arcs from the root have no inner
+    neighbour.
     """
     n = len(parts.number) - 1
-    parents, parent_starts = group(parts.modifiers, n)
+    parents, parent_starts = sort_by_key(parts.modifiers, n)
     place = np.empty(len(children), np.int64)
     for k in range(len(children)):
         place[children[k]] = k
@@ -93,7 +95,7 @@ def fill_sibling_charts(parts, children, child_starts, multi_root):
         for k in range(nearest, child_starts[i + 1]):
             arc = children[k]
             m = parts.modifiers[arc]
-            join(parts, charts, arc, left[i + 1, m], children[nearest : (nearest if single else k)])
+            fill_arc_item(parts, charts, arc, left[i + 1, m], children[nearest : (nearest if single else k)])
             first = n if single else m
             raise_row(right[i, first:], arcs[arc], right[m, first:])
         if i == 0:
@@ -109,7 +111,7 @@ def fill_sibling_charts(parts, children, child_starts, multi_root):
                 end = place[arc] + 1
                 while end < child_starts[h + 1] and parts.modifiers[children[end]] < h:
                     end += 1
-                join(parts, charts, arc, right[i, h - 1], children[place[arc] + 1 : end])
+                fill_arc_item(parts, charts, arc, right[i, h - 1], children[place[arc] + 1 : end])
                 arc_left[i, h] = arcs[arc]
         for m in range(i, n):
             raise_row(left[i, m + 1 :], left[i, m], arc_left[m, m + 1 :])
@@ -118,7 +120,7 @@ def fill_sibling_charts(parts, children, child_starts, multi_root):
 
 @kernel
 def last_child(parts, charts, children, head, end):
-    """The arc from head to its farthest child in the best span (head, end); children: all arcs of the head."""
+    """The arc from head to its farthest child in the best span (head, end); children: all arcs from the head."""
     best, chosen = -np.inf, NONE
     for k in range(len(children)):
         m = parts.modifiers[children[k]]
@@ -135,7 +137,7 @@ def last_child(parts, charts, children, head, end):
 
 @kernel
 def split_between(charts, i, j):
-    """The last token on the side of i in the best item between siblings i and j."""
+    """The last token that belongs to i in the best item between siblings i and j."""
     best, chosen = charts.right[i, i] + charts.left[i + 1, j], i
     for k in range(i + 1, j):
         if charts.right[i, k] + charts.left[k + 1, j] > best:
@@ -145,18 +147,18 @@ def split_between(charts, i, j):
 
 @kernel
 def eisner_siblings(parts, multi_root, heads):
-    """The best projective tree of `Parts` into heads int32 [n + 1], heads[0] = −1; returns its score.
+    """Write the best projective tree of `Parts` to heads int32 [n + 1], heads[0] = −1. Returns its score.
 
-    multi_root: whether more than one token may have head 0. Grandparents are not looked at.
-    Where no tree keeps to the candidates, the result is that of `eisner` for the arcs by themselves.
+    multi_root: whether more than one token may have head 0. Grandparents are ignored. If no tree consists of candidate
+    arcs, the result is that of `eisner` for the arcs alone.
     """
     n = len(parts.number) - 1
-    children, starts = group(parts.heads, n)
+    children, starts = sort_by_key(parts.heads, n)
     charts = fill_sibling_charts(parts, children, starts, multi_root)
     if charts.right[0, n] == -np.inf:
         return eisner(dense_scores(parts), multi_root, heads)
     heads[0] = NONE
-    # A whole tree has one span on each side of each token.
+    # The agenda is large enough for a whole tree: one span on each side of each token.
     agenda = np.empty((2 * n + 2, 2), np.int64)
     agenda[0, 0], agenda[0, 1] = 0, n
     size = 1

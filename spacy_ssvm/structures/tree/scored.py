@@ -1,4 +1,4 @@
-"""The scores of one sentence's arcs and labels, and what they say of all its labelled trees."""
+"""The scores of one sentence's arcs and labels: its k best labelled trees, probabilities and margins."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .projective import projective_marginals
 from .spanning import tree_marginals
 
 ANY = -3
-"""The head or the label of a part that says nothing of it."""
+"""The head or the label of a part that leaves it open."""
 
 NO_LABEL = -4
 """The label of arcs between tokens, where no label has been learnt."""
@@ -24,7 +24,7 @@ Kind = Literal["arc", "label", "sibling", "grandparent"]
 
 
 class LabelledTree(NamedTuple):
-    """heads, labels: int32 [n], of each token; 0 is the root."""
+    """A labelled tree; heads, labels: int32 [n], of each token; head 0 is the root."""
 
     score: float
     heads: np.ndarray
@@ -43,7 +43,7 @@ class LabelledTree(NamedTuple):
 class Arc(NamedTuple):
     """A part of a labelled tree: the arc from `head`, 0 for the root, to `modifier`, 1 … n, with its label.
 
-    head, label: or ANY, for all arcs with the other one. label: or NO_LABEL.
+    head or label may be ANY, for all arcs with the given label or head. label may be NO_LABEL.
     """
 
     modifier: int
@@ -54,8 +54,8 @@ class Arc(NamedTuple):
 class TreeFactor(NamedTuple):
     """A term of a tree's score: an arc, its label, or its pair with the inner neighbour or with the arc above it.
 
-    Nodes are 0 for the root, 1 … n for tokens, and n + 1 for nobody. third: the sibling or the head's head. label: that
-    of the kind "label"; ANY for the others.
+    Nodes are 0 for the root, 1 … n for tokens, and n + 1 for none. third: the sibling, or the head's head. label: that
+    of a factor of kind "label"; ANY for the others.
     """
 
     kind: Kind
@@ -66,7 +66,7 @@ class TreeFactor(NamedTuple):
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """None: the features of two trees are told apart by their names alone."""
+        """Empty: the names of a tree's features suffice to tell them apart."""
         return ()
 
     @property
@@ -76,9 +76,10 @@ class TreeFactor(NamedTuple):
 
 
 class KnownTree(NamedTuple):
-    """heads: int64 [n], the gold heads, as places from 1, 0 for the root, UNKNOWN or NONE_OF_THESE.
+    """A gold tree, of which parts may be unknown.
 
-    labels: int64 [n], the gold labels, or the same two.
+    heads: int64 [n], the gold heads: positions from 1, 0 for the root, UNKNOWN or NONE_OF_THESE. labels: int64 [n], the
+    gold labels, UNKNOWN or NONE_OF_THESE.
     """
 
     heads: np.ndarray
@@ -96,9 +97,9 @@ class KnownTree(NamedTuple):
 
 
 class TreeMargins(NamedTuple):
-    """By how much the best tree is ahead of the best one without the head, or the label, that it has at a token.
+    """The margins of the best tree: how far the best tree with another head, or label, at a token is below it.
 
-    heads, labels: float64 [n]; ∞ where no other tree is possible, and for all labels where there is one label only.
+    heads, labels: float64 [n]; ∞ where no other tree is possible; all labels ∞ where there is one label only.
     """
 
     tree: LabelledTree
@@ -117,7 +118,7 @@ class TreeMargins(NamedTuple):
 
 
 class TreeMarginals(NamedTuple):
-    """arcs: float64 [A], the probability of each arc. labels: float64 [A, L], that of it and a label."""
+    """Marginals: arcs, float64 [A], probabilities of the arcs; labels, float64 [A, L], of the arcs with each label."""
 
     parts: Parts
     arcs: np.ndarray
@@ -138,39 +139,39 @@ class TreeMarginals(NamedTuple):
 
     def of_labels(self) -> Iterator[tuple[Arc, float]]:
         """The labels that arcs to a token can have, with any head, and their probabilities."""
-        found: dict[Arc, float] = {}
+        probabilities: dict[Arc, float] = {}
         for head, m, labels in zip(self.parts.heads.tolist(), self.parts.modifiers.tolist(), self.labels):
             for label in np.flatnonzero(labels).tolist():
                 arc = Arc(m, ANY, label_of(head, label))
-                found[arc] = found.get(arc, 0.0) + float(labels[label])
-        return iter(found.items())
+                probabilities[arc] = probabilities.get(arc, 0.0) + float(labels[label])
+        return iter(probabilities.items())
 
 
 def label_of(head: int, label: int) -> int:
-    """The label of an arc as part of a tree; that of the root is none of other arcs."""
+    """The label of an arc as part of a tree; ROOT_LABEL is NO_LABEL where the head is a token."""
     return NO_LABEL if head and label == ROOT_LABEL else label
 
 
 def heads_above(values: TreeMarginals | TreeMargins, min_value: float) -> Iterator[tuple[Arc, float]]:
-    """The heads of tokens whose probability or margin is `min_value` or more, and that value."""
+    """The heads of tokens whose probability or margin is at least `min_value`, with that value."""
     return ((arc, value) for arc, value in values.of_heads() if value >= min_value)
 
 
 def heads_and_labels_above(values: TreeMarginals | TreeMargins, min_value: float) -> Iterator[tuple[Arc, float]]:
-    """`heads_above`, and the same for the labels of tokens."""
+    """The heads and the labels of tokens whose probability or margin is at least `min_value`, with that value."""
     yield from heads_above(values, min_value)
     yield from ((arc, value) for arc, value in values.of_labels() if value >= min_value)
 
 
 @dataclass(frozen=True, eq=False)
 class TreeScores:
-    """A labelled tree of n tokens scores what `Parts` says, without labels, plus the label scores of its arcs.
+    """The scores of all labelled trees of n tokens: a tree's score by `Parts`, plus the label scores of its arcs.
 
     Implements `models.protocol.Scored`, with `LabelledTree`, `Arc` and `KnownTree`.
 
-    parts: of A candidate arcs. label_scores: float64 [A, L], FORBIDDEN where an arc cannot have a label; [0, 1] where
-    there is one label only. structure: one of the five in `parts`; `best` and margins need one that is decoded exactly,
-    sums one of order 1. multi_root: or one root a sentence. decoder: that of the structure.
+    parts: A candidate arcs. label_scores: float64 [A, L], FORBIDDEN where an arc cannot have a label; [0, 1] where
+    there is one label only. structure: one of the five in `parts`; `best` and margins need one with exact decoding,
+    sums need one of order 1. multi_root: whether a sentence may have several roots. decoder: that of the structure.
     """
 
     parts: Parts
@@ -180,10 +181,10 @@ class TreeScores:
     decoder: FirstClassFunction
 
     def best(self, k: int) -> list[LabelledTree]:
-        """The k best labelled trees, best first; fewer where there are no more. The structure is decoded exactly.
+        """The k best labelled trees, best first; fewer if there are fewer. The structure must have exact decoding.
 
-        The trees, each with its best labels, by splitting all trees but the best around it, and so on (Lawler 1972);
-        among k of them are the k best labelled ones.
+        First the k best trees, each with its best labels, by partitioning the trees other than the best one, and so on
+        (Lawler 1972); the k best labelled trees are found among the labellings of these.
 
         Raises:
             ValueError: k is less than 1.
@@ -192,7 +193,8 @@ class TreeScores:
             raise ValueError(f"k must be at least 1, not {k}")
         scores, modifiers, arc_heads = self._with_best_labels(), self.parts.modifiers, self.parts.heads
         n = len(self.parts.number) - 1
-        # Of the trees that agree with `heads` on tokens 1 … agreed and whose next token has none of the heads `banned`.
+        # (−score, number, heads, agreed, banned): the best tree with its own heads at tokens 1 … agreed, and with none
+        # of the heads `banned` at the next token.
         score, heads = self._decode(scores)
         waiting = [(-score, 0, heads, 0, frozenset[int]())]
         trees: list[np.ndarray] = []
@@ -214,18 +216,18 @@ class TreeScores:
         if not trees:
             return []
         rows = labelled_kbest(self.parts, self.label_scores, np.array(trees), np.array(tree_scores), k)
-        found = []
+        labelled = []
         for tree, _, *labels in rows.tolist():
             arcs, score = self._arcs(trees[tree]), tree_scores[tree]
             if len(self.label_scores):
                 score += float((self.label_scores[arcs, labels] - self.label_scores[arcs].max(axis=1)).sum())
-            found.append(LabelledTree(score, trees[tree][1:], np.array(labels, np.int32)))
-        return found
+            labelled.append(LabelledTree(score, trees[tree][1:], np.array(labels, np.int32)))
+        return labelled
 
     def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
         """log Σ exp(β · score) over all first-order trees, or over those whose labelled arcs are `possible`.
 
-        possible: bool [A, L]; [A, 1] where there is one label only. −∞ where there is no such tree.
+        possible: bool [A, L]; [A, 1] where there is one label only. −∞ if there is no such tree.
 
         Raises:
             ValueError: the structure scores pairs of arcs.
@@ -233,7 +235,7 @@ class TreeScores:
         return self._sums(beta, possible)[0]
 
     def agreeing(self, known: KnownTree) -> np.ndarray:
-        """The labelled arcs, bool [A, L] or [A, 1], that do not contradict what is known of the gold tree."""
+        """The labelled arcs that do not contradict the known parts of the gold tree, bool [A, L] or [A, 1]."""
         into = self.parts.modifiers - 1
         heads, labels = known.heads[into], known.labels[into][:, None]
         possible = ((heads == UNKNOWN) | (heads == self.parts.heads))[:, None]
@@ -242,7 +244,7 @@ class TreeScores:
         return possible & ((labels == UNKNOWN) | (labels == np.arange(self.label_scores.shape[1])))
 
     def marginals(self, beta: float) -> TreeMarginals:
-        """Under P(y) ∝ exp(β · score(y)), β positive and finite, over first-order trees.
+        """The marginals of P(y) ∝ exp(β · score(y)), β positive and finite, over first-order trees.
 
         Raises:
             ValueError: the structure scores pairs of arcs; every tree is ruled out.
@@ -253,7 +255,7 @@ class TreeScores:
         return TreeMarginals(self.parts, arcs, arcs[:, None] * labels if len(labels) else arcs[:, None])
 
     def margins(self) -> TreeMargins:
-        """Those of the best tree, by decoding without each of its arcs and labels. The structure is decoded exactly.
+        """The margins of the best tree, by decoding without each of its arcs and labels, which must be exact.
 
         Raises:
             ValueError: every tree is ruled out.
@@ -277,14 +279,14 @@ class TreeScores:
                 of_labels[place] = best - self._decode(without)[0]
         for values in (of_heads, of_labels):
             values[values > -FORBIDDEN / 2] = np.inf
-            # Another order of the same sum can be above by its rounding.
+            # The same sum in another order may exceed the best score by rounding.
             np.maximum(values, 0.0, out=values)
         return TreeMargins(LabelledTree(best, heads[1:], labels.astype(np.int32)), of_heads, of_labels)
 
     def best_without(self, best: LabelledTree, part: Arc) -> LabelledTree | None:
         """The best labelled tree in which the modifier of an arc of the best tree has another head or another label.
 
-        None where there is none. The structure is decoded exactly.
+        None if there is no such tree. The structure must have exact decoding.
         """
         scores, labels = self._with_best_labels(), self.label_scores.copy()
         arc = self.parts.number[part.head, part.modifier]
@@ -301,22 +303,22 @@ class TreeScores:
 
     def factors(self, y: LabelledTree) -> list[TreeFactor]:
         """The arcs of a tree, their labels, and the pairs of arcs that its structure scores, in order."""
-        heads, nobody = [-1, *y.heads.tolist()], len(y.heads) + 1
+        heads, no_node = [-1, *y.heads.tolist()], len(y.heads) + 1
         with_siblings, with_grandparents = has_siblings(self.structure), has_grandparents(self.structure)
-        found = []
-        for m in range(1, nobody):
+        factors = []
+        for m in range(1, no_node):
             h = heads[m]
-            found.append(TreeFactor("arc", h, m, nobody))
+            factors.append(TreeFactor("arc", h, m, no_node))
             # Labels of arcs from the root have no features of their own.
             if h != 0 and self.label_scores.shape[1] > 1:
-                found.append(TreeFactor("label", h, m, nobody, int(y.labels[m - 1])))
+                factors.append(TreeFactor("label", h, m, no_node, int(y.labels[m - 1])))
             if with_siblings:
                 step = 1 if h > m else -1
-                inner = next((node for node in range(m + step, h, step) if heads[node] == h), nobody)
-                found.append(TreeFactor("sibling", h, m, inner))
+                inner = next((node for node in range(m + step, h, step) if heads[node] == h), no_node)
+                factors.append(TreeFactor("sibling", h, m, inner))
             if h != 0 and with_grandparents:
-                found.append(TreeFactor("grandparent", h, m, heads[h]))
-        return sorted(found)
+                factors.append(TreeFactor("grandparent", h, m, heads[h]))
+        return sorted(factors)
 
     def _sums(self, beta: float, possible: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
         """The log-partition, the marginals of the arcs, float64 [A], and those of labels given the arc, as in
@@ -327,21 +329,21 @@ class TreeScores:
         ruled_out: np.ndarray = np.zeros(len(parts.scores), np.bool_)
         if possible is not None:
             ruled_out = ~np.any(possible & (labels > FORBIDDEN / 2) if len(labels) else possible, axis=1)
-            # An arc needs a label for its sum, even one that is ruled out itself.
+            # An arc that is ruled out still needs a label, for its sum over labels.
             labels[~(possible | ruled_out[:, None])[: len(labels)]] = FORBIDDEN
         sum_out_labels(parts, labels, beta)
         parts.scores[ruled_out] = FORBIDDEN
-        found = np.zeros((len(parts.number), len(parts.number)))
-        of_trees = projective_marginals if self.structure == PROJECTIVE else tree_marginals
-        total = float(of_trees(dense_scores(parts), self.multi_root, found))
-        return total if total > FORBIDDEN / 2 else -np.inf, found[parts.heads, parts.modifiers], labels
+        marginals = np.zeros((len(parts.number), len(parts.number)))
+        infer = projective_marginals if self.structure == PROJECTIVE else tree_marginals
+        total = float(infer(dense_scores(parts), self.multi_root, marginals))
+        return total if total > FORBIDDEN / 2 else -np.inf, marginals[parts.heads, parts.modifiers], labels
 
     def _with_best_labels(self) -> np.ndarray:
-        """The arcs' scores, float64 [A], with their best labels."""
+        """The arcs' scores including their best labels', float64 [A]."""
         return self.parts.scores + (self.label_scores.max(axis=1) if len(self.label_scores) else 0.0)
 
     def _decode(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """The best tree by these scores of arcs, float64 [A]: its score, and heads int32 [n + 1]."""
+        """The score and the heads, int32 [n + 1], of the best tree with these arc scores, float64 [A]."""
         heads = np.zeros(len(self.parts.number), np.int32)
         return float(self.decoder(self.parts._replace(scores=scores), self.multi_root, heads)), heads
 

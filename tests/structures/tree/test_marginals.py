@@ -28,13 +28,13 @@ def summed(structure, scores: np.ndarray, multi_root: bool) -> tuple[float, np.n
     return highest + np.log(total), marginals
 
 
-def check(structure, scores, multi_root, rel=1e-10):
+def check(structure, scores, multi_root, rel=1e-10, scale=1.0):
     log_partition, marginals = structure.marginals(scores, multi_root)
     expected, expected_marginals = summed(structure, scores, multi_root)
     if expected == -np.inf:
         assert log_partition < FORBIDDEN / 2
     else:
-        assert log_partition == pytest.approx(expected, rel=min(rel, 1e-12), abs=1e-12)
+        assert log_partition == pytest.approx(expected, rel=min(rel, 1e-12), abs=1e-12 * scale)
     assert marginals == pytest.approx(expected_marginals, rel=rel, abs=1e-200)
     return marginals
 
@@ -171,18 +171,23 @@ def test_a_group_that_only_the_root_enters(multi_root):
             check(SPANNING, closed, multi_root, 1e-12)
 
 
+@roots
 @pytest.mark.parametrize("order", [*itertools.permutations(range(1, 5))])
-def test_what_exp_brings_to_0_is_no_tree_for_any_token(order):
-    """The only tree holds two arcs of -600, on the way that alone leads out of the cycle of the first two tokens."""
+def test_a_tree_whose_potential_underflows(order, multi_root):
+    """The only tree has two arcs of -600, on the only path out of the cycle of the first two tokens."""
     a, b, c, d = order
     scores = np.full((5, 5), FORBIDDEN)
     scores[b, a] = scores[a, b] = scores[a, c] = scores[0, d] = 0.0
     scores[c, a] = scores[d, c] = -600.0
-    log_partition, marginals = SPANNING.marginals(scores, True)
-    if log_partition == -np.inf:
-        assert not marginals.any()
-    else:
-        assert log_partition == pytest.approx(-1200.0) and marginals.sum() == pytest.approx(4.0)
+    log_partition, marginals = SPANNING.marginals(scores, multi_root)
+    assert log_partition == pytest.approx(-1200.0)
+    assert marginals.sum() == pytest.approx(4.0)
+
+
+@given(scores=score_matrices(), multi_root=st.booleans(), scale=st.sampled_from([300.0, 1e4, 1e8]))
+def test_scores_far_apart(scores, multi_root, scale):
+    """A likely cycle leaves only trees whose potentials, relative to each token's best arc, underflow."""
+    check(SPANNING, np.where(scores == FORBIDDEN, FORBIDDEN, scores * scale), multi_root, 1e-6, scale)
 
 
 @roots

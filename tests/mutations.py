@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "spacy_ssvm"
 GROUPS = {
-    "kernels": [f"{room}/**/*.py" for room in ("features", "structures", "models", "solvers")],
+    "kernels": [f"{layer}/**/*.py" for layer in ("features", "structures", "models", "solvers")],
     "solvers": ["solvers/**/*.py"],
     "codecs": [f"pipeline/{name}.py" for name in ("tagger", "ner", "senter", "parser", "gold_*")],
     "files": ["models/store.py", "models/packing.py", "models/*/weights.py", "training/state_file.py", "files.py"],
@@ -180,14 +180,14 @@ def distances(module: str) -> dict[str, int]:
 
 
 def nearest_tests(path: str) -> list[str]:
-    """Test files: named after a module, those that import it, of its room, of whole pipelines, and all that need it."""
+    """Test files: named after the module, importing it, of its layer, of whole pipelines, and needing it."""
     distance = distances(module_name(PACKAGE / path))
-    rooms = [Path(path).parts[0], "pipeline"]
+    layers = [Path(path).parts[0], "pipeline"]
     ranked = []
     for name in imports():
-        room, test = name.split(".")[1:2], name.rpartition(".")[2]
-        if test.startswith("test_") and (name in distance or room[0] in rooms):
-            place, steps = rooms.index(room[0]) if room[0] in rooms else len(rooms), distance.get(name, 100)
+        layer, test = name.split(".")[1:2], name.rpartition(".")[2]
+        if test.startswith("test_") and (name in distance or layer[0] in layers):
+            place, steps = layers.index(layer[0]) if layer[0] in layers else len(layers), distance.get(name, 100)
             ranked.append((test != f"test_{Path(path).stem}", steps > 1, place, steps, name))
     return [f"{name.replace('.', '/')}.py" for *_, name in sorted(ranked)]
 

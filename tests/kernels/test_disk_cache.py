@@ -88,20 +88,20 @@ def test_changed_callee_makes_its_callers_compile_anew(package):
 
 def test_stamp_covers_every_room(package):
     folder, environment = package
-    rooms = ["features", "structures/chain", "solvers"]
+    layers = ["features", "structures/chain", "solvers"]
     code = f"""
 from pathlib import Path
 from spacy_ssvm import kernels
 digests = [kernels.source_digest().hex()]
-for room in ("", *{rooms}):
-    if room:
-        Path({str(folder)!r}, room, "added.py").write_text("ANSWER = 42")
+for layer in ("", *{layers}):
+    if layer:
+        Path({str(folder)!r}, layer, "added.py").write_text("ANSWER = 42")
     kernels.source_digest.cache_clear()
     digests.append(kernels.source_digest().hex())
 print(json.dumps(digests))
 """
     first, again, *changed = run(code, **environment).printed
-    assert first == again and len({first, *changed}) == 1 + len(rooms)
+    assert first == again and len({first, *changed}) == 1 + len(layers)
 
 
 def test_works_where_nothing_can_be_kept(package):

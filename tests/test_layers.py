@@ -1,4 +1,4 @@
-"""The rooms of the package: which one may import which, and what they do without."""
+"""The layers of the package: which one may import which, and what they do without."""
 
 import ast
 import json
@@ -28,9 +28,9 @@ LEVELS = (
     {"pipeline"},
     {"cli"},
 )
-"""Rooms, and modules that stand by themselves, from bottom to top: one imports those below it only."""
+"""Layers, and modules that stand by themselves, from bottom to top: one imports those below it only."""
 MAY_IMPORT_EACH_OTHER = {"training", "corpus", "inspect"}
-"""Rooms of one level that do, though not in a circle."""
+"""Layers of one level that do, though not in a circle."""
 COMPILERS = {"numba", "llvmlite", "scipy"}
 RESOLVED = {"factories", "architectures", "readers", "loggers", "scorers", "ssvm_features", "ssvm_solvers"}
 """Registries of spaCy whose functions a config names."""
@@ -89,12 +89,12 @@ def arrows() -> list[Arrow]:
     return found
 
 
-def room(module: str) -> str:
+def layer(module: str) -> str:
     return module.split(".")[0]
 
 
 def level(module: str) -> int:
-    return next(height for height, rooms in enumerate(LEVELS) if room(module) in rooms)
+    return next(height for height, layers in enumerate(LEVELS) if layer(module) in layers)
 
 
 def require_no_circle(pairs: set[tuple[str, str]]) -> None:
@@ -105,8 +105,8 @@ def require_no_circle(pairs: set[tuple[str, str]]) -> None:
     graph.prepare()
 
 
-def test_every_module_is_in_a_room():
-    assert {room(module) for module in MODULES} <= set().union(*LEVELS)
+def test_every_module_is_in_a_layer():
+    assert {layer(module) for module in MODULES} <= set().union(*LEVELS)
 
 
 def test_no_room_imports_upward():
@@ -116,14 +116,16 @@ def test_no_room_imports_upward():
         arrow
         for arrow in arrows()
         if level(arrow.source) == level(arrow.target) > 0
-        and room(arrow.source) != room(arrow.target)
-        and room(arrow.source) not in MAY_IMPORT_EACH_OTHER
+        and layer(arrow.source) != layer(arrow.target)
+        and layer(arrow.source) not in MAY_IMPORT_EACH_OTHER
     ]
     assert not upward and not beside
 
 
-def test_no_circle_of_rooms():
-    require_no_circle({(room(source), room(target)) for source, target, _ in arrows() if room(source) != room(target)})
+def test_no_circle_of_layers():
+    require_no_circle(
+        {(layer(source), layer(target)) for source, target, _ in arrows() if layer(source) != layer(target)}
+    )
 
 
 def test_no_circle_of_modules():
@@ -132,16 +134,16 @@ def test_no_circle_of_modules():
 
 
 @pytest.mark.parametrize(
-    ("names", "rooms"),
+    ("names", "layers"),
     [
         ({"numba", "llvmlite"}, {"kernels"}),
         ({"spacy", "thinc", "srsly"}, set().union(*LEVELS) - {"spacy_ssvm", "kernels", "structures", "solvers"}),
     ],
     ids=["numba", "spaCy"],
 )
-def test_who_imports(names, rooms):
+def test_who_imports(names, layers):
     found = ((module, name.split(".")[0]) for module, path in MODULES.items() for name, _ in imported(path))
-    assert {room(module) for module, name in found if name in names} <= rooms
+    assert {layer(module) for module, name in found if name in names} <= layers
 
 
 def run(code: str, *options: str) -> str:
@@ -153,7 +155,7 @@ def run(code: str, *options: str) -> str:
 
 
 def test_structures_decode_and_solvers_learn_without_spacy():
-    modules = [f"spacy_ssvm.{module}" for module in MODULES if room(module) in ("structures", "solvers")]
+    modules = [f"spacy_ssvm.{module}" for module in MODULES if layer(module) in ("structures", "solvers")]
     code = f"""
 import importlib, json, sys
 for name in ("spacy", "thinc", "srsly", "confection", "catalogue"):

@@ -24,7 +24,7 @@ SCORES = {
 
 @every
 def test_the_factory_is_described(factory):
-    meta = Language.get_factory_meta(factory)
+    meta = blank(factory).get_factory_meta(factory)
     of_spacy = spacy.blank(LANG).get_factory_meta(SPACYS[factory])
     assert meta.factory == factory and meta.assigns and not meta.requires
     assert set(of_spacy.assigns) <= set(meta.assigns)

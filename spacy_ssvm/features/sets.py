@@ -18,7 +18,7 @@ Among 300,000 features two are alike in one index of 6,000; with 40 bits it is o
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """What a component reads of its input.
+    """The features that a component reads from its input.
 
     templates: parsed templates, in order.
     gazetteers: name → file with one phrase a line.

@@ -59,7 +59,7 @@ class EncodedChains:
         return EncodedChains(columns, self.annotated, self.kinds, self.costs)
 
     def digests(self) -> list[bytes]:
-        """What each Doc consists of, in 16 bytes: equal for equal input and annotation."""
+        """A digest of each Doc, 16 bytes: equal for equal input and annotation."""
         digests = []
         for (first, end), wrong in zip(pairwise(self.columns.starts), self.wrong):
             digest = blake2b(self.columns.keys[:, first:end].tobytes(), digest_size=16)
@@ -157,7 +157,7 @@ class ChainSet(DataSet):
         return np.sort(np.append(changed, also).astype(np.int64))
 
     def _complete_without(self, example: int, weights: np.ndarray) -> bool:
-        """Complete an example by what has none of the runs of labels that are wrong; whether it has changed."""
+        """Complete an example without the runs of labels that are known to be wrong; returns whether it has changed."""
         chains = self._chains()
         gold = chains.gold[chains.starts[example] : chains.starts[example + 1]]
         found = complete_without(chains, example, self.annotated, weights, self._wrong[example])
@@ -188,7 +188,7 @@ class ChainSet(DataSet):
         return ChainSet(self._program, self.table, self._constraints)
 
     def _chains(self) -> Chains:
-        """All examples as one set of arrays. What `gold` holds by now is kept."""
+        """All examples as one set of arrays, with their present gold labels."""
         if len(self._chunks) != 1:
             chunks = self._chunks
             self._chunks = [

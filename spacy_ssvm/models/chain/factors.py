@@ -23,7 +23,7 @@ BETWEEN = " | "
 
 
 class FeatureNames:
-    """Names by the keys of rows; known: those to begin with."""
+    """Names by the keys of rows. known: the names to start with."""
 
     def __init__(self, known: dict[int, str]) -> None:
         self._known = known
@@ -48,7 +48,7 @@ class FeatureNames:
                 self._add(key, feature_name(template, sources[doc], token))
 
     def of_rows(self, keys: np.ndarray) -> tuple[str, ...]:
-        """The name of each row, empty where it is not known; keys: uint64 [R]."""
+        """The name of each row, empty if it is unknown. keys: uint64 [R]."""
         return tuple(self._known.get(key, "") for key in keys.tolist())
 
     def _add(self, key: int, name: str) -> None:
@@ -85,7 +85,7 @@ class ChainFeatures:
         self._source = Source(doc, extractor.reader.attributes, columns.keys, extractor.clusters)
 
     def features(self, factor: ChainFactor) -> list[tuple[str, float]]:
-        """The name of each feature that fires, and what it adds to the score; those of labels are not 0."""
+        """The name of each feature that fires, and its contribution to the score, without labels' zeros."""
         token, labels = factor
         if len(labels) > 1:
             return [(TRANSITION, float(self._transitions[labels]))]

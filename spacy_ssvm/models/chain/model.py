@@ -136,7 +136,7 @@ class ChainModel:
 
     @cached_property
     def _names(self) -> Any:
-        """The names of features, those that are saved already among them; None if they are not asked for."""
+        """The names of features, including those that were saved before; None if names are not saved."""
         if not self.settings.save_feature_names:
             return None
         from .factors import FeatureNames

@@ -23,7 +23,7 @@ class ChainWeights(NamedTuple):
     keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from 1.
     vector: float32 [L·L + R·L], the transitions from label i to label j, then the block of label weights of each row.
     hash_bits: 0 for an exact index.
-    names: of the feature of each row, empty where it is not known; None where they are not to be saved.
+    names: of the feature of each row, empty if it is unknown; None if names are not saved.
     """
 
     keys: np.ndarray
@@ -37,7 +37,7 @@ AT_ONCE = 1 << 14
 
 
 def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int) -> ChainWeights:
-    """Those of all R feature rows that are not zero.
+    """The non-zero ones of R feature rows.
 
     vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R], in any order.
     """
@@ -134,7 +134,7 @@ def pack_names(names: Sequence[str]) -> np.ndarray:
 
 
 def unpack_names(packed: object, n_rows: int) -> tuple[str, ...]:
-    """What `pack_names` has packed.
+    """The names that `pack_names` has packed.
 
     Raises:
         DamagedModel: the bytes are damaged, or there are not as many names as rows.

@@ -778,7 +778,8 @@ class SsvmPipe(TrainablePipe):
 
     def _load(self, read: Callable[[], Any], exclude: Iterable[str]) -> None:
         """Read and check the fields; where anything is wrong with them, the component stays as it was."""
-        self._learnt.store()
+        if "model" in exclude:
+            self._learnt.store()
         try:
             with self._unchanged_on_error():
                 self._forget()

@@ -151,6 +151,8 @@ def maximum_spanning_tree(scores, multi_root, heads):
     return _total(scores, heads)
 
 
+LOWEST_LOG_SUM = -600.0
+"""Logarithm of a sum of products of potentials, each at most 1, beside which products that underflow do not count."""
 N_ORDERS = 2
 """Number of columns of a walk before those of tokens: its end at the root, in order 0 and in order 1."""
 
@@ -279,8 +281,8 @@ def _isolate_each(potentials, walk, tokens, n_left, in_logs, marginals):
 def _sum_over_trees(scores, multi_root, in_logs, marginals):
     """`tree_marginals` for at least one token, with potentials or with their logarithms.
 
-    Returns −inf, and leaves the marginals undefined, where there is no tree or, without logarithms, where each tree's
-    product of potentials underflows.
+    Returns −inf, and leaves the marginals undefined, where there is no tree or, without logarithms, where the products
+    of potentials of trees that count may underflow.
     """
     n = len(scores) - 1
     end = 0 if multi_root else 1
@@ -300,12 +302,15 @@ def _sum_over_trees(scores, multi_root, in_logs, marginals):
                 potentials[h, m] = relative if in_logs else math.exp(relative)
                 walk[m, end if h == 0 else N_ORDERS + h - 1] = potentials[h, m]
     log_determinant, order = _isolate_each(potentials, walk, np.arange(1, n + 1), n, in_logs, marginals)
-    return total + log_determinant if order == end else -np.inf
+    may_underflow = not in_logs and not log_determinant > LOWEST_LOG_SUM
+    return total + log_determinant if order == end and not may_underflow else -np.inf
 
 
 @kernel
 def tree_marginals(scores, multi_root, marginals):
     """log Σ exp(score) over all trees of a sentence, and the probability of each arc, both to rounding.
+
+    The probability of a very improbable arc may underflow to 0 where scores are hundreds apart.
 
     scores: float64 [n + 1, n + 1], from head to modifier; FORBIDDEN where there is no arc, column 0 and the diagonal
     are not read. multi_root: whether several tokens may have head 0. marginals: float64 [n + 1, n + 1], output.
@@ -315,7 +320,8 @@ def tree_marginals(scores, multi_root, marginals):
     if len(scores) == 1:
         return 0.0
     log_partition = _sum_over_trees(scores, multi_root, False, marginals)
-    if log_partition == -np.inf:
+    # Rates that are divided by a rate near underflow overflow.
+    if not (math.isfinite(log_partition) and np.all(np.isfinite(marginals))):
         log_partition = _sum_over_trees(scores, multi_root, True, marginals)
         if log_partition == -np.inf:
             marginals[:] = 0.0

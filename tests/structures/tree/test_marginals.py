@@ -184,13 +184,24 @@ def test_a_tree_whose_potential_underflows(order, multi_root):
     assert marginals.sum() == pytest.approx(4.0)
 
 
+@roots
+def test_rates_that_nearly_underflow(multi_root):
+    """The tokens leave for the root in order 1 only, at rates relative to nearly nothing."""
+    f = FORBIDDEN
+    scores = np.array([[0, f, 0, 0, 2], [0, f, f, -3, f], [0, f, 0, -1, -1], [0, f, 0, 0, 0], [f, f, 0, 0, 0.0]])
+    scores = np.where(scores == FORBIDDEN, FORBIDDEN, scores * 300.0)
+    check(SPANNING, scores, multi_root, 1e-6, 300.0, 1e-12)
+    scores[3, :2] = FORBIDDEN, 0.0
+    check(SPANNING, scores, multi_root, 1e-6, 300.0, 1e-12)
+
+
 @given(scores=score_matrices(), multi_root=st.booleans(), scale=st.sampled_from([300.0, 1e4, 1e8]))
 def test_scores_far_apart(scores, multi_root, scale):
     """A likely cycle leaves only trees whose potentials, relative to each token's best arc, underflow.
 
-    Where other trees remain, such as have a probability of e^-300 may underflow.
+    If other trees remain, the probability of an improbable arc may become 0: sums are not repeated then.
     """
-    check(SPANNING, np.where(scores == FORBIDDEN, FORBIDDEN, scores * scale), multi_root, 1e-6, scale, 1e-100)
+    check(SPANNING, np.where(scores == FORBIDDEN, FORBIDDEN, scores * scale), multi_root, 1e-6, scale, 1e-12)
 
 
 @roots

@@ -186,7 +186,8 @@ def nearest_tests(path: str) -> list[str]:
     ranked = []
     for name in imports():
         layer, test = name.split(".")[1:2], name.rpartition(".")[2]
-        if test.startswith("test_") and (name in distance or layer[0] in layers):
+        is_of_all = name.count(".") == 1  # Commands and documents reach components by their names alone.
+        if test.startswith("test_") and (name in distance or layer[0] in layers or is_of_all):
             place, steps = layers.index(layer[0]) if layer[0] in layers else len(layers), distance.get(name, 100)
             ranked.append((test != f"test_{Path(path).stem}", steps > 1, place, steps, name))
     return [f"{name.replace('.', '/')}.py" for *_, name in sorted(ranked)]

@@ -140,14 +140,14 @@ def test_circles_are_found(heads):
 
 
 def test_a_circle_takes_only_its_own_sentence():
-    words = words_of(range(6))
-    reference = doc(words, heads=[0, 0, 2, 2, 2], deps=["ROOT", "x", "ROOT", "y", "z"])
-    reference.from_array([HEAD], np.array([0, -1, 1, 1, -2]).astype(np.int64).view(np.uint64))
-    predicted = doc(words, sent_starts=starts_of([0, 2], 5))
+    words = words_of(range(8))
+    reference = doc(words, heads=[0, 0, 2, 2, 2, 5, 5], deps=["ROOT", "x", "ROOT", "y", "z", "ROOT", "x"])
+    reference.from_array([HEAD], np.array([0, -1, 1, 1, -2, 0, -1]).astype(np.int64).view(np.uint64))
+    predicted = doc(words, sent_starts=starts_of([0, 2, 5], 7))
     gold = gold_trees(Example(predicted, reference), multi_root=False)
     assert gold.n_cyclic == 1
-    assert gold.heads.tolist() == [0, 1, UNKNOWN, UNKNOWN, UNKNOWN]
-    assert list(gold.labels) == ["ROOT", "x", None, None, None]
+    assert gold.heads.tolist() == [0, 1, UNKNOWN, UNKNOWN, UNKNOWN, 0, 1]
+    assert list(gold.labels) == ["ROOT", "x", None, None, None, "ROOT", "x"]
 
 
 def test_a_label_that_spacy_keeps_for_roots_is_no_label_of_other_words():

@@ -36,6 +36,6 @@ def learnt(parameters: Parameters) -> list[float]:
     points = np.random.default_rng(0).normal(size=(20, 3))
     signs = np.where(points @ (1.0, -2.0, 0.5) > 0, 1, -1)
     data = Points(points, signs)
-    problem = Problem(data, numba_type(Points), max_oracle, len(signs), dimension=3, max_plane_entries=3)
+    problem = Problem(data, numba_type(Points), max_oracle, len(signs), dimension=3, plane_entries=np.full(20, 3))
     learner, _ = fit(parameters, problem, max_epochs=3)
     return learner.prediction_weights().tolist()

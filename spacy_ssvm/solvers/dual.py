@@ -91,7 +91,7 @@ class WorkingSetLearner(Learner):
 
     def _max_entries(self, examples: np.ndarray) -> np.ndarray:
         """An upper bound of the number of entries that each visit to these examples (int64) adds, int64."""
-        return np.full(len(examples), self.problem.max_plane_entries, np.int64)
+        return self.problem.plane_entries[examples]
 
     def _make_room(self, n_planes: int, n_entries: int) -> None:
         planes = self.planes

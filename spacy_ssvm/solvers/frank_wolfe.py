@@ -121,7 +121,7 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
         has_mean = heads != NONE
         means[has_mean] = self.planes.size[heads[has_mean]]
         _, places, visits = np.unique(examples, return_inverse=True, return_counts=True)
-        return means + visits[places] * self.problem.max_plane_entries
+        return means + visits[places] * super()._max_entries(examples)
 
     def remove(self, examples: np.ndarray) -> None:
         """The average restarts, because the contribution of single examples to it is not known."""

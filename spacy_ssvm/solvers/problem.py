@@ -1,7 +1,10 @@
 """Structured learning problems: the examples of an oracle, and how kernels call it."""
 
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Literal
+
+import numpy as np
 
 from ..kernels import Float64Array, Int64Array, array_type, numba_type, signature, specialise
 
@@ -29,7 +32,8 @@ class Problem:
     max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss). It
         writes ΔΦ_i(ŷ) = Φ(x_i, y_i) − Φ(x_i, ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), and returns Δ.
         None where only marginals are learnt from.
-    n_examples: n. dimension: d, below 2³¹. max_plane_entries: upper bound of the number of pairs the max-oracle writes.
+    n_examples: n. dimension: d, below 2³¹. plane_entries: int64 [n], upper bounds of the numbers of pairs that the
+        max-oracle writes.
     marginal_oracle: (data, example, weights, beta, gamma, indices, values) → (entries, loss), or None where marginals
         are not exact. It writes −∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))), and
         returns L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))) (Martins et al. 2010, equation 4).
@@ -49,7 +53,7 @@ class Problem:
     max_oracle: Any
     n_examples: int
     dimension: int
-    max_plane_entries: int
+    plane_entries: np.ndarray
     marginal_oracle: Any = None
     max_gradient_entries: int = 0
     kbest_oracle: Any = None
@@ -60,6 +64,11 @@ class Problem:
             raise ValueError(
                 f"{self.dimension:,} weights are more than this package can index (2³¹): use fewer or hashed features"
             )
+
+    @cached_property
+    def max_plane_entries(self) -> int:
+        """The largest of `plane_entries`."""
+        return int(self.plane_entries.max(initial=0))
 
     def oracle(self, kind: Kind) -> Any:
         """The kernel of one kind.
@@ -88,7 +97,7 @@ def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max")
     Raises:
         ValueError: the structure does not offer such an oracle.
     """
-    oracle, called_as = problem.oracle(kind), _SIGNATURES[kind](problem.data_type)
+    oracle, called_as = problem.oracle(kind), _signature(kind, problem.data_type)
     specialise(oracle, *called_as.args)
     specialise(
         dispatcher,
@@ -97,3 +106,9 @@ def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max")
         *(array_type(argument) for argument in arguments),
     )
     return dispatcher(oracle, problem.data, *arguments)
+
+
+@cache
+def _signature(kind: Kind, data_type: Any) -> Any:
+    """The numba signature of an oracle; problems of one structure share it."""
+    return _SIGNATURES[kind](data_type)

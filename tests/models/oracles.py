@@ -23,7 +23,7 @@ def check_max(problem: Problem, example: int, weights, loss_scale, differences, 
     plane = plane_buffer(problem.max_plane_entries + 1)
     plane.indices[:], plane.values[:] = -1, np.nan
     entries, loss = problem.max_oracle(problem.data, example, weights, loss_scale, plane.indices, plane.values)
-    assert entries <= problem.max_plane_entries and (plane.indices[entries:] == -1).all()
+    assert entries <= problem.plane_entries[example] and (plane.indices[entries:] == -1).all()
     found = dense(plane.indices[:entries], plane.values[:entries], problem.dimension)
     assert np.abs(np.column_stack([differences - found, losses - loss])).max(axis=1).min() < 1e-9
     largest = (loss_scale * losses - differences @ weights).max()

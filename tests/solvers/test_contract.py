@@ -429,7 +429,8 @@ def test_empty_examples(name):
     parameters, problem = replace(SOLVERS[name], C=0.1, tolerance=1e-3), random_problem(3, n_examples=6)
     chains = problem.data
     with_empty = chains._replace(starts=np.insert(chains.starts, 3, chains.starts[3]))
-    with_empty = replace(problem, data=with_empty, n_examples=7)
+    bounds = np.insert(problem.plane_entries, 3, 0)
+    with_empty = replace(problem, data=with_empty, n_examples=7, plane_entries=bounds)
     _, certificate = fit(parameters, with_empty, max_epochs=2000)
     _, without = fit(parameters, problem, max_epochs=2000)
     assert certificate.relative_gap <= 1e-3

@@ -125,7 +125,8 @@ def dimension(n_labels: int, n_rows: int) -> int:
     return n_labels * n_labels + n_rows * n_labels
 
 
-def max_plane_entries(chains: Chains) -> int:
-    """An upper bound of the number of entries of ΔΦ of any example, before equal indices are merged."""
+def plane_entries(chains: Chains) -> np.ndarray:
+    """Upper bounds of the numbers of entries of ΔΦ, int64 [n], before equal indices are merged."""
     features = np.diff(chains.feature_starts[chains.starts])
-    return int(2 * (features + np.diff(chains.starts)).max(initial=0))
+    bounds: np.ndarray = 2 * (features + np.diff(chains.starts))
+    return bounds

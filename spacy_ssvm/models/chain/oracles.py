@@ -9,7 +9,7 @@ from ...solvers.problem import Problem
 from ...structures.chain.constraints import unconstrained
 from ...structures.chain.forward_backward import backward, count_steps, forward, steps_backward, steps_forward
 from ...structures.chain.viterbi import k_viterbi
-from .data import CHAINS, Chains, dimension, make_chains, max_plane_entries
+from .data import CHAINS, Chains, dimension, make_chains, plane_entries
 from .scores import add_loss, decode, emission_scores, transition_scores
 
 
@@ -179,7 +179,7 @@ def chain_problem(chains: Chains, n_rows: int) -> Problem:
         max_oracle,
         n_examples=len(chains.starts) - 1,
         dimension=dimension(len(chains.constraints.start), n_rows),
-        max_plane_entries=max_plane_entries(chains),
+        plane_entries=plane_entries(chains),
         marginal_oracle=marginal_oracle,
         max_gradient_entries=max_gradient_entries(chains),
         kbest_oracle=kbest_oracle,

@@ -72,8 +72,8 @@ def dimension(shape: Shape) -> int:
     return int((1 << shape.arc_bits) + (shape.n_labels << shape.label_bits))
 
 
-def max_plane_entries(trees: Trees) -> int:
-    """An upper bound of the number of entries of ΔΦ of any example, before equal indices are merged."""
+def plane_entries(trees: Trees) -> np.ndarray:
+    """Upper bounds of the numbers of entries of ΔΦ, int64 [n], before equal indices are merged."""
     lengths = np.diff(trees.columns.starts)
     sentences = np.repeat(np.arange(len(lengths)), lengths)
     distinct = np.zeros(len(lengths), np.int64)
@@ -83,7 +83,8 @@ def max_plane_entries(trees: Trees) -> int:
         first = np.ones(len(order), np.bool_)
         first[1:] = (np.diff(keys[order]) != 0) | (np.diff(sentences) != 0)
         distinct = np.maximum(distinct, np.bincount(sentences[first], minlength=len(lengths)))
-    return int(np.max(2 * lengths * max_features(trees.program, distinct), initial=0))
+    bounds: np.ndarray = 2 * lengths * max_features(trees.program, distinct)
+    return bounds
 
 
 class WeightVector(NamedTuple):

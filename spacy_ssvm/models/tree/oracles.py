@@ -37,7 +37,7 @@ from ...structures.tree.parts import (
 from ...structures.tree.projective import projective_marginals
 from ...structures.tree.spanning import tree_marginals
 from .candidates import RANKING, Ranking, max_ranking_entries, ranking_oracle
-from .data import Trees, WeightVector, dimension, double_precision, max_plane_entries
+from .data import Trees, WeightVector, dimension, double_precision, plane_entries
 from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
 
 
@@ -300,7 +300,7 @@ def tree_problem(trees: Trees) -> Problem:
         max_oracle,
         n_examples=len(trees.columns.starts) - 1,
         dimension=dimension(trees.shape),
-        max_plane_entries=max_plane_entries(trees),
+        plane_entries=plane_entries(trees),
         marginal_oracle=marginal_oracle if first_order else None,
         max_gradient_entries=max_gradient_entries(trees) if first_order else 0,
         kbest_oracle=kbest_oracle if first_order else None,
@@ -319,7 +319,7 @@ def ranking_problem(data: Ranking) -> Problem:
         None,
         n_examples=len(data.columns.starts) - 1,
         dimension=1 << data.bits,
-        max_plane_entries=0,
+        plane_entries=np.zeros(len(data.columns.starts) - 1, np.int64),
         marginal_oracle=ranking_oracle,
         max_gradient_entries=max_ranking_entries(data),
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spacy_ssvm.models.chain.data import dimension, make_chains, max_plane_entries
+from spacy_ssvm.models.chain.data import dimension, make_chains, plane_entries
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
 BAD = (np.nan, np.inf, -np.inf)
@@ -37,5 +37,5 @@ def test_arrays_that_contradict_each_other_are_refused(changed, complaint):
 def test_layout():
     chains = make_chains(**GIVEN)
     assert dimension(2, 2) == 8
-    assert max_plane_entries(chains) == 2 * (3 + 2)
+    assert plane_entries(chains).tolist() == [2 * (3 + 2), 2 * (1 + 1)]
     assert chains.values.tolist() == [1.0] * 4 and chains.costs.tolist() == [1.0] * 3

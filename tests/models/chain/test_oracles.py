@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.models.chain.data import make_chains, max_plane_entries
+from spacy_ssvm.models.chain.data import make_chains, plane_entries
 from spacy_ssvm.models.chain.oracles import chain_problem, feature_difference, multiclass_problem
 from spacy_ssvm.structures.chain.constraints import FORBIDDEN, unconstrained
 
@@ -19,7 +19,7 @@ from .enumeration import joint_feature, loss, tiny_chains
 @given(tiny_chains(), st.data())
 def test_feature_difference(tiny, data):
     """Any sequence, legal or not; gold leaves nothing."""
-    d, room = len(tiny.weights), max_plane_entries(tiny.chains)
+    d, room = len(tiny.weights), int(plane_entries(tiny.chains).max())
     for example in tiny.examples:
         gold = tiny.gold(example)
         drawn = data.draw(st.lists(st.integers(0, tiny.n_labels - 1), min_size=len(gold), max_size=len(gold)))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_program import read_sentence
-from spacy_ssvm.models.tree.data import either_precision, max_plane_entries
+from spacy_ssvm.models.tree.data import either_precision, plane_entries
 from spacy_ssvm.models.tree.oracles import decode, feature_difference, tree_problem
 from spacy_ssvm.solvers.planes import plane_buffer
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
@@ -42,7 +42,7 @@ def test_max_oracle(structure, data, loss_scale):
 def test_difference_to_any_tree(structure, data):
     """Gold itself leaves nothing, and no loss."""
     tiny = data.draw(tiny_trees(structure))
-    plane = plane_buffer(max_plane_entries(tiny.data))
+    plane = plane_buffer(int(plane_entries(tiny.data).max()))
     for example in tiny.examples:
         words = read_sentence(tiny.data.columns, tiny.data.program, example.example)
         for y in (data.draw(st.sampled_from(example.labelled)), example.gold):

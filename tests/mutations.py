@@ -47,6 +47,11 @@ FILE_SECONDS, MUTANT_SECONDS = 1200.0, 2400.0
 
 EQUIVALENT = {
     ("pipeline/ner.py", "kind[first : last + 1] = FIXED + OUTSIDE", "FIXED + OUTSIDE → (FIXED - OUTSIDE)"): "it is 0",
+    (
+        "solvers/l1.py",
+        "if magnitudes.sum() <= radius * (1 + 1e-12):",
+        "magnitudes.sum() <= radius * (1 + 1e-12) → (magnitudes.sum() < radius * (1 + 1e-12))",
+    ): "at equality the projection moves w by rounding",
     ("features/index.py", "key = max(key, np.uint64(1))", "1 → (1 + 1)"): "a key of 1 is as rare as one of 0",
 }
 """Why no test can notice a mutant: (file, text of its line, mutation) → reason."""
@@ -180,16 +185,21 @@ def distances(module: str) -> dict[str, int]:
 
 
 def nearest_tests(path: str) -> list[str]:
-    """Test files: named after the module, importing it, of its layer, of whole pipelines, and needing it."""
+    """Test files: named after the module, importing it, of its layer, of whole pipelines, and needing it.
+
+    Among those of a layer, the files that mention the module most come first: a solver is imported by its name alone.
+    """
     distance = distances(module_name(PACKAGE / path))
-    layers = [Path(path).parts[0], "pipeline"]
+    layers, stem = [Path(path).parts[0], "pipeline"], Path(path).stem.replace("_", "")
     ranked = []
     for name in imports():
         layer, test = name.split(".")[1:2], name.rpartition(".")[2]
         is_of_all = name.count(".") == 1  # Commands and documents reach components by their names alone.
         if test.startswith("test_") and (name in distance or layer[0] in layers or is_of_all):
             place, steps = layers.index(layer[0]) if layer[0] in layers else len(layers), distance.get(name, 100)
-            ranked.append((test != f"test_{Path(path).stem}", steps > 1, place, steps, name))
+            source = (ROOT / f"{name.replace('.', '/')}.py").read_text(encoding="utf8")
+            mentions = source.lower().replace("_", "").count(stem)
+            ranked.append((test != f"test_{Path(path).stem}", steps > 1, place, -mentions, steps, name))
     return [f"{name.replace('.', '/')}.py" for *_, name in sorted(ranked)]
 
 

@@ -1,12 +1,13 @@
-"""Learners that keep planes of each example, and those whose dual variables determine w."""
+"""Learners that keep planes of each example: those that move w once per epoch, and those whose α determine w."""
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
 from . import working_set
-from .learner import Field, Learner
+from .learner import Field, Learner, Progress
 from .oracle_pass import assert_oracles_are_maximal, collect, find_all
 from .parameters import Parameters
 from .problem import Kind, Problem, call
@@ -104,6 +105,41 @@ class WorkingSetLearner(Learner):
 
     def _count(self) -> int:
         return working_set.count(self.planes)
+
+
+class CollectingLearner(WorkingSetLearner):
+    """A learner with the L1-loss that calls all oracles of an epoch at one w, and moves w at the end of the epoch.
+
+    Its primal objective is that of the w at which the epoch called the oracles.
+    """
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._primal: float | None = None
+        """The primal at the w of the last finished epoch's oracle calls; not part of the state."""
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._primal = None
+
+    def visit(self, examples: np.ndarray) -> None:
+        self._collect(examples, np.inf, 0.0)
+
+    def end_epoch(self) -> None:
+        self._primal = self.progress().primal
+        self._move()
+
+    def progress(self) -> Progress:
+        figures = self._figures()
+        return figures if self._primal is None else figures._replace(primal=self._primal)
+
+    @abstractmethod
+    def _move(self) -> None:
+        """Move w, given the planes found so far."""
+
+    @abstractmethod
+    def _figures(self) -> Progress:
+        """Figures at the current w, the losses of the epoch's oracle calls included."""
 
 
 class DualLearner(WorkingSetLearner):

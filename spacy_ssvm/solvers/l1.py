@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import kernel
-from .dual import WorkingSetLearner
+from .dual import CollectingLearner
 from .learner import Field, Learner, Progress
 from .parameters import Extragradient, ProjectedSubgradient
 from .planes import axpy, dot, find_plane, shell_sort
@@ -194,12 +194,11 @@ def _approach_saddle(here, ahead, support, step, C):
     return step
 
 
-class ExtragradientLearner(WorkingSetLearner):
+class ExtragradientLearner(CollectingLearner):
     """‖w‖₁ + C Σ ξ_i as min_{u, v ≥ 0} max_α Σ_j (u_j + v_j) + Σ α (Δ − (u − v)ᵀΔΦ), Σ_y α_i(y) = C with gold.
 
-    w = u − v may have any sign; the saddle point as printed has w ≥ 0. All oracles of an epoch are called at one w; at
-    the end of the epoch u, v and α move together. Working sets only grow: when planes with α = 0 were dropped, w
-    oscillated.
+    w = u − v may have any sign; the saddle point as printed has w ≥ 0. At the end of an epoch u, v and α move together.
+    Working sets only grow: when planes with α = 0 were dropped, w oscillated.
     """
 
     parameters: Extragradient
@@ -209,18 +208,8 @@ class ExtragradientLearner(WorkingSetLearner):
         super().__init__(parameters, problem, weights)
         self.u, self.v = np.maximum(self.w, 0.0), np.maximum(-self.w, 0.0)
         self.step = 1.0
-        self._primal: float | None = None
-        """The primal at the w of the last finished epoch's oracle calls; not part of the state."""
 
-    def begin_epoch(self, rng: np.random.Generator) -> None:
-        super().begin_epoch(rng)
-        self._primal = None
-
-    def visit(self, examples: np.ndarray) -> None:
-        self._collect(examples, np.inf, 0.0)
-
-    def end_epoch(self) -> None:
-        self._primal = self.progress().primal
+    def _move(self) -> None:
         here = self._point(self.u, self.v, self.planes, self.w)
         ahead_planes = self.planes._replace(alpha=self.planes.alpha.copy())
         ahead = self._point(self.u.copy(), self.v.copy(), ahead_planes, self.w.copy())
@@ -239,9 +228,6 @@ class ExtragradientLearner(WorkingSetLearner):
         """Forget the examples: w is not a sum over dual variables, and the next epochs move it."""
         self.forget(examples)
 
-    def progress(self) -> Progress:
-        """The primal objective is that of the w at which the epoch called the oracles."""
-        primal = self._primal
-        if primal is None:
-            primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
+    def _figures(self) -> Progress:
+        primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
         return Progress(self.loss, primal, None, self._count())

@@ -11,7 +11,7 @@ import numpy as np
 from ..kernels import kernel
 from . import working_set
 from .certificate import CertifiedLearner, Slacks
-from .dual import DualLearner
+from .dual import CollectingLearner, DualLearner
 from .learner import Field, Progress
 from .oracle_pass import add_if_violated
 from .pairs import PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
@@ -323,31 +323,18 @@ class ProximalSapLearner(SapLearner):
         self._start_from_best()
 
 
-class BatchSapLearner(ProximalSapLearner):
-    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: all oracles at one w; at the end of the epoch all α move, then β, once."""
+class BatchSapLearner(CollectingLearner, ProximalSapLearner):
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: at the end of an epoch all α move, then β, once.
 
-    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self._primal: float | None = None
-        """The primal at the w of the last finished epoch's oracle calls; not part of the state."""
+    The primal objective is that of w = (s − β)/ρ₂, at which the epoch called the oracles.
+    """
 
-    def begin_epoch(self, rng: np.random.Generator) -> None:
-        super().begin_epoch(rng)
-        self._primal = None
-
-    def visit(self, examples: np.ndarray) -> None:
-        self._collect(examples, np.inf, 0.0)
-
-    def progress(self) -> Progress:
-        """The primal objective is that of the w, (s − β)/ρ₂, at which the epoch called the oracles."""
-        primal = self._primal
-        if primal is None:
-            primal = self._primal_objective(self._regulariser(self.w)[0], Slacks(self.loss, self.squares))
-        return super().progress()._replace(primal=primal)
-
-    def end_epoch(self) -> None:
-        self._primal = self.progress().primal
+    def _move(self) -> None:
         p = self.parameters
         direction = difference_buffer(self.problem)
         _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, self.box, direction, self.planes)
         move_beta(self.s, self.w, p.rho1, p.rho2, self.nu, self.box)
+
+    def _figures(self) -> Progress:
+        primal = self._primal_objective(self._regulariser(self.w)[0], Slacks(self.loss, self.squares))
+        return ProximalSapLearner.progress(self)._replace(primal=primal)

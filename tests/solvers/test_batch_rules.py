@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import dcd
+from spacy_ssvm.solvers.certificate import GAP_REDUCTION
 from spacy_ssvm.solvers.dcd import inner_pass
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.pairs import combine, pair_step
@@ -131,6 +132,20 @@ def test_one_slack_has_one_plane_an_epoch_and_drops_the_idle():
         [dense(strict, p) @ dense(strict, q) for q in range(len(strict.alpha))] for p in range(len(strict.alpha))
     ]
     np.testing.assert_allclose(strict.gram, products, rtol=1e-12)
+
+
+def test_one_slack_solves_for_a_fraction_of_its_gap():
+    """More would refine w for planes that the next epoch adds to."""
+    learner = start(OneSlack(C=0.1, tolerance=0), random_problem(6))
+    left = []
+    for seed in range(20):
+        learner.begin_epoch(np.random.default_rng(seed))
+        learner.visit(np.arange(learner.problem.n_examples))
+        before = learner.progress()
+        learner.end_epoch()
+        g = learner.losses - learner.gram @ learner.alpha
+        left.append((learner.parameters.C * g.max() - learner.alpha @ g) / (before.primal - before.dual))
+    assert max(left) <= GAP_REDUCTION + 1e-9 and np.median(left) > GAP_REDUCTION / 30
 
 
 def dense(learner, k):

@@ -69,6 +69,18 @@ def test_sgd_refuses_steps_that_turn_the_weights_around(problem):
         fit(Sgd(C=1e-4), problem, max_epochs=1)
 
 
+@pytest.mark.parametrize(("before", "now"), [(30, 10), (10, 30)])
+def test_sgd_decays_for_the_most_examples_so_far(before, now):
+    """A streamed problem holds its last batch only, which may be small."""
+    problems = {n: random_problem(1, n_examples=n, max_length=4, n_rows=8) for n in (10, 30)}
+    streamed, whole = start(Sgd(eta0=0.25), problems[before]), start(Sgd(eta0=0.25), problems[30])
+    streamed.extend(problems[now])
+    whole.extend(problems[now])
+    for learner in (streamed, whole):
+        learner.visit(np.arange(10))
+    assert streamed.prediction_weights().tobytes() == whole.prediction_weights().tobytes()
+
+
 @pytest.mark.parametrize("C", [0.1, 1.0])
 def test_sgd_comes_near_the_optimum(problem, C):
     planes = all_planes(problem)

@@ -8,7 +8,19 @@ from hypothesis import strategies as st
 from spacy_ssvm.features.sets import templates
 from spacy_ssvm.models.architectures import chain
 from spacy_ssvm.models.chain import weights as chain_weights
-from spacy_ssvm.models.chain.weights import TYPES, ChainWeights, in_use, load, split, spread, store, widen
+from spacy_ssvm.models.chain.weights import (
+    MAX_NAME,
+    TYPES,
+    ChainWeights,
+    in_use,
+    load,
+    pack_names,
+    split,
+    spread,
+    store,
+    unpack_names,
+    widen,
+)
 from spacy_ssvm.models.packing import Packing, pack_indices
 from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
 
@@ -117,6 +129,14 @@ def test_spread_puts_hashed_rows_back():
     assert full.keys.tolist() == list(range(1, 33)) and rows(full).shape == (32, 3)
     assert as_dict(full) == as_dict(given) and np.array_equal(transitions(full), transitions(given))
     assert as_dict(load(stored(full), LABELS)) == as_dict(given)
+
+
+@pytest.mark.parametrize("character", ["a", "é", "漢", "𐀀"])
+@pytest.mark.parametrize("n_rows", [0, 1, 20])
+def test_the_longest_names_come_back(character, n_rows):
+    """Those of characters of four bytes come closest to the number of bytes that is allowed."""
+    longest = character * MAX_NAME
+    assert unpack_names(pack_names([longest + "b"] * n_rows), n_rows) == (longest,) * n_rows
 
 
 def crafted(changes, width=3, bits=4):

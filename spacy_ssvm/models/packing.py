@@ -149,6 +149,22 @@ def unpack_indices(packed: np.ndarray, below: int) -> np.ndarray:
     return indices
 
 
+def pack_numbers(numbers: np.ndarray | None) -> np.ndarray:
+    """Small numbers, uint8 [n] or None, as bytes, uint8."""
+    return _deflated(np.zeros(0, np.uint8) if numbers is None else numbers)
+
+
+def unpack_numbers(packed: np.ndarray, count: int) -> np.ndarray | None:
+    """The numbers packed by `pack_numbers`, uint8 [count]; None if there are none.
+
+    Raises:
+        DamagedModel: the bytes are damaged, or there are more or fewer numbers.
+    """
+    numbers = _inflated(packed, {1: "<u1"}, count)
+    require(len(numbers) in (0, count), "its packed numbers are of a wrong length")
+    return numbers if len(numbers) else None
+
+
 def _deflated(numbers: np.ndarray) -> np.ndarray:
     """Numbers [n] as uint8: the number of bytes of each, then their planes of bytes, deflated."""
     numbers = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<"))

@@ -1,15 +1,18 @@
 """Weights as plain arrays in a thinc Model: the common part of the model files of all structures."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 import srsly
 from thinc.api import Model, NumpyOps
 
-FORMAT = 2
+FORMAT = 3
 """Version of the model file."""
+
+OLDEST_FORMAT = 2
+"""The first version that can still be read."""
 
 MAX_WEIGHT = 1e30
 """Weights must be smaller than this, so that sums of weights do not overflow."""
@@ -58,11 +61,11 @@ def store_arrays(
 
 
 def load_arrays(
-    model: Model, types: Mapping[str, Any], n_shape: int, labels: Sequence[str]
+    model: Model, types: Mapping[str, Any], n_shape: int, labels: Sequence[str], added: Collection[str] = ()
 ) -> tuple[dict[str, np.ndarray], list[int]]:
     """Read the arrays of the model, and the n_shape numbers of their shape.
 
-    types: name → dtype.
+    types: name → dtype. added: names of arrays that files of an older format lack.
 
     Raises:
         DamagedModel: the digest does not match, or an array is missing or of a wrong type.
@@ -73,9 +76,10 @@ def load_arrays(
     require(shape.ndim == 1 and len(shape) > 0, "its shape is incomplete")
     version = int(shape[0])
     require(version <= FORMAT, f"it was written by a newer version (format {version}): upgrade spacy-ssvm")
-    require(version == FORMAT, f"it was written by an older version (format {version}), train it again")
+    require(version >= OLDEST_FORMAT, f"it was written by an older version (format {version}), train it again")
     require(len(shape) == n_shape + 2, "its shape is incomplete")
-    arrays = {key: _array(model, key, dtype) for key, dtype in {**types, SHAPE: np.int64, DIGEST: np.uint64}.items()}
+    expected = {key: dtype for key, dtype in types.items() if version == FORMAT or key not in added}
+    arrays = {key: _array(model, key, dtype) for key, dtype in {**expected, SHAPE: np.int64, DIGEST: np.uint64}.items()}
     if not np.array_equal(arrays.pop(DIGEST), _digest(model, arrays, labels)):
         raise DamagedModel("its digest does not fit its contents: the file was changed or damaged")
     del arrays[SHAPE]

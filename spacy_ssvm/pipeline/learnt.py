@@ -11,7 +11,7 @@ from thinc.api import Model
 from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Predictor, Settings, StructuredModel, bind
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import Correction, Parameters
 from ..training import state_file
 
 if TYPE_CHECKING:
@@ -22,12 +22,14 @@ class Learnt:
     """The weights of a component: those of `training`, where there is one, else those in the thinc Model.
 
     With other labels, another object takes its place. `saved_state` is the solver's state from a file, until training
-    has resumed from it.
+    has resumed from it. Weights that come from a file without such a state are corrected; only where training began, or
+    resumed, does the component's solver learn.
     """
 
     def __init__(self, model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> None:
         self.training: Training | None = None
         self.saved_state: bytes | None = None
+        self._has_begun = False
         self._model, self._codec, self._vocab, self._settings = model, codec, vocab, settings
         self._structured: StructuredModel | None = None
         self._predictor: Predictor | None = None
@@ -77,10 +79,13 @@ class Learnt:
             self._loaded = self.structured.load()
 
     def begin(self, solver: Parameters, batches: Sequence[Any] = ()) -> "Training":
-        """Training from the weights in the model, or from zero. batches: encoded examples, before any is added."""
+        """Training from zero, by this solver, or from the weights in the model, which are corrected unless training
+        has begun before. batches: encoded examples, before any is added.
+        """
         weights = self._stored() if store.has_weights(self._model) else None
+        self._has_begun = self._has_begun or weights is None
         data, vector = self.structured.start(weights, batches, solver.seed)
-        return self._training(solver, data, vector)
+        return self._training(solver if self._has_begun else Correction(seed=solver.seed), data, vector)
 
     def resume(self, solver: Parameters, warn: Callable[[str], None]) -> "Training":
         """The present training; without one, training from the saved state of the solver, or from the weights alone.
@@ -98,6 +103,7 @@ class Learnt:
             state = state_file.unpack(self.saved_state)
             saved_solver = state["solver"]
             if state_file.is_same_solver(saved_solver, solver):
+                self._has_begun = True
                 nothing, data = self.structured.encode([], []), self.structured.resumed(state["index"])
                 return Training.resumed(self._codec.name, solver, data, nothing, state, self._settings.n_threads)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
@@ -123,6 +129,7 @@ class Learnt:
         weights = self._stored() if store.has_weights(self._model) else None
         exact = store.is_exact(self._model)
         after = Learnt(self._model, codec, self._vocab, self._settings)
+        after._has_begun = self._has_begun
         if weights is not None:
             after.structured.store(after.structured.widened(weights, self._codec.weight_labels), EXACT, exact)
         return after
@@ -154,7 +161,7 @@ class Learnt:
 
     def state(self) -> bytes | None:
         """The solver's state to save; None where there is none."""
-        state = None if self.training is None else self.training.state()
+        state = self.training.state() if self.training is not None and self._has_begun else None
         return self.saved_state if state is None else state_file.pack(state)
 
     def _training(self, solver: Parameters, data: Any, weights: np.ndarray | None) -> "Training":

@@ -108,6 +108,18 @@ class Perceptron(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Correction(Parameters):
+    """Corrections of a component that was loaded: passive–aggressive steps that hardly move frequent features.
+
+    max_updates: of an example in one visit; they end as soon as it is predicted correctly.
+    """
+
+    learner = "spacy_ssvm.solvers.correction:CorrectionLearner"
+
+    max_updates: int = 10
+
+
+@dataclass(frozen=True, kw_only=True)
 class Mira(Parameters):
     """Max-loss MIRA, averaged: a step minimises the change of w, ½‖w′ − w‖², plus C times the largest violation among
     the k best structures, which are decoded with their loss (Martins et al. 2010, equations 15 and 17).

@@ -1,6 +1,7 @@
 """The examples of a sequence component: one chain for each Doc."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -8,8 +9,9 @@ import numpy as np
 
 from ...features.columns import elements, joined_starts, ranges_of, take_columns, taken_starts
 from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys
-from ...solvers.problem import Problem
+from ...solvers.problem import NO_RATES, Problem
 from ...structures.chain.constraints import Constraints
+from .. import frequency
 from ..protocol import DataSet
 from .completion import complete, complete_without, project
 from .data import Chains, dimension, make_chains
@@ -76,13 +78,17 @@ class ChainSet(DataSet):
     """Chains with their feature rows.
 
     program: compiled templates. table: the feature index so far; it grows as chains are added.
-    constraints: of all of them. annotated: int32 [T], gold labels within the constraints, -1 where unknown.
+    constraints: of all of them. seen: as in `ChainWeights`, of earlier Docs and the rows that the table has.
+    annotated: int32 [T], gold labels within the constraints, -1 where unknown.
     """
 
     impossible = "such as an entity that begins with whitespace"
 
-    def __init__(self, program: Program, table: Table, constraints: Constraints) -> None:
+    def __init__(
+        self, program: Program, table: Table, constraints: Constraints, seen: np.ndarray | None = None
+    ) -> None:
         self.table = table
+        self._seen = seen
         self.annotated = np.zeros(0, np.int32)
         self._program = program
         self._constraints = constraints
@@ -135,7 +141,7 @@ class ChainSet(DataSet):
     def problem(self) -> Problem:
         if self._problem is None:
             chains = self._chains()
-            self._problem = chain_problem(chains, n_rows(self.table))
+            self._problem = chain_problem(chains, n_rows(self.table), self._rates)
         return self._problem
 
     def dimension(self) -> int:
@@ -185,7 +191,21 @@ class ChainSet(DataSet):
         chains.gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
-        return ChainSet(self._program, self.table, self._constraints)
+        return ChainSet(self._program, self.table, self._constraints, self._seen)
+
+    def seen(self) -> np.ndarray:
+        """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in these Docs or in earlier ones."""
+        rows = np.concatenate([np.zeros(0, np.int32), *(chunk.rows for chunk in self._chunks)])
+        return frequency.exponents(np.bincount(rows, minlength=n_rows(self.table)), self._seen)
+
+    @cached_property
+    def _rates(self) -> np.ndarray:
+        """Those of transitions are those of the most frequent feature."""
+        if self._seen is None:
+            return NO_RATES
+        of_rows, n_labels = frequency.rates(self._seen), len(self._constraints.start)
+        of_transitions = np.full(n_labels * n_labels, of_rows.min(initial=1.0), np.float32)
+        return np.concatenate([of_transitions, np.repeat(of_rows, n_labels)])
 
     def _chains(self) -> Chains:
         """All examples as one set of arrays, with their present gold labels."""

@@ -81,9 +81,9 @@ class ChainModel:
         if weights is None:
             return self._data_set(empty_table(self._hash_bits)), None
         if not weights.hash_bits:
-            return self._data_set(table_of(weights.keys, 0)), weights.vector
+            return self._data_set(table_of(weights.keys, 0), weights.seen), weights.vector
         spread = files.spread(weights, len(self.labels))
-        return self._data_set(empty_table(spread.hash_bits)), spread.vector
+        return self._data_set(empty_table(spread.hash_bits), spread.seen), spread.vector
 
     def resumed(self, index: np.ndarray) -> "ChainSet":
         from ...features.index import empty_table, table_of
@@ -92,12 +92,22 @@ class ChainModel:
         known = index.dtype == np.uint64 and index.ndim == 1 and index.all() and len(np.unique(index)) == len(index)
         if not known or (bits and len(index)):
             raise ValueError("its solver state has no index of features")
-        return self._data_set(empty_table(bits) if bits else table_of(index, 0))
+        return self._data_set(empty_table(bits) if bits else table_of(index, 0), self._seen(index))
+
+    def _seen(self, index: np.ndarray) -> np.ndarray | None:
+        """`ChainWeights.seen` of the rows with these keys, uint64, or, without keys, of all hashed rows."""
+        weights = self.load()
+        if weights.hash_bits:
+            return files.spread(weights, len(self.labels)).seen
+        if weights.seen is None:
+            return None
+        places = np.searchsorted(weights.keys, index).clip(max=len(weights.keys) - 1)
+        return np.where(weights.keys[places] == index, weights.seen[places], 0).astype(np.uint8)
 
     def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
         from ...features.index import row_keys
 
-        weights = files.in_use(vector, row_keys(data.table), int(data.table.counts[1]), len(self.labels))
+        weights = files.in_use(vector, row_keys(data.table), int(data.table.counts[1]), len(self.labels), data.seen())
         names = self._names
         return weights if names is None else weights._replace(names=names.of_rows(weights.keys))
 
@@ -129,10 +139,10 @@ class ChainModel:
         columns, _, preset = self.reader.read_types(docs, vocab, self.codec.preset)
         return columns, self.codec.kinds(docs, preset)
 
-    def _data_set(self, table: Any) -> "ChainSet":
+    def _data_set(self, table: Any, seen: np.ndarray | None = None) -> "ChainSet":
         from .data_set import ChainSet
 
-        return ChainSet(self.extractor.program, table, self.codec.constraints())
+        return ChainSet(self.extractor.program, table, self.codec.constraints(), seen)
 
     @cached_property
     def _names(self) -> Any:

@@ -9,12 +9,24 @@ import srsly
 from thinc.api import Model
 
 from ...features.sets import KEY_BITS, MAX_HASH_BITS
-from ..packing import EXACT, PART_TYPES, Packing, compress, pack, pack_indices, unpack, unpack_indices
+from ..packing import (
+    EXACT,
+    PART_TYPES,
+    Packing,
+    compress,
+    pack,
+    pack_indices,
+    pack_numbers,
+    unpack,
+    unpack_indices,
+    unpack_numbers,
+)
 from ..store import NAMES, DamagedModel, load_arrays, require, require_weights, store_arrays
 
 MAX_NAME = 200
 """Characters of a name that are kept."""
-TYPES = {"keys": np.uint8, **PART_TYPES, "transitions": np.float32}
+SEEN = "seen"
+TYPES = {"keys": np.uint8, **PART_TYPES, "transitions": np.float32, SEEN: np.uint8}
 
 
 class ChainWeights(NamedTuple):
@@ -23,12 +35,14 @@ class ChainWeights(NamedTuple):
     keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from 1.
     vector: float32 [L·L + R·L], the transitions from label i to label j, then the block of label weights of each row.
     hash_bits: 0 for an exact index.
+    seen: uint8 [R], log₂(1 + n), rounded, of how often the feature of each row was seen in training; None if unknown.
     names: of the feature of each row, empty if it is unknown; None if names are not saved.
     """
 
     keys: np.ndarray
     vector: np.ndarray
     hash_bits: int
+    seen: np.ndarray | None = None
     names: tuple[str, ...] | None = None
 
 
@@ -36,10 +50,10 @@ AT_ONCE = 1 << 14
 """Rows that are copied at a time, so that there is never a second copy of all weights in double precision."""
 
 
-def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int) -> ChainWeights:
+def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int, seen: np.ndarray) -> ChainWeights:
     """The non-zero ones of R feature rows.
 
-    vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R], in any order.
+    vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R], in any order. seen: uint8 [R].
     """
     transitions, rows = split(vector, n_labels)
     used = np.flatnonzero(rows.any(axis=1))
@@ -49,7 +63,7 @@ def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int) 
     present_transitions[:] = transitions
     for first in range(0, len(used), AT_ONCE):
         present_rows[first : first + AT_ONCE] = rows[used[first : first + AT_ONCE]]
-    return ChainWeights(keys[used], present, hash_bits)
+    return ChainWeights(keys[used], present, hash_bits, seen[used])
 
 
 def store(
@@ -74,6 +88,7 @@ def store(
         **pack("", sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
         # A view would keep all weights alive for as long as the model remembers it.
         "transitions": transitions.copy(),
+        SEEN: pack_numbers(None if weights.seen is None else weights.seen[used]),
     }
     store_arrays(model, arrays, [n_labels, weights.hash_bits], labels, exact and packing == EXACT)
 
@@ -85,7 +100,7 @@ def load(model: Model, labels: Sequence[str]) -> ChainWeights:
         DamagedModel: the digest does not fit, or an array is of a wrong type, shape or range.
     """
     n_labels = len(labels)
-    arrays, (width, bits) = load_arrays(model, TYPES, 2, labels)
+    arrays, (width, bits) = load_arrays(model, TYPES, 2, labels, added=[SEEN])
     require(width == n_labels, f"it has weights for {width} labels, but the component has {n_labels}")
     require(arrays["transitions"].shape == (n_labels, n_labels), "its transitions do not fit its labels")
     require_weights(arrays["transitions"])
@@ -98,7 +113,8 @@ def load(model: Model, labels: Sequence[str]) -> ChainWeights:
     transitions[:] = arrays["transitions"]
     rows.reshape(-1)[indices] = values
     names = unpack_names(model.attrs[NAMES], len(keys)) if NAMES in model.attrs else None
-    return ChainWeights(keys.astype(np.uint64), vector, bits, names)
+    seen = unpack_numbers(arrays[SEEN], len(keys)) if SEEN in arrays else None
+    return ChainWeights(keys.astype(np.uint64), vector, bits, seen, names)
 
 
 def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
@@ -124,8 +140,10 @@ def spread(weights: ChainWeights, n_labels: int) -> ChainWeights:
     transitions, rows = split(weights.vector, n_labels)
     everywhere = np.zeros((n_rows, n_labels), np.float32)
     everywhere[weights.keys - 1] = rows
+    seen = np.zeros(n_rows, np.uint8)
+    seen[weights.keys - 1] = 0 if weights.seen is None else weights.seen
     vector = np.concatenate([transitions.ravel(), everywhere.ravel()])
-    return weights._replace(keys=np.arange(1, n_rows + 1, dtype=np.uint64), vector=vector, names=None)
+    return weights._replace(keys=np.arange(1, n_rows + 1, dtype=np.uint64), vector=vector, seen=seen, names=None)
 
 
 def pack_names(names: Sequence[str]) -> np.ndarray:

@@ -72,6 +72,11 @@ def dimension(shape: Shape) -> int:
     return int((1 << shape.arc_bits) + (shape.n_labels << shape.label_bits))
 
 
+def n_rows(shape: Shape) -> int:
+    """The number of hashed features: of arcs and pairs of arcs, and of labels."""
+    return int((1 << shape.arc_bits) + (1 << shape.label_bits))
+
+
 def plane_entries(trees: Trees) -> np.ndarray:
     """Upper bounds of the numbers of entries of ΔΦ, int64 [n], before equal indices are merged."""
     lengths = np.diff(trees.columns.starts)

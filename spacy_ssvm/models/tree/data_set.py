@@ -1,6 +1,7 @@
 """The examples of a parser: one tree for each sentence of a Doc."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -9,14 +10,15 @@ import numpy as np
 from ...features.arc_program import ArcProgram
 from ...features.columns import elements, join_columns, joined_starts, ranges_of, take_columns, taken_starts
 from ...features.index import Columns
-from ...solvers.problem import Problem
+from ...solvers.problem import NO_RATES, Problem
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
+from .. import frequency
 from ..protocol import DataSet
 from .candidates import FirstPass
 from .completion import complete, project
-from .data import Shape, Trees, dimension
-from .oracles import tree_problem
+from .data import Shape, Trees, dimension, n_rows
+from .oracles import count_features, tree_problem
 
 
 class EncodedTrees:
@@ -80,17 +82,22 @@ class TreeSet(DataSet):
     """Sentences with their candidate arcs and gold trees.
 
     program: compiled templates. first_pass: selects the candidates. shape: that of the trees.
+    seen: as in `TreeWeights`, of earlier Docs.
     """
 
     impossible = "such as crossing arcs where only projective trees are built, or a second root"
 
-    def __init__(self, program: ArcProgram, first_pass: FirstPass, shape: Shape) -> None:
+    def __init__(
+        self, program: ArcProgram, first_pass: FirstPass, shape: Shape, seen: np.ndarray | None = None
+    ) -> None:
+        self._seen = seen
         self._program = program
         self._first_pass = first_pass
         self._shape = shape
         self._chunks: list[Trees] = []
         self._docs = np.zeros((0, 2), np.int64)
         self._problem: Problem | None = None
+        self._seen_now: np.ndarray | None = None
 
     def add(self, encoded: EncodedTrees) -> np.ndarray:
         heads, labels = encoded.heads.copy(), encoded.labels.copy()
@@ -104,7 +111,7 @@ class TreeSet(DataSet):
         first = encoded.docs[:-1] + n_sentences
         self._docs = np.concatenate([self._docs, np.stack([first, np.diff(encoded.docs)], axis=1)])
         self._chunks.append(chunk)
-        self._problem = None
+        self._problem = self._seen_now = None
         sentences = ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
         return ranges_of(encoded.docs, sentences)
 
@@ -129,11 +136,11 @@ class TreeSet(DataSet):
         ]
         self._docs = self._docs[: len(self._docs) - len(docs)].copy()
         self._chunks = [self._taken(trees, order[is_kept])]
-        self._problem = None
+        self._problem = self._seen_now = None
 
     def problem(self) -> Problem:
         if self._problem is None:
-            self._problem = tree_problem(self._all())
+            self._problem = tree_problem(self._all(), self._rates)
         return self._problem
 
     def dimension(self) -> int:
@@ -179,7 +186,24 @@ class TreeSet(DataSet):
         trees.gold[place], trees.gold_labels[place] = heads, labels
 
     def without_docs(self) -> "TreeSet":
-        return TreeSet(self._program, self._first_pass, self._shape)
+        return TreeSet(self._program, self._first_pass, self._shape, self._seen)
+
+    def seen(self) -> np.ndarray:
+        """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in the gold trees of these Docs or of
+        earlier ones."""
+        if self._seen_now is None:
+            counts = np.zeros(n_rows(self._shape), np.int64)
+            if self._chunks:
+                count_features(self._all(), counts)
+            self._seen_now = frequency.exponents(counts, self._seen)
+        return self._seen_now
+
+    @cached_property
+    def _rates(self) -> np.ndarray:
+        if self._seen is None:
+            return NO_RATES
+        of_rows, n_arcs = frequency.rates(self._seen), 1 << self._shape.arc_bits
+        return np.concatenate([of_rows[:n_arcs], np.repeat(of_rows[n_arcs:], self._shape.n_labels)])
 
     def _tokens(self, doc: int) -> slice:
         first, count = self._docs[doc]

@@ -97,7 +97,7 @@ class TreeModel:
         self, weights: TreeWeights | None, batches: "Sequence[EncodedTrees]", seed: int
     ) -> "tuple[TreeSet, np.ndarray | None]":
         if weights is not None:
-            return self._data_set(weights.first_pass), weights.trees
+            return self._data_set(weights.first_pass, weights.seen), weights.trees
         return self._data_set(self._trained_first_pass(batches, seed)), None
 
     def resumed(self, index: np.ndarray) -> "TreeSet":
@@ -105,10 +105,10 @@ class TreeModel:
 
         if index.dtype != np.float32 or index.shape not in ((0,), (1 << BITS,)) or not np.isfinite(index).all():
             raise ValueError("its solver state has no first pass")
-        return self._data_set(index)
+        return self._data_set(index, self.load().seen)
 
     def trained(self, data: "TreeSet", vector: np.ndarray) -> TreeWeights:
-        return TreeWeights(vector.astype(np.float32), data.index())
+        return TreeWeights(vector.astype(np.float32), data.index(), data.seen())
 
     def zero(self) -> TreeWeights:
         from .data import dimension
@@ -125,18 +125,19 @@ class TreeModel:
 
     def load(self, labels: Sequence[str] | None = None) -> TreeWeights:
         from .candidates import BITS
-        from .data import dimension
+        from .data import dimension, n_rows
 
         labels = self.labels if labels is None else labels
-        return files.load(self._model, labels, dimension(self.shape._replace(n_labels=len(labels))), 1 << BITS)
+        shape = self.shape._replace(n_labels=len(labels))
+        return files.load(self._model, labels, dimension(shape), 1 << BITS, n_rows(shape))
 
     def widened(self, weights: TreeWeights, before: Sequence[str]) -> TreeWeights:
         return files.widen(weights, 1 << self.shape.arc_bits, len(before), len(self.labels))
 
-    def _data_set(self, first_pass: np.ndarray) -> "TreeSet":
+    def _data_set(self, first_pass: np.ndarray, seen: np.ndarray | None = None) -> "TreeSet":
         from .data_set import TreeSet
 
-        return TreeSet(self.extractor.program, self._first_pass(first_pass), self.shape)
+        return TreeSet(self.extractor.program, self._first_pass(first_pass), self.shape, seen)
 
     def _first_pass(self, weights: np.ndarray) -> "FirstPass":
         from .candidates import FirstPass

@@ -22,7 +22,7 @@ from ...features.arc_program import (
     write_features,
 )
 from ...kernels import FirstClassFunction, Int32Array, kernel, numba_type, signature
-from ...solvers.problem import Problem
+from ...solvers.problem import NO_RATES, Problem
 from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest, sum_out_labels
 from ...structures.tree.parts import (
     LOOPY,
@@ -179,6 +179,32 @@ def feature_difference(trees, sentence, read, heads, labels, indices, values):
 
 
 @kernel
+def count_features(trees, counts):
+    """Add to counts, int64 [R], how often each feature fires in the gold trees.
+
+    A row for each hashed feature of arcs and pairs of arcs, then one for each of labels.
+    """
+    n_sentences, first_row = len(trees.columns.starts) - 1, 1 << trees.shape.arc_bits
+    for sentence in range(n_sentences):
+        first, n = trees.columns.starts[sentence], trees.columns.starts[sentence + 1] - trees.columns.starts[sentence]
+        read = read_sentence(trees.columns, trees.program, sentence)
+        heads, labels = np.full(n + 1, NONE, np.int32), np.zeros(n + 1, np.int32)
+        nothing = heads.copy()
+        for m in range(1, n + 1):
+            heads[m], labels[m] = trees.gold[first + m - 1], trees.gold_labels[first + m - 1]
+        entries = n * max_features(trees.program, n)
+        indices, values = np.empty(entries, np.int64), np.empty(entries)
+        end = _tree_features(trees, read, heads, nothing, 1.0, indices, values, FIRST)
+        if trees.shape.n_labels > 1:
+            end = _label_features(trees, read, heads, labels, nothing, labels, 1.0, indices, values, end)
+        for k in range(end):
+            row = indices[k]
+            if row >= first_row:
+                row = first_row + (row - first_row) // trees.shape.n_labels
+            counts[row] += 1
+
+
+@kernel
 def max_oracle(data, example, weights, loss_scale, indices, values):
     """The plane of argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), in pairs that may repeat; data: `DecodedTrees`.
 
@@ -291,8 +317,11 @@ def max_gradient_entries(trees: Trees) -> int:
     return int(np.max(n_arcs * trees.shape.n_labels * bound, initial=0))
 
 
-def tree_problem(trees: Trees) -> Problem:
-    """The problem of sentences with trees; it offers marginals and the k best where only single arcs are scored."""
+def tree_problem(trees: Trees, rates: np.ndarray = NO_RATES) -> Problem:
+    """The problem of sentences with trees; it offers marginals and the k best where only single arcs are scored.
+
+    rates: see `Problem`.
+    """
     first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
     return Problem(
         DecodedTrees(trees, decode),
@@ -305,6 +334,7 @@ def tree_problem(trees: Trees) -> Problem:
         max_gradient_entries=max_gradient_entries(trees) if first_order else 0,
         kbest_oracle=kbest_oracle if first_order else None,
         exact=trees.shape.structure != LOOPY,
+        rates=rates,
     )
 
 

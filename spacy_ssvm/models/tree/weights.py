@@ -6,22 +6,27 @@ from typing import NamedTuple
 import numpy as np
 from thinc.api import Model
 
-from ..packing import EXACT, PART_TYPES, Packing, compress, pack, unpack
+from ..packing import EXACT, PART_TYPES, Packing, compress, pack, pack_numbers, unpack, unpack_numbers
 from ..store import load_arrays, require, store_arrays
 
 PREFIXES = ("", "first_pass_")
 
-TYPES = {f"{prefix}{name}": dtype for prefix in PREFIXES for name, dtype in PART_TYPES.items()}
+SEEN = "seen"
+
+TYPES = {f"{prefix}{name}": dtype for prefix in PREFIXES for name, dtype in PART_TYPES.items()} | {SEEN: np.uint8}
 
 
 class TreeWeights(NamedTuple):
     """The weights to predict with, as `Trees` lays them out.
 
     trees: float32 [2^arc_bits + 2^label_bits · L]. first_pass: float32 [2^first_pass_bits], or empty: no pruning.
+    seen: uint8 [2^arc_bits + 2^label_bits], log₂(1 + n), rounded, of how often each row was seen in the gold trees of
+    training; None if unknown.
     """
 
     trees: np.ndarray
     first_pass: np.ndarray
+    seen: np.ndarray | None = None
 
 
 def store(
@@ -33,28 +38,31 @@ def store(
     are few and decide which trees are possible, are rounded but not pruned. exact: whether the weights are as learnt.
     """
     arrays: dict[str, np.ndarray] = {}
-    for prefix, dense, keep in zip(PREFIXES, weights, (packing.keep_fraction, 1.0)):
+    vectors = weights.trees, weights.first_pass
+    for prefix, dense, keep in zip(PREFIXES, vectors, (packing.keep_fraction, 1.0)):
         arrays |= pack(prefix, compress(dense, Packing(packing.weight_dtype, keep)))
-    store_arrays(model, arrays, [len(labels), *map(len, weights)], labels, exact and packing == EXACT)
+    arrays[SEEN] = pack_numbers(weights.seen)
+    store_arrays(model, arrays, [len(labels), *map(len, vectors)], labels, exact and packing == EXACT)
 
 
-def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int) -> TreeWeights:
+def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int, n_seen: int) -> TreeWeights:
     """Read the weights from the model, and check all shapes and indices.
 
-    n_weights, n_first_pass: the required lengths of the two vectors; the second may also be empty.
+    n_weights, n_first_pass, n_seen: the required lengths of the vectors; the last two may also be empty.
 
     Raises:
         DamagedModel: the digest does not match, or an array is of a wrong type, shape or range.
     """
-    arrays, (width, *lengths) = load_arrays(model, TYPES, 3, labels)
+    arrays, (width, *lengths) = load_arrays(model, TYPES, 3, labels, added=[SEEN])
     require(width == len(labels), f"it has weights for {width} labels, but the component has {len(labels)}")
     require(lengths[0] == n_weights, f"it has {lengths[0]:,} weights where the features have {n_weights:,}")
     require(lengths[1] in (0, n_first_pass), "its first pass is of a wrong size")
-    weights = TreeWeights(*(np.zeros(length, np.float32) for length in lengths))
-    for prefix, dense in zip(PREFIXES, weights):
+    trees, first_pass = (np.zeros(length, np.float32) for length in lengths)
+    for prefix, dense in zip(PREFIXES, (trees, first_pass)):
         indices, values = unpack(prefix, arrays, len(dense))
         dense[indices] = values
-    return weights
+    seen = unpack_numbers(arrays[SEEN], n_seen) if SEEN in arrays else None
+    return TreeWeights(trees, first_pass, seen)
 
 
 def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:

@@ -1,0 +1,16 @@
+"""How often features were seen in training, in a few bits: corrections hardly move frequent features."""
+
+import numpy as np
+
+
+def exponents(counts: np.ndarray, earlier: np.ndarray | None) -> np.ndarray:
+    """log₂(1 + n), rounded, uint8 [R], of the counts n, [R], but at least the earlier ones, uint8 [≤ R]."""
+    found = np.rint(np.log2(1.0 + counts)).astype(np.uint8)
+    if earlier is not None:
+        found[: len(earlier)] = np.maximum(found[: len(earlier)], earlier)
+    return found
+
+
+def rates(exponents: np.ndarray) -> np.ndarray:
+    """1 / (1 + n), float32 [R]: by how much corrections move a feature, relative to one that was never seen."""
+    return np.exp2(-exponents.astype(np.float32))

@@ -1,0 +1,69 @@
+"""Corrections: what a loaded component learns from a few examples, without the examples that it was trained on.
+
+A passive–aggressive step (Crammer et al. 2006) changes w as little as possible. Here, the change is measured by how
+often each feature was seen in training: weights that stand in many other sentences hardly move.
+"""
+
+import numpy as np
+
+from ..kernels import kernel
+from .learner import Learner, Progress
+from .parameters import Correction, Parameters
+from .planes import dot, find_plane
+from .problem import Problem, call
+
+
+@kernel
+def _step(weights, rates, violation, plane, size):
+    """w ← argmin ½(w′ − w)ᵀD⁻¹(w′ − w) such that w′ᵀΔΦ = wᵀΔΦ + violation, D = diag(rates)."""
+    gain = 0.0
+    for k in range(size):
+        gain += rates[plane.indices[k]] * plane.values[k] * plane.values[k]
+    if gain > 0.0:
+        for k in range(size):
+            index = plane.indices[k]
+            weights[index] += violation / gain * rates[index] * plane.values[k]
+
+
+@kernel
+def _visit(oracle, data, examples, weights, rates, max_updates, plane):
+    suffered = 0.0
+    for example in examples:
+        for update in range(max_updates):
+            _, loss = find_plane(oracle, data, example, weights, 0.0, plane)
+            if update == 0:
+                suffered += loss
+            if loss == 0.0:
+                break
+            size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
+            _step(weights, rates, loss - dot(weights, plane.indices, plane.values, size), plane, size)
+    return suffered
+
+
+class CorrectionLearner(Learner):
+    """w ← w + τ D ΔΦ(ŷ) until the prediction is right; τ = (Δ − wᵀΔΦ) / ΔΦᵀDΔΦ, D = diag(`Problem.rates`).
+
+    ŷ is decoded with its loss. An example that is predicted correctly changes nothing.
+    """
+
+    parameters: Correction
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.rates = self._all_rates()
+
+    def visit(self, examples: np.ndarray) -> None:
+        max_updates = self.parameters.max_updates
+        self.loss += call(_visit, self.problem, examples, self.w, self.rates, max_updates, self.buffer)
+
+    def progress(self) -> Progress:
+        return Progress(self.loss, None, None, None)
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.rates = self._all_rates()
+
+    def _all_rates(self) -> np.ndarray:
+        """Those of the problem, and 1 for weights that have come since, float32 [d]."""
+        known = self.problem.rates
+        return np.concatenate([known, np.ones(self.problem.dimension - len(known), np.float32)])

@@ -50,13 +50,15 @@ class Settings:
     n_threads: how many threads predict, and call oracles while w stays as it is. packing: how weights are saved; the
     component itself learns and predicts with exact ones. save_solver_state: whether the state of the solver is saved
     and loaded, too, so that learning goes on as if it had not been interrupted. save_feature_names: whether names of
-    features are collected in training and saved, where the structure has any.
+    features are collected in training and saved, where the structure has any. corrections: whether a loaded component
+    learns by corrections of its weights; if not, by its solver, from these weights.
     """
 
     n_threads: int = 1
     packing: Packing = EXACT
     save_solver_state: bool = False
     save_feature_names: bool = False
+    corrections: bool = True
 
 
 class Contradiction(ValueError):

@@ -22,8 +22,8 @@ class Learnt:
     """The weights of a component: those of `training`, where there is one, else those in the thinc Model.
 
     With other labels, another object takes its place. `saved_state` is the solver's state from a file, until training
-    has resumed from it. Weights that come from a file without such a state are corrected; only where training began, or
-    resumed, does the component's solver learn.
+    has resumed from it. Weights from a file without such a state are corrected, unless the
+    settings say otherwise; all other training is done by the component's solver.
     """
 
     def __init__(self, model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> None:
@@ -84,8 +84,10 @@ class Learnt:
         """
         weights = self._stored() if store.has_weights(self._model) else None
         self._has_begun = self._has_begun or weights is None
+        if self._settings.corrections and not self._has_begun:
+            solver = Correction(seed=solver.seed)
         data, vector = self.structured.start(weights, batches, solver.seed)
-        return self._training(solver if self._has_begun else Correction(seed=solver.seed), data, vector)
+        return self._training(solver, data, vector)
 
     def resume(self, solver: Parameters, warn: Callable[[str], None]) -> "Training":
         """The present training; without one, training from the saved state of the solver, or from the weights alone.

@@ -44,6 +44,7 @@ n_threads = 1
 weight_dtype = "float32"
 keep_fraction = 1.0
 save_solver_state = false
+corrections = true
 save_feature_names = false
 
 [ssvm_ner.model]
@@ -104,6 +105,7 @@ def make_ner(
     weight_dtype: WeightDtype,
     keep_fraction: float,
     save_solver_state: bool,
+    corrections: bool,
     save_feature_names: bool,
 ) -> "SsvmNer":
     """The factory "ssvm_ner"."""
@@ -115,7 +117,9 @@ def make_ner(
         spans_key=spans_key,
         threshold=threshold,
     )
-    settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names)
+    settings = Settings(
+        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
+    )
     return SsvmNer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 

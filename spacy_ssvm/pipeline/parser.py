@@ -49,6 +49,7 @@ n_threads = 1
 weight_dtype = "float32"
 keep_fraction = 1.0
 save_solver_state = false
+corrections = true
 
 [ssvm_parser.model]
 @architectures = "spacy-ssvm.Tree.v1"
@@ -96,6 +97,7 @@ def make_parser(
     weight_dtype: WeightDtype,
     keep_fraction: float,
     save_solver_state: bool,
+    corrections: bool,
 ) -> "SsvmParser":
     """The factory "ssvm_parser"."""
     codec = ParserCodec(
@@ -105,7 +107,7 @@ def make_parser(
         overwrite=bool(overwrite),
         is_projective=model.attrs.get("structure") == "projective",
     )
-    settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state)
+    settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, corrections=corrections)
     return SsvmParser(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 

@@ -36,6 +36,7 @@ n_threads = 1
 weight_dtype = "float32"
 keep_fraction = 1.0
 save_solver_state = false
+corrections = true
 save_feature_names = false
 
 [ssvm_senter.model]
@@ -76,6 +77,7 @@ def make_senter(
     weight_dtype: WeightDtype,
     keep_fraction: float,
     save_solver_state: bool,
+    corrections: bool,
     save_feature_names: bool,
 ) -> "SsvmSenter":
     """The factory "ssvm_senter"."""
@@ -86,7 +88,9 @@ def make_senter(
         patterns=Patterns(name, nlp.vocab, patterns),
         overwrite=bool(overwrite),
     )
-    settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names)
+    settings = Settings(
+        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
+    )
     return SsvmSenter(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 

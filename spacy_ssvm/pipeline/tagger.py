@@ -40,6 +40,7 @@ n_threads = 1
 weight_dtype = "float32"
 keep_fraction = 1.0
 save_solver_state = false
+corrections = true
 save_feature_names = false
 
 [ssvm_tagger.model]
@@ -90,6 +91,7 @@ def make_tagger(
     weight_dtype: WeightDtype,
     keep_fraction: float,
     save_solver_state: bool,
+    corrections: bool,
     save_feature_names: bool,
 ) -> "SsvmTagger":
     """The factory "ssvm_tagger"."""
@@ -100,7 +102,9 @@ def make_tagger(
         attr=attr,
         overwrite=bool(overwrite),
     )
-    settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names)
+    settings = Settings(
+        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
+    )
     return SsvmTagger(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 

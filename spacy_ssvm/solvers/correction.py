@@ -65,5 +65,7 @@ class CorrectionLearner(Learner):
 
     def _all_rates(self) -> np.ndarray:
         """Those of the problem, and 1 for weights that have come since, float32 [d]."""
-        known = self.problem.rates
-        return np.concatenate([known, np.ones(self.problem.dimension - len(known), np.float32)])
+        rates = np.ones(self.problem.dimension, np.float32)
+        if self.problem.rates is not None:
+            rates[: len(self.problem.rates)] = self.problem.rates
+        return rates

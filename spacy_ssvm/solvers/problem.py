@@ -21,9 +21,6 @@ _SIGNATURES = {
 _OFFERS = {"max": "the best structure", "marginal": "exact marginals", "kbest": "the k best structures, exactly"}
 
 
-NO_RATES = np.ones(0, np.float32)
-
-
 @dataclass(frozen=True)
 class Problem:
     """A structured learning problem.
@@ -46,7 +43,7 @@ class Problem:
         count, or None where the k best are not exact. It writes the planes of the k structures of largest
         wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at
         starts[j] … starts[j + 1] − 1; count is the number of planes.
-    rates: float32 [≤ d], relative learning rates of the first weights in corrections; those of the others are 1.
+    rates: float32 [≤ d], relative learning rates of the first weights in corrections; 1 for the others, or for all.
 
     Raises:
         ValueError: d is 2³¹ or more.
@@ -62,7 +59,7 @@ class Problem:
     max_gradient_entries: int = 0
     kbest_oracle: Any = None
     exact: bool = True
-    rates: np.ndarray = NO_RATES
+    rates: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.dimension >= 2**31:

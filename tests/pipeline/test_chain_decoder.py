@@ -64,7 +64,7 @@ class Drawn:
         self.table, *_ = add_features(columns, self.extractor.program, empty_table(hash_bits))
         weights = rng.normal(size=L * L + L * n_rows(self.table)) * (rng.random(L * L + L * n_rows(self.table)) < 0.7)
         self.weights = weights.astype(np.float32)
-        in_use = chain_weights.in_use(self.weights, row_keys(self.table), hash_bits or 0, L)
+        in_use = chain_weights.in_use(self.weights, row_keys(self.table), hash_bits or 0, L, None)
         self.decoder = ChainPredictor(self.extractor, CODEC, in_use)
 
     def docs(self, texts):

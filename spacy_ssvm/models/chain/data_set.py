@@ -9,7 +9,7 @@ import numpy as np
 
 from ...features.columns import elements, joined_starts, ranges_of, take_columns, taken_starts
 from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys
-from ...solvers.problem import NO_RATES, Problem
+from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from .. import frequency
 from ..protocol import DataSet
@@ -199,10 +199,10 @@ class ChainSet(DataSet):
         return frequency.exponents(np.bincount(rows, minlength=n_rows(self.table)), self._seen)
 
     @cached_property
-    def _rates(self) -> np.ndarray:
+    def _rates(self) -> np.ndarray | None:
         """Those of transitions are those of the most frequent feature."""
         if self._seen is None:
-            return NO_RATES
+            return None
         of_rows, n_labels = frequency.rates(self._seen), len(self._constraints.start)
         of_transitions = np.full(n_labels * n_labels, of_rows.min(initial=1.0), np.float32)
         return np.concatenate([of_transitions, np.repeat(of_rows, n_labels)])

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...kernels import kernel
-from ...solvers.problem import NO_RATES, Problem
+from ...solvers.problem import Problem
 from ...structures.chain.constraints import unconstrained
 from ...structures.chain.forward_backward import backward, count_steps, forward, steps_backward, steps_forward
 from ...structures.chain.viterbi import k_viterbi
@@ -171,7 +171,7 @@ def max_gradient_entries(chains: Chains) -> int:
     return int(n_labels * (features.max(initial=0) + n_labels))
 
 
-def chain_problem(chains: Chains, n_rows: int, rates: np.ndarray = NO_RATES) -> Problem:
+def chain_problem(chains: Chains, n_rows: int, rates: np.ndarray | None = None) -> Problem:
     """The problem of labelled sequences; n_rows: the number of rows of the feature index. rates: see `Problem`."""
     return Problem(
         chains,

@@ -50,10 +50,12 @@ AT_ONCE = 1 << 14
 """Rows that are copied at a time, so that there is never a second copy of all weights in double precision."""
 
 
-def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int, seen: np.ndarray) -> ChainWeights:
+def in_use(
+    vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int, seen: np.ndarray | None
+) -> ChainWeights:
     """The non-zero ones of R feature rows.
 
-    vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R], in any order. seen: uint8 [R].
+    vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R], in any order. seen: uint8 [R] or None.
     """
     transitions, rows = split(vector, n_labels)
     used = np.flatnonzero(rows.any(axis=1))
@@ -63,7 +65,7 @@ def in_use(vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int, 
     present_transitions[:] = transitions
     for first in range(0, len(used), AT_ONCE):
         present_rows[first : first + AT_ONCE] = rows[used[first : first + AT_ONCE]]
-    return ChainWeights(keys[used], present, hash_bits, seen[used])
+    return ChainWeights(keys[used], present, hash_bits, None if seen is None else seen[used])
 
 
 def store(

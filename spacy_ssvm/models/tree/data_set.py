@@ -10,7 +10,7 @@ import numpy as np
 from ...features.arc_program import ArcProgram
 from ...features.columns import elements, join_columns, joined_starts, ranges_of, take_columns, taken_starts
 from ...features.index import Columns
-from ...solvers.problem import NO_RATES, Problem
+from ...solvers.problem import Problem
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from .. import frequency
@@ -199,9 +199,9 @@ class TreeSet(DataSet):
         return self._seen_now
 
     @cached_property
-    def _rates(self) -> np.ndarray:
+    def _rates(self) -> np.ndarray | None:
         if self._seen is None:
-            return NO_RATES
+            return None
         of_rows, n_arcs = frequency.rates(self._seen), 1 << self._shape.arc_bits
         return np.concatenate([of_rows[:n_arcs], np.repeat(of_rows[n_arcs:], self._shape.n_labels)])
 

@@ -21,7 +21,7 @@ from spacy_ssvm.models.chain.weights import (
     unpack_names,
     widen,
 )
-from spacy_ssvm.models.packing import Packing, pack_indices
+from spacy_ssvm.models.packing import Packing, pack_indices, pack_numbers
 from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
 
 LABELS = ("A", "B", "C")
@@ -32,7 +32,8 @@ def weights(n_rows=6, n_labels=3, hash_bits=0, seed=0):
     keys = np.sort(rng.permutation(np.arange(1, 1 + 2 * max(n_rows, 1), 2, dtype=np.uint64))[:n_rows])
     rows = np.where(rng.random((n_rows, n_labels)) < 0.4, rng.normal(size=(n_rows, n_labels)), 0)
     transitions = rng.normal(size=n_labels * n_labels)
-    return ChainWeights(keys, np.concatenate([transitions, rows.ravel()]).astype(np.float32), hash_bits)
+    seen = rng.integers(0, 33, n_rows).astype(np.uint8)
+    return ChainWeights(keys, np.concatenate([transitions, rows.ravel()]).astype(np.float32), hash_bits, seen)
 
 
 def transitions(weights, n_labels=3):
@@ -67,6 +68,8 @@ def test_what_is_stored_comes_back_without_empty_rows(n_rows, n_labels, hash_bit
     assert as_dict(loaded, n_labels) == as_dict(given, n_labels)
     assert len(loaded.keys) == len(as_dict(given, n_labels)) and loaded.hash_bits == hash_bits
     assert np.array_equal(transitions(loaded, n_labels), transitions(given, n_labels))
+    seen = given.seen[rows(given, n_labels).any(axis=1)]
+    assert np.array_equal(loaded.seen, seen) if len(seen) else loaded.seen is None
     assert [array.dtype for array in loaded[:2]] == [np.uint64, np.float32]
     assert all(array.flags.writeable and array.flags.c_contiguous for array in loaded[:2])
 
@@ -98,9 +101,10 @@ def test_rows_in_use_are_those_with_weights_in_the_order_of_their_keys(monkeypat
     monkeypatch.setattr(chain_weights, "AT_ONCE", at_once)
     given, order = weights(20), np.random.default_rng(2).permutation(20)
     learnt = np.concatenate([transitions(given).ravel(), rows(given)[order].ravel()]).astype(np.float64)
-    found = in_use(learnt, given.keys[order], 0, 3)
+    found = in_use(learnt, given.keys[order], 0, 3, given.seen[order])
     assert found.vector.dtype == np.float32 and (np.diff(found.keys) > 0).all()
     assert as_dict(found) == as_dict(given) and rows(found).any(axis=1).all()
+    assert found.seen.tolist() == given.seen[rows(given).any(axis=1)].tolist()
     assert np.array_equal(transitions(found), transitions(given))
 
 
@@ -164,6 +168,8 @@ def test_crafting_alone_changes_nothing():
         ({}, {"bits": 31}, "hash size"),
         ({}, {"bits": 2}, "index is out of range"),
         ({"transitions": lambda a: a[:2]}, {}, "transitions"),
+        ({"seen": lambda a: pack_numbers(np.zeros(1, np.uint8))}, {}, "wrong length"),
+        ({"seen": lambda a: a[:1]}, {}, "inflated|wrong length"),
         ({"transitions": lambda a: a.ravel()}, {}, "transitions"),
         ({"transitions": put(np.inf)}, {}, "weight is not finite"),
         ({"transitions": put(1e35)}, {}, "too large to be added up"),

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_program import read_sentence
-from spacy_ssvm.models.tree.data import either_precision, plane_entries
-from spacy_ssvm.models.tree.oracles import decode, feature_difference, tree_problem
+from spacy_ssvm.models.tree.data import either_precision, n_rows, plane_entries
+from spacy_ssvm.models.tree.oracles import count_features, decode, feature_difference, tree_problem
 from spacy_ssvm.solvers.planes import plane_buffer
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..oracles import check_gradient, check_kbest, check_max, dense
-from .enumeration import Labelled, every, few, first_order, tiny_trees
+from .enumeration import Example, Labelled, every, few, first_order, tiny_trees
 
 
 def decoded(tiny, example, loss_scale) -> Labelled:
@@ -82,3 +82,20 @@ def test_what_is_not_exact_is_not_offered(data):
     for kind, name in (("marginal", "exact marginals"), ("kbest", "the k best structures")):
         with pytest.raises(ValueError, match=name):
             problem.oracle(kind)
+
+
+@every
+@few
+@given(data=st.data())
+def test_features_are_counted_in_gold_trees(structure, data):
+    tiny = data.draw(tiny_trees(structure))
+    counts, shape = np.zeros(n_rows(tiny.data.shape), np.int64), tiny.data.shape
+    count_features(tiny.data, counts)
+    fires = np.zeros(len(counts), np.bool_)
+    for number in range(len(tiny.examples)):
+        example, n_arcs = Example(tiny.data, number), 1 << shape.arc_bits
+        example.joint_feature(example.gold)
+        joint = sum((np.abs(part) for part in example._known.values()), np.zeros(len(tiny.weights)))
+        fires[:n_arcs] |= joint[:n_arcs] != 0
+        fires[n_arcs:] |= joint[n_arcs:].reshape(-1, shape.n_labels).any(axis=1)
+    assert np.array_equal(counts > 0, fires)

@@ -1,0 +1,160 @@
+"""A loaded component that learns from a few examples: these are right, and the rest of its annotation stays."""
+
+import numpy as np
+import pytest
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_ssvm.models import store
+from spacy_ssvm.models.frequency import exponents, rates
+
+from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, learnt
+from .toy import (
+    EXAMPLES,
+    LABELLED,
+    annotations,
+    blank,
+    ner_examples,
+    tagged,
+    teach,
+    templates,
+    train,
+    trained,
+)
+
+CORRECTED = {
+    "ssvm_tagger": {"tags": ["DET", "NOUN", "VERB", "ADV"]},
+    "ssvm_ner": {"ents": ["O", "O", "O", "B-GPE"]},
+    "ssvm_senter": {"sent_starts": [True, False, False, True]},
+    "ssvm_parser": {"heads": [1, 2, 2, 2], "deps": ["det", "nsubj", "ROOT", "nmod"]},
+}
+WORDS = ["The", "zebra", "sees", "Ulm"]
+
+
+def corrected(nlp, factory: str) -> Example:
+    return Example(Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, **CORRECTED[factory]))
+
+
+def seen(pipe) -> np.ndarray:
+    return pipe._learnt.structured.load().seen
+
+
+@every
+def test_one_correction_is_learnt_at_once_and_everything_else_stays(factory):
+    nlp = learnt(factory)
+    nlp.resume_training()
+    example, before = corrected(nlp, factory), annotations(nlp, [CORPUS[factory]])
+    assert nlp.evaluate([example])[SCORE[factory]] < 1.0
+    nlp.update([corrected(nlp, factory)], sgd=False)
+    assert nlp.evaluate([corrected(nlp, factory)])[SCORE[factory]] == 1.0
+    assert annotations(nlp, [CORPUS[factory]]) == before
+    assert nlp.get_pipe(factory).certificate() is None
+
+
+@every
+def test_an_example_that_is_right_changes_no_byte(factory):
+    nlp = learnt(factory)
+    pipe = nlp.get_pipe(factory)
+    before = pipe.to_bytes(exclude=["vocab"])
+    losses = nlp.update(EXAMPLES[factory](nlp), sgd=False)
+    assert losses == {factory: 0.0}
+    after = blank(factory).get_pipe(factory).from_bytes(pipe.to_bytes())
+    again = blank(factory).get_pipe(factory).from_bytes(before)
+    for mine, others in zip(after._learnt.structured.load()[:2], again._learnt.structured.load()[:2]):
+        assert np.array_equal(mine, others)
+
+
+@every
+def test_training_from_zero_saves_how_often_features_were_seen(factory):
+    nlp = trained(factory)
+    once = seen(blank(factory).from_bytes(nlp.to_bytes()).get_pipe(factory))
+    assert once.dtype == np.uint8 and once.max() > 1
+    twice = blank(factory)
+    teach(twice, [*EXAMPLES[factory](twice), *EXAMPLES[factory](twice)])
+    assert seen(blank(factory).from_bytes(twice.to_bytes()).get_pipe(factory)).max() > once.max()
+
+
+def test_a_feature_of_every_token_is_counted_once_a_token():
+    nlp = blank("ssvm_tagger", model=templates("bias", "lower[0]"))
+    examples = [tagged(nlp, "the dog sleeps", "DET NOUN VERB"), tagged(nlp, "the cat eats", "DET NOUN VERB")]
+    teach(nlp, examples)
+    pipe = blank("ssvm_tagger", model=templates("bias", "lower[0]")).from_bytes(nlp.to_bytes()).get_pipe("ssvm_tagger")
+    counts = np.array([6, 2, 1, 1, 1, 1])
+    assert sorted(seen(pipe).tolist()) == sorted(exponents(counts, None).tolist())
+
+
+def test_rates_are_the_inverse_of_the_counts_up_to_rounding():
+    counts = np.array([0, 1, 2, 3, 10, 1000, 10**6])
+    assert np.allclose(rates(exponents(counts, None)) * (1 + counts), 1, rtol=0.42)
+    assert exponents(np.array([1, 100]), np.array([5], np.uint8)).tolist() == [5, 7]
+
+
+@every
+def test_counts_stay_when_a_corrected_component_is_saved(factory):
+    nlp = learnt(factory)
+    pipe = nlp.get_pipe(factory)
+    before = seen(pipe)
+    nlp.update([corrected(nlp, factory)], sgd=False)
+    after = seen(blank(factory).from_bytes(nlp.to_bytes()).get_pipe(factory))
+    assert len(after) >= len(before) and np.sort(after)[::-1][: len(before)].tolist() >= np.sort(before)[::-1].tolist()
+
+
+@pytest.mark.parametrize("factory", [factory for factory in LABELLED if factory in NEW_LABEL])
+def test_a_new_label_is_learnt_without_the_old_ones_suffering(factory):
+    nlp = learnt(factory)
+    before = annotations(nlp, [CORPUS[factory]])
+    gold = {
+        "ssvm_tagger": {"tags": ["INTJ", "NOUN", "VERB", "NOUN"]},
+        "ssvm_ner": {"ents": ["O", "O", "O", "B-ORG"]},
+        "ssvm_parser": {"heads": [2, 2, 2, 2], "deps": ["vocative", "nsubj", "ROOT", "obj"]},
+    }[factory]
+    example = Example(Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, **gold))
+    nlp.update([example], sgd=False)
+    assert NEW_LABEL[factory] in nlp.get_pipe(factory).labels
+    assert nlp.evaluate([example])[SCORE[factory]] == 1.0
+    assert annotations(nlp, [CORPUS[factory]]) == before
+
+
+def test_training_that_gets_new_labels_is_no_correction():
+    """Its solver goes on, from the weights, and so does its certificate."""
+    nlp = blank("ssvm_ner")
+    examples = ner_examples(nlp)
+    teach(nlp, examples[:2], 2)
+    nlp.get_pipe("ssvm_ner").add_label("ORG")
+    train(nlp, examples, 3)
+    assert nlp.get_pipe("ssvm_ner").certificate() is not None
+
+
+@every
+def test_by_setting_the_solver_goes_on_from_the_weights(factory):
+    nlp = learnt(factory, corrections=False)
+    train(nlp, EXAMPLES[factory](nlp), 2)
+    assert (nlp.get_pipe(factory).certificate() is not None) == nlp.get_pipe(
+        factory
+    )._learnt.training.data.problem().exact
+
+
+@every
+def test_a_file_without_counts_is_corrected_too(factory):
+    """Files of format 2 have none."""
+    nlp = learnt(factory)
+    pipe = nlp.get_pipe(factory)
+    model, labels = pipe.model, pipe.weight_labels
+    arrays = {
+        name: model.get_param(name) for name in model.param_names if name not in ("seen", store.SHAPE, store.DIGEST)
+    }
+    shape = np.array(model.get_param(store.SHAPE))
+    shape[0] = store.OLDEST_FORMAT
+    arrays[store.SHAPE] = shape
+    arrays[store.DIGEST] = store._digest(model, arrays, labels)
+    store.clear(model)
+    del model._has_params["seen"]
+    for name, array in arrays.items():
+        model.set_param(name, array)
+    old = blank(factory).get_pipe(factory).from_bytes(pipe.to_bytes())
+    assert seen(old) is None
+    nlp = blank(factory)
+    nlp.get_pipe(factory).from_bytes(pipe.to_bytes())
+    nlp.update([corrected(nlp, factory)], sgd=False)
+    assert nlp.evaluate([corrected(nlp, factory)])[SCORE[factory]] == 1.0
+    assert set(LABELS[factory]) <= set(nlp.get_pipe(factory).labels)

@@ -1,0 +1,97 @@
+"""Corrections: the smallest change, in the metric of the rates, after which an example is predicted correctly."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from spacy_ssvm.solvers.learner import run_epoch, start
+from spacy_ssvm.solvers.parameters import Correction
+from spacy_ssvm.solvers.planes import find_plane, plane_buffer
+
+from ..problems import all_planes, halves, random_problem
+
+PROBLEM = random_problem(4, n_examples=20, noise=0.0, real=True)
+D = PROBLEM.dimension
+
+
+def rates(seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0.01, 1.0, D).astype(np.float32)
+
+
+def plane_of(problem, example: int, weights: np.ndarray, loss_scale: float) -> tuple[np.ndarray, float]:
+    """ΔΦ and Δ of the decoded structure."""
+    plane = plane_buffer(problem.max_plane_entries)
+    size, loss = find_plane(problem.max_oracle, problem.data, example, weights, loss_scale, plane)
+    dense = np.zeros(len(weights))
+    dense[plane.indices[:size]] = plane.values[:size]
+    return dense, loss
+
+
+def mistaken(problem, weights: np.ndarray) -> list[int]:
+    return [example for example in range(problem.n_examples) if plane_of(problem, example, weights, 0.0)[1] > 0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_update_is_the_smallest_that_removes_the_violation(seed):
+    before, metric = np.random.default_rng(seed).normal(size=D), rates(seed)
+    problem = replace(PROBLEM, rates=metric)
+    example = mistaken(problem, before)[0]
+    difference, loss = plane_of(problem, example, before, 1.0)
+    learner = start(Correction(max_updates=1), problem, before)
+    learner.visit(np.array([example]))
+    optimum = minimize(
+        lambda w: ((w - before) ** 2 / metric).sum() / 2,
+        before,
+        jac=lambda w: (w - before) / metric,
+        constraints={"type": "eq", "fun": lambda w: w @ difference - loss, "jac": lambda w: difference},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-14},
+    )
+    assert optimum.success
+    np.testing.assert_allclose(learner.w, optimum.x, atol=1e-5)
+    assert learner.w @ difference == pytest.approx(loss)
+
+
+def test_what_is_predicted_correctly_changes_nothing():
+    planes = all_planes(PROBLEM)
+    learner = start(Correction(), PROBLEM, np.zeros(D))
+    for _ in range(50):
+        run_epoch(learner, np.random.default_rng(0))
+    before = learner.w.copy()
+    assert not mistaken(PROBLEM, before) and (planes.losses > 0).any()
+    assert run_epoch(learner, np.random.default_rng(1)).loss == 0.0
+    assert np.array_equal(learner.w, before)
+
+
+def test_an_example_is_corrected_at_once_and_updates_are_bounded():
+    before = np.random.default_rng(0).normal(size=D)
+    losses = []
+    for max_updates in (1, 10):
+        learner = start(Correction(max_updates=max_updates), replace(PROBLEM, rates=rates()), before)
+        for example in mistaken(PROBLEM, before):
+            learner.w[:] = before
+            learner.visit(np.array([example]))
+            losses.append((max_updates, plane_of(PROBLEM, example, learner.w, 0.0)[1]))
+    assert all(loss == 0.0 for max_updates, loss in losses if max_updates == 10)
+    assert any(loss > 0.0 for max_updates, loss in losses if max_updates == 1)
+
+
+def test_weights_that_stand_in_many_examples_move_less():
+    before, metric = np.zeros(D), np.ones(D, np.float32)
+    metric[::2] = 1e-3
+    learner = start(Correction(), replace(PROBLEM, rates=metric), before)
+    learner.visit(np.array([0]))
+    moved = np.abs(learner.w)
+    assert 0 < moved[::2].max() < 0.01 * moved[1::2].max()
+
+
+def test_weights_that_come_later_are_free():
+    part, whole = halves()
+    known = np.full(part.dimension, 1e-3, np.float32)
+    learner = start(Correction(), replace(part, rates=known), np.zeros(part.dimension))
+    learner.extend(replace(whole, rates=known))
+    assert (learner.rates[: len(known)] == np.float32(1e-3)).all() and (learner.rates[len(known) :] == 1.0).all()
+    learner.visit(np.arange(whole.n_examples))
+    assert np.abs(learner.w[len(known) :]).max() > np.abs(learner.w[: len(known)]).max()

@@ -41,7 +41,7 @@ STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonproj
 
 
 def warmup() -> "list[CacheStatistics]":
-    """Train, save, load and run every component with every solver on three sentences.
+    """Train, save, load, correct and run every component with every solver on three sentences.
 
     Returns the cache statistics of all kernels: which were loaded from disk, and which were compiled.
     """
@@ -109,6 +109,7 @@ def _run(nlp: Language) -> None:
         pipe.predict([doc])
         pipe.predict([examples[-1].predicted])
         pipe.from_bytes(pipe.to_bytes())
+        pipe.update(examples)
         pipe.predict([doc])
         with suppress(ValueError):  # the structure is not decoded exactly
             pipe.kbest(doc, 2)

@@ -251,7 +251,7 @@ class SsvmPipe(TrainablePipe):
         if not learnt:
             return losses
         self._void_calibration()
-        # Before it learns, which takes memory: the predictor goes.
+        # The predictor's weights would take memory while the solver learns.
         self._learnt.moved(training)
         references = [numbered[number].reference for number in learnt]
         places = [place for place, number in enumerate(learnt) if number in readable]

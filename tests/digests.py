@@ -44,7 +44,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 """Settings with which a solver takes another way than by default."""
 STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
 COMPONENTS = ("ssvm_senter", "ssvm_tagger", "ssvm_ner", "ssvm_parser")
-NOT_WEIGHTS = ("shape", "digest")
+NOT_WEIGHTS = ("seen", "shape", "digest")
 """Arrays of a model that depend on its settings, too."""
 
 

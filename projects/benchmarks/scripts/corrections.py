@@ -27,6 +27,9 @@ ANNOTATION: dict[str, Callable[[Doc], list]] = {
     "dep_las": lambda doc: [(token.head.i, token.dep_.lower()) for token in doc],
 }
 """What a component sets, by the name of its score."""
+SHARED = ("tok2vec", "transformer")
+"""Components of spaCy that others listen to."""
+EXCLUDED = ["vocab", "tokenizer"]
 
 
 class Figures(NamedTuple):
@@ -46,8 +49,9 @@ class Loop:
 
     def __init__(self, nlp: Language, name: str, gold: Sequence[Doc]) -> None:
         self.nlp, self.pipe = nlp, nlp.get_pipe(name)
+        self.others = [other for other in nlp.pipe_names if other not in (name, *SHARED)]
         self.gold = [doc for doc in gold if len(doc)]
-        self.saved = self.pipe.to_bytes(exclude=["vocab"])
+        self.saved = nlp.to_bytes(exclude=EXCLUDED)
         self.score = next(score for score in ANNOTATION if score in nlp.get_pipe_meta(name).scores)
         self.annotation = ANNOTATION[self.score]
 
@@ -59,7 +63,8 @@ class Loop:
 
     def predicted(self, docs: Sequence[Doc]) -> list[Example]:
         examples = [self.example(doc) for doc in docs]
-        for example, doc in zip(examples, self.pipe.pipe([example.predicted for example in examples])):
+        docs = self.nlp.pipe([example.predicted for example in examples], disable=self.others)
+        for example, doc in zip(examples, docs):
             example.predicted = doc
         return examples
 
@@ -71,7 +76,7 @@ class Loop:
         return [k for k, eg in examples if self.annotation(eg.predicted) != self.annotation(eg.reference)]
 
     def restore(self) -> None:
-        self.pipe.from_bytes(self.saved, exclude=["vocab"])
+        self.nlp.from_bytes(self.saved, exclude=EXCLUDED)
         self.sgd = self.nlp.resume_training()
 
     def correct(self, doc: Doc) -> float:

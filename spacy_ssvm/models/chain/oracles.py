@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...kernels import kernel
-from ...solvers.problem import Problem
+from ...solvers.problem import Problem, unit_of
 from ...structures.chain.constraints import unconstrained
 from ...structures.chain.forward_backward import backward, count_steps, forward, steps_backward, steps_forward
 from ...structures.chain.viterbi import k_viterbi
@@ -184,6 +184,7 @@ def chain_problem(chains: Chains, n_rows: int, rates: np.ndarray | None = None) 
         max_gradient_entries=max_gradient_entries(chains),
         kbest_oracle=kbest_oracle,
         rates=rates,
+        unit=unit_of(chains.costs),
     )
 
 

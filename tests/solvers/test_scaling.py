@@ -15,7 +15,7 @@ from ..problems import random_problem
 from .running import epochs
 from .test_contract import SOLVERS, names
 
-UNIT = 2.0**-20
+UNIT = 2.0**-40
 
 
 def scaled(problem):

@@ -309,7 +309,7 @@ def test_margins_in_another_unit(unit):
     """A margin is 0 where it is rounding, whatever the unit of scores."""
     rng = np.random.default_rng(0)
     parts = [unit * rng.normal(size=shape) for shape in ((6, 3), (3, 3), 3, 3)]
-    parts[0][2, :2] = parts[0][2, 0] + unit * np.array([0.0, 1e-4])
+    parts[0][2], parts[1][:] = unit * np.array([0.0, 1e-4, -1.0]), 0.0
     drawn, whole = ChainScores(*parts), ChainScores(*(part / unit for part in parts))
     np.testing.assert_allclose(drawn.margins().values() / unit, whole.margins().values(), rtol=1e-9, atol=1e-9)
     assert (drawn.margins().through == 0.0).sum() == 6

@@ -102,7 +102,8 @@ class CertifiedLearner(Learner):
         return certificate.relative_gap <= self.parameters.tolerance
 
     def _seems_done(self, figures: Progress) -> bool:
-        if figures.primal is None or figures.dual is None:
+        # With a tolerance of 0, which is never reached, the dual may exceed the primal by rounding.
+        if figures.primal is None or figures.dual is None or not self.parameters.tolerance:
             return False
         return figures.primal - figures.dual <= self.parameters.tolerance * figures.primal
 

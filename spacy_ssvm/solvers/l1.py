@@ -72,7 +72,7 @@ STEPS = 100
 """Extragradient steps between two oracle passes, at most."""
 
 AT_SADDLE = 1e-20
-"""A squared distance ‖z − z̄‖² below which z is a saddle point up to rounding."""
+"""A squared distance ‖z − z̄‖² below which z is a saddle point up to rounding. w is in units of the loss."""
 
 CONTRACTION = 0.9
 """Upper bound of step length times local Lipschitz constant of the gradient; below 1 the method converges."""
@@ -145,33 +145,36 @@ def _onto_simplex(example, origin, slope, step, C, target, sorted_):
 
 
 @kernel
-def _move(origin, slope, step, C, support, target, sorted_):
-    """target ← projection of (origin − step · F(slope)); F is 1 − s for u, 1 + s for v, and −g for α."""
+def _move(origin, slope, step, C, unit, support, target, sorted_):
+    """target ← projection of (origin − step · F(slope)); F is 1 − s for u, 1 + s for v, and −g for α.
+
+    u, v and g are measured in units of the loss, so that w and α have magnitudes that suit one step length.
+    """
     for j in support:
-        target.u[j] = max(0.0, origin.u[j] - step * (1.0 - slope.s[j]))
-        target.v[j] = max(0.0, origin.v[j] - step * (1.0 + slope.s[j]))
+        target.u[j] = max(0.0, origin.u[j] - step * unit * (1.0 - slope.s[j]))
+        target.v[j] = max(0.0, origin.v[j] - step * unit * (1.0 + slope.s[j]))
     for example in range(len(origin.planes.head)):
-        _onto_simplex(example, origin, slope, step, C, target, sorted_)
+        _onto_simplex(example, origin, slope, step / unit, C, target, sorted_)
 
 
 @kernel
-def _distances(here, ahead, support):
-    """‖z − z̄‖² and ‖F(z) − F(z̄)‖², without gold's α, whose gradient is constant."""
+def _distances(here, ahead, unit, support):
+    """‖z − z̄‖² and ‖F(z) − F(z̄)‖², as in `_move`, without gold's α, whose gradient is constant."""
     distance, gradient_distance = 0.0, 0.0
     for j in support:
-        distance += (here.u[j] - ahead.u[j]) ** 2 + (here.v[j] - ahead.v[j]) ** 2
+        distance += ((here.u[j] - ahead.u[j]) ** 2 + (here.v[j] - ahead.v[j]) ** 2) / (unit * unit)
         gradient_distance += 2.0 * (here.s[j] - ahead.s[j]) ** 2
     for example in range(len(here.planes.head)):
         p = here.planes.head[example]
         while p != NONE:
             distance += (here.planes.alpha[p] - ahead.planes.alpha[p]) ** 2
-            gradient_distance += (here.gains[p] - ahead.gains[p]) ** 2
+            gradient_distance += (here.gains[p] - ahead.gains[p]) ** 2 / (unit * unit)
             p = here.planes.next[p]
     return distance, gradient_distance
 
 
 @kernel
-def _approach_saddle(here, ahead, support, step, C):
+def _approach_saddle(here, ahead, support, step, C, unit):
     """Take STEPS extragradient steps: from `here` along the gradient at the trial point `ahead`. Returns their length.
 
     The length is halved until it is below CONTRACTION over the Lipschitz constant between `here` and `ahead`.
@@ -180,15 +183,15 @@ def _approach_saddle(here, ahead, support, step, C):
     for _ in range(STEPS):
         _evaluate(here, support)
         while True:
-            _move(here, here, step, C, support, ahead, sorted_)
+            _move(here, here, step, C, unit, support, ahead, sorted_)
             _evaluate(ahead, support)
-            distance, gradient_distance = _distances(here, ahead, support)
+            distance, gradient_distance = _distances(here, ahead, unit, support)
             if distance <= AT_SADDLE or step * step * gradient_distance <= CONTRACTION * CONTRACTION * distance:
                 break
             step /= 2.0
         if distance <= AT_SADDLE:
             break
-        _move(here, ahead, step, C, support, here, sorted_)
+        _move(here, ahead, step, C, unit, support, here, sorted_)
     for j in support:
         here.w[j] = here.u[j] - here.v[j]
     return step
@@ -215,7 +218,8 @@ class ExtragradientLearner(CollectingLearner):
         ahead = self._point(self.u.copy(), self.v.copy(), ahead_planes, self.w.copy())
         support = _support(self.u, self.v, self.planes)
         # The working sets have changed: longer steps may be possible.
-        self.step = _approach_saddle(here, ahead, support, 2.0 * self.step, self.parameters.C)
+        C, unit = self.parameters.C, self.problem.unit
+        self.step = _approach_saddle(here, ahead, support, 2.0 * self.step, C, unit)
 
     def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> Point:
         return Point(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))

@@ -24,7 +24,8 @@ OUTSIDE, GAP = 0, 1
 while w moves."""
 
 MIN_VIOLATION = 1e-9
-"""A plane enters a working set only if its g exceeds this: at the optimum many g are 0 up to rounding."""
+"""A plane enters a working set only if its g, in units of the loss, exceeds this: at the optimum many g are 0 up to
+rounding."""
 
 
 @kernel
@@ -58,7 +59,7 @@ def _count(planes, example, weights):
 
 
 @kernel
-def _find_outside(oracle, data, example, weights, k, matched, planes, plane):
+def _find_outside(oracle, data, example, weights, k, unit, matched, planes, plane):
     """Write the plane of the best violated structure outside V_i to `plane`, if it is among the k best structures.
 
     Returns its size, loss and g, with size −1 if there is none; ξ_i; and whether a larger k might find one.
@@ -71,7 +72,7 @@ def _find_outside(oracle, data, example, weights, k, matched, planes, plane):
         size, loss = take_plane(best, j, plane)
         g = loss - dot(weights, plane.indices, plane.values, size)
         slack = max(slack, g)
-        if g <= MIN_VIOLATION:
+        if g <= MIN_VIOLATION * unit:
             return -1, 0.0, 0.0, slack, False
         if not _match(planes, example, plane, size, loss, matched):
             return size, loss, g, slack, False
@@ -79,7 +80,7 @@ def _find_outside(oracle, data, example, weights, k, matched, planes, plane):
 
 
 @kernel
-def add_best(oracle, data, example, weights, outside, figures, sums, planes, plane):
+def add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane):
     """Add a violated structure to V_i: the best one outside V_i, or, without `outside`, the best one if it is outside.
 
     Every structure that is better than the best violated one outside V_i is a violated member of V_i. So k is doubled
@@ -89,7 +90,7 @@ def add_best(oracle, data, example, weights, outside, figures, sums, planes, pla
     matched = np.zeros(n_planes, np.bool_)
     k, max_k = 1, violated + 1 if outside else 1
     while True:
-        size, loss, g, slack, undecided = _find_outside(oracle, data, example, weights, k, matched, planes, plane)
+        size, loss, g, slack, undecided = _find_outside(oracle, data, example, weights, k, unit, matched, planes, plane)
         if not undecided or k == max_k:
             break
         k = min(2 * k, max_k)
@@ -197,10 +198,10 @@ def _inner_pass(examples, weights, C, planes):
 
 
 @kernel
-def _oracle_pass(oracle, data, examples, weights, C, outside, figures, sums, planes, plane):
+def _oracle_pass(oracle, data, examples, weights, C, outside, unit, figures, sums, planes, plane):
     """A type-I loop, lines 8 to 25."""
     for example in examples:
-        add_best(oracle, data, example, weights, outside, figures, sums, planes, plane)
+        add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane)
         figures[GAP] += _solve(example, weights, C, planes)
 
 
@@ -208,8 +209,8 @@ class LseSdcdLearner(LseLearner):
     """D = Σ αΔ − ½‖w‖² by coordinate steps α ← clip(α + g / ‖ΔΦ‖², 0, C)."""
 
     def visit(self, examples: np.ndarray) -> None:
-        outside = self.parameters.oracle == "outside"
-        self._run(_oracle_pass, examples, self.w, self.parameters.C, outside, self.figures, kind="kbest")
+        outside, unit = self.parameters.oracle == "outside", self.problem.unit
+        self._run(_oracle_pass, examples, self.w, self.parameters.C, outside, unit, self.figures, kind="kbest")
 
     def _inner_pass(self, rng: np.random.Generator) -> None:
         _inner_pass(rng.permutation(self.problem.n_examples), self.w, self.parameters.C, self.planes)
@@ -220,10 +221,10 @@ CUT_REDUCTION = 0.1
 
 
 @kernel
-def _find_planes(oracle, data, examples, weights, outside, figures, sums, planes, plane):
+def _find_planes(oracle, data, examples, weights, outside, unit, figures, sums, planes, plane):
     """Lines 8 to 12."""
     for example in examples:
-        add_best(oracle, data, example, weights, outside, figures, sums, planes, plane)
+        add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane)
 
 
 @kernel
@@ -274,7 +275,8 @@ class LseCuttingPlaneLearner(LseLearner):
         self.alpha, self.linear, self.gram = np.full(1, self.parameters.C), np.zeros(1), np.zeros((1, 1))
 
     def visit(self, examples: np.ndarray) -> None:
-        self._run(_find_planes, examples, self.w, self.parameters.oracle == "outside", self.figures, kind="kbest")
+        outside, unit = self.parameters.oracle == "outside", self.problem.unit
+        self._run(_find_planes, examples, self.w, outside, unit, self.figures, kind="kbest")
 
     def end_epoch(self) -> None:
         self.figures[GAP] = self._cut()

@@ -13,7 +13,7 @@ from .problem import Problem, call
 from .small_qp import hildreth, smo
 
 TOLERANCE = 1e-10
-"""Violation, in units of loss, that the k-best steps may leave."""
+"""Violation, in units of the loss, that the k-best steps may leave."""
 
 
 @kernel
@@ -42,7 +42,7 @@ def _constraints(weights, best, n_planes, plane, gram, linear):
 
 
 @kernel
-def _kbest_visit(oracle, data, examples, weights, weighted_steps, visits, loss_scale, C, k, plane):
+def _kbest_visit(oracle, data, examples, weights, weighted_steps, visits, loss_scale, C, k, unit, plane):
     """Equation 17 restricted to the k best planes; C = ∞ is the programme without slack."""
     best = kbest_buffer(k, len(plane.indices))
     grams, linears, alphas = np.zeros((k + 1, k + 1)), np.zeros(k + 1), np.zeros(k + 1)
@@ -54,10 +54,10 @@ def _kbest_visit(oracle, data, examples, weights, weighted_steps, visits, loss_s
         _constraints(weights, best, n_planes, plane, gram, linear)
         alpha[:] = 0.0
         if np.isinf(C):
-            hildreth(gram, linear, alpha, TOLERANCE)
+            hildreth(gram, linear, alpha, TOLERANCE * unit)
         else:
             alpha[0] = C
-            smo(gram, linear, alpha, TOLERANCE * C)
+            smo(gram, linear, alpha, TOLERANCE * C * unit)
         for j in range(n_planes):
             if alpha[j + 1] > 0.0:
                 size, _ = take_plane(best, j, plane)
@@ -87,7 +87,8 @@ class MiraLearner(AveragedLearner):
         if self.parameters.k == 1:
             self.loss += call(_visit, self.problem, *state, self.buffer)
         else:
-            self.loss += call(_kbest_visit, self.problem, *state, self.parameters.k, self.buffer, kind="kbest")
+            k, unit = self.parameters.k, self.problem.unit
+            self.loss += call(_kbest_visit, self.problem, *state, k, unit, self.buffer, kind="kbest")
         self.visits += len(examples)
 
 

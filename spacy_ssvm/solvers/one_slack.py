@@ -163,7 +163,7 @@ class OneSlackLearner(BatchLearner):
         """
         by_oracles = slacks(self.problem, self.w, n_threads=self.n_threads).sum
         stored = float((self.losses - self.gram @ self.alpha).max())
-        if stored > by_oracles + SINGLE_PRECISION * max(1.0, by_oracles, float(self.losses.max())):
+        if stored > by_oracles + SINGLE_PRECISION * max(self.problem.unit, by_oracles, float(self.losses.max())):
             raise AssertionError(oracle_failure("the sum of the oracles", by_oracles, stored))
 
     def _dual_sums(self) -> tuple[float, float]:

@@ -122,7 +122,7 @@ SINGLE_PRECISION = 1e-5
 
 
 @kernel
-def _first_exceeded(examples, violations, weights, tolerance, planes):
+def _first_exceeded(examples, violations, weights, tolerance, unit, planes):
     """The first example with a stored plane whose g exceeds that of its oracle (violations); NONE without one.
 
     Returns the example, the g of its oracle, and the g of the plane.
@@ -131,7 +131,7 @@ def _first_exceeded(examples, violations, weights, tolerance, planes):
         p = planes.head[example]
         while p != NONE:
             stored = planes.loss[p] - plane_dot(weights, planes, p)
-            if stored > by_oracle + tolerance * max(1.0, abs(by_oracle), planes.loss[p]):
+            if stored > by_oracle + tolerance * max(unit, abs(by_oracle), planes.loss[p]):
                 return example, by_oracle, stored
             p = planes.next[p]
     return NONE, 0.0, 0.0
@@ -144,7 +144,9 @@ def assert_oracles_are_maximal(problem: Problem, weights: np.ndarray, planes: Wo
         AssertionError: an oracle finds a smaller violation than that of a stored plane.
     """
     for part, found in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
-        example, by_oracle, stored = _first_exceeded(part, found.violations, weights, SINGLE_PRECISION, planes)
+        example, by_oracle, stored = _first_exceeded(
+            part, found.violations, weights, SINGLE_PRECISION, problem.unit, planes
+        )
         if example != NONE:
             raise AssertionError(oracle_failure(f"the oracle of example {example:,}", by_oracle, stored))
 

@@ -13,6 +13,10 @@ from .working_set import NONE, plane_dot
 PAIR_STEPS = 10
 """Pair steps in one visit, at most: more would refine an example's α against a w that the next visits move."""
 
+NEGLIGIBLE_RISE = 1e-9
+"""A difference of two g, in units of the loss, that pair steps leave. The example's part of the gap, at most C times
+this difference, is then negligible beside C ξ of an example with a mistake."""
+
 
 @kernel
 def best_pair(example, weights, planes, gold_alpha):

@@ -26,10 +26,14 @@ class DualParameters(Parameters):
     """The parameters that the solvers with dual variables share.
 
     C: weight of the loss.
-    tolerance: relative duality gap at which training is complete; 0 is never reached.
+    tolerance: relative duality gap at which training is complete; 0 is never reached. A positive tolerance must be at
+        least 1e-8 (1e-6 for Frank–Wolfe): planes are stored in single precision, and so no smaller gap is known.
     check_oracle: before each epoch, assert that no stored plane is more violated than the one its oracle finds: an
         additional pass, which detects oracles that are not exact.
     """
+
+    min_tolerance: ClassVar[float] = 1e-8
+    """The smallest positive tolerance: the relative rounding error of gaps, because planes are in single precision."""
 
     C: float = 0.1
     tolerance: float = 1e-3
@@ -39,6 +43,11 @@ class DualParameters(Parameters):
         super().__post_init__()
         _positive(self, "C")
         _not_negative(self, "tolerance")
+        if 0 < self.tolerance < self.min_tolerance:
+            raise ValueError(
+                f"solver.tolerance must be at least {self.min_tolerance:g}, not {self.tolerance:g}: planes are stored "
+                "in single precision, so that a smaller gap is not told from rounding errors; 0 trains for all epochs"
+            )
         _flag(self, "check_oracle")
 
 
@@ -297,6 +306,7 @@ class FrankWolfe(DualParameters):
     """
 
     learner = "spacy_ssvm.solvers.frank_wolfe:FrankWolfeLearner"
+    min_tolerance = 1e-6  # Means of planes are rounded in every step.
 
     averaging: bool = False
 

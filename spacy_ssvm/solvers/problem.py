@@ -44,6 +44,8 @@ class Problem:
         wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at
         starts[j] … starts[j + 1] − 1; count is the number of planes.
     rates: float32 [≤ d], relative learning rates of the first weights in corrections; 1 for the others, or for all.
+    unit: the unit of the loss, the smallest positive cost of a single mistake. What solvers neglect, in g or in the
+        loss, is a small fraction of it, so that a problem whose costs are scaled is solved just as precisely.
 
     Raises:
         ValueError: d is 2³¹ or more.
@@ -60,6 +62,7 @@ class Problem:
     kbest_oracle: Any = None
     exact: bool = True
     rates: np.ndarray | None = None
+    unit: float = 1.0
 
     def __post_init__(self) -> None:
         if self.dimension >= 2**31:
@@ -89,6 +92,12 @@ class Problem:
     def max_entries(self, kind: Kind) -> int:
         """An upper bound of the number of pairs that this kind of oracle writes for one plane or gradient."""
         return self.max_gradient_entries if kind == "marginal" else self.max_plane_entries
+
+
+def unit_of(costs: np.ndarray) -> float:
+    """The unit of a loss that adds up these costs, float64, at least 0; 1 where all are 0."""
+    positive = costs[costs > 0]
+    return float(positive.min()) if len(positive) else 1.0
 
 
 def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> Any:

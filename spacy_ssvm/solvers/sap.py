@@ -14,7 +14,7 @@ from .certificate import CertifiedLearner, Slacks
 from .dual import CollectingLearner, DualLearner
 from .learner import Field, Progress
 from .oracle_pass import add_if_violated
-from .pairs import PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
+from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
 from .parameters import Sap
 from .planes import squared_norm
 from .problem import Problem
@@ -22,6 +22,9 @@ from .working_set import NONE, drop_inactive, plane_dot, total_alpha
 
 LINE_STEPS = 30
 """Newton steps for one pair, at most. Where rounding prevents convergence, the step found does not lower D."""
+
+NEGLIGIBLE_SLOPE = 1e-12
+"""A derivative of D by the step of a pair, in units of the loss, at which the step is the best one up to rounding."""
 
 
 @kernel
@@ -55,14 +58,14 @@ def _slope(s, step, rho1, rho2, direction, size, loss):
 
 
 @kernel
-def _best_step(s, limit, rho1, rho2, direction, size, loss):
+def _best_step(s, limit, rho1, rho2, unit, direction, size, loss):
     """The t in [0, limit] that maximises D, by Newton's method in a bracket: D' falls and is piecewise linear."""
     if _slope(s, limit, rho1, rho2, direction, size, loss)[0] >= 0.0:
         return limit
     low, high, step = 0.0, limit, 0.0
     for _ in range(LINE_STEPS):
         slope, curvature = _slope(s, step, rho1, rho2, direction, size, loss)
-        if abs(slope) <= 1e-12:
+        if abs(slope) <= NEGLIGIBLE_SLOPE * unit:
             return step
         if slope > 0.0:
             low = step
@@ -76,16 +79,16 @@ def _best_step(s, limit, rho1, rho2, direction, size, loss):
 
 
 @kernel
-def _solve(example, s, weights, C, rho1, rho2, planes, direction):
+def _solve(example, s, weights, C, rho1, rho2, unit, planes, direction):
     """Pair steps on the example's simplex Σ_y α_i(y) = C, gold included; after each step, β = clip(s, ±ρ₁)."""
     for _ in range(PAIR_STEPS):
         gold_alpha = C - total_alpha(planes, example)
         high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
-        if high == low or g_high - g_low <= 1e-9:
+        if high == low or g_high - g_low <= NEGLIGIBLE_RISE * unit:
             return
         limit = gold_alpha if low == NONE else planes.alpha[low]
         size, loss = difference(planes, high, low, direction)
-        step = _best_step(s, limit, rho1, rho2, direction, size, loss)
+        step = _best_step(s, limit, rho1, rho2, unit, direction, size, loss)
         move_alpha(planes, high, low, step)
         for k in range(size):
             index = direction.indices[k]
@@ -94,11 +97,11 @@ def _solve(example, s, weights, C, rho1, rho2, planes, direction):
 
 
 @kernel
-def _visit(oracle, data, examples, s, weights, C, rho1, rho2, direction, sums, planes, plane):
+def _visit(oracle, data, examples, s, weights, C, rho1, rho2, unit, direction, sums, planes, plane):
     """Algorithm 2, lines 6 to 15."""
     for example in examples:
         add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
-        _solve(example, s, weights, C, rho1, rho2, planes, direction)
+        _solve(example, s, weights, C, rho1, rho2, unit, planes, direction)
         drop_inactive(planes, example)
 
 
@@ -113,8 +116,8 @@ class SapLearner(DualLearner, CertifiedLearner):
         self.s = self._dual_point(self.w)
 
     def visit(self, examples: np.ndarray) -> None:
-        p = self.parameters
-        self._run(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, difference_buffer(self.problem))
+        p, direction = self.parameters, difference_buffer(self.problem)
+        self._run(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, self.problem.unit, direction)
 
     def retune(self, parameters: Any) -> bool:
         """The dual variables are feasible for any ρ₁ and ρ₂."""
@@ -218,11 +221,11 @@ def _proximal_pair(example, weights, C, mu, planes, before):
 
 
 @kernel
-def solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction):
+def solve_alpha(example, s, weights, C, rho2, mu, unit, box, planes, before, direction):
     """α-SUB (IV.13): pair steps on the example's simplex, β fixed, α_old in `before`. Returns the number of steps."""
     for steps in range(PAIR_STEPS):
         high, low, violation, limit = _proximal_pair(example, weights, C, mu, planes, before)
-        if high == low or violation <= 1e-9:
+        if high == low or violation <= NEGLIGIBLE_RISE * unit:
             return steps
         size, _ = difference(planes, high, low, direction)
         curvature = squared_norm(direction.values, size) / rho2 + 2.0 * mu
@@ -240,7 +243,9 @@ def solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction
 
 
 @kernel
-def _visit_proximal(oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, box, direction, sums, planes, plane):
+def _visit_proximal(
+    oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, unit, box, direction, sums, planes, plane
+):
     """Algorithm 2, lines 6 to 15."""
     before = np.zeros(len(planes.alpha))
     for example in examples:
@@ -249,19 +254,19 @@ def _visit_proximal(oracle, data, examples, s, weights, C, rho1, rho2, nu, mu, b
         while p != NONE:
             before[p] = planes.alpha[p]
             p = planes.next[p]
-        solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction)
+        solve_alpha(example, s, weights, C, rho2, mu, unit, box, planes, before, direction)
         drop_inactive(planes, example)
         move_beta(s, weights, rho1, rho2, nu, box)
 
 
 @kernel
-def _solve_all_alpha(s, weights, C, rho2, mu, box, direction, planes):
+def _solve_all_alpha(s, weights, C, rho2, mu, unit, box, direction, planes):
     """The α-problem (IV.12) over the working sets, with β fixed, by passes of pair steps over all examples."""
     before = planes.alpha.copy()
     for _ in range(ALPHA_PASSES):
         steps = 0
         for example in range(len(planes.head)):
-            steps += solve_alpha(example, s, weights, C, rho2, mu, box, planes, before, direction)
+            steps += solve_alpha(example, s, weights, C, rho2, mu, unit, box, planes, before, direction)
         if steps == 0:
             break
     for example in range(len(planes.head)):
@@ -288,7 +293,7 @@ class ProximalSapLearner(SapLearner):
 
     def visit(self, examples: np.ndarray) -> None:
         p = self.parameters
-        state = (self.s, self.w, p.C, p.rho1, p.rho2, self.nu, self.mu, self.box)
+        state = (self.s, self.w, p.C, p.rho1, p.rho2, self.nu, self.mu, self.problem.unit, self.box)
         self._run(_visit_proximal, examples, *state, difference_buffer(self.problem))
 
     def prediction_weights(self) -> np.ndarray:
@@ -330,9 +335,9 @@ class BatchSapLearner(CollectingLearner, ProximalSapLearner):
     """
 
     def _move(self) -> None:
-        p = self.parameters
+        p, unit = self.parameters, self.problem.unit
         direction = difference_buffer(self.problem)
-        _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, self.box, direction, self.planes)
+        _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, unit, self.box, direction, self.planes)
         move_beta(self.s, self.w, p.rho1, p.rho2, self.nu, self.box)
 
     def _figures(self) -> Progress:

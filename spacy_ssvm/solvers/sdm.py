@@ -7,7 +7,7 @@ from .certificate import CertifiedLearner
 from .dual import DualLearner
 from .learner import Field
 from .oracle_pass import add_if_violated
-from .pairs import PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
+from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
 from .parameters import Sdm
 from .planes import axpy, squared_norm
 from .problem import Problem
@@ -15,12 +15,12 @@ from .working_set import NONE, drop_inactive, total_alpha
 
 
 @kernel
-def _solve(example, weights, C, direction, planes):
+def _solve(example, weights, C, unit, direction, planes):
     """SMO on the example's simplex Σ_y α_i(y) = C, gold included (Balamurugan et al. 2012, III.7 to III.9)."""
     for _ in range(PAIR_STEPS):
         gold_alpha = C - total_alpha(planes, example)
         high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
-        if high == low or g_high - g_low <= 1e-9:
+        if high == low or g_high - g_low <= NEGLIGIBLE_RISE * unit:
             break
         limit = gold_alpha if low == NONE else planes.alpha[low]
         size, _ = difference(planes, high, low, direction)
@@ -31,18 +31,18 @@ def _solve(example, weights, C, direction, planes):
 
 
 @kernel
-def _inner_pass(examples, weights, C, direction, planes):
+def _inner_pass(examples, weights, C, unit, direction, planes):
     """A type-II loop: a pass without oracle calls."""
     for example in examples:
-        _solve(example, weights, C, direction, planes)
+        _solve(example, weights, C, unit, direction, planes)
 
 
 @kernel
-def _oracle_pass(oracle, data, examples, weights, C, direction, sums, planes, plane):
+def _oracle_pass(oracle, data, examples, weights, C, unit, direction, sums, planes, plane):
     """A type-I loop."""
     for example in examples:
         add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
-        _solve(example, weights, C, direction, planes)
+        _solve(example, weights, C, unit, direction, planes)
 
 
 class SdmLearner(DualLearner, CertifiedLearner):
@@ -57,10 +57,11 @@ class SdmLearner(DualLearner, CertifiedLearner):
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
-        p, n = self.parameters, self.problem.n_examples
+        p, n, unit = self.parameters, self.problem.n_examples, self.problem.unit
         for _ in range(p.kappa2 - 1 if self.epochs >= p.kappa1 else 0):
-            _inner_pass(rng.permutation(n), self.w, p.C, difference_buffer(self.problem), self.planes)
+            _inner_pass(rng.permutation(n), self.w, p.C, unit, difference_buffer(self.problem), self.planes)
         self.epochs += 1
 
     def visit(self, examples: np.ndarray) -> None:
-        self._run(_oracle_pass, examples, self.w, self.parameters.C, difference_buffer(self.problem))
+        C, unit = self.parameters.C, self.problem.unit
+        self._run(_oracle_pass, examples, self.w, C, unit, difference_buffer(self.problem))

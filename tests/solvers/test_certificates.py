@@ -64,6 +64,15 @@ def test_a_dual_above_the_primal_is_not_done():
         assert not learner.done()
 
 
+def test_a_tolerance_of_zero_is_never_reached():
+    """Not even where rounding raises the dual above the primal."""
+    learner, _ = fit(Dcd(C=0.1, tolerance=0), PROBLEMS["0/1"](), max_epochs=200)
+    learner.planes.loss[:] += 1e-7
+    assert -1e-6 < learner.certificate().relative_gap < 0 and not learner.done()
+    learner.parameters = replace(learner.parameters, tolerance=1e-8)
+    assert learner.done()
+
+
 def test_a_large_rho1_leaves_no_weight():
     learner, certificate = fit(Sap(C=0.1, rho1=100.0), PROBLEMS["real"](), max_epochs=50)
     assert not learner.w.any()
@@ -92,7 +101,7 @@ def test_solvers_of_one_objective_agree(make):
 def test_binary_squared_hinge_is_scikit_learns(C):
     """Its objective with C_sk = 2C is twice ours, and its weights are w₊ − w₋."""
     problem, X, y = single_tokens(2, seed=8)
-    learner, certificate = fit(Dcd(C=C, delta=0, tolerance=1e-9), problem, max_epochs=500)
+    learner, certificate = fit(Dcd(C=C, delta=0, tolerance=1e-8), problem, max_epochs=500)
     theirs = LinearSVC(C=2 * C, fit_intercept=False, tol=1e-10, max_iter=100_000).fit(X, y)
     w = learner.w[4:].reshape(-1, 2)
     assert not learner.w[:4].any(), "a single token has no transition"
@@ -105,7 +114,7 @@ def test_binary_squared_hinge_is_scikit_learns(C):
 @pytest.mark.parametrize("C", [0.05, 0.5])
 def test_l1_loss_is_crammer_and_singers(C):
     problem, X, y = single_tokens(4, seed=9)
-    learner, certificate = fit(Sap(C=C, rho1=0, rho2=1, tolerance=1e-9), problem, max_epochs=3000)
+    learner, certificate = fit(Sap(C=C, rho1=0, rho2=1, tolerance=1e-8), problem, max_epochs=3000)
     theirs = LinearSVC(C=C, multi_class="crammer_singer", fit_intercept=False, tol=1e-10, max_iter=1_000_000).fit(X, y)
     assert not learner.w[:16].any()
     np.testing.assert_allclose(learner.w[16:].reshape(-1, 4).T, theirs.coef_, atol=1e-4)

@@ -405,7 +405,7 @@ def test_nothing_to_learn(name):
         learner, certificate = fit(SOLVERS[name], problem, max_epochs=3)
         assert not learner.prediction_weights().any() and not learner.progress().planes
         assert certificate == (0.0, 0.0) or not certified
-    exact = replace(SOLVERS[name], tolerance=1e-9) if certified else SOLVERS[name]
+    exact = replace(SOLVERS[name], tolerance=0) if certified else SOLVERS[name]
     learner, certificate = fit(exact, without_features(), max_epochs=200 if certified else 3)
     assert not learner.prediction_weights().any()
     if certified:

@@ -62,6 +62,26 @@ def test_dca(kind, member, C):
     assert learner.certificate() is None
 
 
+@pytest.mark.parametrize("size", [300.0, 3000.0])
+@pytest.mark.parametrize("member", ["CRF", "softmax-margin"])
+@pytest.mark.parametrize("kind", ["projective trees", "spanning trees"])
+def test_dca_where_scores_of_trees_are_far_apart(kind, member, size):
+    """Where a float64 holds no sum of exp, a sentence would seem to have no tree, and so no loss, or weights be nan."""
+    problem, (beta, gamma) = problem_of(kind), ALL[member]
+    w = np.random.default_rng(3).normal(size=problem.dimension) * size
+    examples, known = visits(problem, epochs=1), family_of(kind, beta, gamma)
+    learner = start(Dca(C=1.0, beta=beta, gamma=gamma), problem, w)
+    total = np.zeros_like(w)
+    for visit, (example, expected) in enumerate(zip(examples, reference.dca(known, examples, w, 1.0)), 1):
+        before = learner.progress().loss
+        loss = known.loss(example, learner.w)[0]
+        learner.visit(np.array([example]))
+        assert learner.progress().loss - before == pytest.approx(loss, rel=1e-9, abs=1e-9 * size)
+        total += expected
+        np.testing.assert_allclose(learner.prediction_weights(), total / visit, rtol=0, atol=1e-9 * size)
+    assert learner.progress().loss > size
+
+
 @pytest.mark.parametrize("member", ALL)
 @pytest.mark.parametrize("schedule", ["bottou", "printed", "epochs"])
 @pytest.mark.parametrize(("kind", "C"), [("indicators", 2.0), ("real values", 0.5), ("real values", 0.1)])

@@ -39,6 +39,17 @@ def test_bad_values_are_named(solver, name):
                 SOLVERS[solver](**{name: value})
 
 
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if "tolerance" in signature(SOLVERS[name]).parameters])
+def test_a_tolerance_below_rounding_is_refused(solver):
+    """That of planes in single precision; L-BFGS has none, and Frank–Wolfe's are rounded again in each step."""
+    smallest = {"LBFGS": 0.0, "FrankWolfe": 1e-6}.get(solver, 1e-8)
+    SOLVERS[solver](tolerance=0)
+    SOLVERS[solver](tolerance=smallest)
+    for tolerance in (smallest / 2, 1e-300) if smallest else ():
+        with pytest.raises(ValueError, match=f"solver.tolerance must be at least {smallest:g}.* single precision"):
+            SOLVERS[solver](tolerance=tolerance)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_unknown_parameters_are_refused(solver):
     with pytest.raises(TypeError, match="learning_rate"):

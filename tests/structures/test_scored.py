@@ -259,11 +259,60 @@ def test_everything_ruled_out(name, data):
         with pytest.raises(ValueError, match=r"every .* is ruled out"):
             closed.margins()
         if name in SUMS:
-            assert closed.log_partition(1.0) == -np.inf
-            with pytest.raises(ValueError, match=r"every .* is ruled out"):
-                closed.marginals(1.0)
+            # However small β is, it makes nothing possible.
+            for beta in (1.0, 1e-3, 1e-9):
+                assert closed.log_partition(beta) == -np.inf
+                with pytest.raises(ValueError, match=r"every .* is ruled out"):
+                    closed.marginals(beta)
+        if name in SUMS and name in EXACT and scored.label_scores.shape[1] > 1:
+            unlabelled = replace(scored, label_scores=np.full_like(scored.label_scores, FORBIDDEN))
+            assert unlabelled.log_partition(1e-3) == -np.inf
         with pytest.raises(ValueError, match="k must be at least 1, not 0"):
             scored.best(0)
+
+
+def precisely(drawn: ChainScores) -> np.ndarray:
+    """The probabilities of labels, [T, L], in extended precision."""
+    tokens, transitions = (part.astype(np.longdouble) for part in (drawn.tokens, drawn.transitions))
+
+    def forward(tokens, transitions):
+        before = tokens.copy()
+        for t in range(1, len(tokens)):
+            before[t] += np.logaddexp.reduce(before[t - 1][:, None] + transitions, axis=0)
+        return before
+
+    through = forward(tokens, transitions) + forward(tokens[::-1], transitions.T)[::-1] - tokens
+    through = np.exp(through - through.max(axis=1, keepdims=True))
+    return (through / through.sum(axis=1, keepdims=True)).astype(np.float64)
+
+
+def test_probabilities_of_a_long_sequence_with_large_scores():
+    """Log-sums of up to 2·10⁸: the rounding of 20,000 of them is in no probability."""
+    rng = np.random.default_rng(0)
+    drawn = ChainScores(
+        rng.normal(0, 1e4, (20_000, 1)) + rng.normal(size=(20_000, 3)) + 1e4,
+        rng.normal(size=(3, 3)),
+        np.zeros(3),
+        np.zeros(3),
+    )
+    lattice = drawn.marginals(1.0)
+    values = lattice.values()
+    np.testing.assert_allclose(values.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(values, precisely(drawn), rtol=0, atol=1e-6)
+    for token in (0, 7, 19_998):
+        pairs = [lattice.probability(Run(token, pair)) for pair in itertools.product(range(3), repeat=2)]
+        assert sum(pairs) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_margins_in_another_unit(unit):
+    """A margin is 0 where it is rounding, whatever the unit of scores."""
+    rng = np.random.default_rng(0)
+    parts = [unit * rng.normal(size=shape) for shape in ((6, 3), (3, 3), 3, 3)]
+    parts[0][2], parts[1][:] = unit * np.array([0.0, 1e-4, -1.0]), 0.0
+    drawn, whole = ChainScores(*parts), ChainScores(*(part / unit for part in parts))
+    np.testing.assert_allclose(drawn.margins().values() / unit, whole.margins().values(), rtol=1e-9, atol=1e-9)
+    assert (drawn.margins().through == 0.0).sum() == 6
 
 
 def test_rounding_hides_no_segment_of_the_best_sequence():

@@ -22,7 +22,7 @@ from ...features.arc_program import (
     write_features,
 )
 from ...kernels import FirstClassFunction, Int32Array, kernel, numba_type, signature
-from ...solvers.problem import Problem
+from ...solvers.problem import Problem, unit_of
 from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest, sum_out_labels
 from ...structures.tree.parts import (
     LOOPY,
@@ -335,6 +335,7 @@ def tree_problem(trees: Trees, rates: np.ndarray | None = None) -> Problem:
         kbest_oracle=kbest_oracle if first_order else None,
         exact=trees.shape.structure != LOOPY,
         rates=rates,
+        unit=unit_of(np.concatenate([trees.head_costs, trees.label_costs])),
     )
 
 

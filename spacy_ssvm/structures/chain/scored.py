@@ -194,7 +194,20 @@ class Lattice:
     def rounding(self) -> float:
         """A bound of rounding errors in differences of sums; intermediate sums may be larger than `total`."""
         sums = np.abs(self.before[self.before > FORBIDDEN / 2]).max(initial=0.0)
-        return 1e-12 * max(1.0, abs(self.total), float(sums))
+        return 1e-12 * max(abs(self.total), float(sums))
+
+    @cached_property
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """`total` as each token has it, the sum of two arrays float64 [T, 1], of which the first may be large.
+
+        A log-sum is that of the token itself: the rounding of the sums before and after it, which adds up over a long
+        sequence, is then the same in all terms of a probability.
+        """
+        if not self.is_sum:
+            return np.full((len(self.before), 1), self.total), np.zeros((len(self.before), 1))
+        through = self.before + self.after
+        highest = through.max(axis=1, keepdims=True)
+        return highest, np.log(np.exp(through - highest).sum(axis=1, keepdims=True))
 
     @cached_property
     def through(self) -> np.ndarray:
@@ -202,9 +215,9 @@ class Lattice:
 
         At most 0, and 0 where the difference is below rounding: the best score added up in another order may be larger.
         """
-        through = self.before + self.after
-        differences = np.where(through > FORBIDDEN / 2, through - self.total, -np.inf)
-        return np.where(differences > -self.rounding, 0.0, differences)
+        through, (large, small) = self.before + self.after, self.totals
+        differences = np.where(through > FORBIDDEN / 2, through - large - small, -np.inf)
+        return np.where(differences > (0.0 if self.is_sum else -self.rounding), 0.0, differences)
 
     @cached_property
     def others(self) -> np.ndarray:
@@ -231,7 +244,8 @@ class Lattice:
         transitions = self.scores.transitions[labels[:-1], labels[1:]]
         tokens = self.scores.tokens[np.arange(first + 1, end), labels[1:]]
         ends = self.before[first, labels[0]] + self.after[end - 1, labels[-1]]
-        return float(np.exp(min(0.0, ends + transitions.sum() + tokens.sum() - self.total)))
+        large, small = (part[first, 0] for part in self.totals)
+        return float(np.exp(min(0.0, ends + transitions.sum() + tokens.sum() - large - small)))
 
     def has_alternative(self, part: Run) -> bool:
         """Whether any token of the run can have another label."""

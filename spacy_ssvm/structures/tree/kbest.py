@@ -197,12 +197,17 @@ def sum_out_labels(parts, label_scores, beta):
     """Sum over the labels of each arc, in place.
 
     parts.scores becomes log Σ_label exp(β · score of arc and label), and label_scores the labels' probabilities given
-    the arc.
+    the arc. Arcs that are ruled out, or have no label that is not, become FORBIDDEN, whatever β.
     """
-    parts.scores[:] *= beta
+    for arc in range(len(parts.scores)):
+        parts.scores[arc] = beta * parts.scores[arc] if parts.scores[arc] > FORBIDDEN / 2 else FORBIDDEN
     for arc in range(len(label_scores)):
         row = label_scores[arc]
         highest = np.max(row)
+        if highest <= FORBIDDEN / 2:
+            row[:] = 0.0
+            parts.scores[arc] = FORBIDDEN
+            continue
         total = 0.0
         for label in range(len(row)):
             row[label] = math.exp(beta * (row[label] - highest)) if row[label] > FORBIDDEN / 2 else 0.0

@@ -326,13 +326,10 @@ class TreeScores:
         if self.structure not in (PROJECTIVE, SPANNING):
             raise ValueError("only trees of order 1 have exact marginals")
         parts, labels = self.parts._replace(scores=self.parts.scores.copy()), self.label_scores.copy()
-        ruled_out: np.ndarray = np.zeros(len(parts.scores), np.bool_)
         if possible is not None:
-            ruled_out = ~np.any(possible & (labels > FORBIDDEN / 2) if len(labels) else possible, axis=1)
-            # An arc that is ruled out still needs a label, for its sum over labels.
-            labels[~(possible | ruled_out[:, None])[: len(labels)]] = FORBIDDEN
+            parts.scores[~possible.any(axis=1)] = FORBIDDEN
+            labels[~possible[: len(labels)]] = FORBIDDEN
         sum_out_labels(parts, labels, beta)
-        parts.scores[ruled_out] = FORBIDDEN
         marginals = np.zeros((len(parts.number), len(parts.number)))
         infer = projective_marginals if self.structure == PROJECTIVE else tree_marginals
         total = float(infer(dense_scores(parts), self.multi_root, marginals))

@@ -82,6 +82,24 @@ def test_large_scores_neither_overflow_nor_vanish(sign):
     np.testing.assert_allclose(found[4:], [0.5, 0.5, 1 - upper, upper], atol=1e-12)
 
 
+def test_the_gradient_of_a_long_sequence_with_large_scores():
+    """Each token has a feature of its own, whose derivatives by label sum to 0, as probabilities sum to 1."""
+    T, L = 20_000, 3
+    rng = np.random.default_rng(0)
+    gold = rng.integers(0, L, T)
+    chains = make_chains(np.array([0, T]), np.arange(T + 1), np.arange(T), gold, unconstrained(L))
+    problem = chain_problem(chains, T)
+    blocks = rng.normal(0, 1e4, (T, 1)) + rng.normal(size=(T, L)) + 1e4
+    weights = np.concatenate([rng.normal(size=L * L), blocks.ravel()])
+    room = problem.max_gradient_entries
+    indices, values = np.zeros(room, np.int64), np.zeros(room)
+    entries, _ = problem.marginal_oracle(chains, 0, weights, 1.0, 0.0, indices, values)
+    gradient = dense(indices[:entries], values[:entries], len(weights))
+    assert np.abs(gradient[L * L :].reshape(T, L).sum(axis=1)).max() <= 1.1e-8
+    # Each step is one token's share, so that its probabilities sum to 1 as well, up to the last digit of its log-sums.
+    assert abs(gradient[: L * L].sum()) <= 1e-6 * T
+
+
 @pytest.mark.parametrize("score", [-300.0, -460.0, -740.0, -2000.0])
 def test_no_digit_is_lost_where_the_only_way_is_an_improbable_one(score):
     """exp(−740) is a float64 of one digit, beside the transitions to label 0, after which no sequence may end."""

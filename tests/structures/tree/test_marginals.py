@@ -184,6 +184,21 @@ def test_a_tree_whose_potential_underflows(order, multi_root):
     assert marginals.sum() == pytest.approx(4.0)
 
 
+@pytest.mark.parametrize(
+    ("scores", "multi_root", "expected"),
+    [
+        ([[0, 0, 0], [0, 0, 800], [0, 800, 0]], True, 800 + math.log(2)),
+        ([[0, -195, -95], [0, 0, -828], [0, -115, 0]], False, -210.0),
+    ],
+)
+def test_potentials_that_are_no_float64(scores, multi_root, expected):
+    """A likely cycle, and a likely tree with two roots where one is allowed."""
+    scores = np.array(scores, np.float64)
+    marginals = check(SPANNING, scores, multi_root, 1e-12)
+    assert SPANNING.marginals(scores, multi_root)[0] == pytest.approx(expected, rel=1e-14)
+    assert marginals.sum() == pytest.approx(2.0, rel=1e-14)
+
+
 @roots
 def test_rates_that_nearly_underflow(multi_root):
     """The tokens leave for the root in order 1 only, at rates relative to nearly nothing."""

@@ -1,0 +1,84 @@
+"""Costs in another unit: the same steps, exactly, where the unit is a power of two."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.solvers.certificate import CertifiedLearner
+from spacy_ssvm.solvers.learner import fit, start
+from spacy_ssvm.solvers.parameters import Cpd, Dcd, Extragradient, ProjectedSubgradient, Sap, Sgd
+from spacy_ssvm.solvers.problem import unit_of
+
+from ..problems import random_problem
+from .running import epochs
+from .test_contract import SOLVERS, names
+
+UNIT = 2.0**-40
+
+
+def scaled(problem):
+    """The same problem with costs of UNIT; its optimum is UNIT times that of the problem with other parameters."""
+    chains = problem.data
+    return chain_problem(chains._replace(costs=chains.costs * UNIT), 12)
+
+
+def scaled_parameters(parameters):
+    """Those with which the scaled problem has the optimum UNIT · w and the dual variables α, or UNIT · α.
+
+    ½‖w‖² + C Σ ξ² scales with w alone, ½‖w‖² + C Σ ξ with C as well, and ‖w‖₁ + C Σ ξ not at all.
+    """
+    if isinstance(parameters, Cpd | Dcd):
+        return replace(parameters, delta=parameters.delta * UNIT)
+    if isinstance(parameters, Sap):
+        costs = {"rho1": parameters.rho1 * UNIT, "nu": parameters.nu / UNIT, "mu": parameters.mu * UNIT}
+        return replace(parameters, C=parameters.C * UNIT, **costs)
+    if isinstance(parameters, ProjectedSubgradient):
+        return replace(parameters, epsilon=parameters.epsilon * UNIT, eta0=parameters.eta0 * UNIT)
+    if isinstance(parameters, Extragradient) or not hasattr(parameters, "C"):
+        return parameters
+    changed = {"C": parameters.C * UNIT}
+    if hasattr(parameters, "beta"):
+        changed["beta"] = parameters.beta / UNIT
+    if isinstance(parameters, Sgd):
+        changed["eta0"] = parameters.eta0 * UNIT
+    return replace(parameters, **changed)
+
+
+@names(without=("SGD, eta0 selected", "perceptron", "L-BFGS"))
+@pytest.mark.parametrize("real", [False, True])
+def test_the_same_steps(name, real):
+    """As far as the optimum: nothing that a solver neglects is of a size of its own."""
+    problem = random_problem(4, max_length=4, real=real)
+    ours = epochs(start(SOLVERS[name], problem), 150)
+    theirs = epochs(start(scaled_parameters(SOLVERS[name]), scaled(problem)), 150)
+    # The products of cuts are differences of losses, which are rounded.
+    atol = 1e-6 if name == "LSE, cutting plane" else 0.0
+    np.testing.assert_allclose(theirs.prediction_weights() / UNIT, ours.prediction_weights(), rtol=0, atol=atol)
+    assert ours.prediction_weights().any()
+
+
+@names(CertifiedLearner, without=("1-slack", "FW", "DCD-SSVM, delta", "SAP, sparse"))
+def test_the_gap_is_as_small(name):
+    """The unit is no power of two here."""
+    problem = random_problem(6)
+    chains = problem.data
+    tiny = chain_problem(chains._replace(costs=chains.costs * 1e-6), 12)
+    parameters = replace(SOLVERS[name], C=0.1, tolerance=1e-7)
+    changes = {}
+    if not isinstance(parameters, Cpd | Dcd):
+        changes["C"] = parameters.C * 1e-6
+    if isinstance(parameters, Sap):
+        changes |= {"rho1": parameters.rho1 * 1e-6, "nu": parameters.nu * 1e6, "mu": parameters.mu * 1e-6}
+    learner, certificate = fit(replace(parameters, **changes), tiny, max_epochs=2000)
+    expected, certified = fit(parameters, problem, max_epochs=2000)
+    assert certificate.relative_gap <= 1e-7
+    assert certificate.primal == pytest.approx(1e-12 * certified.primal, rel=2e-7)
+    np.testing.assert_allclose(learner.prediction_weights() * 1e6, expected.prediction_weights(), atol=1e-2)
+
+
+def test_the_unit_is_the_smallest_cost_of_a_mistake():
+    assert random_problem().unit == 1.0
+    assert unit_of(np.array([0.0, 3.0, 0.5])) == 0.5
+    assert unit_of(np.zeros(2)) == unit_of(np.zeros(0)) == 1.0

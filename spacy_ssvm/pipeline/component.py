@@ -54,7 +54,8 @@ class SsvmPipe(TrainablePipe):
     parameters of the solver. settings: threads, and what is saved. scorer: spaCy's scoring function.
 
     Raises:
-        ValueError: the codec is for models of another architecture, or n_threads is no whole number of at least 1.
+        ValueError: the codec is for models of another architecture, the solver is none of ours, or n_threads is no whole
+            number of at least 1.
     """
 
     _facts: Facts
@@ -76,6 +77,8 @@ class SsvmPipe(TrainablePipe):
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         require_architecture(model, codec)
+        if not isinstance(solver, Parameters):
+            raise ValueError(f'[{name}] solver must be the parameters of a solver (@ssvm_solvers = "…"), not {solver!r}')
         self.vocab = vocab
         self.model = model
         self.codec = codec if codec.name == name else codec.renamed(name)

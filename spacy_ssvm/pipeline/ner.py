@@ -24,7 +24,7 @@ from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import NOTHING, Mistake, Settings
 from ..models.scored import Listing, NamedPart
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
@@ -94,7 +94,7 @@ def make_ner(
     nlp: Language,
     name: str,
     model: Model,
-    solver: Parameters,
+    solver: AnyParameters,
     label_costs: dict[str, float],
     patterns: list[dict[str, Any]],
     incorrect_spans_key: str | None,

@@ -20,7 +20,7 @@ from ..corpus.wording import names_of, token_name
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Contradiction, Mistake, Settings, Warn
 from ..models.tree.codec import TreeCodec, TreeGold
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
 from .component import SsvmPipe
 from .gold_trees import (
@@ -88,7 +88,7 @@ def make_parser(
     nlp: Language,
     name: str,
     model: Model,
-    solver: Parameters,
+    solver: AnyParameters,
     multi_root: bool,
     overwrite: bool,
     patterns: list[dict[str, Any]],

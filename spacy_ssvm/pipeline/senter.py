@@ -19,7 +19,7 @@ from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Mistake, Predictor, Settings, Warn
 from ..models.scored import Listing, NamedPart
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
@@ -68,7 +68,7 @@ def make_senter(
     nlp: Language,
     name: str,
     model: Model,
-    solver: Parameters,
+    solver: AnyParameters,
     overwrite: bool,
     label_costs: dict[str, float],
     patterns: list[dict[str, Any]],

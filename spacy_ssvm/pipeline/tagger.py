@@ -22,7 +22,7 @@ from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Mistake, Settings
 from ..models.scored import NamedPart
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
@@ -81,7 +81,7 @@ def make_tagger(
     nlp: Language,
     name: str,
     model: Model,
-    solver: Parameters,
+    solver: AnyParameters,
     attr: str,
     overwrite: bool,
     label_costs: dict[str, float],

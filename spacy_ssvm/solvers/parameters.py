@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +19,11 @@ class Parameters:
 
     def __post_init__(self) -> None:
         _whole(self, "seed")
+
+
+AnyParameters: TypeAlias = Any
+"""`Parameters`, as a factory that takes them from a config annotates them: the config system of spaCy up to 3.8.11 would
+allow only the fields of the class that is named, and none of its subclasses."""
 
 
 @dataclass(frozen=True, kw_only=True)

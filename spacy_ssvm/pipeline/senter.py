@@ -231,6 +231,14 @@ class SsvmSenter(ChainComponent):
         """Whether `nlp.pipe_labels` leaves the component out: its labels are not annotation."""
         return True
 
+    @property
+    def label_data(self) -> None:
+        """None: `spacy init labels` has nothing to save."""
+
+    def add_label(self, label: str) -> int:
+        """Raises a NotImplementedError, as spaCy's senter does: there are no other labels than these two."""
+        raise NotImplementedError(f"[{self.name}] has the labels {' and '.join(LABELS)}; none can be added")
+
     def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]:
         """For each Doc the score of each token as the start of a sentence; see `SsvmTagger.scored_tags`."""
         return [{part.start: score for part, score in found} for found in self._scored(docs, min_score)]

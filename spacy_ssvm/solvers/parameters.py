@@ -22,8 +22,8 @@ class Parameters:
 
 
 AnyParameters: TypeAlias = Any
-"""`Parameters`, as a factory that takes them from a config annotates them: the config system of spaCy up to 3.8.11 would
-allow only the fields of the class that is named, and none of its subclasses."""
+"""The annotation of `Parameters` in a component's factory: with the class itself, the config system of spaCy 3.8.11 and
+earlier would allow only its own fields, and none of its subclasses'."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,8 +38,9 @@ def test_labels_are_those_of_spacy_and_stay():
         assert senter.labels == spacy.blank(LANG).add_pipe("senter").labels
         nlp.initialize(lambda: senter_examples(nlp))
     assert "ssvm_senter" not in nlp.pipe_labels
-    with pytest.raises(ValueError, match=r"\[ssvm_senter\] a label can only be one of I, S, not 'B'"):
-        senter.add_label("B")
+    for label in ("B", "S", 3):
+        with pytest.raises(NotImplementedError, match=r"\[ssvm_senter\] has the labels I and S"):
+            senter.add_label(label)
     with pytest.raises(ValueError, match=r"\[ssvm_senter\] a label can only be one of I, S, not 'B'"):
         senter.initialize(lambda: senter_examples(nlp), nlp=nlp, labels=["I", "B"])
 

@@ -182,10 +182,10 @@ def test_update_takes_examples(factory):
     nlp = blank(factory)
     nlp.initialize(lambda: EXAMPLES[factory](nlp))
     component = nlp.get_pipe(factory)
-    for given in ([nlp("text")], None, 3):
+    for wrong in ([nlp("text")], None, 3):
         for learn in (component.update, component.rehearse):
             with pytest.raises(TypeError, match=rf"E978.*\.{learn.__name__} "):
-                learn(given)
+                learn(wrong)
 
 
 @sequences

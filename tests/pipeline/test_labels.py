@@ -217,8 +217,7 @@ def test_initialize_again_starts_from_zero(factory):
 @every
 @pytest.mark.parametrize("preset", [False, True])
 def test_initialize_without_examples_does_what_it_does_in_spacy(factory, preset):
-    """Only a tagger cannot do without labels; others begin without any, learn nothing from spaCy's placeholder, and find
-    their labels in the first update."""
+    """Only a tagger cannot do without labels; the others find theirs in the first update, and learn nothing before."""
     ours, spacys = blank(factory), spacy.blank("xx")
     spacys.add_pipe(factory.removeprefix("ssvm_"), name=factory)
     if preset and factory in NEW_LABEL:
@@ -226,7 +225,7 @@ def test_initialize_without_examples_does_what_it_does_in_spacy(factory, preset)
             assert nlp.get_pipe(factory).add_label(NEW_LABEL[factory]) == 1
     if factory == "ssvm_tagger" and not preset:
         for nlp in (ours, spacys):
-            with pytest.raises(ValueError, match="[Ll]abels"):
+            with pytest.raises(ValueError, match=r"[Ll]abels"):
                 nlp.initialize()
         return
     with warnings.catch_warnings():

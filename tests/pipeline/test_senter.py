@@ -144,5 +144,3 @@ def test_documents_of_single_sentences_are_nothing_to_learn_from():
     reference = Doc(nlp.vocab, words=["One", "sentence", "."], sent_starts=[True, False, False])
     with pytest.warns(UserWarning, match="no training Doc has more than one sentence"):
         nlp.initialize(lambda: [Example(nlp.make_doc("One sentence ."), reference)])
-    with pytest.warns(UserWarning, match="nothing to learn"):
-        blank("ssvm_senter").initialize()

@@ -304,3 +304,11 @@ def test_numbers_of_another_type_are_trained_with(factory, solver):
     nlp = blank(factory, solver_settings=solver)
     teach(nlp, EXAMPLES[factory](nlp), 2)
     nlp.evaluate(EXAMPLES[factory](nlp))
+
+
+@every
+def test_what_is_no_solver_is_refused(factory):
+    nlp = spacy.blank("xx")
+    for solver in (3, {"C": 1.0}, None):
+        with pytest.raises(ValueError, match=rf"\[{factory}\] solver must be a block with @ssvm_solvers|solver"):
+            nlp.add_pipe(factory, config={"solver": solver})

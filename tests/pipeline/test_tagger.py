@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .components import learnt
-from .toy import LANG, TAGGED, blank, doc, tagged, tagger_examples, teach
+from .toy import LANG, TAGGED, blank, doc, tagged, tagger_examples, teach, train
 
 
 def test_sets_only_the_attribute_it_is_told():

@@ -309,6 +309,6 @@ def test_numbers_of_another_type_are_trained_with(factory, solver):
 @every
 def test_what_is_no_solver_is_refused(factory):
     nlp = spacy.blank("xx")
-    for solver in (3, {"C": 1.0}, None):
-        with pytest.raises(ValueError, match=rf"\[{factory}\] solver must be a block with @ssvm_solvers|solver"):
+    for solver in (3, None):
+        with pytest.raises(ValueError, match=rf"\[{factory}\] solver must be a block with @ssvm_solvers"):
             nlp.add_pipe(factory, config={"solver": solver})

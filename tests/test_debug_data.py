@@ -180,6 +180,12 @@ def test_inconsistent_entities(check, iob, what, count, gold_preproc):
     assert not [issue for issue in issues if issue.severity == "error"]
 
 
+def test_negated_entities(check):
+    negated = document(ents=["B-!PER", "I-!PER", "O"])
+    issues = check([document(OTHER, iob=SOUND), negated], [negated], "ssvm_ner")
+    assert those(issues, "negated label") == [("error", "train", 1), ("error", "dev", 1)]
+
+
 def test_reader_that_stops_is_reported(check):
     """spaCy cuts such a document into sentences only where its entities can be read."""
     issues = check([document(iob=["2", "1 PER", "2"], sent_starts=[True, False, True])], gold_preproc=True)

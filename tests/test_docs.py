@@ -254,7 +254,9 @@ def parameters(name: str) -> dict[str, tuple[str, str]]:
             continue
         default = defaults.get(parameter.name, parameter.default)
         written = "required" if default is inspect.Parameter.empty else in_config(default)
-        found[parameter.name] = spelled(hints[parameter.name]), written
+        # A block can be of any type for the code: see `AnyParameters`.
+        is_block = isinstance(default, dict) and any(key.startswith("@") for key in default)
+        found[parameter.name] = "block" if is_block else spelled(hints[parameter.name]), written
     return found
 
 

@@ -30,7 +30,7 @@ from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
-from ..training.examples import ExampleReader, missing_annotation
+from ..training.examples import ExampleReader, is_placeholder, missing_annotation
 from ..training.figures import Figures
 from . import facts
 from .facts import Facts
@@ -54,7 +54,8 @@ class SsvmPipe(TrainablePipe):
     parameters of the solver. settings: threads, and what is saved. scorer: spaCy's scoring function.
 
     Raises:
-        ValueError: the codec is for models of another architecture, or n_threads is no whole number of at least 1.
+        ValueError: the codec is for models of another architecture, the solver is none, or n_threads is no whole number
+            of at least 1.
     """
 
     _facts: Facts
@@ -76,6 +77,8 @@ class SsvmPipe(TrainablePipe):
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         require_architecture(model, codec)
+        if not isinstance(solver, Parameters):
+            raise ValueError(f"[{name}] solver must be a block with @ssvm_solvers, not {solver!r}")
         self.vocab = vocab
         self.model = model
         self.codec = codec if codec.name == name else codec.renamed(name)
@@ -108,8 +111,8 @@ class SsvmPipe(TrainablePipe):
         return self.codec.labels
 
     @property
-    def label_data(self) -> tuple[str, ...]:
-        """The labels as `spacy init labels` saves them and `initialize` takes them."""
+    def label_data(self) -> tuple[str, ...] | None:
+        """The labels as `spacy init labels` saves them and `initialize` takes them; None if they never change."""
         return self.labels
 
     @property
@@ -149,35 +152,47 @@ class SsvmPipe(TrainablePipe):
     def initialize(
         self,
         get_examples: Callable[[], Iterable[Example]],
-        *,
         nlp: Language | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
         """Collect the labels, read the features' files, build the feature index and read the gold structures.
 
-        get_examples: returns the training examples; examples without annotation are left out. labels: all labels, if
-        they are known in advance; other labels in the examples then count as missing annotation. Labels that the
-        component already has stay.
+        get_examples: returns the training examples; examples without annotation are left out. The placeholder that
+        `nlp.initialize` passes on, if it is given no function, is left out, too: labels and examples then come from
+        `add_label` and `update`. labels: all labels, if they are known in advance; other labels in the examples then
+        count as missing annotation. Labels that the component already has stay.
 
         Raises:
-            ValueError: no example, or none that has a label; `labels` is no list of labels; a feature file cannot be
-                read; the solver needs what the model's structure does not offer.
+            TypeError: `get_examples` is no function, or returns no examples.
+            ValueError: no example has a label; `labels` is no list of labels; a feature file cannot be read; the solver
+                needs what the model's structure does not offer.
             ImportError: the solver needs a package that is not installed.
         """
         if not callable(get_examples):
             raise TypeError(f"[{self.name}] initialize takes a function that returns examples, not {get_examples!r}")
-        examples = list(get_examples() or ())
+        examples = self._examples(get_examples(), "initialize")
         if not examples:
-            raise ValueError(f"[{self.name}] initialize got no training examples: is the corpus empty?")
-        numbered = self._numbered(examples, "initialize")
+            raise TypeError(f"[{self.name}] initialize got no training examples: is the corpus empty?")
+        numbered = _numbered(examples)
         checked = None if labels is None else self._checked_labels(labels)
         with self._unchanged_on_error():
             self._forget()
             store.clear(self.model)
             self._facts = Facts(labels_are_given=labels is not None)
             self._load_resources(nlp)
-            self._prepare(numbered, checked, nlp)
+            if is_placeholder(examples):
+                self._prepare_without_examples(checked or [])
+            else:
+                self._prepare(numbered, checked, nlp)
             self._awaits_update = True
+
+    def _prepare_without_examples(self, labels: list[str]) -> None:
+        self._add_labels(labels)
+        if not self.weight_labels:
+            raise ValueError(
+                f"[{self.name}] has no labels yet: give nlp.initialize the training examples, or call add_label first"
+            )
+        self._learnt.moved(self._learnt.begin(self.solver))
 
     def _prepare(self, examples: dict[int, Example], labels: list[str] | None, nlp: Language | None) -> None:
         """Read all examples and start training; nothing is learnt yet. labels: new ones, None for those that occur."""
@@ -221,7 +236,7 @@ class SsvmPipe(TrainablePipe):
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        numbered = self._numbered(list(examples), "update")
+        numbered = _numbered(self._examples(examples, "update"))
         if not numbered:
             return losses
         training = self._learnt.resume(self.solver, self._warn)
@@ -275,7 +290,7 @@ class SsvmPipe(TrainablePipe):
         self._tutor = tutor
 
     def rehearse(
-        self, examples: Iterable[Example], *, sgd: Any = None, losses: dict[str, float] | None = None, **config: Any
+        self, examples: Iterable[Example], sgd: Any = None, losses: dict[str, float] | None = None, **config: Any
     ) -> dict[str, float]:
         """Learn the predictions that the component made at `nlp.resume_training`, so as not to forget them.
 
@@ -286,8 +301,7 @@ class SsvmPipe(TrainablePipe):
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, f"{type(self).__name__}.rehearse")
+        examples = self._examples(examples, "rehearse")
         if self._tutor is None:
             return losses
         docs = [example.predicted.copy() for example in examples]
@@ -364,13 +378,13 @@ class SsvmPipe(TrainablePipe):
 
     # Predicting
 
-    def predict(self, docs: Iterable[Doc]) -> Sequence[Any]:
+    def predict(self, docs: Doc | Iterable[Doc]) -> Sequence[Any]:
         """The predictions that `set_annotations` takes, an item for each Doc; nothing is written to the Docs."""
-        return self._prepared(list(docs))()
+        return self._prepared(as_docs(docs))()
 
-    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[Any]) -> None:
+    def set_annotations(self, docs: Doc | Iterable[Doc], predictions: Sequence[Any]) -> None:
         """Write the predictions, from `predict`, to the Docs."""
-        self.codec.write(docs, predictions)
+        self.codec.write(as_docs(docs), predictions)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Apply the component to a stream of Docs, in order. Threads share the Docs of a batch.
@@ -503,7 +517,7 @@ class SsvmPipe(TrainablePipe):
         if packing != EXACT:
             self._void_calibration()
 
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+    def to_bytes(self, exclude: Iterable[str] = ()) -> bytes:
         """Serialise; `exclude` names fields among cfg, vocab, model and state."""
         with self._learnt.packed(self.settings.packing):
             fields = {name: contents for name, contents in self._files(None).items() if name not in exclude}
@@ -511,7 +525,7 @@ class SsvmPipe(TrainablePipe):
                 fields["vocab"] = self.vocab.to_bytes(exclude=exclude)
             return bytes(srsly.msgpack_dumps(fields))
 
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+    def to_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> None:
         """Save to a directory; `exclude` names fields among cfg, vocab, model and state.
 
         The files replace earlier ones together, when all of them are written.
@@ -532,7 +546,7 @@ class SsvmPipe(TrainablePipe):
         if "vocab" not in exclude:
             self.vocab.to_disk(folder / "vocab", exclude=exclude)
 
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "SsvmPipe":
+    def from_bytes(self, bytes_data: bytes, exclude: Iterable[str] = ()) -> "SsvmPipe":
         """Load what `to_bytes` has written.
 
         Raises:
@@ -550,7 +564,7 @@ class SsvmPipe(TrainablePipe):
         self._load(read, exclude)
         return self
 
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "SsvmPipe":
+    def from_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> "SsvmPipe":
         """Load what `to_disk` has written.
 
         Raises:
@@ -662,10 +676,11 @@ class SsvmPipe(TrainablePipe):
             self.codec.check_label(label)
         return [label for label in dict.fromkeys(labels) if label not in self.labels]
 
-    def _numbered(self, examples: list[Example], method: str) -> dict[int, Example]:
-        """The examples that have tokens, by their places."""
-        validate_examples(examples, f"{type(self).__name__}.{method}")
-        return {number: example for number, example in enumerate(examples) if len(example.predicted)}
+    def _examples(self, examples: Any, method: str) -> list[Example]:
+        """The examples that a method was given; a TypeError of spaCy's if there is anything else among them."""
+        given = list(examples) if isinstance(examples, Iterable) else examples
+        validate_examples(given, f"{type(self).__name__}.{method}")
+        return given
 
     def _load_resources(self, nlp: Language | None) -> None:
         def words(phrase: str) -> np.ndarray:
@@ -722,7 +737,8 @@ class SsvmPipe(TrainablePipe):
             raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
 
     def _require_labels(self) -> None:
-        if not self.labels:
+        # What has learnt without labels predicts what needs none: no entities, or roots.
+        if not self.labels and not (self.weight_labels and self._learnt.are_any()):
             raise ValueError(f"[{self.name}] has no labels yet: train it, or call initialize or add_label first")
 
     def _files(self, indent: int | None) -> dict[str, bytes]:
@@ -812,6 +828,16 @@ class SsvmPipe(TrainablePipe):
         self._awaits_update = False
         self._unreadable = Unreadable(self.name)
         self._said = set()
+
+
+def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:
+    """These Docs; a Doc alone is one of them, as for spaCy's components."""
+    return [docs] if isinstance(docs, Doc) else list(docs)
+
+
+def _numbered(examples: Sequence[Example]) -> dict[int, Example]:
+    """The examples that have tokens, by their places."""
+    return {number: example for number, example in enumerate(examples) if len(example.predicted)}
 
 
 def _contents(path: Path) -> bytes | None:

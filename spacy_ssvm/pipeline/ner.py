@@ -1,7 +1,7 @@
 """`ssvm_ner`: named entities and other non-overlapping spans, as BILUO chains."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.checks import entities
-from ..corpus.checks.corpora import CorpusData, Issue
+from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
@@ -24,8 +24,9 @@ from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import NOTHING, Mistake, Settings
 from ..models.scored import Listing, NamedPart
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
+from .component import as_docs
 from .patterns import Patterns
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def make_ner(
     nlp: Language,
     name: str,
     model: Model,
-    solver: Parameters,
+    solver: AnyParameters,
     label_costs: dict[str, float],
     patterns: list[dict[str, Any]],
     incorrect_spans_key: str | None,
@@ -151,9 +152,12 @@ class NerCodec(ChainCodec):
         """Tags of the entities, and the spans that are no entities.
 
         Raises:
-            ValueError: a span is annotated as an entity, too.
+            ValueError: a label is negated, as in "!PER", or a span is annotated as an entity, too.
         """
         tags = [_readable(tag) for tag in gold_entities(example)]
+        negated = next((tag[2:] for tag in tags if tag is not None and entities.is_negated(tag[2:])), None)
+        if negated is not None:
+            raise ValueError(f'[{self.name}] "{negated}" is no label to learn: {entities.NOT_NEGATED}')
         spans = example.reference.spans.get(self.incorrect_spans_key, []) if self.incorrect_spans_key else []
         if not len(spans):
             return ChainGold(tags)
@@ -230,8 +234,8 @@ class NerCodec(ChainCodec):
         return segments_above
 
     def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        """spaCy raises an error wherever it reads entities without a beginning: with such, nothing else is checked."""
-        issues: list[Issue] = [issue for corpus in (train, dev) for issue in entities.without_beginning(corpus)]
+        """With entities that cannot be read, nothing else is checked."""
+        issues = [issue for corpus in (train, dev) for issue in entities.unreadable(corpus)]
         if issues:
             return Report(Counter(), issues)
         counts: list[Counter[str]] = []
@@ -285,9 +289,13 @@ class SsvmNer(ChainComponent):
 
     codec: NerCodec
 
-    def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
+    def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """As in `SsvmPipe`; in spaCy's components, too, the argument is `docs` here, and `stream` for the tagger."""
+        return super().pipe(docs, batch_size=batch_size)
+
+    def set_annotations(self, docs: Doc | Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         """Write the predicted entities, from `predict`, to the Docs; with `spans_key`, also candidate entities."""
-        docs = list(docs)
+        docs = as_docs(docs)
         if self.codec.spans_key:
             # First: once the Doc has entities, they constrain the candidates.
             self._add_spans(docs, self.codec.spans_key)

@@ -1,7 +1,7 @@
 """`ssvm_parser`: a labelled dependency tree for each sentence."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,7 @@ from ..corpus.wording import names_of, token_name
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Contradiction, Mistake, Settings, Warn
 from ..models.tree.codec import TreeCodec, TreeGold
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
 from .component import SsvmPipe
 from .gold_trees import (
@@ -88,7 +88,7 @@ def make_parser(
     nlp: Language,
     name: str,
     model: Model,
-    solver: Parameters,
+    solver: AnyParameters,
     multi_root: bool,
     overwrite: bool,
     patterns: list[dict[str, Any]],
@@ -285,6 +285,10 @@ class SsvmParser(SsvmPipe):
     """Sets `token.head` and `token.dep`, and with them `doc.sents`; see `ParserCodec` for its settings."""
 
     codec: ParserCodec
+
+    def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """As in `SsvmPipe`; in spaCy's components, too, the argument is `docs` here, and `stream` for the tagger."""
+        return super().pipe(docs, batch_size=batch_size)
 
     def scored_parses(
         self, docs: Iterable[Doc], min_score: float | None = None

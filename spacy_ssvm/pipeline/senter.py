@@ -19,7 +19,7 @@ from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Mistake, Predictor, Settings, Warn
 from ..models.scored import Listing, NamedPart
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
@@ -68,7 +68,7 @@ def make_senter(
     nlp: Language,
     name: str,
     model: Model,
-    solver: Parameters,
+    solver: AnyParameters,
     overwrite: bool,
     label_costs: dict[str, float],
     patterns: list[dict[str, Any]],
@@ -230,6 +230,14 @@ class SsvmSenter(ChainComponent):
     def hide_labels(self) -> bool:
         """Whether `nlp.pipe_labels` leaves the component out: its labels are not annotation."""
         return True
+
+    @property
+    def label_data(self) -> None:
+        """None: `spacy init labels` has nothing to save."""
+
+    def add_label(self, label: str) -> int:
+        """Raises a NotImplementedError, as spaCy's senter does: there are no other labels than these two."""
+        raise NotImplementedError(f"[{self.name}] has the labels {' and '.join(LABELS)}; none can be added")
 
     def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]:
         """For each Doc the score of each token as the start of a sentence; see `SsvmTagger.scored_tags`."""

@@ -22,7 +22,7 @@ from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Mistake, Settings
 from ..models.scored import NamedPart
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
@@ -81,7 +81,7 @@ def make_tagger(
     nlp: Language,
     name: str,
     model: Model,
-    solver: Parameters,
+    solver: AnyParameters,
     attr: str,
     overwrite: bool,
     label_costs: dict[str, float],
@@ -145,7 +145,9 @@ class TaggerCodec(ChainCodec):
             tags = [reference.vocab.strings[int(tag)] for tag in reference.to_array(attribute)]
         else:
             tags = example.get_aligned(attribute, as_string=True)
-        return ChainGold([tag if tag and not (tag.startswith(NEGATIVE) and len(tag) > 1) else None for tag in tags])
+        wrong = {token: tag[1:] for token, tag in enumerate(tags) if tag and tag[0] == NEGATIVE and len(tag) > 1}
+        labels = [tag if tag and token not in wrong else None for token, tag in enumerate(tags)]
+        return ChainGold(labels, [(token, [tag]) for token, tag in wrong.items()])
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
         attribute = ATTRIBUTES[self.attr]

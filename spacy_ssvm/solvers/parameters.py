@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +19,11 @@ class Parameters:
 
     def __post_init__(self) -> None:
         _whole(self, "seed")
+
+
+AnyParameters: TypeAlias = Any
+"""The annotation of `Parameters` in a component's factory: with the class itself, the config system of spaCy 3.8.11 and
+earlier would allow only its own fields, and none of its subclasses'."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -209,6 +209,16 @@ class ExampleReader:
         return numbers, batches
 
 
+def is_placeholder(examples: Sequence[Example]) -> bool:
+    """Whether this is what spaCy passes on if `nlp.initialize` gets no examples: one of the bare words x, y and z."""
+    return len(examples) == 1 and _has_words_only(examples[0].reference, ["x", "y", "z"])
+
+
+def _has_words_only(doc: Doc, words: Sequence[str]) -> bool:
+    annotation = ("TAG", "POS", "MORPH", "LEMMA", "DEP", "SENT_START", "ENT_IOB")
+    return [token.text for token in doc] == words and not any(map(doc.has_annotation, annotation))
+
+
 def missing_annotation(names: Sequence[str], docs: Iterable[Doc]) -> list[str]:
     """The given token attributes that none of the Docs has set; empty if there is no Doc with tokens."""
     filled = [doc for doc in docs if len(doc)]

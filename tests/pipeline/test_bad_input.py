@@ -153,8 +153,9 @@ def test_settings_that_are_refused_when_the_config_is_read(factory, config, said
 @pytest.mark.parametrize("examples", [[], ["text"], None, [None]])
 def test_initialize_without_examples(factory, examples):
     nlp = blank(factory)
-    with pytest.raises((ValueError, TypeError), match=rf"\[{factory}\]|Ssvm\w+\.initialize"):
-        nlp.get_pipe(factory).initialize(lambda: examples)
+    for component in (nlp.get_pipe(factory), nlp.add_pipe(factory.removeprefix("ssvm_"))):
+        with pytest.raises(TypeError, match=rf"\[{factory}\]|\w+\.initialize"):
+            component.initialize(lambda: examples)
 
 
 @every
@@ -166,15 +167,12 @@ def test_get_examples_must_be_a_function(factory):
 
 @labelled
 def test_a_corpus_without_annotation(factory):
-    """`nlp.initialize()` hands over an empty Doc, as `spacy assemble` does."""
     nlp = blank(factory)
     said = rf"\[{factory}\] none of the [01] training examples .*\.{factory}\.labels"
     for text in ("No labels here", ""):
         bare = [Example(doc(nlp, text), doc(nlp, text))]
         with pytest.raises(ValueError, match=said):
             nlp.initialize(lambda: bare)  # noqa: B023
-    with pytest.raises(ValueError, match=said):
-        nlp.initialize()
     with pytest.raises(ValueError, match=rf"\[{factory}\] has no labels yet"):
         nlp("text")
 
@@ -183,8 +181,11 @@ def test_a_corpus_without_annotation(factory):
 def test_update_takes_examples(factory):
     nlp = blank(factory)
     nlp.initialize(lambda: EXAMPLES[factory](nlp))
-    with pytest.raises(TypeError, match="update"):
-        nlp.get_pipe(factory).update([nlp("text")])
+    component = nlp.get_pipe(factory)
+    for wrong in ([nlp("text")], None, 3):
+        for learn in (component.update, component.rehearse):
+            with pytest.raises(TypeError, match=rf"E978.*\.{learn.__name__} "):
+                learn(wrong)
 
 
 @sequences
@@ -303,3 +304,11 @@ def test_numbers_of_another_type_are_trained_with(factory, solver):
     nlp = blank(factory, solver_settings=solver)
     teach(nlp, EXAMPLES[factory](nlp), 2)
     nlp.evaluate(EXAMPLES[factory](nlp))
+
+
+@every
+def test_what_is_no_solver_is_refused(factory):
+    nlp = spacy.blank("xx")
+    for solver in (3, None):
+        with pytest.raises(ValueError, match=rf"\[{factory}\] solver must be a block with @ssvm_solvers"):
+            nlp.add_pipe(factory, config={"solver": solver})

@@ -245,3 +245,30 @@ def test_annotation_that_appears_after_initialize_binds_training_too():
     training = nlp.get_pipe("ssvm_ner")._learnt.training
     gold = training.data.problem().data.gold
     assert nlp.get_pipe("ssvm_ner").weight_labels[gold[-3]] == "U-PER"
+
+
+def test_negated_labels_are_refused_as_in_spacy():
+    """spaCy refuses them in `update` only; none of them is a label, and what stands beside them is learnt."""
+    nlp = spacy.blank(LANG)
+    spacys, ours = nlp.add_pipe("ner"), nlp.add_pipe("ssvm_ner")
+    negated = Example(doc(nlp, "Anna left"), doc(nlp, "Anna left", ents=["B-!PER", "O"]))
+    for component in (spacys, ours):
+        component.add_label("PER")
+        nlp.initialize()
+        with pytest.raises(ValueError, match="!PER"):
+            component.update([negated])
+    with pytest.warns(UserWarning, match=r'left out: .*"!PER" is no label to learn: .*incorrect_spans_key'):
+        ours.initialize(lambda: [*ner_examples(nlp), negated])
+    assert ours.labels == ("PER", "GPE")
+
+
+def test_arguments_are_named_and_taken_as_in_spacy():
+    nlp = learnt("ssvm_ner")
+    ner, text = nlp.get_pipe("ssvm_ner"), "Tom met Anna in Berlin ."
+    expected = [entity.text for entity in nlp(doc(nlp, text)).ents]
+    (piped,) = ner.pipe(docs=[doc(nlp, text)])
+    alone = doc(nlp, text)
+    ner.set_annotations(alone, ner.predict(alone))
+    again = blank("ssvm_ner").get_pipe("ssvm_ner").from_bytes(ner.to_bytes(["vocab"]), ["vocab"])
+    docs = [piped, alone, again(doc(nlp, text))]
+    assert [[entity.text for entity in found.ents] for found in docs] == [expected] * 3 and expected

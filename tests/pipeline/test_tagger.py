@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .components import learnt
-from .toy import LANG, TAGGED, blank, doc, tagged, tagger_examples, teach
+from .toy import LANG, TAGGED, blank, doc, tagged, tagger_examples, teach, train
 
 
 def test_sets_only_the_attribute_it_is_told():
@@ -81,3 +81,14 @@ def test_two_taggers_in_one_pipeline():
     assert set(losses) == {"fine", "coarse"}
     for token in nlp(doc(nlp, "Eat blue ham")):
         assert token.tag_ == token.pos_.lower()
+
+
+def test_a_negative_tag_is_unlearnt_as_in_spacy():
+    nlp = blank("ssvm_tagger")
+    teach(nlp, tagger_examples(nlp), 20)
+    text = "I like blue eggs"
+    assert nlp(doc(nlp, text))[0].tag_ == "PRON"
+    train(nlp, [tagged(nlp, text, ["!PRON", "VERB", "ADJ", "NOUN"])], 20)
+    found = [token.tag_ for token in nlp(doc(nlp, text))]
+    assert found[0] != "PRON" and found[1:] == ["VERB", "ADJ", "NOUN"]
+    assert not any(label.startswith("!") for label in nlp.get_pipe("ssvm_tagger").labels)

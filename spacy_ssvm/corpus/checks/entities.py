@@ -9,6 +9,13 @@ from .corpora import CorpusData, Document, Issue, example_name, issues, place
 
 _INSIDE, _BEGIN = 1, 3
 """Values of spaCy's ENT_IOB."""
+NOT_NEGATED = 'put spans that are no entities into doc.spans["NAME"], and set incorrect_spans_key = "NAME"'
+"""What to do about a label such as "!PER"."""
+
+
+def is_negated(label: str) -> bool:
+    """Whether it is spaCy 2's notation, which spaCy 3 refuses, for "this is no entity of that label"."""
+    return label[:1] == "!" and len(label) > 1
 
 
 def check(corpus: CorpusData) -> list[Issue]:
@@ -25,8 +32,19 @@ def _span(document: Document, span: Span) -> str:
     return f"{place(document.name, document.doc, span.start, span.end)} ({span.label_})"
 
 
-def without_beginning(corpus: CorpusData) -> list[Issue]:
-    """Issues of tokens inside entities that have no beginning."""
+def unreadable(corpus: CorpusData) -> list[Issue]:
+    """Issues of entities that neither spaCy nor the component learns from: without a beginning, or negated."""
+    found = _without_beginning(corpus)
+    return found or issues(
+        "error",
+        corpus.name,
+        "entities with a negated label",
+        [_span(document, e) for document in corpus.documents for e in document.doc.ents if is_negated(e.label_)],
+        NOT_NEGATED,
+    )
+
+
+def _without_beginning(corpus: CorpusData) -> list[Issue]:
     where = []
     for document in corpus.documents:
         is_open = False

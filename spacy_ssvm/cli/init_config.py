@@ -181,7 +181,7 @@ def _named_components(pipeline: Collection[str]) -> set[str]:
 
 
 def _registered_solver(name: str) -> str:
-    known = sorted(ssvm_solvers.get_all())
+    known: list[str] = sorted(ssvm_solvers.get_all())
     if name in known:
         return name
     short = {registered.split(".")[1].lower(): registered for registered in known}
@@ -193,7 +193,8 @@ def _registered_solver(name: str) -> str:
 
 def _solver_block(nlp: Language, component: str, solver: str) -> dict[str, Any]:
     """The settings of a component's solver, which has this registered name."""
-    default = nlp.get_factory_meta(COMPONENTS[component]["factory"]).default_config["solver"]
+    meta: Any = nlp.get_factory_meta(COMPONENTS[component]["factory"])
+    default = meta.default_config["solver"]
     if solver == default["@ssvm_solvers"]:
         settings = default
     else:

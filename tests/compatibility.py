@@ -25,7 +25,7 @@ SENTENCES = [
     (["Old", "Anna", "sees", "Bergen"], "ANVN", [1, 2, 2, 2], ["O", "B-PER", "O", "B-GPE"]),
     (["What", "did", "Anna", "dream", "of", "?"], "NVNVPI", [4, 3, 3, 3, 3, 3], ["O", "O", "B-PER", "O", "O", "O"]),
 ]
-"""Words, tags, heads and entities. An arc is labelled with the tag of its dependent; the last tree has crossing arcs."""
+"""Words, tags, heads and entities. An arc has the tag of its dependent as label; the last tree has crossing arcs."""
 DOCUMENTS = [(0, 1), (2, 3)]
 """The sentences of each document."""
 

@@ -1,16 +1,20 @@
-"""The configs of the repository are what their generator writes, and what spaCy takes."""
+"""`spacy ssvm init-config` writes the configs of the repository, and configs that spaCy takes."""
 
 import importlib.util
 from pathlib import Path
 
 import pytest
 from spacy.cli.debug_config import debug_config
-from spacy.util import load_config, load_model_from_config, registry
+from spacy.util import load_config, load_config_from_str, load_model_from_config, registry
+from typer.testing import CliRunner
+
+from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.cli.init_config import TUNED
 
 CONFIGS = Path(__file__).parents[1] / "configs"
-PATHS = sorted(path.relative_to(CONFIGS) for path in CONFIGS.glob("*/*.cfg") if path.parent.name != "templates")
+PATHS = sorted(path.relative_to(CONFIGS) for path in CONFIGS.glob("*/*.cfg"))
 SAMPLE = [path for path in PATHS if path.stem == "dcd" or path.parent.name == "tagger"]
-"""Every template and every solver; `pytest -m slow` has all combinations."""
+"""Every pipeline and every solver; `pytest -m slow` has all combinations."""
 
 
 def generator():
@@ -18,6 +22,16 @@ def generator():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def init_config(*arguments):
+    return CliRunner().invoke(ssvm, ["init-config", *map(str, arguments)])
+
+
+def written(*arguments):
+    result = init_config("-", *arguments)
+    assert result.exit_code == 0, result.output
+    return load_config_from_str(result.stdout)
 
 
 def test_configs_are_what_the_generator_writes(tmp_path):
@@ -29,10 +43,10 @@ def test_configs_are_what_the_generator_writes(tmp_path):
 
 def test_each_of_the_generators_solvers_has_a_config_for_every_component():
     configs = [load_config(CONFIGS / path) for path in PATHS]
-    solvers = {config["components"][config["nlp"]["pipeline"][-1]]["solver"]["@ssvm_solvers"] for config in configs}
-    assert solvers == {solver["@ssvm_solvers"] for solver in generator().SOLVERS.values()}
-    assert solvers <= set(registry.ssvm_solvers.get_all())
-    assert len(PATHS) == len(solvers) * len(generator().TEMPLATES)
+    solvers = [{block["solver"]["@ssvm_solvers"] for block in config["components"].values()} for config in configs]
+    assert all(len(found) == 1 for found in solvers), "the components of a config learn by the same solver"
+    assert set.union(*solvers) <= set(registry.ssvm_solvers.get_all())
+    assert len(PATHS) == len(set.union(*solvers)) * len(generator().PIPELINES)
 
 
 @pytest.mark.parametrize(
@@ -43,3 +57,73 @@ def test_spacy_takes_the_config(path):
     debug_config(CONFIGS / path, overrides=overrides)
     nlp = load_model_from_config(load_config(CONFIGS / path, overrides={"system.seed": 7}))
     assert all(pipe.solver.seed == 7 for _, pipe in nlp.pipeline)
+
+
+# The command
+
+
+@pytest.mark.parametrize("folder, pipeline", [("ner", "ner"), ("pipeline", "parser,ssvm_senter")])
+def test_the_command_writes_the_file_of_the_repository(folder, pipeline, tmp_path):
+    path = tmp_path / "new" / "config.cfg"
+    result = init_config(path, "--pipeline", pipeline, "--solver", "dcd_light")
+    assert result.exit_code == 0, result.output
+    assert path.read_text() == (CONFIGS / folder / "dcd_light.cfg").read_text()
+    assert init_config("-", "-p", pipeline, "-s", "DCDLight").stdout == path.read_text() + "\n"
+
+
+def test_the_language_is_that_of_the_option():
+    english, dutch = written("-p", "ner"), written("-p", "ner", "-l", "nl")
+    assert dutch["nlp"].pop("lang") == "nl" and english["nlp"].pop("lang") == "en"
+    assert dutch == english
+
+
+def test_components_are_in_the_order_of_their_needs():
+    config = written("-p", "tagger, parser,ner,senter,ner")
+    assert config["nlp"]["pipeline"] == ["senter", "tagger", "pos_tagger", "parser", "ner"]
+    assert written()["nlp"]["pipeline"] == config["nlp"]["pipeline"]
+    weights = {key: weight for key, weight in config["training"]["score_weights"].items() if weight}
+    assert weights == {"las": 0.5, "ents_f": 0.5}
+    assert not config["corpora"]["train"]["gold_preproc"], "a senter learns from documents"
+
+
+@pytest.mark.parametrize("solver", sorted(registry.ssvm_solvers.get_all()))
+def test_every_registered_solver_can_be_named(solver):
+    nlp = load_model_from_config(written("-p", "senter,tagger", "-s", solver))
+    for name, pipe in nlp.pipeline:
+        default = nlp.get_factory_meta(f"ssvm_{name}").default_config["solver"]
+        if default["@ssvm_solvers"] == solver:
+            tuned = {key: value for key, value in default.items() if key[0] != "@"}
+        else:
+            tuned = TUNED.get(solver, {}).get(name) or TUNED.get(solver, {}).get("others", {})
+        assert pipe.solver == registry.ssvm_solvers.get(solver)(**tuned)
+
+
+def test_a_file_is_overwritten_only_by_force(tmp_path):
+    path = tmp_path / "config.cfg"
+    path.write_text("mine")
+    refused = init_config(path, "-p", "ner")
+    assert refused.exit_code == 1 and "--force" in refused.stdout and path.read_text() == "mine"
+    assert init_config(path, "-p", "ner", "-F").exit_code == 0
+    assert path.read_text() == (CONFIGS / "ner" / "dcd.cfg").read_text()
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["-p", "ner,nerr,lemmatizer"], "no component lemmatizer, nerr; name one or more of senter, tagger"),
+        (["-p", ","], "no component is named"),
+        (["-p", "chunker,ner"], "a chunker reads gold tags"),
+        (["-s", "adam"], "no solver adam; name one of cpd, dca"),
+        (["-l", "qq"], "language qq"),
+    ],
+)
+def test_what_the_command_cannot_write_is_explained(arguments, said, tmp_path):
+    path = tmp_path / "config.cfg"
+    result = init_config(path, *arguments)
+    assert result.exit_code == 1 and not path.exists()
+    assert said in " ".join(result.stdout.split())
+
+
+def test_a_parser_without_senter_is_pointed_out(tmp_path):
+    assert "finds no sentences" in " ".join(init_config(tmp_path / "1.cfg", "-p", "parser").stdout.split())
+    assert "finds no sentences" not in " ".join(init_config(tmp_path / "2.cfg").stdout.split())

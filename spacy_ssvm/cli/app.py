@@ -7,6 +7,7 @@ from .calibrate import calibrate_command
 from .compress import compress_command
 from .debug_data import debug_data_command
 from .evaluate import evaluate_command
+from .init_config import init_config_command
 from .pipelines import OVERRIDES
 from .report import report_command
 from .tune import tune_command
@@ -17,6 +18,7 @@ ssvm.command("calibrate")(calibrate_command)
 ssvm.command("compress")(compress_command)
 ssvm.command("debug-data", context_settings=OVERRIDES)(debug_data_command)
 ssvm.command("evaluate")(evaluate_command)
+ssvm.command("init-config")(init_config_command)
 ssvm.command("report")(report_command)
 ssvm.command("tune", context_settings=OVERRIDES)(tune_command)
 ssvm.command("warmup")(warmup_command)

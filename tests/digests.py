@@ -45,7 +45,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
 COMPONENTS = ("ssvm_senter", "ssvm_tagger", "ssvm_ner", "ssvm_parser")
 NOT_WEIGHTS = ("seen", "shape", "digest")
-"""Arrays of a model that depend on its settings, too."""
+"""Arrays of a model that depend on its settings or on the examples, too."""
 
 
 def quickstart(part: str) -> list[Doc]:

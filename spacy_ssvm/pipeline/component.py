@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import srsly
@@ -35,6 +35,7 @@ from ..training.figures import Figures
 from . import facts
 from .facts import Facts
 from .learnt import Learnt
+from .written import Written
 
 if TYPE_CHECKING:
     from ..inspect.explanation import Explanation
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
+Answer = TypeVar("Answer")
 
 
 class SsvmPipe(TrainablePipe):
@@ -63,6 +65,7 @@ class SsvmPipe(TrainablePipe):
     _awaits_update: bool
     _unreadable: Unreadable
     _said: set[str]
+    _written: Written
 
     def __init__(
         self,
@@ -370,7 +373,10 @@ class SsvmPipe(TrainablePipe):
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Sequence[Any]) -> None:
         """Write the predictions, from `predict`, to the Docs."""
-        self.codec.write(docs, predictions)
+        docs = list(docs)
+        given = self._written.given(self.codec, docs)
+        self.codec.write(docs, predictions, given)
+        self._written.note(docs, given, predictions)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Apply the component to a stream of Docs, in order. Threads share the Docs of a batch.
@@ -421,40 +427,58 @@ class SsvmPipe(TrainablePipe):
         analysis with the part, less wᵀΦ of the best one without it."""
         return self.inverse_temperature is not None
 
-    def kbest(self, doc: Doc, k: int) -> list[tuple[float, list[Any]]]:
+    @overload
+    def kbest(self, docs: Doc, k: int) -> list[tuple[float, list[Any]]]: ...
+
+    @overload
+    def kbest(self, docs: Iterable[Doc], k: int) -> list[list[tuple[float, list[Any]]]]: ...
+
+    def kbest(self, docs: Doc | Iterable[Doc], k: int) -> Any:
         """The k best analyses of a Doc, best first, exactly: their scores wᵀΦ(x, y), and their parts.
 
         Parts are tags, entities as (start, end, label), sentence starts as token numbers, or arcs as (head, token,
         label). A root is its own head, and trees have only arcs that the first pass keeps. The list is shorter than k
-        if fewer analyses are possible. The Doc's annotation acts as a constraint; nothing is written to it.
+        if fewer analyses are possible. The Doc's annotation acts as a constraint, except what the component has set
+        itself; nothing is written to the Doc.
+
+        docs: a Doc, or Docs, for which the result is a list of these lists.
 
         Raises:
+            TypeError: `docs` are no Docs.
             ValueError: k is less than 1, the component has no labels yet, or its structure is not decoded exactly.
         """
-        (sequences,) = self._sequences([doc])
-        found = best_analyses(sequences, self.codec.names(), checked_count(self.name, k))
-        return [(score, [self.codec.item(part) for part in parts]) for score, parts in found]
+        names, item, count = self.codec.names(), self.codec.item, checked_count(self.name, k)
 
-    def explain(self, doc: Doc) -> "Explanation":
+        def ask(asked: Sequence[Doc]) -> list[list[tuple[float, list[Any]]]]:
+            found = [best_analyses(sequences, names, count) for sequences in self._sequences(asked)]
+            return [[(score, [item(part) for part in parts]) for score, parts in analyses] for analyses in found]
+
+        return self._in_kind(docs, ask)
+
+    @overload
+    def explain(self, docs: Doc) -> "Explanation": ...
+
+    @overload
+    def explain(self, docs: Iterable[Doc]) -> "list[Explanation]": ...
+
+    def explain(self, docs: Doc | Iterable[Doc]) -> Any:
         """Why the component predicts each tag, entity, sentence start or arc of a Doc: the best analysis without it,
-        and the features that put the prediction ahead. The Doc's annotation acts as a constraint, without alternatives;
-        nothing is written to it.
+        and the features that put the prediction ahead. The Doc's annotation acts as a constraint, without alternatives,
+        except what the component has set itself; nothing is written to the Doc.
+
+        docs: a Doc, or Docs, for which the result is a list.
 
         Raises:
+            TypeError: `docs` are no Docs.
             ValueError: the component has no labels yet, or its structure is not decoded exactly.
         """
-        from ..inspect.explanation import explain
-
-        self._check_annotation([doc])
-        with self._naming([doc]):
-            sequences = self._predictor().explained(doc)
-        return explain([token.text for token in doc], sequences, self.codec.names())
+        return self._in_kind(docs, lambda asked: [self._explanation(doc) for doc in asked])
 
     def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
         """Each sequence of these examples, with its scores and its known gold annotation.
 
-        The predicted Docs have the annotation of earlier components, and none of this one. Predictions are wrong where
-        the gold label is unknown to the component.
+        The predicted Docs have the annotation of earlier components; what this one has set does not count. Predictions
+        are wrong where the gold label is unknown to the component.
 
         Raises:
             ValueError: the component is not trained yet, or its structure has no exact sums.
@@ -464,7 +488,8 @@ class SsvmPipe(TrainablePipe):
         self._require_weights()
         given = [example for example in examples if len(example.predicted)]
         found = []
-        for example, sequences in zip(given, self._sequences([example.predicted for example in given])):
+        asked = self._without_own(example.predicted for example in given)
+        for example, sequences in zip(given, self._sequences(asked)):
             starts = [sequence.first for sequence in sequences]
             known = self.codec.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
             listing = self.codec.listing()
@@ -599,15 +624,43 @@ class SsvmPipe(TrainablePipe):
         with self._naming(docs):
             return self._predictor().scored(docs)
 
+    def _explanation(self, doc: Doc) -> "Explanation":
+        from ..inspect.explanation import explain
+
+        self._check_annotation([doc])
+        with self._naming([doc]):
+            sequences = self._predictor().explained(doc)
+        return explain([token.text for token in doc], sequences, self.codec.names())
+
+    def _without_own(self, docs: Iterable[Doc]) -> list[Doc]:
+        """The Docs without what this component has set: copies of them, where it has set anything."""
+        return [self._written.without_own(self.codec, doc, self.predict) for doc in docs]
+
+    def _in_kind(self, docs: Doc | Iterable[Doc], ask: Callable[[Sequence[Doc]], list[Answer]]) -> Any:
+        """The answer about a Doc, or the list of answers about Docs, asked without what this component has set.
+
+        Raises:
+            TypeError: these are no Docs.
+        """
+        asked = [docs] if isinstance(docs, Doc) else list(docs)
+        for doc in asked:
+            if not isinstance(doc, Doc):
+                raise TypeError(f"[{self.name}] asks for a Doc, or for an iterable of Docs, not for {docs!r}")
+        answers = ask(self._without_own(asked))
+        return answers[0] if isinstance(docs, Doc) else answers
+
     def _scored(
-        self, docs: Iterable[Doc], min_score: float | None, listing: Listing | None = None
+        self, docs: Sequence[Doc], min_score: float | None, listing: Listing | None = None
     ) -> list[list[tuple[NamedPart, float]]]:
-        """For each Doc the parts that score at least `min_score`, and their scores; listing: by default the codec's."""
+        """For each Doc the parts that score at least `min_score`, and their scores; listing: by default the codec's.
+
+        All annotation of the Docs acts as a constraint.
+        """
         smallest = checked_min_score(self.name, min_score, self.has_probabilities)
         listing, names = listing or self.codec.listing(), self.codec.names()
         return [
             scored_parts(sequences, names, listing, self.inverse_temperature, smallest)
-            for sequences in self._sequences(list(docs))
+            for sequences in self._sequences(docs)
         ]
 
     @contextmanager
@@ -812,6 +865,7 @@ class SsvmPipe(TrainablePipe):
         self._awaits_update = False
         self._unreadable = Unreadable(self.name)
         self._said = set()
+        self._written = Written()
 
 
 def _contents(path: Path) -> bytes | None:

@@ -36,12 +36,13 @@ NOTHING = "-"
 
 
 class Mistake(NamedTuple):
-    """Tokens start … end − 1 of a predicted Doc, and the two annotations of them, by name."""
+    """Tokens start … end − 1 of a predicted Doc, and the two annotations of them, by name; head: that of a gold arc."""
 
     start: int
     end: int
     gold: str
     predicted: str
+    head: int | None = None
 
 
 class Given(NamedTuple):
@@ -207,6 +208,17 @@ class Codec(ABC):
     def item(self, part: NamedPart) -> Any:
         """A part in an analysis of the k best."""
         return part.label
+
+    asked_form: ClassVar[str] = "nothing of its own"
+    """The items that `asked` takes, in words."""
+
+    def asked(self, item: Any) -> NamedPart:
+        """The part that a user asks about; any error but a ValueError says that `item` is not of that form."""
+        raise TypeError
+
+    def missed(self, mistake: Mistake) -> Any:
+        """The gold part of a mistake, as `asked` takes it; None if there is none."""
+        return None
 
     @abstractmethod
     def listing(self) -> Listing:

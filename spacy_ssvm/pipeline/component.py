@@ -1,13 +1,14 @@
 """A component as spaCy sees it: labels, learning, predicting, files. The codec holds all that is specific to one."""
 
 import logging
+import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 import srsly
@@ -282,8 +283,8 @@ class SsvmPipe(TrainablePipe):
     ) -> dict[str, float]:
         """Learn the predictions that the component made at `nlp.resume_training`, so as not to forget them.
 
-        examples: only their predicted Docs are read, and their annotation stays. sgd, config: ignored; our solvers do
-        not use them. Before `nlp.resume_training`, nothing is learnt.
+        examples: only their predicted Docs are read; annotation that the component has not set itself stays. sgd,
+        config: ignored; our solvers do not use them. Before `nlp.resume_training`, nothing is learnt.
 
         Returns `losses`, with the solver's loss added under the component's name.
         """
@@ -293,7 +294,7 @@ class SsvmPipe(TrainablePipe):
         validate_examples(examples, f"{type(self).__name__}.rehearse")
         if self._tutor is None:
             return losses
-        docs = [example.predicted.copy() for example in examples]
+        docs = [doc.copy() for doc in self._tutor._without_own(example.predicted for example in examples)]
         self._tutor.set_annotations(docs, self._tutor.predict(docs))
         return self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
 
@@ -456,23 +457,30 @@ class SsvmPipe(TrainablePipe):
         return self._in_kind(docs, ask)
 
     @overload
-    def explain(self, docs: Doc) -> "Explanation": ...
+    def explain(self, docs: Doc, of: Any = None) -> "Explanation": ...
 
     @overload
     def explain(self, docs: Iterable[Doc]) -> "list[Explanation]": ...
 
-    def explain(self, docs: Doc | Iterable[Doc]) -> Any:
+    def explain(self, docs: Doc | Iterable[Doc], of: Any = None) -> Any:
         """Why the component predicts each tag, entity, sentence start or arc of a Doc: the best analysis without it,
         and the features that put the prediction ahead. The Doc's annotation acts as a constraint, without alternatives,
         except what the component has set itself; nothing is written to the Doc.
 
-        docs: a Doc, or Docs, for which the result is a list.
+        docs: a Doc, or Docs, for which the result is a list. of: with a single Doc, only this is explained, whether it
+        is predicted or not: (token, tag), an entity as a Span or as (start, end, label), the number of a token for a
+        sentence start, or (head, token, label). If it is not predicted, the best analysis with it is compared with the
+        best one.
 
         Raises:
             TypeError: `docs` are no Docs.
-            ValueError: the component has no labels yet, or its structure is not decoded exactly.
+            ValueError: the component has no labels yet, or its structure is not decoded exactly; `of` is nothing of
+                this Doc that the component could predict, or is given with several Docs.
         """
-        return self._in_kind(docs, lambda asked: [self._explanation(doc) for doc in asked])
+        if of is not None and not isinstance(docs, Doc):
+            raise ValueError(f"[{self.name}] `of` is part of a single Doc: call explain for each Doc")
+        part = None if of is None else self._asked(cast(Doc, docs), of)
+        return self._in_kind(docs, lambda asked: [self._explanation(doc, part) for doc in asked])
 
     def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
         """Each sequence of these examples, with its scores and its known gold annotation.
@@ -624,13 +632,34 @@ class SsvmPipe(TrainablePipe):
         with self._naming(docs):
             return self._predictor().scored(docs)
 
-    def _explanation(self, doc: Doc) -> "Explanation":
+    def _asked(self, doc: Doc, of: Any) -> NamedPart:
+        """The part of a Doc that `explain` is asked about.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            part = self.codec.asked(of)
+            start, end = operator.index(part.start), operator.index(part.end)
+            is_part = 0 <= start < end <= len(doc) and isinstance(part.label, str)
+        except (TypeError, ValueError):
+            is_part = False
+        if not is_part or not 0 <= (start if part.head is None else part.head) < len(doc):
+            raise ValueError(
+                f"[{self.name}] explains {self.codec.asked_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
+            )
+        return part
+
+    def _explanation(self, doc: Doc, part: NamedPart | None) -> "Explanation":
         from ..inspect.explanation import explain
 
         self._check_annotation([doc])
         with self._naming([doc]):
             sequences = self._predictor().explained(doc)
-        return explain([token.text for token in doc], sequences, self.codec.names())
+        try:
+            return explain([token.text for token in doc], sequences, self.codec.names(), part)
+        except ValueError as error:
+            raise ValueError(f"[{self.name}] {error}") from None
 
     def _without_own(self, docs: Iterable[Doc]) -> list[Doc]:
         """The Docs without what this component has set: copies of them, where it has set anything."""

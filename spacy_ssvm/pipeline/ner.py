@@ -25,6 +25,7 @@ from ..models.packing import Packing, WeightDtype
 from ..models.protocol import NOTHING, Given, Mistake, Settings
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import Parameters
+from ..structures import UNKNOWN
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
@@ -211,15 +212,21 @@ class NerCodec(ChainCodec):
         return IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE
 
     def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        from ..structures.chain.biluo import FIXED, OUTSIDE, Kind
+        return self.kinds_to_learn(docs, preset, np.full(len(preset), UNKNOWN))
+
+    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
+        from ..structures.chain.biluo import FIXED, OUTSIDE, Kind, continues
 
         space, start, iob, entity = preset.T
-        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(start == 1, int(Kind.NO_CONTINUATION), 0)
-        kinds[(iob == _BEGIN) & (entity == 0)] = FIXED + OUTSIDE
+        is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
+        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
+        kinds[(iob == _BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
         if entity.any():
             first = 0
             for doc in docs:
-                self._fix_entities(doc, kinds[first : first + len(doc)])
+                tokens = slice(first, first + len(doc))
+                self._fix_entities(doc, kinds[tokens], gold[tokens])
                 first += len(doc)
         return kinds.astype(np.int32)
 
@@ -236,8 +243,24 @@ class NerCodec(ChainCodec):
 
         return [self.named(run(*segment), first) for segment in segments(y.labels)]
 
+    def part(self, named: NamedPart, first: int) -> "Run":
+        from ..structures.chain.biluo import run
+
+        return run(named.start - first, named.end - first, self.number_of(named.label))
+
     def item(self, part: NamedPart) -> tuple[int, int, str]:
         return part[:3]
+
+    def asked(self, item: Any) -> NamedPart:
+        if isinstance(item, Span):
+            return NamedPart(item.start, item.end, item.label_)
+        start, end, label = item
+        return NamedPart(start, end, label)
+
+    asked_form = "an entity: a Span with a label, or (start, end, label)"
+
+    def missed(self, mistake: Mistake) -> Any:
+        return None if mistake.gold == NOTHING else (mistake.start, mistake.end, mistake.gold)
 
     def listing(self) -> Listing:
         from ..structures.chain.biluo import segments_above
@@ -279,20 +302,23 @@ class NerCodec(ChainCodec):
         inside = {"B": _BEGIN, "I": _INSIDE, "L": _INSIDE, "U": _BEGIN}
         return np.array([(_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")], np.uint64)
 
-    def _fix_entities(self, doc: Doc, kind: np.ndarray) -> None:
-        """Hold preset entities of known labels where they are; others are outside as far as the chain goes."""
-        from ..structures.chain.biluo import BEGIN, FIXED, INSIDE, LAST, OUTSIDE, UNIT, state
+    def _fix_entities(self, doc: Doc, kinds: np.ndarray, gold: np.ndarray) -> None:
+        """Hold preset entities of known labels where they are; others are outside as far as the chain goes.
+
+        gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities that
+        contradict them.
+        """
+        from ..structures.chain.biluo import FIXED, OUTSIDE, run
 
         types = {label: number for number, label in enumerate(self.labels)}
         for entity in doc.ents:
-            first, last = entity.start, entity.end - 1
-            if entity.label_ not in types:
-                kind[first : last + 1] = FIXED + OUTSIDE
-                continue
-            number = types[entity.label_]
-            kind[first : last + 1] = FIXED + state(INSIDE, number)
-            kind[first] = FIXED + state(BEGIN, number)
-            kind[last] = FIXED + state(LAST if last > first else UNIT, number)
+            labels = np.full(len(entity), OUTSIDE)
+            if entity.label_ in types:
+                labels[:] = run(entity.start, entity.end, types[entity.label_]).labels
+            tokens = slice(entity.start, entity.end)
+            is_open = gold[tokens] == UNKNOWN
+            if (is_open | (gold[tokens] == labels)).all():
+                kinds[tokens] = np.where(is_open, FIXED + labels, kinds[tokens])
 
 
 class SsvmNer(ChainComponent):

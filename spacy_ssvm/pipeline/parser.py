@@ -288,7 +288,7 @@ class ParserCodec(TreeCodec):
             is_root = head == token.i == token.head.i  # Whatever its label is, for the scores too.
             if head is not None and label and not is_root and (head != token.head.i or label != token.dep_):
                 other = token.dep_ if head == token.head.i else f"{token.dep_}, other head"
-                listed.append(Mistake(token.i, token.i + 1, label, other))
+                listed.append(Mistake(token.i, token.i + 1, label, other, head))
         return listed
 
 

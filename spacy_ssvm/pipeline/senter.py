@@ -190,6 +190,14 @@ class SenterCodec(ChainCodec):
     def item(self, part: NamedPart) -> int:
         return part.start
 
+    def asked(self, item: Any) -> NamedPart:
+        return NamedPart(item, item + 1, START)
+
+    asked_form = "a sentence start: the number of a token"
+
+    def missed(self, mistake: Mistake) -> Any:
+        return mistake.start if mistake.gold == "start" else None
+
     def listing(self) -> Listing:
         labels_above, start = super().listing(), (self.labels.index(START),)
         return lambda values, min_score: [

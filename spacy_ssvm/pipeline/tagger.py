@@ -182,6 +182,15 @@ class TaggerCodec(ChainCodec):
 
         return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
 
+    def asked(self, item: Any) -> NamedPart:
+        token, label = item
+        return NamedPart(token, token + 1, label)
+
+    asked_form = "a tag: (token, tag)"
+
+    def missed(self, mistake: Mistake) -> Any:
+        return mistake.start, mistake.gold
+
     def check_label(self, label: Any) -> None:
         super().check_label(label)
         if self.attr == "pos" and label not in COARSE_TAGS:

@@ -294,7 +294,7 @@ class SsvmPipe(TrainablePipe):
         validate_examples(examples, f"{type(self).__name__}.rehearse")
         if self._tutor is None:
             return losses
-        docs = [doc.copy() for doc in self._tutor._without_own(example.predicted for example in examples)]
+        docs = [doc.copy() for doc in self._without_own(example.predicted for example in examples)]
         self._tutor.set_annotations(docs, self._tutor.predict(docs))
         return self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
 

@@ -34,7 +34,7 @@ class FirstTokenCodec(ChainCodec):
     def gold(self, example):
         return ChainGold([FIRST if token.is_sent_start else INSIDE for token in example.reference])
 
-    def write(self, docs, predictions):
+    def write(self, docs, predictions, given):
         for doc, labels in zip(docs, predictions):
             doc.user_data["first"] = np.flatnonzero(labels == LABELS.index(FIRST)).tolist()
 
@@ -300,7 +300,7 @@ class OrderCodec(Codec):
     def report_gaps(self, examples, gold, warn):
         pass
 
-    def write(self, docs, predictions):
+    def write(self, docs, predictions, given):
         for doc, order in zip(docs, predictions):
             doc.user_data["order"] = order.tolist()
 

@@ -18,7 +18,7 @@ from ..models.protocol import Mistake
 from ..pipeline.component import SsvmPipe
 from .evaluate import percentages, span_groups
 from .page import Page
-from .pipelines import CodePath, DataPath, annotate_before, dev_reader, load_pipeline
+from .pipelines import CodePath, DataPath, dev_reader, load_pipeline
 
 MAX_PAIRS = 20
 """Confusions that are listed of each component."""
@@ -80,7 +80,7 @@ def report_command(
             page.text("Click a sentence for its mistakes and the features behind them.")
         for sentence in sentences:
             doc = annotated[sentence.number].predicted
-            _add_sentence(page, doc, sentence, _reasons(nlp, pipe, examples[sentence.number], sentence))
+            _add_sentence(page, doc, sentence, _reasons(pipe, doc, sentence))
     if rows:
         _add_curve(page, rows, list(pipes))
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -151,16 +151,23 @@ def _add_sentence(page: Page, doc: Doc, sentence: Sentence, reasons: str) -> Non
     page.folded([doc[i].text for i in tokens], [i in wrong for i in tokens], "\n".join([*lines, "", reasons]).strip())
 
 
-def _reasons(nlp: Language, pipe: Any, example: Example, sentence: Sentence) -> str:
-    """The explanation of a component's wrong predictions in a sentence."""
-    (annotated,) = annotate_before(nlp, pipe.name, [Example(example.predicted.copy(), example.reference)])
+def _reasons(pipe: Any, doc: Doc, sentence: Sentence) -> str:
+    """The explanation of a component's wrong predictions in a sentence, and of the gold parts that it missed."""
+    wrong = [(mistake.start, mistake.end) for mistake in sentence.mistakes]
     try:
-        explanation = pipe.explain(annotated.predicted)
+        explanation = pipe.explain(doc)
     except ValueError as error:  # approximate decoding has no exact margins
         return str(error)
-    wrong = [(mistake.start, mistake.end) for mistake in sentence.mistakes]
-    findings = (f for f in explanation.findings if any(f.start < end and start < f.end for start, end in wrong))
-    return str(replace(explanation, findings=tuple(findings)).text())
+    found = [f for f in explanation.findings if any(f.start < end and start < f.end for start, end in wrong)]
+    unknown = []
+    for mistake in sentence.mistakes:
+        missed = pipe.codec.missed(mistake)
+        try:
+            found += [] if missed is None else pipe.explain(doc, missed).findings
+        except ValueError as error:  # a label that the component does not have
+            unknown.append(f"{doc[mistake.start : mistake.end].text} → {mistake.gold}: {error}")
+    found.sort(key=lambda finding: finding.start)
+    return "\n".join(filter(None, [str(replace(explanation, findings=tuple(found)).text()), *unknown]))
 
 
 def _log_rows(log: Path) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
-"""Explanations: the best structure compared with the best one without a part, as text and on a page by displaCy."""
+"""Explanations: the best structure compared with the best one without a part, or with it, as text and on a page."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,10 @@ MAX_REASONS = 8
 """Reasons that a text or a page gives for each finding."""
 
 NO_PART = "none"
-"""The runner-up of a finding whose tokens have no part at all in the best structure without it."""
+"""The runner-up of a finding whose tokens have no part at all in the other structure."""
+
+BIAS = "bias"
+"""The feature that reads nothing: it says least about a Doc, and comes last."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,11 @@ class Reason:
 class Finding:
     """A tag, an entity, a sentence start or an arc: tokens start … end − 1 and their label.
 
-    margin: wᵀΦ of the best analysis less wᵀΦ of the runner-up, which is the best analysis without the finding; ∞ if
-    there is no such analysis. runner_up: the parts of the runner-up at these tokens. reasons: the largest gains first,
-    of either sign; their sum is the margin. head: the head of an arc, where a root is its own head; None for others.
+    margin: wᵀΦ of the best analysis with the finding less wᵀΦ of the runner-up, which is the best analysis without it;
+    ∞ if there is no such analysis. It is negative for what is not predicted, and −∞ for what is impossible. runner_up:
+    the parts of the runner-up at these tokens. reasons: those that decide first, which have the sign of the margin,
+    then those of the other sign, the largest first, and the bias last; the sum of their gains is the margin. head: the
+    head of an arc, where a root is its own head; None for others. is_predicted: whether the best analysis has it.
     """
 
     start: int
@@ -56,6 +62,7 @@ class Finding:
     runner_up: str
     reasons: tuple[Reason, ...]
     head: int | None = None
+    is_predicted: bool = True
 
     def title(self, words: Sequence[str]) -> str:
         """The text of the tokens and the label; words: the words of the Doc."""
@@ -67,8 +74,12 @@ class Finding:
         """The margin and the runner-up in words."""
         if self.margin == math.inf:
             return "nothing else is possible"
+        if self.margin == -math.inf:
+            return "not predicted: constraints, the first pass or existing annotation rule it out"
         runner_up = "the best analysis without it" if self.runner_up == NO_PART else self.runner_up
-        return f"{self.margin:.2f} ahead of {runner_up}"
+        if self.is_predicted:
+            return f"{self.margin:.2f} ahead of {runner_up}"
+        return f"not predicted: {-self.margin:.2f} behind {runner_up}"
 
 
 @dataclass(frozen=True)
@@ -94,27 +105,77 @@ class Explanation:
 
 
 def explain(
-    words: Sequence[str], sequences: Iterable[tuple[ScoredSequence, FactorFeatures[Any]]], names: PartNames
+    words: Sequence[str],
+    sequences: Iterable[tuple[ScoredSequence, FactorFeatures[Any]]],
+    names: PartNames,
+    asked: NamedPart | None = None,
 ) -> Explanation:
-    """Explain each part of the best structure of a Doc.
+    """Explain each part of the best structure of a Doc, or one part, whether the best structure has it or not.
 
     words: the words of the Doc. sequences: the Doc or its sentences, in order, with the features of each. names: the
-    component's names of parts.
+    component's names of parts. asked: the part to explain.
+
+    Raises:
+        ValueError: the component does not have its label.
     """
+    if asked is not None:
+        return Explanation(words, _explained(words, list(sequences), names, asked))
     findings = []
     for (first, scored), features in sequences:
         for best in scored.best(1):
             factors = scored.factors(best)
             for part in names.parts(best, first):
                 other = scored.best_without(best, part.part)
-                if other is None:
-                    findings.append(Finding(part.start, part.end, part.label, math.inf, "", (), part.head))
-                    continue
-                margin = max(0.0, best.score - other.score)
-                runner_up = _runner_up(words, part, names.parts(other, first))
-                reasons = _reasons(first, features, (best, other), (factors, scored.factors(other)))
-                findings.append(Finding(part.start, part.end, part.label, margin, runner_up, reasons, part.head))
+                without = None if other is None else (other, scored.factors(other))
+                findings.append(_finding(words, part, names, first, features, (best, factors), without))
     return Explanation(words, tuple(findings))
+
+
+def _explained(
+    words: Sequence[str],
+    sequences: Sequence[tuple[ScoredSequence, FactorFeatures[Any]]],
+    names: PartNames,
+    asked: NamedPart,
+) -> tuple[Finding, ...]:
+    """The finding of one part, which need not be in the best structure; none if every structure is ruled out."""
+    starts = [sequence.first for sequence, _ in sequences]
+    number = bisect_right(starts, asked.start) - 1
+    (first, scored), features = sequences[number]
+    end = [*starts[1:], len(words)][number]
+    part = asked._replace(part=names.part(asked, first))
+    impossible = Finding(*asked[:3], -math.inf, "", (), asked.head, is_predicted=False)
+    for best in scored.best(1):
+        if part.part in [found.part for found in names.parts(best, first)]:
+            with_part, without = best, scored.best_without(best, part.part)
+        else:
+            is_inside = asked.end <= end and (asked.head is None or first <= asked.head < end)
+            with_part, without = scored.best_with(part.part) if is_inside else None, best
+        if with_part is None:
+            return (impossible,)
+        chosen, other = (None if y is None else (y, scored.factors(y)) for y in (with_part, without))
+        return (_finding(words, part, names, first, features, chosen, other, with_part is best),)
+    return (impossible,)
+
+
+def _finding(
+    words: Sequence[str],
+    part: NamedPart,
+    names: PartNames,
+    first: int,
+    features: FactorFeatures[Any],
+    chosen: Any,
+    other: Any,
+    is_predicted: bool = True,
+) -> Finding:
+    """The best structure with a part and the best one without it, None if there is none, each with its factors."""
+    if other is None:
+        return Finding(*part[:3], math.inf, "", (), part.head)
+    margin = chosen[0].score - other[0].score
+    # The same sum in another order may differ by rounding.
+    margin = max(0.0, margin) if is_predicted else min(0.0, margin)
+    runner_up = _runner_up(words, part, names.parts(other[0], first))
+    reasons = _reasons(first, features, (chosen[0], other[0]), (chosen[1], other[1]), is_predicted)
+    return Finding(*part[:3], margin, runner_up, reasons, part.head, is_predicted)
 
 
 def _runner_up(words: Sequence[str], part: NamedPart, others: Iterable[NamedPart]) -> str:
@@ -129,11 +190,16 @@ def _runner_up(words: Sequence[str], part: NamedPart, others: Iterable[NamedPart
 
 
 def _reasons(
-    first: int, features: FactorFeatures[Any], pair: tuple[Any, Any], factors: tuple[Collection[Factor], ...]
+    first: int,
+    features: FactorFeatures[Any],
+    pair: tuple[Any, Any],
+    factors: tuple[Collection[Factor], ...],
+    is_predicted: bool,
 ) -> tuple[Reason, ...]:
-    """The features with different weights in the best structure and in another one, largest gains first.
+    """The features with different weights in the best structure with a part and in the best one without it.
 
-    pair: both structures. factors: the factors of each.
+    pair: both structures. factors: the factors of each. is_predicted: whether the first structure is the better one:
+    whether reasons for it come first, or reasons against it.
     """
     contributions: dict[tuple[int, str], _Contribution] = {}
     for side, own in enumerate(factors):
@@ -158,7 +224,12 @@ def _reasons(
         if weight != against or labels[0] != labels[1]:
             label, instead = texts(factor)
             reasons.append(Reason(first + token, name, label, weight, instead, against))
-    return tuple(sorted(reasons, key=lambda reason: -abs(reason.gain)))
+
+    def order(reason: Reason) -> tuple[bool, bool, float]:
+        decides = reason.gain > 0 if is_predicted else reason.gain < 0
+        return reason.feature == BIAS, not decides, -abs(reason.gain)
+
+    return tuple(sorted(reasons, key=order))
 
 
 class _Contribution(NamedTuple):

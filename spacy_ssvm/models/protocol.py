@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
@@ -35,12 +36,24 @@ NOTHING = "-"
 
 
 class Mistake(NamedTuple):
-    """Tokens start … end − 1 of a predicted Doc, and the two annotations of them, by name."""
+    """Tokens start … end − 1 of a predicted Doc, and the two annotations of them, by name; head: that of a gold arc."""
 
     start: int
     end: int
     gold: str
     predicted: str
+    head: int | None = None
+
+
+class Given(NamedTuple):
+    """The annotation that a component finds on a Doc of T tokens.
+
+    values: uint64 [T, A], of the A attributes that the component sets; None if none of them is set. has_starts: whether
+    sentence boundaries are set, if the component needs to know.
+    """
+
+    values: np.ndarray | None = None
+    has_starts: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,11 @@ class Settings:
     save_solver_state: bool = False
     save_feature_names: bool = False
     corrections: bool = True
+
+
+def values_of(doc: Doc, attributes: Sequence[int]) -> np.ndarray:
+    """The values of A attributes of a Doc's tokens, uint64 [T, A]."""
+    return np.asarray(doc.to_array(list(attributes)), np.uint64).reshape(len(doc), len(attributes))
 
 
 class Contradiction(ValueError):
@@ -101,6 +119,8 @@ class Codec(ABC):
     """The name of the thinc Models that it goes with, in the registry `ssvm_models`."""
     architecture: ClassVar[str]
     """The registered architecture that makes such Models."""
+    reads_starts: ClassVar[bool] = False
+    """Whether sentence boundaries that other components set are constraints."""
 
     name: str
     labels: tuple[str, ...] = ()
@@ -141,9 +161,32 @@ class Codec(ABC):
             ValueError: a setting names labels that are unknown.
         """
 
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        """spaCy's numbers of the token attributes that `write` sets; it sets the first one of every token."""
+        return ()
+
+    @property
+    def sets_starts(self) -> bool:
+        """Whether `write` also divides a Doc without sentence boundaries into several sentences."""
+        return False
+
+    def given(self, doc: Doc) -> Given:
+        """What the component finds on a Doc."""
+        has_starts = not self.reads_starts or doc.has_annotation(SENT_START)
+        has_values = bool(self.attributes) and doc.has_annotation(self.attributes[0])
+        return Given(values_of(doc, self.attributes) if has_values else None, has_starts)
+
     @abstractmethod
-    def write(self, docs: Iterable[Doc], predictions: Sequence[Any]) -> None:
-        """Annotate the Docs with the predictions of a predictor."""
+    def write(self, docs: Iterable[Doc], predictions: Sequence[Any], given: Sequence[Given]) -> None:
+        """Annotate the Docs with the predictions of a predictor. given: of each Doc, before anything is written."""
+
+    def of_others(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """The present values of `attributes` without those that `write` has written, uint64 [T, A].
+
+        present, written, before: uint64 [T, A], the values now, directly after writing, and before.
+        """
+        return np.where((present == written).all(axis=1, keepdims=True), before, present)
 
     def read_constraints(self, doc: Doc) -> bytes:
         """The annotation of a Doc that constrains its structures in training, and that other components may change."""
@@ -165,6 +208,17 @@ class Codec(ABC):
     def item(self, part: NamedPart) -> Any:
         """A part in an analysis of the k best."""
         return part.label
+
+    asked_form: ClassVar[str] = "nothing of its own"
+    """The items that `asked` takes, in words."""
+
+    def asked(self, item: Any) -> NamedPart:
+        """The part that a user asks about; any error but a ValueError says that `item` is not of that form."""
+        raise TypeError
+
+    def missed(self, mistake: Mistake) -> Any:
+        """The gold part of a mistake, as `asked` takes it; None if there is none."""
+        return None
 
     @abstractmethod
     def listing(self) -> Listing:

@@ -105,6 +105,9 @@ class Scored(Protocol[Y, P_contra, K_contra]):
     def best_without(self, best: Y, part: P_contra) -> Y | None:
         """The best structure without a given part of the best structure; None if there is none."""
 
+    def best_with(self, part: P_contra) -> Y | None:
+        """The best structure with a given part; None if there is none."""
+
     def factors(self, y: Y) -> Collection[Factor]:
         """The terms whose sum is the score of y, each once, in order."""
 
@@ -145,6 +148,13 @@ class PartNames(Protocol):
 
     def parts(self, y: Any, first: int) -> list[NamedPart]:
         """The parts that y consists of, in the order of their first tokens."""
+
+    def part(self, named: NamedPart, first: int) -> Any:
+        """The part that has this name in the sequence whose first token in the Doc is `first`; the inverse of `named`.
+
+        Raises:
+            ValueError: the component does not have the label.
+        """
 
 
 class FactorFeatures(Protocol[Y_contra]):

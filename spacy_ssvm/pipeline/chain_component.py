@@ -10,6 +10,7 @@ from spacy.vocab import Vocab
 
 from ..inspect.confidence import checked_count
 from ..models.chain.codec import ChainCodec
+from ..models.protocol import Given
 from .component import SsvmPipe
 
 if TYPE_CHECKING:
@@ -60,17 +61,21 @@ class ChainComponent(SsvmPipe):
 
 
 def filled(
-    docs: Iterable[Doc], predictions: Sequence[np.ndarray], values: Callable[[Vocab], np.ndarray]
-) -> Iterator[tuple[Doc, np.ndarray, Any]]:
-    """The Docs that have tokens, their predicted labels, and spaCy's values for these, uint64 [tokens, A].
+    docs: Iterable[Doc],
+    predictions: Sequence[np.ndarray],
+    given: Sequence[Given],
+    values: Callable[[Vocab], np.ndarray],
+) -> Iterator[tuple[Doc, np.ndarray, Any, Any]]:
+    """The Docs that have tokens, their predicted labels, spaCy's values for these, and the values that are given.
 
-    values: gives for a vocabulary the A attributes' values of each weight label, uint64 [L, A].
+    Both values are uint64 [tokens, A]; given ones are None where none is set. values: gives for a vocabulary the A
+    attributes' values of each weight label, uint64 [L, A].
     """
-    pairs = [(doc, labels) for doc, labels in zip(docs, predictions) if len(doc)]
-    for vocab, group in groupby(pairs, lambda pair: pair[0].vocab):
+    rows = [(doc, labels, before.values) for doc, labels, before in zip(docs, predictions, given) if len(doc)]
+    for vocab, group in groupby(rows, lambda row: row[0].vocab):
         of_vocab = list(group)
-        together = values(vocab)[np.concatenate([labels for _, labels in of_vocab])]
+        together = values(vocab)[np.concatenate([labels for _, labels, _ in of_vocab])]
         first = 0
-        for doc, labels in of_vocab:
-            yield doc, labels, together[first : first + len(labels)]
+        for doc, labels, before in of_vocab:
+            yield doc, labels, together[first : first + len(labels)], before
             first += len(labels)

@@ -1,13 +1,14 @@
 """A component as spaCy sees it: labels, learning, predicting, files. The codec holds all that is specific to one."""
 
 import logging
+import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 import srsly
@@ -35,6 +36,7 @@ from ..training.figures import Figures
 from . import facts
 from .facts import Facts
 from .learnt import Learnt
+from .written import Written
 
 if TYPE_CHECKING:
     from ..inspect.explanation import Explanation
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
+Answer = TypeVar("Answer")
 
 
 class SsvmPipe(TrainablePipe):
@@ -64,6 +67,7 @@ class SsvmPipe(TrainablePipe):
     _awaits_update: bool
     _unreadable: Unreadable
     _said: set[str]
+    _written: Written
 
     def __init__(
         self,
@@ -294,8 +298,8 @@ class SsvmPipe(TrainablePipe):
     ) -> dict[str, float]:
         """Learn the predictions that the component made at `nlp.resume_training`, so as not to forget them.
 
-        examples: only their predicted Docs are read, and their annotation stays. sgd, config: ignored; our solvers do
-        not use them. Before `nlp.resume_training`, nothing is learnt.
+        examples: only their predicted Docs are read; annotation that the component has not set itself stays. sgd,
+        config: ignored; our solvers do not use them. Before `nlp.resume_training`, nothing is learnt.
 
         Returns `losses`, with the solver's loss added under the component's name.
         """
@@ -304,7 +308,7 @@ class SsvmPipe(TrainablePipe):
         examples = self._examples(examples, "rehearse")
         if self._tutor is None:
             return losses
-        docs = [example.predicted.copy() for example in examples]
+        docs = [doc.copy() for doc in self._without_own(example.predicted for example in examples)]
         self._tutor.set_annotations(docs, self._tutor.predict(docs))
         return self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
 
@@ -384,7 +388,10 @@ class SsvmPipe(TrainablePipe):
 
     def set_annotations(self, docs: Doc | Iterable[Doc], predictions: Sequence[Any]) -> None:
         """Write the predictions, from `predict`, to the Docs."""
-        self.codec.write(as_docs(docs), predictions)
+        docs = as_docs(docs)
+        given = self._written.given(self.codec, docs)
+        self.codec.write(docs, predictions, given)
+        self._written.note(docs, given, predictions)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Apply the component to a stream of Docs, in order. Threads share the Docs of a batch.
@@ -435,40 +442,65 @@ class SsvmPipe(TrainablePipe):
         analysis with the part, less wᵀΦ of the best one without it."""
         return self.inverse_temperature is not None
 
-    def kbest(self, doc: Doc, k: int) -> list[tuple[float, list[Any]]]:
+    @overload
+    def kbest(self, docs: Doc, k: int) -> list[tuple[float, list[Any]]]: ...
+
+    @overload
+    def kbest(self, docs: Iterable[Doc], k: int) -> list[list[tuple[float, list[Any]]]]: ...
+
+    def kbest(self, docs: Doc | Iterable[Doc], k: int) -> Any:
         """The k best analyses of a Doc, best first, exactly: their scores wᵀΦ(x, y), and their parts.
 
         Parts are tags, entities as (start, end, label), sentence starts as token numbers, or arcs as (head, token,
         label). A root is its own head, and trees have only arcs that the first pass keeps. The list is shorter than k
-        if fewer analyses are possible. The Doc's annotation acts as a constraint; nothing is written to it.
+        if fewer analyses are possible. The Doc's annotation acts as a constraint, except what the component has set
+        itself; nothing is written to the Doc.
+
+        docs: a Doc, or Docs, for which the result is a list of these lists.
 
         Raises:
+            TypeError: `docs` are no Docs.
             ValueError: k is less than 1, the component has no labels yet, or its structure is not decoded exactly.
         """
-        (sequences,) = self._sequences([doc])
-        found = best_analyses(sequences, self.codec.names(), checked_count(self.name, k))
-        return [(score, [self.codec.item(part) for part in parts]) for score, parts in found]
+        names, item, count = self.codec.names(), self.codec.item, checked_count(self.name, k)
 
-    def explain(self, doc: Doc) -> "Explanation":
+        def ask(asked: Sequence[Doc]) -> list[list[tuple[float, list[Any]]]]:
+            found = [best_analyses(sequences, names, count) for sequences in self._sequences(asked)]
+            return [[(score, [item(part) for part in parts]) for score, parts in analyses] for analyses in found]
+
+        return self._in_kind(docs, ask)
+
+    @overload
+    def explain(self, docs: Doc, of: Any = None) -> "Explanation": ...
+
+    @overload
+    def explain(self, docs: Iterable[Doc]) -> "list[Explanation]": ...
+
+    def explain(self, docs: Doc | Iterable[Doc], of: Any = None) -> Any:
         """Why the component predicts each tag, entity, sentence start or arc of a Doc: the best analysis without it,
-        and the features that put the prediction ahead. The Doc's annotation acts as a constraint, without alternatives;
-        nothing is written to it.
+        and the features that put the prediction ahead. The Doc's annotation acts as a constraint, without alternatives,
+        except what the component has set itself; nothing is written to the Doc.
+
+        docs: a Doc, or Docs, for which the result is a list. of: with a single Doc, only this is explained, whether it
+        is predicted or not: (token, tag), an entity as a Span or as (start, end, label), the number of a token for a
+        sentence start, or (head, token, label). If it is not predicted, the best analysis with it is compared with the
+        best one.
 
         Raises:
-            ValueError: the component has no labels yet, or its structure is not decoded exactly.
+            TypeError: `docs` are no Docs.
+            ValueError: the component has no labels yet, or its structure is not decoded exactly; `of` is nothing of
+                this Doc that the component could predict, or is given with several Docs.
         """
-        from ..inspect.explanation import explain
-
-        self._check_annotation([doc])
-        with self._naming([doc]):
-            sequences = self._predictor().explained(doc)
-        return explain([token.text for token in doc], sequences, self.codec.names())
+        if of is not None and not isinstance(docs, Doc):
+            raise ValueError(f"[{self.name}] `of` is part of a single Doc: call explain for each Doc")
+        part = None if of is None else self._asked(cast(Doc, docs), of)
+        return self._in_kind(docs, lambda asked: [self._explanation(doc, part) for doc in asked])
 
     def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
         """Each sequence of these examples, with its scores and its known gold annotation.
 
-        The predicted Docs have the annotation of earlier components, and none of this one. Predictions are wrong where
-        the gold label is unknown to the component.
+        The predicted Docs have the annotation of earlier components; what this one has set does not count. Predictions
+        are wrong where the gold label is unknown to the component.
 
         Raises:
             ValueError: the component is not trained yet, or its structure has no exact sums.
@@ -478,7 +510,8 @@ class SsvmPipe(TrainablePipe):
         self._require_weights()
         given = [example for example in examples if len(example.predicted)]
         found = []
-        for example, sequences in zip(given, self._sequences([example.predicted for example in given])):
+        asked = self._without_own(example.predicted for example in given)
+        for example, sequences in zip(given, self._sequences(asked)):
             starts = [sequence.first for sequence in sequences]
             known = self.codec.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
             listing = self.codec.listing()
@@ -613,15 +646,64 @@ class SsvmPipe(TrainablePipe):
         with self._naming(docs):
             return self._predictor().scored(docs)
 
+    def _asked(self, doc: Doc, of: Any) -> NamedPart:
+        """The part of a Doc that `explain` is asked about.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            part = self.codec.asked(of)
+            start, end = operator.index(part.start), operator.index(part.end)
+            is_part = 0 <= start < end <= len(doc) and isinstance(part.label, str)
+        except (TypeError, ValueError):
+            is_part = False
+        if not is_part or not 0 <= (start if part.head is None else part.head) < len(doc):
+            raise ValueError(
+                f"[{self.name}] explains {self.codec.asked_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
+            )
+        return part
+
+    def _explanation(self, doc: Doc, part: NamedPart | None) -> "Explanation":
+        from ..inspect.explanation import explain
+
+        self._check_annotation([doc])
+        with self._naming([doc]):
+            sequences = self._predictor().explained(doc)
+        try:
+            return explain([token.text for token in doc], sequences, self.codec.names(), part)
+        except ValueError as error:
+            raise ValueError(f"[{self.name}] {error}") from None
+
+    def _without_own(self, docs: Iterable[Doc]) -> list[Doc]:
+        """The Docs without what this component has set: copies of them, where it has set anything."""
+        return [self._written.without_own(self.codec, doc, self.predict) for doc in docs]
+
+    def _in_kind(self, docs: Doc | Iterable[Doc], ask: Callable[[Sequence[Doc]], list[Answer]]) -> Any:
+        """The answer about a Doc, or the list of answers about Docs, asked without what this component has set.
+
+        Raises:
+            TypeError: these are no Docs.
+        """
+        asked = [docs] if isinstance(docs, Doc) else list(docs)
+        for doc in asked:
+            if not isinstance(doc, Doc):
+                raise TypeError(f"[{self.name}] asks for a Doc, or for an iterable of Docs, not for {docs!r}")
+        answers = ask(self._without_own(asked))
+        return answers[0] if isinstance(docs, Doc) else answers
+
     def _scored(
-        self, docs: Iterable[Doc], min_score: float | None, listing: Listing | None = None
+        self, docs: Sequence[Doc], min_score: float | None, listing: Listing | None = None
     ) -> list[list[tuple[NamedPart, float]]]:
-        """For each Doc the parts that score at least `min_score`, and their scores; listing: by default the codec's."""
+        """For each Doc the parts that score at least `min_score`, and their scores; listing: by default the codec's.
+
+        All annotation of the Docs acts as a constraint.
+        """
         smallest = checked_min_score(self.name, min_score, self.has_probabilities)
         listing, names = listing or self.codec.listing(), self.codec.names()
         return [
             scored_parts(sequences, names, listing, self.inverse_temperature, smallest)
-            for sequences in self._sequences(list(docs))
+            for sequences in self._sequences(docs)
         ]
 
     @contextmanager
@@ -828,6 +910,7 @@ class SsvmPipe(TrainablePipe):
         self._awaits_update = False
         self._unreadable = Unreadable(self.name)
         self._said = set()
+        self._written = Written()
 
 
 def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:

@@ -48,6 +48,17 @@ def sets_all_starts(doc: Doc) -> bool:
     return bool(np.asarray(doc.to_array(SENT_START))[1:].all())
 
 
+def _are_crossed(starts: np.ndarray, heads: np.ndarray) -> np.ndarray:
+    """Whether an arc joins tokens on both sides of each start, bool [S]; heads: int64 [T], UNKNOWN where unknown."""
+    tokens = np.flatnonzero(heads != UNKNOWN)
+    left, right = np.sort([tokens, heads[tokens]], axis=0)
+    # A start s is crossed by the arcs with left < s <= right.
+    arcs_over = np.zeros(len(heads) + 1, np.int64)
+    np.add.at(arcs_over, left + 1, 1)
+    np.add.at(arcs_over, right + 1, -1)
+    return np.asarray(np.cumsum(arcs_over)[starts] > 0)
+
+
 def _completed(doc: Doc, gold: np.ndarray) -> np.ndarray:
     """The Doc's own sentence starts, and gold ones where it has none set; both int64."""
     starts = np.asarray(doc.to_array(SENT_START)).astype(np.int64)
@@ -57,7 +68,10 @@ def _completed(doc: Doc, gold: np.ndarray) -> np.ndarray:
 
 
 def gold_trees(example: Example, multi_root: bool) -> TreeGold:
-    """The gold trees of an example. Boundaries of the predicted Doc take precedence over gold boundaries.
+    """The gold trees of an example.
+
+    Boundaries of the predicted Doc take precedence over gold boundaries, except where gold arcs cross them: crossed
+    boundaries are removed, and gold ones are added.
 
     multi_root: a sentence may have several roots. spaCy derives a sentence from each root, so the gold annotation does
     not tell boundaries: a predicted Doc without boundaries is one sentence.
@@ -65,9 +79,15 @@ def gold_trees(example: Example, multi_root: bool) -> TreeGold:
     predicted, reference = example.predicted, example.reference
     heads, labels = arcs(example)
     starts = sentence_starts(predicted)
-    if not multi_root and (starts is None or not sets_all_starts(predicted)):
+    gold = None
+    if not multi_root:
         gold = sentence_starts(reference) if same_tokens(example) else _aligned_starts(example)
-        starts = gold if starts is None else starts if gold is None else _completed(predicted, gold)
+    if starts is None:
+        starts = gold
+    elif gold is not None and not sets_all_starts(predicted):
+        starts = _completed(predicted, gold)
+    elif (crossed := _are_crossed(starts, heads)).any():
+        starts = starts[~crossed] if gold is None else np.union1d(starts[~crossed], gold)
     bounds = sentences(starts, len(predicted))
     number = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     known = heads != UNKNOWN

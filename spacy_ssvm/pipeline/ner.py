@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
@@ -22,9 +22,10 @@ from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import NOTHING, Mistake, Settings
+from ..models.protocol import NOTHING, Given, Mistake, Settings
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
+from ..structures import UNKNOWN
 from .chain_component import ChainComponent, filled
 from .component import as_docs
 from .patterns import Patterns
@@ -133,6 +134,8 @@ class NerCodec(ChainCodec):
     and, if they are probabilities, at least MIN_PROBABILITY; the group has them as `attrs["scores"]`, float64.
     """
 
+    reads_starts = True
+
     incorrect_spans_key: str | None = None
     spans_key: str | None = None
     threshold: float = 0.5
@@ -172,14 +175,18 @@ class NerCodec(ChainCodec):
             forbidden.append((span.start, run))
         return ChainGold(tags, forbidden)
 
-    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        return ENT_IOB, ENT_TYPE
+
+    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         from ..structures.chain.biluo import segments
 
-        for doc, labels, values in filled(docs, predictions, self._values):
-            if not doc.has_annotation("ENT_IOB"):
+        for doc, labels, values, present in filled(docs, predictions, given, self._values):
+            if present is None:
                 doc.from_array([ENT_IOB, ENT_TYPE], values)
                 continue
-            iob = doc.to_array(ENT_IOB)
+            iob = present[:, 0]
             found = [
                 Span(doc, first, end, label=self.labels[label])
                 for first, end, label in segments(labels)
@@ -189,6 +196,15 @@ class NerCodec(ChainCodec):
             runs = np.flatnonzero(np.diff(np.concatenate([[0], untouched.astype(np.int8), [0]])))
             outside = [Span(doc, int(a), int(b)) for a, b in zip(runs[::2], runs[1::2])]
             doc.set_ents(found, outside=outside, default="unmodified")
+
+    def of_others(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Entities are compared whole: one that has been extended is not the one that was written."""
+        own = _spans(written) - _spans(before)
+        left = np.where((present[:, :1] == _OUTSIDE) & (present == written).all(axis=1, keepdims=True), before, present)
+        for first, end, label in _spans(present):
+            if (first, end, label) in own:
+                left[first:end] = before[first:end]
+        return left
 
     def constraints(self) -> "Constraints":
         from ..structures.chain.biluo import biluo_constraints
@@ -200,15 +216,21 @@ class NerCodec(ChainCodec):
         return IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE
 
     def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        from ..structures.chain.biluo import FIXED, OUTSIDE, Kind
+        return self.kinds_to_learn(docs, preset, np.full(len(preset), UNKNOWN))
+
+    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
+        from ..structures.chain.biluo import FIXED, OUTSIDE, Kind, continues
 
         space, start, iob, entity = preset.T
-        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(start == 1, int(Kind.NO_CONTINUATION), 0)
-        kinds[(iob == _BEGIN) & (entity == 0)] = FIXED + OUTSIDE
+        is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
+        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
+        kinds[(iob == _BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
         if entity.any():
             first = 0
             for doc in docs:
-                self._fix_entities(doc, kinds[first : first + len(doc)])
+                tokens = slice(first, first + len(doc))
+                self._fix_entities(doc, kinds[tokens], gold[tokens])
                 first += len(doc)
         return kinds.astype(np.int32)
 
@@ -225,8 +247,24 @@ class NerCodec(ChainCodec):
 
         return [self.named(run(*segment), first) for segment in segments(y.labels)]
 
+    def part(self, named: NamedPart, first: int) -> "Run":
+        from ..structures.chain.biluo import run
+
+        return run(named.start - first, named.end - first, self.number_of(named.label))
+
     def item(self, part: NamedPart) -> tuple[int, int, str]:
         return part[:3]
+
+    def asked(self, item: Any) -> NamedPart:
+        if isinstance(item, Span):
+            return NamedPart(item.start, item.end, item.label_)
+        start, end, label = item
+        return NamedPart(start, end, label)
+
+    asked_form = "an entity: a Span with a label, or (start, end, label)"
+
+    def missed(self, mistake: Mistake) -> Any:
+        return None if mistake.gold == NOTHING else (mistake.start, mistake.end, mistake.gold)
 
     def listing(self) -> Listing:
         from ..structures.chain.biluo import segments_above
@@ -268,20 +306,23 @@ class NerCodec(ChainCodec):
         inside = {"B": _BEGIN, "I": _INSIDE, "L": _INSIDE, "U": _BEGIN}
         return np.array([(_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")], np.uint64)
 
-    def _fix_entities(self, doc: Doc, kind: np.ndarray) -> None:
-        """Hold preset entities of known labels where they are; others are outside as far as the chain goes."""
-        from ..structures.chain.biluo import BEGIN, FIXED, INSIDE, LAST, OUTSIDE, UNIT, state
+    def _fix_entities(self, doc: Doc, kinds: np.ndarray, gold: np.ndarray) -> None:
+        """Hold preset entities of known labels where they are; others are outside as far as the chain goes.
+
+        gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities that
+        contradict them.
+        """
+        from ..structures.chain.biluo import FIXED, OUTSIDE, run
 
         types = {label: number for number, label in enumerate(self.labels)}
         for entity in doc.ents:
-            first, last = entity.start, entity.end - 1
-            if entity.label_ not in types:
-                kind[first : last + 1] = FIXED + OUTSIDE
-                continue
-            number = types[entity.label_]
-            kind[first : last + 1] = FIXED + state(INSIDE, number)
-            kind[first] = FIXED + state(BEGIN, number)
-            kind[last] = FIXED + state(LAST if last > first else UNIT, number)
+            labels = np.full(len(entity), OUTSIDE)
+            if entity.label_ in types:
+                labels[:] = run(entity.start, entity.end, types[entity.label_]).labels
+            tokens = slice(entity.start, entity.end)
+            is_open = gold[tokens] == UNKNOWN
+            if (is_open | (gold[tokens] == labels)).all():
+                kinds[tokens] = np.where(is_open, FIXED + labels, kinds[tokens])
 
 
 class SsvmNer(ChainComponent):
@@ -305,24 +346,36 @@ class SsvmNer(ChainComponent):
         threshold = self.codec.threshold
         min_score = max(threshold, MIN_PROBABILITY) if self.has_probabilities else threshold
         checked_min_score(self.name, min_score, self.has_probabilities, "threshold")
-        for doc, scores in zip(docs, self.scored_ents(docs, min_score)):
+        for doc, scores in zip(docs, self._candidates(docs, min_score)):
             group = SpanGroup(doc, name=key, spans=[Span(doc, *entity) for entity in scores])
             group.attrs["scores"] = np.array(list(scores.values()))
             doc.spans[key] = group
 
+    @overload
+    def scored_ents(self, docs: Doc, min_score: float | None = None) -> dict[tuple[int, int, str], float]: ...
+
+    @overload
     def scored_ents(
         self, docs: Iterable[Doc], min_score: float | None = None
-    ) -> list[dict[tuple[int, int, str], float]]:
-        """For each Doc the score of each entity (start, end, label), as spaCy's beam recogniser names it.
+    ) -> list[dict[tuple[int, int, str], float]]: ...
+
+    def scored_ents(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+        """The score of each entity (start, end, label) of a Doc, as spaCy's beam recogniser names it.
 
         A score is the probability that exactly these tokens are an entity of this label or, without
         `has_probabilities`, a margin. Only labels of the component are listed.
 
-        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+        docs: a Doc, or Docs, for which the result is a list. min_score: the smallest score that is listed; by default a
+        probability of 0.01 or a margin of 0.
 
         Raises:
+            TypeError: `docs` are no Docs.
             ValueError: `min_score` is no such score, or the component has no labels yet.
         """
+        return self._in_kind(docs, lambda asked: self._candidates(asked, min_score))
+
+    def _candidates(self, docs: Sequence[Doc], min_score: float | None) -> list[dict[tuple[int, int, str], float]]:
+        """As `scored_ents`, with all annotation of the Docs as constraints."""
         return [{part[:3]: score for part, score in found} for found in self._scored(docs, min_score)]
 
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
@@ -335,6 +388,17 @@ class SsvmNer(ChainComponent):
 def _readable(tag: str | None) -> str | None:
     """A BILUO tag, or None for a tag that leaves the label of a token open."""
     return tag if tag == "O" or (tag and tag[:2] in ("B-", "I-", "L-", "U-") and len(tag) > 2) else None
+
+
+def _spans(values: np.ndarray) -> set[tuple[int, int, int]]:
+    """The first token, the end and the label of each entity; values: ENT_IOB and ENT_TYPE, uint64 [T, 2]."""
+    iob, label = values.T
+    inside = np.append(iob, 0) == _INSIDE
+    spans = set()
+    for first in np.flatnonzero((iob == _BEGIN) & (label != 0)).tolist():
+        end = first + 1 + int(np.argmin(inside[first + 1 :]))
+        spans.add((first, end, int(label[first])))
+    return spans
 
 
 def gold_entities(example: Example) -> list[str | None]:

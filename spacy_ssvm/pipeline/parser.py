@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
@@ -18,7 +18,7 @@ from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.wording import names_of, token_name
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Contradiction, Mistake, Settings, Warn
+from ..models.protocol import Contradiction, Given, Mistake, Settings, Warn, values_of
 from ..models.tree.codec import TreeCodec, TreeGold
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
@@ -123,6 +123,7 @@ class ParserCodec(TreeCodec):
     """
 
     unnamed = UNNAMED
+    reads_starts = True
 
     overwrite: bool = True
     is_projective: bool = True
@@ -184,27 +185,37 @@ class ParserCodec(TreeCodec):
                 f"missing: {', '.join(unlisted)}"
             )
 
-    def write(self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        return HEAD, DEP
+
+    @property
+    def sets_starts(self) -> bool:
+        return self.multi_root
+
+    def write(
+        self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]], given: Sequence[Given]
+    ) -> None:
         vocab, names, unnamed_name = None, np.zeros(0, np.uint64), np.uint64(0)
-        for doc, (heads, labels) in zip(docs, predictions):
+        for doc, (heads, labels), before in zip(docs, predictions, given):
             if not len(doc):
                 continue
             if doc.vocab is not vocab:
                 vocab, add = doc.vocab, doc.vocab.strings.add
                 names = np.array([add(label) for label in self.weight_labels], np.uint64)
                 unnamed_name = np.uint64(add(UNNAMED))
-            starts = np.asarray(doc.to_array(SENT_START))
+            keeps_starts = self.multi_root and before.has_starts
+            starts = values_of(doc, [SENT_START]) if keeps_starts else None
             offsets = (heads - np.arange(len(doc))).astype(np.int64).view(np.uint64)
-            has_starts = doc.has_annotation("SENT_START")
             # No label but that of roots has been learnt.
             unnamed = (labels == 0) & (offsets != 0)
             deps = np.where(unnamed, unnamed_name, names[labels])
-            if not self.overwrite:
-                given = np.asarray(doc.to_array(DEP), np.uint64)
-                deps = np.where(given != 0, given, deps)
+            if not self.overwrite and before.values is not None:
+                present = before.values[:, 1]
+                deps = np.where(present != 0, present, deps)
             doc.from_array([HEAD, DEP], cast(Any, np.stack([offsets, deps], axis=1)))
-            if self.multi_root and has_starts:
-                doc.from_array([SENT_START], cast(Any, starts.astype(np.uint64)))
+            if starts is not None:
+                doc.from_array([SENT_START], cast(Any, starts))
 
     def read_constraints(self, doc: Doc) -> bytes:
         return doc.to_array([SENT_START]).tobytes()
@@ -277,7 +288,7 @@ class ParserCodec(TreeCodec):
             is_root = head == token.i == token.head.i  # Whatever its label is, for the scores too.
             if head is not None and label and not is_root and (head != token.head.i or label != token.dep_):
                 other = token.dep_ if head == token.head.i else f"{token.dep_}, other head"
-                listed.append(Mistake(token.i, token.i + 1, label, other))
+                listed.append(Mistake(token.i, token.i + 1, label, other, head))
         return listed
 
 
@@ -290,27 +301,43 @@ class SsvmParser(SsvmPipe):
         """As in `SsvmPipe`; in spaCy's components, too, the argument is `docs` here, and `stream` for the tagger."""
         return super().pipe(docs, batch_size=batch_size)
 
+    @overload
+    def scored_parses(
+        self, docs: Doc, min_score: float | None = None
+    ) -> tuple[dict[tuple[int, int], float], dict[tuple[int, str], float]]: ...
+
+    @overload
     def scored_parses(
         self, docs: Iterable[Doc], min_score: float | None = None
-    ) -> tuple[list[dict[tuple[int, int], float]], list[dict[tuple[int, str], float]]]:
-        """For each Doc the score of each (token, head), and of each (token, label), as spaCy's beam parser names them.
+    ) -> tuple[list[dict[tuple[int, int], float]], list[dict[tuple[int, str], float]]]: ...
+
+    def scored_parses(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+        """The score of each (token, head) of a Doc, and of each (token, label), as spaCy's beam parser names them.
 
         Scores are probabilities or, without `has_probabilities`, margins, which only the heads and labels of the best
         tree have. A root is its own head. Trees have only arcs that the first pass keeps.
 
-        min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
+        docs: a Doc, or Docs, for which the results are two lists. min_score: the smallest score that is listed; by
+        default a probability of 0.01 or a margin of 0.
 
         Raises:
+            TypeError: `docs` are no Docs.
             ValueError: `min_score` is no such score, the component has no labels yet, or its structure is not decoded
                 exactly.
         """
         from ..structures.tree.scored import heads_and_labels_above
 
-        found = self._scored(docs, min_score, heads_and_labels_above)
-        return (
-            [{(part.start, part.head): score for part, score in of_doc if part.head is not None} for of_doc in found],
-            [{(part.start, part.label): score for part, score in of_doc if part.head is None} for of_doc in found],
-        )
+        def ask(asked: Sequence[Doc]) -> list[tuple[dict[tuple[int, int], float], dict[tuple[int, str], float]]]:
+            return [
+                (
+                    {(part.start, part.head): score for part, score in found if part.head is not None},
+                    {(part.start, part.label): score for part, score in found if part.head is None},
+                )
+                for found in self._scored(asked, min_score, heads_and_labels_above)
+            ]
+
+        found = self._in_kind(docs, ask)
+        return found if isinstance(docs, Doc) else ([heads for heads, _ in found], [labels for _, labels in found])
 
     def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
         if self.model.attrs["order"] > 1:

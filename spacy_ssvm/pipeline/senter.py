@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from spacy.attrs import SENT_START
@@ -17,7 +17,7 @@ from ..corpus.checks.documents import Report, check_labels, check_missing, label
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Mistake, Predictor, Settings, Warn
+from ..models.protocol import Given, Mistake, Predictor, Settings, Warn
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
@@ -139,10 +139,13 @@ class SenterCodec(ChainCodec):
             last = parts[-1] if len(parts) else last
         return ChainGold(aligned)
 
-    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
-        for doc, _, starts in filled(docs, predictions, lambda vocab: _VALUES):
-            if not self.overwrite:
-                present = doc.to_array([SENT_START]).reshape(-1, 1)
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        return (SENT_START,)
+
+    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
+        for doc, _, starts, present in filled(docs, predictions, given, lambda vocab: _VALUES):
+            if not self.overwrite and present is not None:
                 starts = np.where(present != 0, present, starts)
             doc.from_array([SENT_START], starts)
 
@@ -186,6 +189,14 @@ class SenterCodec(ChainCodec):
 
     def item(self, part: NamedPart) -> int:
         return part.start
+
+    def asked(self, item: Any) -> NamedPart:
+        return NamedPart(item, item + 1, START)
+
+    asked_form = "a sentence start: the number of a token"
+
+    def missed(self, mistake: Mistake) -> Any:
+        return mistake.start if mistake.gold == "start" else None
 
     def listing(self) -> Listing:
         labels_above, start = super().listing(), (self.labels.index(START),)
@@ -239,9 +250,19 @@ class SsvmSenter(ChainComponent):
         """Raises a NotImplementedError, as spaCy's senter does: there are no other labels than these two."""
         raise NotImplementedError(f"[{self.name}] has the labels {' and '.join(LABELS)}; none can be added")
 
-    def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]:
-        """For each Doc the score of each token as the start of a sentence; see `SsvmTagger.scored_tags`."""
-        return [{part.start: score for part, score in found} for found in self._scored(docs, min_score)]
+    @overload
+    def scored_starts(self, docs: Doc, min_score: float | None = None) -> dict[int, float]: ...
+
+    @overload
+    def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]: ...
+
+    def scored_starts(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+        """The score of each token of a Doc as the start of a sentence; see `SsvmTagger.scored_tags`."""
+
+        def ask(asked: Sequence[Doc]) -> list[dict[int, float]]:
+            return [{part.start: score for part, score in found} for found in self._scored(asked, min_score)]
+
+        return self._in_kind(docs, ask)
 
     def _predictor(self) -> Predictor:
         # It has labels from the start.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from spacy.attrs import POS, TAG
@@ -20,7 +20,7 @@ from ..corpus.checks.documents import Report, check_labels, check_missing, label
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Mistake, Settings
+from ..models.protocol import Given, Mistake, Settings
 from ..models.scored import NamedPart
 from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
@@ -149,13 +149,15 @@ class TaggerCodec(ChainCodec):
         labels = [tag if tag and token not in wrong else None for token, tag in enumerate(tags)]
         return ChainGold(labels, [(token, [tag]) for token, tag in wrong.items()])
 
-    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray]) -> None:
-        attribute = ATTRIBUTES[self.attr]
-        for doc, _, values in filled(docs, predictions, self._values):
-            if not self.overwrite and doc.has_annotation(attribute):
-                present = doc.to_array([attribute]).reshape(-1, 1)
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        return (ATTRIBUTES[self.attr],)
+
+    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
+        for doc, _, values, present in filled(docs, predictions, given, self._values):
+            if not self.overwrite and present is not None:
                 values = np.where(present != 0, present, values)
-            doc.from_array([attribute], values)
+            doc.from_array([ATTRIBUTES[self.attr]], values)
 
     def constraints(self) -> "Constraints":
         from ..structures.chain.constraints import unconstrained, with_fixed
@@ -181,6 +183,15 @@ class TaggerCodec(ChainCodec):
         from ..structures.chain.scored import Run
 
         return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
+
+    def asked(self, item: Any) -> NamedPart:
+        token, label = item
+        return NamedPart(token, token + 1, label)
+
+    asked_form = "a tag: (token, tag)"
+
+    def missed(self, mistake: Mistake) -> Any:
+        return mistake.start, mistake.gold
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
@@ -212,12 +223,27 @@ class SsvmTagger(ChainComponent):
 
     codec: TaggerCodec
 
-    def scored_tags(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[tuple[int, str], float]]:
-        """For each Doc the score of each (token, tag), a probability or, without `has_probabilities`, a margin.
+    @overload
+    def scored_tags(self, docs: Doc, min_score: float | None = None) -> dict[tuple[int, str], float]: ...
 
-        min_score: the min score that is listed; by default a probability of 0.01 or a margin of 0.
+    @overload
+    def scored_tags(
+        self, docs: Iterable[Doc], min_score: float | None = None
+    ) -> list[dict[tuple[int, str], float]]: ...
+
+    def scored_tags(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+        """The score of each (token, tag) of a Doc, a probability or, without `has_probabilities`, a margin.
+
+        docs: a Doc, or Docs, for which the result is a list. min_score: the smallest score that is listed; by default a
+        probability of 0.01 or a margin of 0.
 
         Raises:
+            TypeError: `docs` are no Docs.
             ValueError: `min_score` is no such score, or the component has no labels yet.
         """
-        return [{(part.start, part.label): score for part, score in found} for found in self._scored(docs, min_score)]
+
+        def ask(asked: Sequence[Doc]) -> list[dict[tuple[int, str], float]]:
+            found = self._scored(asked, min_score)
+            return [{(part.start, part.label): score for part, score in of_doc} for of_doc in found]
+
+        return self._in_kind(docs, ask)

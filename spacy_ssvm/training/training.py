@@ -392,8 +392,8 @@ class Training:
             self._state.has_changed = True
             warnings.warn(
                 f"[{self.name}] the annotation that this component's features or constraints read has changed between "
-                "two epochs, as another component that sets it is still learning: dual variables of changed examples "
-                "are dropped. Training on fixed, jackknifed annotation is better and faster",
+                "two epochs: dual variables of changed examples are dropped. If a component that sets it is still "
+                "learning, training on fixed, jackknifed annotation is better and faster",
                 stacklevel=6,
             )
 

@@ -68,23 +68,23 @@ def test_trees_are_cut_into_sentences(drawn):
     assert (gold.n_cyclic, gold.n_crossing) == (0, 0)
 
 
+@pytest.mark.parametrize("multi_root", [False, True])
 @given(drawn=documents(), data=st.data())
-def test_boundaries_of_the_predicted_doc_come_first(drawn, data):
-    _, heads = drawn
+def test_boundaries_of_the_predicted_doc_come_first_unless_gold_arcs_cross_them(multi_root, drawn, data):
+    true_bounds, heads = drawn
     n = len(heads)
     words = words_of(range(n + 1))
     bounds = [0, *sorted(data.draw(st.sets(st.integers(1, n), max_size=3)) - {n})]
     predicted = doc(words, sent_starts=starts_of(bounds, n))
-    gold = gold_trees(Example(predicted, doc(words, heads=heads, deps=labels_of(heads))), multi_root=False)
+    gold = gold_trees(Example(predicted, doc(words, heads=heads, deps=labels_of(heads))), multi_root=multi_root)
+    whole = [s for s in bounds if not any(min(t, h) < s <= max(t, h) for t, h in enumerate(heads))]
     if n > 1:
-        assert gold.sentences.tolist() == [*bounds, n]
-    sentence = np.searchsorted(gold.sentences, range(n), "right") - 1
-    lost = [token for token in range(n) if sentence[heads[token]] != sentence[token]]
-    assert gold.n_crossing == len(lost)
-    assert np.flatnonzero(gold.heads == UNKNOWN).tolist() == lost
-    for token in set(range(n)) - set(lost):
-        first = gold.sentences[sentence[token]]
-        assert gold.heads[token] == (0 if heads[token] == token else heads[token] - first + 1)
+        expected = bounds if whole == bounds else whole if multi_root else sorted({*whole, *true_bounds[:-1]})
+        assert gold.sentences.tolist() == [*expected, n]
+    assert gold.n_crossing == 0 and not (gold.heads == UNKNOWN).any()
+    first = gold.sentences[np.searchsorted(gold.sentences, range(n), "right") - 1]
+    for token in range(n):
+        assert gold.heads[token] == (0 if heads[token] == token else heads[token] - first[token] + 1)
         assert gold.labels[token] == labels_of(heads)[token]
 
 

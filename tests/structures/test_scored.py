@@ -203,6 +203,31 @@ def test_best_without(name, data):
             assert scores[key(other)] == pytest.approx(other.score, abs=1e-9)
 
 
+@structures
+@few
+@given(data=st.data())
+def test_best_with(name, data):
+    for scored, ys in examples(name, data):
+        of_others = [part for y in ys for part in own_parts(name, y)]
+        if name == "labels":
+            of_others += [Run(0, (label,) * len(scored.tokens)) for label in range(len(scored.start)) if len(ys[0][1])]
+        for part in dict.fromkeys(of_others):
+            having = [y for y in ys if has(name, y, part)]
+            found = scored.best_with(part)
+            if found is None:
+                assert not having
+                continue
+            assert has(name, found, part) and key(found) in {key(y) for y in having}
+            assert found.score == pytest.approx(max(y.score for y in having), abs=1e-9)
+            assert {key(y): y.score for y in ys}[key(found)] == pytest.approx(found.score, abs=1e-9)
+
+
+def has(name, y, part):
+    if name in EXACT:
+        return part in y.arcs()
+    return tuple(y.labels[part.tokens].tolist()) == part.labels
+
+
 @with_sums
 @few
 @given(data=st.data(), beta=BETAS)

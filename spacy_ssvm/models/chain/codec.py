@@ -64,6 +64,13 @@ class ChainCodec(Codec):
         """
         return np.zeros(len(preset), np.int32)
 
+    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """As `kinds`, in training: existing annotation constrains tokens without a gold label, and gold goes before it.
+
+        gold: int32 [T], gold labels, -1 where unknown.
+        """
+        return self.kinds(docs, preset)
+
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
         """These kinds, with the existing annotation that prediction keeps and training ignores."""
         return kinds
@@ -124,6 +131,22 @@ class ChainCodec(Codec):
     @abstractmethod
     def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
         """The parts of a label sequence, as `PartNames.parts`."""
+
+    def part(self, named: NamedPart, first: int) -> "Run":
+        """As `PartNames.part`, for the label of a single token."""
+        from ...structures.chain.scored import Run
+
+        return Run(named.start - first, (self.number_of(named.label),))
+
+    def number_of(self, label: str) -> int:
+        """The number of a label of the component.
+
+        Raises:
+            ValueError: the component does not have it.
+        """
+        if label not in self.labels:
+            raise ValueError(f"{label!r} is none of its labels, which are {', '.join(self.labels)}")
+        return self.labels.index(label)
 
     def listing(self) -> Listing:
         from ...structures.chain.scored import labels_above

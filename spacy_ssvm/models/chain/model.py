@@ -59,9 +59,11 @@ class ChainModel:
         from .data_set import EncodedChains
 
         docs = [example.predicted for example in examples]
-        columns, kinds = self._read(docs)
+        vocab = docs[0].vocab if docs else self._vocab
+        columns, _, preset = self.reader.read_types(docs, vocab, self.codec.preset)
         numbers = self.codec.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
+        kinds = self.codec.kinds_to_learn(docs, preset, annotated)
         forbidden = [
             [
                 (first, np.array([numbers[label] for label in run], np.int32))
@@ -133,11 +135,6 @@ class ChainModel:
     def _hash_bits(self) -> int | None:
         bits: int | None = self._model.attrs["hash_bits"]
         return bits
-
-    def _read(self, docs: Sequence[Doc]) -> tuple[Any, np.ndarray]:
-        vocab = docs[0].vocab if docs else self._vocab
-        columns, _, preset = self.reader.read_types(docs, vocab, self.codec.preset)
-        return columns, self.codec.kinds(docs, preset)
 
     def _data_set(self, table: Any, seen: np.ndarray | None = None) -> "ChainSet":
         from .data_set import ChainSet

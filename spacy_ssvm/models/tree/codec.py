@@ -1,14 +1,15 @@
 """The codec of a component with a tree over each sentence."""
 
+import operator
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
 
-from ..protocol import Codec
+from ..protocol import Codec, Mistake
 from ..scored import Listing, NamedPart
 
 if TYPE_CHECKING:
@@ -68,6 +69,15 @@ class TreeCodec(Codec):
 
     def item(self, part: NamedPart) -> tuple[int | None, int, str]:
         return part.head, part.start, part.label
+
+    def asked(self, item: Any) -> NamedPart:
+        head, token, label = item
+        return NamedPart(token, token + 1, label, operator.index(head))
+
+    asked_form = "an arc: (head, token, label), where a root is its own head"
+
+    def missed(self, mistake: Mistake) -> Any:
+        return mistake.head, mistake.start, mistake.gold
 
     def listing(self) -> Listing:
         from ...structures.tree.scored import heads_above

@@ -1,7 +1,7 @@
 """The features that fire in the factors of one sentence's trees, by name, and what each adds to the score."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ...features.arc_program import (
 )
 from ...features.extractor import ArcExtractor
 from ...features.names import Place, Source, arc_feature_name
+from ...structures.tree.parts import ROOT_LABEL
 from ...structures.tree.scored import ANY, NO_LABEL, Arc, LabelledTree, TreeFactor
 from ..scored import NamedPart, PartNames
 from .data import Trees
@@ -159,6 +160,18 @@ class ArcNames(NamedTuple):
     def parts(self, y: LabelledTree, first: int) -> list[NamedPart]:
         """The arcs of a tree, by token."""
         return [self.named(arc, first) for arc in y.arcs()]
+
+    def part(self, named: NamedPart, first: int) -> Arc:
+        """As `PartNames.part`; a root is its own head, and has the label of roots."""
+        modifier, is_root = named.start - first + 1, named.head == named.start
+        known = self.labels[:1] if is_root else self.labels[1:] or (self.unnamed,)
+        if named.label not in known:
+            kind = "a root" if is_root else "an arc"
+            raise ValueError(f"{named.label!r} is no label of {kind}: known are {', '.join(known)}")
+        if is_root:
+            return Arc(modifier, 0, ROOT_LABEL)
+        label = self.labels.index(named.label) if len(self.labels) > 1 else NO_LABEL
+        return Arc(modifier, cast(int, named.head) - first + 1, label)
 
     def _label(self, label: int) -> str:
         if label == ANY:

@@ -39,6 +39,12 @@ def state(position: int, segment_type: int) -> int:
     return 4 * segment_type + position
 
 
+def continues(labels: np.ndarray) -> np.ndarray:
+    """Whether each chain label, or -1 for none, says that a segment continues from the token before, bool [T]."""
+    position = (labels - 1) % 4 + 1
+    return (labels > 0) & ((position == INSIDE) | (position == LAST))
+
+
 def biluo_constraints(n_types: int) -> Constraints:
     """The constraints of BILUO: B and I are followed by I or L of their type, all others by O, B or U."""
     n = n_states(n_types)

@@ -154,6 +154,22 @@ class ChainScores:
                 break
         return LabelSequence(best.score + difference, path)
 
+    def best_with(self, part: Run) -> LabelSequence | None:
+        """The best sequence with a run, whatever the best sequence is; None if no sequence has it."""
+        lattice, path = self._maxima, np.zeros(len(self.tokens), np.int32)
+        path[part.tokens] = part.labels
+        first, last = part.first, part.tokens.stop - 1
+        score = lattice.before[first, path[first]] + lattice.after[last, path[last]]
+        for t in range(first + 1, last + 1):
+            score += self.transitions[path[t - 1], path[t]] + self.tokens[t, path[t]]
+        if score <= FORBIDDEN / 2:
+            return None
+        for t in range(first - 1, -1, -1):
+            path[t] = np.argmax(lattice.before[t] + self.transitions[:, path[t + 1]])
+        for t in range(last + 1, len(path)):
+            path[t] = np.argmax(self.transitions[path[t - 1]] + self.tokens[t] + lattice.after[t])
+        return LabelSequence(float(score), path)
+
     def factors(self, y: LabelSequence) -> list[ChainFactor]:
         """The labels and transitions of a sequence, by token."""
         labels = y.labels.tolist()

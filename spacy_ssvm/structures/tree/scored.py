@@ -294,6 +294,28 @@ class TreeScores:
         if len(labels):
             labels[arc, part.label] = FORBIDDEN
             scores[arc] = max(FORBIDDEN, self.parts.scores[arc] + labels[arc].max())
+        return self._labelled(scores, labels)
+
+    def best_with(self, part: Arc) -> LabelledTree | None:
+        """The best labelled tree with an arc, whatever the best tree is; None if no tree has it.
+
+        The structure must have exact decoding.
+        """
+        scores, labels = self._with_best_labels(), self.label_scores.copy()
+        arc = self.parts.number[part.head, part.modifier]
+        if arc < 0:
+            return None
+        others = self.parts.modifiers == part.modifier
+        others[arc] = False
+        scores[others] = FORBIDDEN
+        if len(labels):
+            label = ROOT_LABEL if part.label == NO_LABEL else part.label
+            labels[arc, np.arange(labels.shape[1]) != label] = FORBIDDEN
+            scores[arc] = max(FORBIDDEN, self.parts.scores[arc] + labels[arc].max())
+        return self._labelled(scores, labels)
+
+    def _labelled(self, scores: np.ndarray, labels: np.ndarray) -> LabelledTree | None:
+        """The best tree with these scores of arcs, float64 [A], and of their labels, as in `label_scores`."""
         score, heads = self._decode(scores)
         if score <= FORBIDDEN / 2:
             return None

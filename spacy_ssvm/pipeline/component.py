@@ -176,10 +176,9 @@ class SsvmPipe(TrainablePipe):
             store.clear(self.model)
             self._facts = Facts(labels_are_given=labels is not None)
             self._load_resources(nlp)
-            self._prepare(numbered, checked, nlp)
-            self._awaits_update = True
+            self._prepare(numbered, checked)
 
-    def _prepare(self, examples: dict[int, Example], labels: list[str] | None, nlp: Language | None) -> None:
+    def _prepare(self, examples: dict[int, Example], labels: list[str] | None) -> None:
         """Read all examples and start training; nothing is learnt yet. labels: new ones, None for those that occur."""
         read, gold = self._reader.gold(examples)
         self._add_labels(sorted(self._new_labels(gold.values())) if labels is None else labels)
@@ -193,9 +192,8 @@ class SsvmPipe(TrainablePipe):
         learnt, batches = self._reader.batches(annotated, gold)
         self._unreadable.report(len(examples))
         self.codec.report_gaps(examples, gold, self._warn)
-        # What other components annotate while this one learns is not there yet.
-        if nlp is None or not nlp.config.get("training", {}).get("annotating_components"):
-            self._note_annotation([examples[number].predicted for number in gold])
+        # What others annotate while this one learns is not there yet: the first update sees what is missing.
+        self._note_annotation([examples[number].predicted for number in gold])
         training = self._learnt.begin(self.solver, batches)
         references = [examples[number].reference for number in learnt]
         changed = training.prepare(references, [read[number] for number in learnt], batches)
@@ -244,6 +242,7 @@ class SsvmPipe(TrainablePipe):
         if self._awaits_update:
             self._awaits_update = False
             self._note_annotation([numbered[number].predicted for number in gold])
+            self._report_missing()
         unknown, encoded = self._reader.encoded({n: numbered[n] for n in gold if gold[n] is not None}, gold)
         self._unreadable.report(len(numbered), len(training))
         readable = set(unknown)
@@ -675,10 +674,14 @@ class SsvmPipe(TrainablePipe):
         self._learnt.structured.load_resources(words)
 
     def _note_annotation(self, docs: Sequence[Doc]) -> None:
-        """Keep which annotation the features have to learn from; warn of annotation that no training Doc has."""
+        """Keep which annotation the features have to learn from: that of these Docs, and of those before."""
         features, known = self._learnt.structured.reader.annotation, self._facts.reads
-        missing = [name for name in missing_annotation(features, docs) if name not in known]
-        self._facts = replace(self._facts, reads=tuple(name for name in features if name not in missing))
+        reads = tuple(name for name in features if name in known or any(doc.has_annotation(name.upper()) for doc in docs))
+        self._facts = replace(self._facts, reads=reads)
+
+    def _report_missing(self) -> None:
+        """Warn of annotation that the features read, but that no training Doc has."""
+        missing = [name for name in self._learnt.structured.reader.annotation if name not in self._facts.reads]
         if missing:
             self._warn_once(
                 "training",
@@ -809,7 +812,7 @@ class SsvmPipe(TrainablePipe):
         """Drop everything that is derived from settings and model, and all memory of training."""
         self._state = Learnt(self.model, self.codec, self.vocab, self.settings)
         self._tutor = None
-        self._awaits_update = False
+        self._awaits_update = True
         self._unreadable = Unreadable(self.name)
         self._said = set()
 

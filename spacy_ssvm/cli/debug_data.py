@@ -89,6 +89,8 @@ def _plan(config_path: Path, overrides: dict[str, Any]) -> Plan:
     frozen = training["frozen_components"]
     pipes = [pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe) and name not in frozen]
     corpora = [training["train_corpus"], training["dev_corpus"]]
+    if hasattr(nlp.tokenizer, "initialize"):
+        nlp.tokenizer.initialize(list, nlp=nlp, **config["initialize"]["tokenizer"])
     initialize = registry.resolve(config["initialize"]["components"])
     return Plan(nlp, pipes, corpora, {name: settings.get("labels") for name, settings in initialize.items()})
 

@@ -19,6 +19,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..corpus.tokenisation import SAMPLE, retokenised
 from ..corpus.unreadable import Unreadable
 from ..corpus.wording import names_of, quoted, token_name
 from ..files import replace_files
@@ -177,6 +178,8 @@ class SsvmPipe(TrainablePipe):
             self._facts = Facts(labels_are_given=labels is not None)
             self._load_resources(nlp)
             self._prepare(numbered, checked)
+            if nlp is not None and self._is_first(nlp):
+                self._check_tokenizer(nlp, [example.reference for example in numbered.values()])
 
     def _prepare(self, examples: dict[int, Example], labels: list[str] | None) -> None:
         """Read all examples and start training; nothing is learnt yet. labels: new ones, None for those that occur."""
@@ -678,6 +681,19 @@ class SsvmPipe(TrainablePipe):
         features, known = self._learnt.structured.reader.annotation, self._facts.reads
         reads = tuple(name for name in features if name in known or any(doc.has_annotation(name.upper()) for doc in docs))
         self._facts = replace(self._facts, reads=reads)
+
+    def _is_first(self, nlp: Language) -> bool:
+        """Whether it is the first of our components in the pipeline, for what is to be said once."""
+        return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
+
+    def _check_tokenizer(self, nlp: Language, references: Sequence[Doc]) -> None:
+        """Warn of a tokenizer that does not find the training tokens in raw text."""
+        again = retokenised(nlp, references[:: 1 + len(references) // SAMPLE])
+        if again is not None and not again.fits:
+            self._warn(
+                f"the tokenizer finds only {100 * (1 - again.n_lost / again.n_tokens):.1f} % of the training tokens in "
+                f"their raw text, so that scores on gold tokens do not hold for text: {again.remedy}"
+            )
 
     def _report_missing(self) -> None:
         """Warn of annotation that the features read, but that no training Doc has."""

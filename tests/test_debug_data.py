@@ -116,6 +116,7 @@ def test_misaligned_tokens(check):
     )
     assert issues[0].total == 8
 
+
 def test_documents_that_the_reader_leaves_out(check):
     train = [document(), document(["short"]), document(OTHER, sent_starts=[True, True, True])]
     issues = check(train, [document(["new"])], max_length=3)
@@ -534,3 +535,20 @@ def test_initialize_warns_once_of_a_tokenizer_that_does_not_find_the_training_to
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nlp.initialize(lambda: examples)
+
+
+def test_the_order_of_parser_and_senter_and_a_corpus_in_another_format(tmp_path):
+    nlp = spacy.blank(LANG)
+    nlp.add_pipe("ssvm_parser")
+    nlp.add_pipe("ssvm_senter")
+    nlp.config.to_disk(tmp_path / "config.cfg")
+    corpus = saved(tmp_path / "corpus.spacy", [document(heads=[0, 0, 0])])
+    call = ["debug-data", str(tmp_path / "config.cfg"), "--paths.dev", str(corpus), "--paths.train"]
+    result = CliRunner().invoke(ssvm, [*call, str(corpus)])
+    assert result.exit_code == 1
+    assert "components that set sentence boundaries, but come after the parser: 1" in " ".join(result.output.split())
+    (tmp_path / "train.tsv").write_text("a\tB\n")
+    config = (tmp_path / "config.cfg").read_text().replace("spacy.Corpus.v1", "spacy-ssvm.Corpus.v1")
+    (tmp_path / "config.cfg").write_text(config)
+    result = CliRunner().invoke(ssvm, [*call, str(tmp_path / "train.tsv")])
+    assert result.exit_code == 1 and "python -m spacy convert" in " ".join(result.output.split())

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
+NO_ANNOTATION = {"-", "_"}
+"""What stands for missing annotation in the columns of files, and is no label if it is the only one."""
 
 
 class SsvmPipe(TrainablePipe):
@@ -190,6 +192,11 @@ class SsvmPipe(TrainablePipe):
             raise ValueError(
                 f"[{self.name}] none of the {len(examples):,} training examples has a label to learn: annotate the "
                 f"corpus, or give [initialize.components.{self.name}.labels]"
+            )
+        if set(self.labels) <= NO_ANNOTATION:
+            raise ValueError(
+                f'[{self.name}] the only label of the training examples is "{self.labels[0]}", which stands for '
+                "missing annotation in files such as CoNLL-U: annotate the corpus, or remove the component"
             )
         annotated = {number: examples[number] for number, found in gold.items() if self.codec.is_annotated(found)}
         learnt, batches = self._reader.batches(annotated, gold)
@@ -679,7 +686,9 @@ class SsvmPipe(TrainablePipe):
     def _note_annotation(self, docs: Sequence[Doc]) -> None:
         """Keep which annotation the features have to learn from: that of these Docs, and of those before."""
         features, known = self._learnt.structured.reader.annotation, self._facts.reads
-        reads = tuple(name for name in features if name in known or any(doc.has_annotation(name.upper()) for doc in docs))
+        reads = tuple(
+            name for name in features if name in known or any(doc.has_annotation(name.upper()) for doc in docs)
+        )
         self._facts = replace(self._facts, reads=reads)
 
     def _is_first(self, nlp: Language) -> bool:

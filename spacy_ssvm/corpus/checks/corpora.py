@@ -100,7 +100,7 @@ def read(name: str, reader: Reader, nlp: Language) -> CorpusData:
     """
     jackknife: tuple[str, ...] = ()
     if isinstance(reader, ColumnCorpus):
-        reader.require_path()
+        reader.require_path(nlp)
         jackknife = reader.jackknife
         reader = copy(reader)
         reader.jackknife = ()

@@ -345,7 +345,7 @@ def test_nothing_to_jackknife_is_explained(tmp_path, nlp):
     tags = SENTENCES[0][1] + SENTENCES[1][1]
     starts = [True, False, False, True, False, False]
     one = saved(tmp_path / "one.spacy", [Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)])
-    with pytest.raises(ValueError, match=r"1 of its 1 documents .*gold_preproc = true"):
+    with pytest.raises(ValueError, match=r"1 of its 1 examples .*gold_preproc = true"):
         list(create_corpus(one, jackknife=["tag"])(nlp))
     assert len(list(create_corpus(one, jackknife=["tag"], gold_preproc=True)(nlp))) == 2
 
@@ -389,6 +389,7 @@ def test_bad_jackknife_settings_are_refused(path, settings, message):
 def test_a_path_without_a_corpus_is_named_with_its_setting(tmp_path, nlp, name, said):
     (tmp_path / "train.tsv").write_text("word\tTAG\n")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "train.tsv").write_text("word\tTAG\n")
     nlp.config["paths"] = {"train": str(tmp_path / name), "dev": None}
     with pytest.raises(ValueError, match=rf"{name}\" \(paths\.train\).*{said}|{said}.*{name}\" \(paths\.train\)"):
         list(create_corpus(tmp_path / name)(nlp))

@@ -242,8 +242,8 @@ class ColumnCorpus:
             raise ValueError(
                 f'spacy-ssvm.Corpus.v1: there is no file or folder "{path}"{where}: check paths.train and paths.dev'
             )
-        files = [path] if path.is_file() else walk_corpus(path, FILE_TYPE)
-        if not any(file.name.endswith(FILE_TYPE) for file in files):
+        files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+        if files and not any(file.name.endswith(FILE_TYPE) for file in files):
             raise ValueError(
                 f'spacy-ssvm.Corpus.v1: "{path}"{where} is not, or does not contain, a .spacy file: convert .conllu, '
                 ".conll, .iob or .json files with python -m spacy convert, and name the result"

@@ -215,7 +215,7 @@ def test_unknown_setting_is_refused(path):
 
 
 def test_nothing_at_the_path(tmp_path, nlp):
-    with pytest.raises(ValueError, match=r'no file or folder ".*none.spacy": check --paths.train and --paths.dev'):
+    with pytest.raises(ValueError, match=r'no file or folder ".*none.spacy": check paths.train and paths.dev'):
         list(resolve(path=str(tmp_path / "none.spacy"))(nlp))
     with pytest.warns(UserWarning, match="Could not locate any .spacy files"):
         assert list(create_corpus(tmp_path)(nlp)) == []
@@ -337,7 +337,7 @@ def test_augmented_examples_are_jackknifed(tagged, nlp):
 def test_nothing_to_jackknife_is_explained(tmp_path, nlp):
     bare = saved(tmp_path / "bare.spacy", [Doc(nlp.vocab, words=["a", "b"], tags=["X", "Y"])] * 3)
     message = (
-        rf'cannot jackknife column "pos" of {re.escape(str(bare))}: none of its 3 documents has gold values; remove the'
+        rf'cannot jackknife column "pos" of {re.escape(str(bare))}: none of its 3 examples has gold values; remove the'
     )
     with pytest.raises(ValueError, match=message):
         list(create_corpus(bare, jackknife=["tag", "pos"])(nlp))
@@ -345,7 +345,7 @@ def test_nothing_to_jackknife_is_explained(tmp_path, nlp):
     tags = SENTENCES[0][1] + SENTENCES[1][1]
     starts = [True, False, False, True, False, False]
     one = saved(tmp_path / "one.spacy", [Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)])
-    with pytest.raises(ValueError, match=r"1 of its 1 documents .*gold_preproc = true"):
+    with pytest.raises(ValueError, match=r"1 of its 1 examples .*gold_preproc = true"):
         list(create_corpus(one, jackknife=["tag"])(nlp))
     assert len(list(create_corpus(one, jackknife=["tag"], gold_preproc=True)(nlp))) == 2
 
@@ -380,3 +380,16 @@ def test_jackknifing_is_named_in_configs(tagged, nlp):
 def test_bad_jackknife_settings_are_refused(path, settings, message):
     with pytest.raises(ValueError, match=message):
         resolve(path=str(path), **settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("none.spacy", "there is no file or folder"), ("train.tsv", "spacy convert"), ("folder", "does not contain")],
+)
+def test_a_path_without_a_corpus_is_named_with_its_setting(tmp_path, nlp, name, said):
+    (tmp_path / "train.tsv").write_text("word\tTAG\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "train.tsv").write_text("word\tTAG\n")
+    nlp.config["paths"] = {"train": str(tmp_path / name), "dev": None}
+    with pytest.raises(ValueError, match=rf"{name}\" \(paths\.train\).*{said}|{said}.*{name}\" \(paths\.train\)"):
+        list(create_corpus(tmp_path / name)(nlp))

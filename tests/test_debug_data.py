@@ -1,7 +1,9 @@
 """`spacy ssvm debug-data`: each check on a corpus with the defect and on one without, and the whole command."""
 
+import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from spacy_ssvm.corpus.checks import documents
 from spacy_ssvm.corpus.checks.corpora import read
 from spacy_ssvm.corpus.checks.trees import arcs, circles, nonprojective
 from spacy_ssvm.corpus.reader import create_corpus
+from spacy_ssvm.corpus.tokenisation import retokenised
 from spacy_ssvm.pipeline.gold_trees import MAX_SENTENCE, gold_trees
 
 from .pipeline.toy import LANG
@@ -112,7 +115,6 @@ def test_misaligned_tokens(check):
         "example 2, token 1: 'New'",
     )
     assert issues[0].total == 8
-    assert not check(train, [document(OTHER)], split=True, gold_preproc=True)
 
 
 def test_documents_that_the_reader_leaves_out(check):
@@ -476,3 +478,83 @@ def test_bad_configs_are_explained(project):
     assert "dev.spacy: [E1014]" in explained(*arguments(project, "sound"))
     code, output = call("debug-data", str(project / "none.cfg"))
     assert code == 2 and "none.cfg" in output
+
+
+CHINESE = [["我", "喜欢", "中文", "。"], ["他们", "昨天", "去", "了", "上海", "。"]]
+
+
+def chinese(words, **annotation):
+    return document(words, spaces=[False] * len(words), **annotation)
+
+
+def test_tokens_that_the_tokenizer_does_not_find_in_raw_text(check):
+    """Where components learn from gold tokens, other checks see nothing of it. "NewYork" and "to New" are lost."""
+    joined = document(["in", "New", "York"], spaces=[True, False, False])
+    split = document(["to New", "York"], spaces=[True, False])
+    sound = document(FIRST, spaces=[True, True, False])
+    issues = check([joined, sound, split], [sound], split=True, gold_preproc=True)
+    assert those(issues, "does not find in the raw text (1 of 3 documents") == [("warning", "train", 3)]
+    (issue,) = (issue for issue in issues if "raw text" in issue.what)
+    assert issue.where[1] == "train.spacy, document 0, token 2: 'York'" and issue.total == 8
+    assert "--merge-subtokens" in issue.remedy
+    issues = check([sound] * 19 + [joined], [sound], split=True, gold_preproc=True)
+    assert those(issues, "raw text (19 of 20 documents") == [("info", "train", 2)]
+
+
+def test_a_tokenizer_that_takes_no_texts_is_not_compared():
+    nlp = spacy.blank(LANG)
+    nlp.tokenizer = None
+    assert retokenised(nlp, [document()]) is None
+
+
+@pytest.mark.parametrize(
+    ("lang", "tokenizer", "said"),
+    [
+        ("zh", {"@tokenizers": "spacy.Tokenizer.v1"}, 'segmenter = "jieba"'),
+        ("zh", {"segmenter": "char"}, 'segmenter = "jieba"'),
+        ("vi", {"@tokenizers": "spacy.Tokenizer.v1"}, "use_pyvi = true"),
+        ("vi", {"use_pyvi": False}, "use_pyvi = true"),
+        *((lang, {"@tokenizers": "spacy.Tokenizer.v1"}, f"spacy.{lang}.") for lang in ("ja", "ko", "th")),
+        ("tr", {}, "--merge-subtokens"),
+    ],
+)
+def test_the_tokenizer_of_a_language_is_named(lang, tokenizer, said):
+    nlp = spacy.blank(lang, config={"nlp": {"tokenizer": tokenizer}})
+    found = retokenised(nlp, map(chinese, CHINESE))
+    n_strings = len(nlp.vocab.strings)
+    assert said in found.remedy and (found.n_docs, found.n_tokens) == (2, 10)
+    retokenised(nlp, [document(["unheard", "of"])])
+    assert len(nlp.vocab.strings) == n_strings and "unheard" not in nlp.vocab.strings
+
+
+def test_initialize_warns_once_of_a_tokenizer_that_does_not_find_the_training_tokens():
+    nlp = spacy.blank("zh", config={"nlp": {"tokenizer": {"@tokenizers": "spacy.Tokenizer.v1"}}})
+    nlp.add_pipe("ssvm_tagger")
+    nlp.add_pipe("ssvm_tagger", name="second")
+    words = [word for sentence in CHINESE for word in sentence]
+    docs = [Doc(nlp.vocab, words=given, tags=given, spaces=[False] * len(given)) for given in CHINESE]
+    examples = [Example(Doc(nlp.vocab, words=[token.text for token in gold]), gold) for gold in docs]
+    with pytest.warns(UserWarning, match=r"\[ssvm_tagger\] the tokenizer finds only 20\.0 % of the training") as caught:
+        nlp.initialize(lambda: examples)
+    assert len(caught) == 1 and "spacy.zh.ChineseTokenizer" in str(caught[0].message)
+    nlp.tokenizer = Tokenizer(nlp.vocab, infix_finditer=re.compile("|".join(words)).finditer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp.initialize(lambda: examples)
+
+
+def test_the_order_of_parser_and_senter_and_a_corpus_in_another_format(tmp_path):
+    nlp = spacy.blank(LANG)
+    nlp.add_pipe("ssvm_parser")
+    nlp.add_pipe("ssvm_senter")
+    nlp.config.to_disk(tmp_path / "config.cfg")
+    corpus = saved(tmp_path / "corpus.spacy", [document(heads=[0, 0, 0])])
+    call = ["debug-data", str(tmp_path / "config.cfg"), "--paths.dev", str(corpus), "--paths.train"]
+    result = CliRunner().invoke(ssvm, [*call, str(corpus)])
+    assert result.exit_code == 1
+    assert "components that set sentence boundaries, but come after the parser: 1" in " ".join(result.output.split())
+    (tmp_path / "train.tsv").write_text("a\tB\n")
+    config = (tmp_path / "config.cfg").read_text().replace("spacy.Corpus.v1", "spacy-ssvm.Corpus.v1")
+    (tmp_path / "config.cfg").write_text(config)
+    result = CliRunner().invoke(ssvm, [*call, str(tmp_path / "train.tsv")])
+    assert result.exit_code == 1 and "python -m spacy convert" in " ".join(result.output.split())

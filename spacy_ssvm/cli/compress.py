@@ -26,6 +26,8 @@ def compress_command(
     try:
         packing = Packing(cast(WeightDtype, weight_dtype), keep_fraction)
         for name, pipe in pipes.items():
+            if pipe.cfg.get("inverse_temperature") is not None:
+                msg.warn(f"{name} is calibrated, which compressed weights make void: calibrate {output} again")
             pipe.compress(packing)
             nlp.get_pipe_config(name).update(weight_dtype=packing.weight_dtype, keep_fraction=packing.keep_fraction)
         nlp.to_disk(output)

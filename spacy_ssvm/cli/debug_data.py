@@ -15,8 +15,10 @@ from wasabi import msg
 
 from ..corpus.checks import documents
 from ..corpus.checks.corpora import CorpusData, Issue, Severity, read
+from ..corpus.checks.corpora import issues as issues_of
 from ..corpus.wording import counted
 from ..pipeline.component import SsvmPipe
+from ..pipeline.parser import SsvmParser
 from .pipelines import CodePath, ConfigPath
 
 PRINT: dict[Severity, Callable[..., None]] = {"error": msg.fail, "warning": msg.warn, "info": msg.info}
@@ -56,11 +58,19 @@ def debug_data_command(
     msg.divider("Documents")
     _print_issues(issues)
     for pipe in plan.pipes:
+        late = pipe.late_boundaries(plan.nlp) if isinstance(pipe, SsvmParser) else []
         report = pipe.codec.check_corpora(train, dev, plan.labels.get(pipe.name))
         msg.divider(f"Component {pipe.name}")
         msg.text(", ".join(f"{label} {count:,}" for label, count in report.labels.most_common()))
-        _print_issues(report.issues)
-        issues += report.issues
+        found = report.issues + issues_of(
+            "error",
+            "nlp.pipeline",
+            "components that set sentence boundaries, but come after the parser",
+            late,
+            "the parser takes a whole document for one sentence: put them before it",
+        )
+        _print_issues(found)
+        issues += found
     severities = Counter(issue.severity for issue in issues)
     msg.divider("Summary")
     result = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
@@ -89,6 +99,8 @@ def _plan(config_path: Path, overrides: dict[str, Any]) -> Plan:
     frozen = training["frozen_components"]
     pipes = [pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe) and name not in frozen]
     corpora = [training["train_corpus"], training["dev_corpus"]]
+    if hasattr(nlp.tokenizer, "initialize"):
+        nlp.tokenizer.initialize(list, nlp=nlp, **config["initialize"]["tokenizer"])
     initialize = registry.resolve(config["initialize"]["components"])
     return Plan(nlp, pipes, corpora, {name: settings.get("labels") for name, settings in initialize.items()})
 

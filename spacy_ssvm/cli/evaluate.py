@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import srsly
 import typer
-from spacy import util
 from spacy.cli._util import import_code
 from spacy.cli.evaluate import handle_scores_per_type, print_prf_per_type
 from wasabi import msg
 
-from .pipelines import CodePath, DataPath, PipelineName, dev_reader
+from .pipelines import CodePath, DataPath, PipelineName, dev_reader, loaded
 
 OVERALL = {
     "TOK": "token_acc",
@@ -50,7 +49,7 @@ def evaluate_command(
     as in training.
     """
     import_code(code_path)
-    nlp = util.load_model(model)
+    nlp = loaded(model)
     try:
         corpus = dev_reader(nlp, data_path, columns, gold_preproc)
     except ValueError as error:

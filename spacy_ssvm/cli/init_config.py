@@ -161,7 +161,7 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
             corpus["columns"] = ["tag"]
     if "parser" in names:
         config["corpora"]["train"].update(jackknife=["tag", "pos"], seed="${system.seed}")
-        config["training"].update(max_epochs=10, patience=4)
+        config["training"].update(max_epochs=20, patience=4)
         config["training"]["score_weights"] = PARSER_SCORES | ({"sents_f": 0.0} if "senter" in names else {})
     return util.load_model_from_config(config, auto_fill=True).config
 

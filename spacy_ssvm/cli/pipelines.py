@@ -35,7 +35,7 @@ def load_pipeline(
     original would be lost. with_disabled: include the components that are disabled.
     """
     import_code(code_path)
-    nlp = util.load_model(model)
+    nlp = loaded(model)
     components = nlp.components if with_disabled else nlp.pipeline
     pipes = {name: pipe for name, pipe in components if isinstance(pipe, SsvmPipe)}
     if not pipes:
@@ -43,6 +43,14 @@ def load_pipeline(
     if output is not None and nlp.path is not None and output.resolve() == nlp.path.resolve():
         msg.fail(f"{output} is the pipeline itself: name another folder for the output", exits=1)
     return nlp, pipes
+
+
+def loaded(model: str | Path) -> Language:
+    """The pipeline; the command fails with one line if it cannot be loaded."""
+    try:
+        return util.load_model(model)
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail(f"{model} cannot be loaded", str(error), exits=1)
 
 
 def dev_reader(

@@ -125,13 +125,13 @@ class Jackknife:
         n_annotated = int(annotated.sum())
         if n_annotated < 2:
             remedy = (
-                "it takes two, to learn from one and predict the other. Set gold_preproc = true, so that each sentence "
-                "is a document, or remove the column from jackknife"
+                "jackknife takes two, to learn from one and predict the other. Set gold_preproc = true, so that each "
+                "sentence is an example, or remove the column from jackknife"
                 if n_annotated
                 else "remove the column from jackknife, and the attribute from the features"
             )
             raise ValueError(
-                f"cannot jackknife {name}: {n_annotated or 'none'} of its {len(annotated):,} documents has gold "
+                f"cannot jackknife {name}: {n_annotated or 'none'} of its {len(annotated):,} examples has gold "
                 f"values; {remedy}"
             )
         n_blocks = min(n_annotated, self.folds * BLOCKS)

@@ -208,7 +208,7 @@ class ColumnCorpus:
         Raises:
             ValueError: there is nothing at the path, or fewer than two documents have a column to jackknife.
         """
-        self.require_path()
+        self.require_path(nlp)
         kept = (_kept_with_gold_tokens if self.corpus.gold_preproc else self._kept).setdefault(nlp, {})
         settings, files = self._settings(), self._files()
         if self.keep and settings in kept and kept[settings].files == files:
@@ -232,12 +232,21 @@ class ColumnCorpus:
         if docs is not None:
             kept[settings] = Kept(files, docs)
 
-    def require_path(self) -> None:
-        """Raise a ValueError if there is nothing at the path of the corpus."""
-        if not self.corpus.path.exists():
+    def require_path(self, nlp: Language) -> None:
+        """Raise a ValueError that names the setting in `nlp.config`, if there is no .spacy file at the path."""
+        path = self.corpus.path
+        paths = nlp.config.get("paths") or {}
+        settings = [f"paths.{name}" for name, value in paths.items() if value and Path(value) == path]
+        where = f" ({', '.join(settings)})" if settings else ""
+        if not path.exists():
             raise ValueError(
-                f'spacy-ssvm.Corpus.v1: there is no file or folder "{self.corpus.path}": check --paths.train and '
-                "--paths.dev"
+                f'spacy-ssvm.Corpus.v1: there is no file or folder "{path}"{where}: check paths.train and paths.dev'
+            )
+        files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+        if files and not any(file.name.endswith(FILE_TYPE) for file in files):
+            raise ValueError(
+                f'spacy-ssvm.Corpus.v1: "{path}"{where} is not, or does not contain, a .spacy file: convert .conllu, '
+                ".conll, .iob or .json files with python -m spacy convert, and name the result"
             )
 
     def _settings(self) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..corpus.tokenisation import SAMPLE, retokenised
 from ..corpus.unreadable import Unreadable
 from ..corpus.wording import names_of, quoted, token_name
 from ..files import replace_files
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
 Answer = TypeVar("Answer")
+NO_ANNOTATION = {"-", "_"}
+"""What stands for missing annotation in the columns of files, and is no label if it is the only one."""
 
 
 class SsvmPipe(TrainablePipe):
@@ -187,8 +190,9 @@ class SsvmPipe(TrainablePipe):
             if is_placeholder(examples):
                 self._prepare_without_examples(checked or [])
             else:
-                self._prepare(numbered, checked, nlp)
-            self._awaits_update = True
+                self._prepare(numbered, checked)
+                if nlp is not None and self._is_first(nlp):
+                    self._check_tokenizer(nlp, [example.reference for example in numbered.values()])
 
     def _prepare_without_examples(self, labels: list[str]) -> None:
         self._add_labels(labels)
@@ -198,7 +202,7 @@ class SsvmPipe(TrainablePipe):
             )
         self._learnt.moved(self._learnt.begin(self.solver))
 
-    def _prepare(self, examples: dict[int, Example], labels: list[str] | None, nlp: Language | None) -> None:
+    def _prepare(self, examples: dict[int, Example], labels: list[str] | None) -> None:
         """Read all examples and start training; nothing is learnt yet. labels: new ones, None for those that occur."""
         read, gold = self._reader.gold(examples)
         self._add_labels(sorted(self._new_labels(gold.values())) if labels is None else labels)
@@ -208,13 +212,17 @@ class SsvmPipe(TrainablePipe):
                 f"[{self.name}] none of the {len(examples):,} training examples has a label to learn: annotate the "
                 f"corpus, or give [initialize.components.{self.name}.labels]"
             )
+        if set(self.labels) <= NO_ANNOTATION:
+            raise ValueError(
+                f'[{self.name}] the only label of the training examples is "{self.labels[0]}", which stands for '
+                "missing annotation in files such as CoNLL-U: annotate the corpus, or remove the component"
+            )
         annotated = {number: examples[number] for number, found in gold.items() if self.codec.is_annotated(found)}
         learnt, batches = self._reader.batches(annotated, gold)
         self._unreadable.report(len(examples))
         self.codec.report_gaps(examples, gold, self._warn)
-        # What other components annotate while this one learns is not there yet.
-        if nlp is None or not nlp.config.get("training", {}).get("annotating_components"):
-            self._note_annotation([examples[number].predicted for number in gold])
+        # What others annotate while this one learns is not there yet: the first update sees what is missing.
+        self._note_annotation([examples[number].predicted for number in gold])
         training = self._learnt.begin(self.solver, batches)
         references = [examples[number].reference for number in learnt]
         changed = training.prepare(references, [read[number] for number in learnt], batches)
@@ -263,6 +271,7 @@ class SsvmPipe(TrainablePipe):
         if self._awaits_update:
             self._awaits_update = False
             self._note_annotation([numbered[number].predicted for number in gold])
+            self._report_missing()
         unknown, encoded = self._reader.encoded({n: numbered[n] for n in gold if gold[n] is not None}, gold)
         self._unreadable.report(len(numbered), len(training))
         readable = set(unknown)
@@ -772,10 +781,29 @@ class SsvmPipe(TrainablePipe):
         self._learnt.structured.load_resources(words)
 
     def _note_annotation(self, docs: Sequence[Doc]) -> None:
-        """Keep which annotation the features have to learn from; warn of annotation that no training Doc has."""
+        """Keep which annotation the features have to learn from: that of these Docs, and of those before."""
         features, known = self._learnt.structured.reader.annotation, self._facts.reads
-        missing = [name for name in missing_annotation(features, docs) if name not in known]
-        self._facts = replace(self._facts, reads=tuple(name for name in features if name not in missing))
+        reads = tuple(
+            name for name in features if name in known or any(doc.has_annotation(name.upper()) for doc in docs)
+        )
+        self._facts = replace(self._facts, reads=reads)
+
+    def _is_first(self, nlp: Language) -> bool:
+        """Whether it is the first of our components in the pipeline, for what is to be said once."""
+        return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
+
+    def _check_tokenizer(self, nlp: Language, references: Sequence[Doc]) -> None:
+        """Warn of a tokenizer that does not find the training tokens in raw text."""
+        again = retokenised(nlp, references[:: 1 + len(references) // SAMPLE])
+        if again is not None and not again.fits:
+            self._warn(
+                f"the tokenizer finds only {100 * (1 - again.n_lost / again.n_tokens):.1f} % of the training tokens in "
+                f"their raw text, so that scores on gold tokens do not hold for text: {again.remedy}"
+            )
+
+    def _report_missing(self) -> None:
+        """Warn of annotation that the features read, but that no training Doc has."""
+        missing = [name for name in self._learnt.structured.reader.annotation if name not in self._facts.reads]
         if missing:
             self._warn_once(
                 "training",
@@ -907,7 +935,7 @@ class SsvmPipe(TrainablePipe):
         """Drop everything that is derived from settings and model, and all memory of training."""
         self._state = Learnt(self.model, self.codec, self.vocab, self.settings)
         self._tutor = None
-        self._awaits_update = False
+        self._awaits_update = True
         self._unreadable = Unreadable(self.name)
         self._said = set()
         self._written = Written()

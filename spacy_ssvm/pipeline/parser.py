@@ -297,6 +297,24 @@ class SsvmParser(SsvmPipe):
 
     codec: ParserCodec
 
+    def initialize(self, get_examples: Any, nlp: Language | None = None, labels: Any = None) -> None:
+        super().initialize(get_examples, nlp=nlp, labels=labels)
+        late = [] if nlp is None else self.late_boundaries(nlp)
+        if late:
+            self._warn(
+                f"{', '.join(late)} sets sentence boundaries, but comes after this parser, which then parses a whole "
+                "document as one sentence: put it before the parser in nlp.pipeline"
+            )
+
+    def late_boundaries(self, nlp: Language) -> list[str]:
+        """The components that set sentence boundaries too late for this one: after it, with none before it."""
+        names = nlp.component_names
+        if self.name not in names:
+            return []
+        sets = [name for name in names if name != self.name and _sets_boundaries(nlp, name)]
+        place = names.index(self.name)
+        return [] if any(names.index(name) < place for name in sets) else sets
+
     def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """As in `SsvmPipe`; in spaCy's components, too, the argument is `docs` here, and `stream` for the tagger."""
         return super().pipe(docs, batch_size=batch_size)
@@ -346,3 +364,8 @@ class SsvmParser(SsvmPipe):
                 "probabilities to calibrate: use order 1"
             )
         return super().calibration_examples(examples)
+
+
+def _sets_boundaries(nlp: Language, name: str) -> bool:
+    assigned = nlp.get_pipe_meta(name).assigns
+    return "token.is_sent_start" in assigned and "token.head" not in assigned

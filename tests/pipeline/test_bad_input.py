@@ -3,6 +3,7 @@
 import copy
 import math
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
@@ -312,3 +313,28 @@ def test_what_is_no_solver_is_refused(factory):
     for solver in (3, None):
         with pytest.raises(ValueError, match=rf"\[{factory}\] solver must be a block with @ssvm_solvers"):
             nlp.add_pipe(factory, config={"solver": solver})
+
+
+@pytest.mark.parametrize("label", ["-", "_"])
+def test_a_corpus_whose_only_tag_stands_for_no_annotation(label):
+    nlp = blank("ssvm_tagger")
+    examples = tagger_examples(nlp, [("Eat ham", f"{label} {label}")])
+    with pytest.raises(ValueError, match=rf'\[ssvm_tagger\] the only label .* "{label}", which stands for missing'):
+        nlp.initialize(lambda: examples)
+    examples += tagger_examples(nlp)
+    nlp.initialize(lambda: examples)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_parser_before_the_senter(is_first):
+    nlp = blank("ssvm_parser")
+    nlp.add_pipe("sentencizer", **({"first": True} if is_first else {"last": True}))
+    parser = nlp.get_pipe("ssvm_parser")
+    assert parser.late_boundaries(nlp) == ([] if is_first else ["sentencizer"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nlp.initialize(lambda: parser_examples(nlp))
+    assert [str(w.message) for w in caught if "comes after this parser" in str(w.message)] == [
+        str(w.message) for w in caught
+    ]
+    assert len(caught) == (not is_first)

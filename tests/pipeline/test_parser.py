@@ -269,6 +269,7 @@ def test_boundaries_that_move_between_epochs(solver):
     nlp.initialize(lambda: examples(0))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", message=".*which no training Doc has")
         for epoch in range(len(bounds)):
             nlp.update(examples(epoch), sgd=False)
             training = parser_of(nlp)._learnt.training
@@ -466,12 +467,53 @@ def test_boundaries_that_are_set_in_part_are_completed_by_gold_ones_in_training(
     assert parser_of(nlp).codec.gold(part).sentences.tolist() == [0, 4, 8]
 
 
-def test_tags_that_no_training_doc_has_are_missed():
-    """As with spaCy's own reader, which brings words only."""
+@pytest.mark.parametrize("annotating", [[], ["senter"]], ids=["nothing annotates", "something else annotates"])
+def test_tags_that_no_training_doc_has_are_missed(annotating):
+    """As with spaCy's own reader, which brings words only; what else annotates makes no difference."""
     nlp = blank("ssvm_parser", model=READS_TAGS)
+    nlp.add_pipe("sentencizer", name="senter", first=True)
+    nlp.config["training"]["annotating_components"] = annotating
+    examples = parser_examples(nlp)
+    nlp.initialize(lambda: examples)
     with pytest.warns(UserWarning, match=r"read token\.tag, which no training Doc has.*jackknife"):
-        nlp.initialize(lambda: parser_examples(nlp))
+        nlp.update(examples, annotates=annotating)
     assert parser_of(nlp).cfg["reads"] == []
+    again = blank("ssvm_parser", model=READS_TAGS).from_bytes(nlp.to_bytes(exclude=["senter"]), exclude=["senter"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again(in_sentences(again, WORDS, [0]))
+
+
+@pytest.mark.parametrize("is_saved", [False, True], ids=["at once", "saved and loaded in between"])
+def test_tags_that_another_component_sets_at_the_first_update_are_not_missed(is_saved):
+    """Whatever the config says: `nlp.update` is told what annotates. The saved component knows what it has read."""
+    nlp = blank("ssvm_parser", model=READS_TAGS)
+    nlp.add_pipe("attribute_ruler", first=True).add([[{}]], {"TAG": "X"})
+    examples = parser_examples(nlp)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parser = parser_of(nlp)
+        parser.initialize(lambda: examples, nlp=nlp)
+        assert parser.cfg["reads"] == []
+        if is_saved:
+            parser.from_bytes(parser.to_bytes())
+        nlp.update(examples, exclude=["attribute_ruler"], annotates=["attribute_ruler"])
+    assert parser.cfg["reads"] == ["tag"]
+    again = blank("ssvm_parser", model=READS_TAGS)
+    parser_of(again).from_bytes(parser.to_bytes())
+    with pytest.warns(UserWarning, match=r"learnt from token\.tag"):
+        again(in_sentences(again, WORDS, [0]))
+
+
+def test_tags_of_some_training_docs_are_not_missed_where_the_first_batch_has_none():
+    nlp = blank("ssvm_parser", model=READS_TAGS)
+    bare, tagged = parser_examples(nlp, [TREES[1], TREES[2]])
+    tagged.predicted = doc(nlp, TREES[2][0], tags=["A", "B", "C"])
+    nlp.initialize(lambda: [bare, tagged])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp.update([bare])
+    assert parser_of(nlp).cfg["reads"] == ["tag"]
 
 
 def test_tags_that_a_doc_to_parse_lacks_are_missed_once_and_after_loading():

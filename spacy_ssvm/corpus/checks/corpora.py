@@ -11,6 +11,7 @@ from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 
 from ..reader import ColumnCorpus, SentenceCorpus
+from ..tokenisation import Retokenised, retokenised
 from ..wording import quoted, quoted_text
 
 Severity = Literal["error", "warning", "info"]
@@ -71,7 +72,8 @@ class CorpusData:
     examples. examples: the reader's examples, without empty ones. left_out: the documents that the reader
     "spacy-ssvm.Corpus.v1" cannot read, each with the error. failure: the error at which the reader has stopped, or
     None. gold_preproc: whether each sentence becomes an example. max_length: spaCy's reader cuts documents of at least
-    that many tokens into sentences; 0 for no limit. jackknife: the columns that the reader is to jackknife.
+    that many tokens into sentences; 0 for no limit. retokenised: the documents as the pipeline's tokenizer divides
+    them, None if it cannot. jackknife: the columns that the reader is to jackknife.
     """
 
     name: str
@@ -81,6 +83,7 @@ class CorpusData:
     failure: str | None
     gold_preproc: bool
     max_length: int
+    retokenised: Retokenised | None
     jackknife: tuple[str, ...] = ()
 
     @property
@@ -97,7 +100,7 @@ def read(name: str, reader: Reader, nlp: Language) -> CorpusData:
     """
     jackknife: tuple[str, ...] = ()
     if isinstance(reader, ColumnCorpus):
-        reader.require_path()
+        reader.require_path(nlp)
         jackknife = reader.jackknife
         reader = copy(reader)
         reader.jackknife = ()
@@ -112,8 +115,9 @@ def read(name: str, reader: Reader, nlp: Language) -> CorpusData:
     left_out = files.left_out if isinstance(files, SentenceCorpus) else []
     if not isinstance(files, Corpus):
         documents = [Document(example_name(place), example.reference) for place, example in enumerate(examples)]
-        return CorpusData(name, documents, examples, left_out, failure, gold_preproc=False, max_length=0)
-    return CorpusData(name, documents, examples, left_out, failure, files.gold_preproc, files.max_length, jackknife)
+    gold_preproc, max_length = (files.gold_preproc, files.max_length) if isinstance(files, Corpus) else (False, 0)
+    again = retokenised(nlp, [document.doc for document in documents])
+    return CorpusData(name, documents, examples, left_out, failure, gold_preproc, max_length, again, jackknife)
 
 
 def example_name(number: int) -> str:

@@ -98,7 +98,11 @@ def check(train: CorpusData, dev: CorpusData) -> list[Issue]:
     all_issues = []
     for corpus in (train, dev):
         all_issues += (
-            _unread(corpus) + _too_long(corpus) + _duplicates(corpus) + _misaligned(corpus) + _untagged(corpus)
+            _unread(corpus)
+            + _too_long(corpus)
+            + _duplicates(corpus)
+            + (_misaligned(corpus) or _retokenised(corpus))
+            + _untagged(corpus)
         )
     return all_issues + _overlap(train, dev)
 
@@ -165,6 +169,23 @@ def _misaligned(corpus: CorpusData) -> list[Issue]:
         where,
         "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
         corpus.n_tokens,
+    )
+
+
+def _retokenised(corpus: CorpusData) -> list[Issue]:
+    """Issues of tokens that components see in training, but not in raw text."""
+    again = corpus.retokenised
+    if again is None:
+        return []
+    documents = [(corpus.documents[number], tokens) for number, tokens in again.misfits]
+    same = f"{again.n_docs - len(again.misfits):,} of {counted(again.n_docs, 'document')} are tokenised as annotated"
+    return issues(
+        "info" if again.fits else "warning",
+        corpus.name,
+        f"tokens that the tokenizer does not find in the raw text ({same})",
+        [place(name, doc, token, token + 1) for (name, doc), tokens in documents for token in tokens.tolist()],
+        f"on text, the components see other tokens than in training: {again.remedy}",
+        again.n_tokens,
     )
 
 

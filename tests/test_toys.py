@@ -57,8 +57,10 @@ def test_a_component_of_ones_own_is_saved_and_learns_on(tmp_path):
     for text in texts:
         assert nlp(text.copy()).user_data["first"] == loaded(text.copy()).user_data["first"]
     loaded.resume_training()
-    loaded.update(examples)
-    assert loaded.get_pipe("toy_first_token").certificate() is not None
+    assert loaded.update(examples) == {"toy_first_token": 0.0}
+    one = senter_examples(loaded, [("We slept . Then we left", "S I I I S I")])
+    assert loaded.update(one)["toy_first_token"] > 0.0
+    assert loaded(doc(loaded, "We slept . Then we left")).user_data["first"] == [0, 4]
 
 
 @pytest.mark.parametrize(

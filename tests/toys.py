@@ -167,8 +167,8 @@ class ListSet(DataSet):
 
         if self._problem is None:
             lists = self._batch.lists
-            longest = int(np.diff(lists.starts).max(initial=0))
-            self._problem = Problem(lists, numba_type(Lists), max_oracle, len(lists.starts) - 1, 1 << BITS, 2 * longest)
+            bounds = 2 * np.diff(lists.starts)
+            self._problem = Problem(lists, numba_type(Lists), max_oracle, len(lists.starts) - 1, 1 << BITS, bounds)
         return self._problem
 
     def dimension(self):

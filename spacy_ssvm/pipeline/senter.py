@@ -17,7 +17,7 @@ from ..corpus.checks.documents import Report, check_labels, check_missing, label
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Given, Mistake, Predictor, Settings, Warn
+from ..models.protocol import Given, Mistake, Predictor, Settings, Warn, values_of
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
@@ -142,6 +142,11 @@ class SenterCodec(ChainCodec):
     @property
     def attributes(self) -> tuple[int, ...]:
         return (SENT_START,)
+
+    def given(self, doc: Doc) -> Given:
+        # `has_annotation` leaves out the first token.
+        values = values_of(doc, self.attributes)
+        return Given(values if values.any() else None)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         for doc, _, starts, present in filled(docs, predictions, given, lambda vocab: _VALUES):

@@ -13,7 +13,7 @@ from spacy.tokens import DocBin
 from spacy.util import load_config
 from typer.testing import CliRunner
 
-from .components import ATTRIBUTE, LABELS, SCORE, every, sampled
+from .components import ATTRIBUTE, LABELS, SCORE, every, labelled, sampled
 from .toy import EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, SMALL, SOLVERS, annotations, doc, weights
 
 TO_LEARN = {
@@ -105,7 +105,7 @@ def test_init_config_and_fill_config(factory, folder):
     assert (folder / "again.cfg").read_text() == (folder / "filled.cfg").read_text()
 
 
-@every
+@labelled
 def test_init_labels(factory, folder, trained):
     path = config(factory, folder)
     call("init", "labels", path, folder / f"{factory}-labels")

@@ -72,8 +72,10 @@ def test_reasons_add_up_to_the_margin(factory, settings, k):
                 arcs = [other[finding.start] for score, other in without if score > without[0][0] - 1e-5]
                 assert finding.runner_up in {label if h == m else f"{label} of {text[h]}" for h, m, label in arcs}
             assert sum(reason.gain for reason in finding.reasons) == pytest.approx(finding.margin, abs=1e-5)
-            gains = [abs(reason.gain) for reason in finding.reasons]
-            assert gains == sorted(gains, reverse=True) and (0 not in gains or finding.head is None)
+            groups = [(reason.feature == "bias", reason.gain <= 0) for reason in finding.reasons]
+            gains = [(*group, -abs(reason.gain)) for group, reason in zip(groups, finding.reasons)]
+            assert gains == sorted(gains)
+            assert finding.head is None or all(reason.gain for reason in finding.reasons)
 
 
 def test_the_text_has_words_labels_and_reasons():

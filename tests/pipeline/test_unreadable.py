@@ -117,7 +117,6 @@ def test_an_entity_among_the_incorrect_spans():
     [
         ([1, 0, 0, 0], "go round in circles"),
         ([2, 3, 2, 2], "cannot produce"),
-        ([0, 0, 3, 0], "lie in another sentence"),
     ],
 )
 def test_contradictory_trees_are_named(heads, complaint):
@@ -127,8 +126,7 @@ def test_contradictory_trees_are_named(heads, complaint):
     reference = doc(nlp, BROKEN)
     offsets = np.array([[head - k, nlp.vocab.strings.add("dep")] for k, head in enumerate(heads)], np.int64)
     reference.from_array([HEAD, DEP], offsets.astype(np.uint64))
-    sentences = [True, False, "another" in complaint, False]
-    predicted = Doc(nlp.vocab, words=BROKEN.split(), sent_starts=sentences)
+    predicted = Doc(nlp.vocab, words=BROKEN.split(), sent_starts=[True, False, False, False])
     with pytest.warns(UserWarning, match=rf"{complaint}.*example {len(examples)}, '{BROKEN}"):
         nlp.initialize(lambda: [*examples, Example(predicted, reference)])
 

@@ -21,7 +21,7 @@ from spacy_ssvm.solvers.parameters import (
 )
 
 CLASSES, ROWS, C = 3, 5, 0.5
-TIGHT = 1e-7
+TIGHT = 1e-6
 SOLVERS = {
     "DCD": Dcd(C=C, delta=0.0, tolerance=TIGHT),
     "CPD": Cpd(C=C, delta=0.0, tolerance=TIGHT),

@@ -38,12 +38,15 @@ from .learnt import Learnt
 
 if TYPE_CHECKING:
     from ..inspect.explanation import Explanation
+    from ..inspect.suggestion import Suggestion
     from ..solvers.learner import Certificate
     from ..solvers.problem import Problem
     from ..training.calibration import CalibrationExample, Fit
 
 LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
+SUGGESTED_TOGETHER = 128
+"""The number of Docs of which `suggest` reads the features at a time."""
 
 
 class SsvmPipe(TrainablePipe):
@@ -449,6 +452,26 @@ class SsvmPipe(TrainablePipe):
         with self._naming([doc]):
             sequences = self._predictor().explained(doc)
         return explain([token.text for token in doc], sequences, self.codec.names())
+
+    def suggest(self, docs: Iterable[Doc]) -> "Iterator[Suggestion]":
+        """Rank Docs for annotation, the most useful first: those with many tokens whose tag, entity, sentence start or
+        head is uncertain, and with words that the Docs ranked before them do not have; see `inspect.suggestion`.
+
+        The Doc's annotation acts as a constraint; nothing is written to it.
+
+        Raises:
+            ValueError: the component has no labels yet, or its structure is not decoded exactly.
+        """
+        from ..inspect.suggestion import ranked, unsure_words
+
+        docs, texts, lengths = list(docs), [], []
+        for first in range(0, len(docs), SUGGESTED_TOGETHER):
+            batch = docs[first : first + SUGGESTED_TOGETHER]
+            for doc, parts in zip(batch, self._scored(batch, 1e-4 if self.has_probabilities else -1.0)):
+                words = [token.lower_ for token in doc]
+                texts.append(unsure_words(words, parts, self.has_probabilities))
+                lengths.append(len(doc))
+        return ranked(texts, lengths)
 
     def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
         """Each sequence of these examples, with its scores and its known gold annotation.

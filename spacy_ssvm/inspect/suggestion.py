@@ -38,23 +38,33 @@ def unsure_words(
 
 
 def ranked(texts: Sequence[Mapping[str, float]], lengths: Sequence[int]) -> Iterator[Suggestion]:
-    """The texts, each the one that adds most to those before it: greedy maximisation of Σ_w 1 − exp(−x_w), where x_w is
-    the doubt about the word w in all texts chosen so far. What a text adds is divided by the root of its length.
+    """The texts, each the one that adds most to those before it: greedy maximisation of Σ_w D_w (1 − exp(−x_w)). D_w is
+    the doubt about the word w in all texts, and x_w that in the texts chosen so far. What a text adds is divided by the
+    root of its length. Copies of texts come last, with a score of 0, and count nowhere.
 
-    The sum is submodular: what a text adds never grows, so that values computed earlier bound it (Minoux 1978).
+    The sum is submodular (Wei, Iyer & Bilmes 2015): what a text adds never grows, so that values computed earlier bound
+    it (Minoux 1978).
 
     texts: the doubt about each word. lengths: in tokens.
     """
+    first: dict[frozenset[tuple[str, float]], int] = {}
+    for number, text in enumerate(texts):
+        first.setdefault(frozenset(text.items()), number)
+    distinct = list(first.values())
+    everywhere: dict[str, float] = {}
+    for number in distinct:
+        for word, doubt in texts[number].items():
+            everywhere[word] = everywhere.get(word, 0.0) + doubt
     chosen: dict[str, float] = {}
 
     def gain(number: int) -> float:
         added = (
-            math.exp(-chosen.get(word, 0.0)) - math.exp(-chosen.get(word, 0.0) - doubt)
+            everywhere[word] * math.exp(-chosen.get(word, 0.0)) * -math.expm1(-doubt)
             for word, doubt in texts[number].items()
         )
         return sum(added) / math.sqrt(max(1, lengths[number]))
 
-    bounds = [(-gain(number), number) for number in range(len(texts))]
+    bounds = [(-gain(number), number) for number in distinct]
     heapify(bounds)
     while bounds:
         bound, number = bounds[0]
@@ -66,6 +76,7 @@ def ranked(texts: Sequence[Mapping[str, float]], lengths: Sequence[int]) -> Iter
         for word, doubt in texts[number].items():
             chosen[word] = chosen.get(word, 0.0) + doubt
         yield Suggestion(number, score)
+    yield from (Suggestion(number, 0.0) for number in sorted(set(range(len(texts))) - set(distinct)))
 
 
 def _entropy(probability: float) -> float:

@@ -13,28 +13,34 @@ from .test_confidence import ALL, TEXTS, parts
 from .toy import blank, doc
 
 
-def added(text, chosen, length):
-    """What a text adds, by the definition."""
-    before = {word: sum(other.get(word, 0.0) for other in chosen) for word in text}
-    return sum(math.exp(-before[word]) - math.exp(-before[word] - text[word]) for word in text) / length**0.5
+def covered(texts, chosen):
+    """The sum that is maximised, by its definition."""
+    words = {word for text in texts for word in text}
+    doubts = {word: [sum(text.get(word, 0.0) for text in part) for part in (texts, chosen)] for word in words}
+    return sum(everywhere * (1 - math.exp(-of_chosen)) for everywhere, of_chosen in doubts.values())
 
 
 def test_each_text_adds_most_to_those_before():
     rng = random.Random(0)
-    texts = [{rng.choice("abcdefgh"): rng.random() for _ in range(rng.randrange(5))} for _ in range(40)]
+    texts = [{rng.choice("abcdefgh"): rng.random() for _ in range(1 + rng.randrange(4))} for _ in range(40)]
     lengths = [rng.randrange(1, 9) for _ in texts]
     left, chosen = list(range(40)), []
     for number, score in ranked(texts, lengths):
-        gains = {k: added(texts[k], chosen, lengths[k]) for k in left}
+        before = covered(texts, chosen)
+        gains = {k: (covered(texts, [*chosen, texts[k]]) - before) / lengths[k] ** 0.5 for k in left}
         assert score == pytest.approx(gains[number]) and score == pytest.approx(max(gains.values()))
         chosen.append(texts[number])
         left.remove(number)
     assert not left
 
 
-def test_a_copy_comes_after_what_is_new():
-    texts = [{"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, {"c": 1.0}]
-    assert [number for number, _ in ranked(texts, [2, 2, 1])] == [0, 2, 1]
+def test_copies_come_last_and_count_once():
+    """Even if there are so many of them that their words would count most."""
+    texts = [{"a": 0.5}, {"b": 0.75}, *[{"a": 0.5}] * 9, {"c": 0.01}]
+    expected = [(1, 0.75 * (1 - math.exp(-0.75))), (0, 0.5 * (1 - math.exp(-0.5))), (11, 0.01 * (1 - math.exp(-0.01)))]
+    found = list(ranked(texts, [1] * len(texts)))
+    assert found[:3] == [(number, pytest.approx(score)) for number, score in expected]
+    assert found[3:] == [(number, 0.0) for number in range(2, 11)]
 
 
 def test_doubt_of_words():
@@ -60,7 +66,8 @@ def test_doubts_are_those_of_all_analyses(factory, settings):
         doubt = (entropy if settings is CRF else shortfall)(part, analyses)
         for token in tokens(factory, part):
             doubts[token] = max(doubts[token], doubt)
-    expected = added(dict(zip((token.lower_ for token in text), doubts)), [], len(text))
+    of_words = dict(zip((token.lower_ for token in text), doubts))
+    expected = covered([of_words], [of_words]) / len(text) ** 0.5
     ((number, score),) = pipe.suggest([text])
     assert number == 0 and score == pytest.approx(expected, abs=2e-3)
 

@@ -208,7 +208,7 @@ def test_all_commands_extend_spacys():
         [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
-    commands = ("calibrate", "compress", "debug-data", "evaluate", "report", "tune", "warmup")
+    commands = ("calibrate", "compress", "debug-data", "evaluate", "report", "suggest", "tune", "warmup")
     assert all(command in result.stdout for command in commands)
 
 
@@ -282,3 +282,96 @@ def test_what_cannot_be_calibrated_is_explained(pipeline, mistaken, corpus, tmp_
     result = call("calibrate", plain, mistaken, out, "--diagram", tmp_path / "plot.svg")
     assert result.exit_code == 1 and "needs matplotlib: pip install matplotlib" in " ".join(result.output.split())
     assert spacy.load(out).get_pipe("ssvm_ner").has_probabilities
+
+
+UNSEEN = ["the dog barks", "o wug zibs a kel", "a cat sleeps", "o wug zibs a kel"]
+"""Texts of words that were seen in training and of others, and one of them twice."""
+
+
+@pytest.fixture(scope="module")
+def reader_of_words(tmp_path_factory):
+    """A pipeline of a tagger and a chunker."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_tagger")
+    nlp.add_pipe("ssvm_ner")
+    examples = [Example(Doc(nlp.vocab, [t.text for t in doc]), doc) for doc in docs(nlp.vocab, TEXTS)]
+    nlp.initialize(lambda: examples)
+    for _ in range(5):
+        nlp.update(examples)
+    path = tmp_path_factory.mktemp("words")
+    nlp.to_disk(path)
+    return path
+
+
+def suggested(*arguments):
+    result = call("suggest", *arguments)
+    assert result.exit_code == 0, result.output
+    return [srsly.json_loads(line) for line in result.output.splitlines()]
+
+
+def test_suggestions_of_each_kind_of_file(reader_of_words, tmp_path):
+    """In the order of the component's own ranking: what is new first, and its copy after it."""
+    nlp = spacy.load(reader_of_words)
+    ranking = list(nlp.get_pipe("ssvm_tagger").suggest(map(nlp.make_doc, UNSEEN)))
+    assert ranking[0].number == 1
+    (tmp_path / "texts.txt").write_text("\n\n".join(UNSEEN) + "\n", "utf8")
+    records = [{"text": text, "meta": {"id": k}} for k, text in enumerate(UNSEEN)]
+    srsly.write_jsonl(tmp_path / "texts.jsonl", records)
+    # Annotation would be a constraint, which leaves nothing to be unsure of.
+    tagged = [Doc(nlp.vocab, words=text.split(), tags=["N"] * len(text.split())) for text in UNSEEN]
+    DocBin(docs=[Doc(nlp.vocab), *tagged]).to_disk(tmp_path / "texts.spacy")
+    of_tagger = "--component", "ssvm_tagger"
+    for name, line in (("txt", lambda k: 2 * k + 1), ("jsonl", lambda k: k + 1), ("spacy", lambda k: k + 2)):
+        found = suggested(reader_of_words, tmp_path / f"texts.{name}", *of_tagger)
+        assert [record["line"] for record in found] == [line(k) for k, _ in ranking]
+        assert [record["score"] for record in found] == pytest.approx([score for _, score in ranking], abs=1e-4)
+        assert [record["text"].strip() for record in found] == [UNSEEN[k] for k, _ in ranking]
+        assert name != "jsonl" or [record["meta"]["id"] for record in found] == [k for k, _ in ranking]
+    result = call(
+        "suggest", reader_of_words, tmp_path / "texts.txt", *of_tagger, "-k", 1, "-o", tmp_path / "new" / "out.jsonl"
+    )
+    assert result.exit_code == 0 and "Saved 1 suggestions out of 4 texts" in " ".join(result.output.split())
+    (first,) = srsly.read_jsonl(tmp_path / "new" / "out.jsonl")
+    assert first["text"] == UNSEEN[1]
+    assert suggested(reader_of_words, tmp_path / "new" / "out.jsonl", *of_tagger)[0] == {**first, "line": 1}
+
+
+def test_suggestions_are_made_after_the_components_before(pipeline, reader_of_words, tmp_path):
+    """The chunker of the first pipeline reads nothing but tags, which the tagger sets."""
+    nlp = spacy.load(pipeline / "plain")
+    nlp.add_pipe("ssvm_tagger", source=spacy.load(reader_of_words), before="ssvm_ner")
+    nlp.to_disk(tmp_path / "both")
+    (tmp_path / "texts.txt").write_text("\n".join(UNSEEN), "utf8")
+    with nlp.select_pipes(enable="ssvm_tagger"):
+        tagged = list(nlp.pipe(UNSEEN))
+    found = suggested(tmp_path / "both", tmp_path / "texts.txt", "--component", "ssvm_ner")
+    expected = nlp.get_pipe("ssvm_ner").suggest(tagged)
+    assert [(record["line"] - 1, record["score"]) for record in found] == [
+        (k, round(score, 4)) for k, score in expected
+    ]
+
+
+def test_what_cannot_be_suggested_is_explained(pipeline, reader_of_words, tmp_path):
+    files = {"empty.txt": b"\n \n", "latin.txt": "é".encode("latin-1"), "bad.jsonl": b'{"text": "a"}\n{"text"\n'}
+    files |= {"other.jsonl": b'{"body": "a"}\n', "list.jsonl": b'["a"]\n', "bad.spacy": b"text"}
+    for name, contents in files.items():
+        (tmp_path / name).write_bytes(contents)
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    plain = pipeline / "plain"
+    for arguments, message in (
+        ([plain, tmp_path / "empty.txt"], "No texts in"),
+        ([plain, tmp_path / "latin.txt"], "is not text in UTF-8"),
+        ([plain, tmp_path / "bad.jsonl"], "line 2: this is not JSON"),
+        ([plain, tmp_path / "other.jsonl"], 'line 1: a line must be an object with a string "text"'),
+        ([plain, tmp_path / "list.jsonl"], 'line 1: a line must be an object with a string "text"'),
+        ([plain, tmp_path / "bad.spacy"], "is not a corpus in .spacy format"),
+        (
+            [plain, tmp_path / "empty.txt", "--component", "parser"],
+            "has no spacy-ssvm component parser; it has ssvm_ner",
+        ),
+        ([reader_of_words, tmp_path / "empty.txt"], "name one by --component ssvm_tagger or ssvm_ner"),
+        ([tmp_path / "blank", tmp_path / "empty.txt"], "has no component of spacy-ssvm"),
+    ):
+        result = call("suggest", *arguments)
+        assert result.exit_code == 1 and message in " ".join(result.output.split()), result.output
+        assert isinstance(result.exception, SystemExit)

@@ -57,6 +57,7 @@ NOT_RUN = {
     ".venv/bin/pip install .": "CI installs into a fresh environment",
     '.venv/bin/pip install ".[lbfgs]"': "CI installs into a fresh environment",
     "python -m spacy ssvm warmup": "tests/test_cli.py does, as a slow test",
+    "python projects/recommender/serve.py output/model-best output/corrected --port 9090": "tests/test_recommender.py",
 }
 """Commands that are shown and not run here, and why."""
 

@@ -10,6 +10,7 @@ from .evaluate import evaluate_command
 from .init_config import init_config_command
 from .pipelines import OVERRIDES
 from .report import report_command
+from .suggest import suggest_command
 from .tune import tune_command
 from .warmup import warmup_command
 
@@ -20,6 +21,7 @@ ssvm.command("debug-data", context_settings=OVERRIDES)(debug_data_command)
 ssvm.command("evaluate")(evaluate_command)
 ssvm.command("init-config")(init_config_command)
 ssvm.command("report")(report_command)
+ssvm.command("suggest")(suggest_command)
 ssvm.command("tune", context_settings=OVERRIDES)(tune_command)
 ssvm.command("warmup")(warmup_command)
 app.add_typer(ssvm)

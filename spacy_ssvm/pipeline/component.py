@@ -41,6 +41,7 @@ from .written import Written
 
 if TYPE_CHECKING:
     from ..inspect.explanation import Explanation
+    from ..inspect.suggestion import Suggestion
     from ..solvers.learner import Certificate
     from ..solvers.problem import Problem
     from ..training.calibration import CalibrationExample, Fit
@@ -50,6 +51,8 @@ SETTINGS = Settings()
 Answer = TypeVar("Answer")
 NO_ANNOTATION = {"-", "_"}
 """What stands for missing annotation in the columns of files, and is no label if it is the only one."""
+SUGGESTED_TOGETHER = 128
+"""The number of Docs of which `suggest` reads the features at a time."""
 
 
 class SsvmPipe(TrainablePipe):
@@ -504,6 +507,26 @@ class SsvmPipe(TrainablePipe):
             raise ValueError(f"[{self.name}] `of` is part of a single Doc: call explain for each Doc")
         part = None if of is None else self._asked(cast(Doc, docs), of)
         return self._in_kind(docs, lambda asked: [self._explanation(doc, part) for doc in asked])
+
+    def suggest(self, docs: Iterable[Doc]) -> "Iterator[Suggestion]":
+        """Rank Docs for annotation, the most useful first: those with many tokens whose tag, entity, sentence start or
+        head is uncertain, and with words that the Docs ranked before them do not have; see `inspect.suggestion`.
+
+        A Doc's annotation acts as a constraint, except what the component has set itself; nothing is written to the Docs.
+
+        Raises:
+            ValueError: the component has no labels yet, or its structure is not decoded exactly.
+        """
+        from ..inspect.suggestion import ranked, unsure_words
+
+        asked, texts, lengths = self._without_own(docs), [], []
+        for first in range(0, len(asked), SUGGESTED_TOGETHER):
+            batch = asked[first : first + SUGGESTED_TOGETHER]
+            for doc, parts in zip(batch, self._scored(batch, 1e-4 if self.has_probabilities else -1.0)):
+                words = [token.lower_ for token in doc]
+                texts.append(unsure_words(words, parts, self.has_probabilities))
+                lengths.append(len(doc))
+        return ranked(texts, lengths)
 
     def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
         """Each sequence of these examples, with its scores and its known gold annotation.

@@ -1,0 +1,122 @@
+"""`spacy ssvm suggest`: which texts to annotate next."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, cast
+
+import srsly
+import typer
+from spacy.attrs import ORTH, SENT_START, SPACY
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from wasabi import msg
+
+from ..pipeline.component import SsvmPipe
+from .pipelines import CodePath, PipelineName, load_pipeline
+
+
+class Text(NamedTuple):
+    """A text to suggest. line: its line, or the number of its document, from 1. record: what is known of it."""
+
+    line: int
+    record: dict[str, Any]
+    doc: Doc
+
+
+def suggest_command(
+    model: PipelineName,
+    texts_path: Annotated[
+        Path,
+        typer.Argument(help='Texts: one a line, .jsonl with "text", or .spacy', exists=True, dir_okay=False),
+    ],
+    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Number of texts to suggest")] = 100,
+    component: Annotated[
+        str | None, typer.Option("--component", "-n", help="Component to annotate for, if there are several")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="JSONL file for the suggestions, in place of standard output")
+    ] = None,
+    code_path: CodePath = None,
+) -> None:
+    """Rank the texts that a component would learn most from, as JSONL: the text, its score, and its line.
+
+    A text counts by the tokens that the component is unsure of, and less if texts before it have these words, too.
+    """
+    nlp, pipes = load_pipeline(model, code_path)
+    pipe = _component(model, pipes, component)
+    try:
+        texts = list(_texts(nlp, texts_path))
+        if not texts:
+            raise ValueError(f"No texts in {texts_path}")
+        with nlp.select_pipes(enable=nlp.pipe_names[: nlp.pipe_names.index(pipe.name)]):
+            docs = list(nlp.pipe(text.doc for text in texts))
+        found = [
+            {**texts[place].record, "score": round(score, 4), "line": texts[place].line}
+            for place, score in islice(pipe.suggest(docs), number)
+        ]
+        if output is None:
+            for record in found:
+                typer.echo(srsly.json_dumps(record))
+        else:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            srsly.write_jsonl(output, found)
+            msg.good(f"Saved {len(found):,} suggestions out of {len(texts):,} texts to {output}")
+    except (OSError, ValueError) as error:
+        msg.fail(str(error), exits=1)
+
+
+def _component(model: str, pipes: dict[str, SsvmPipe], name: str | None) -> SsvmPipe:
+    """The named component, or the only one; the command fails if there is none, or if several are possible."""
+    if name is None and len(pipes) > 1:
+        msg.fail(
+            f"{model} has several components to annotate for: name one by --component {' or '.join(pipes)}", exits=1
+        )
+    if name is not None and name not in pipes:
+        msg.fail(f"{model} has no spacy-ssvm component {name}; it has {', '.join(pipes)}", exits=1)
+    return pipes[name or next(iter(pipes))]
+
+
+def _texts(nlp: Language, path: Path) -> Iterator[Text]:
+    """The texts of a file, without empty ones.
+
+    Raises:
+        ValueError: a line or a document cannot be read.
+    """
+    if path.suffix == ".spacy":
+        try:
+            stored = list(DocBin().from_disk(path).get_docs(nlp.vocab))
+        except Exception as error:
+            raise ValueError(f"{path} is not a corpus in .spacy format: {error}") from error
+        for number, doc in enumerate(stored, 1):
+            if len(doc):
+                yield Text(number, {"text": doc.text}, _without_annotation(doc))
+        return
+    try:
+        lines = path.read_text(encoding="utf8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not text in UTF-8: {error}") from error
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            record = _record(path, number, line) if path.suffix == ".jsonl" else {"text": line.strip()}
+            if record["text"].strip():
+                yield Text(number, record, nlp.make_doc(record["text"]))
+
+
+def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = srsly.json_loads(line)
+    except ValueError as error:
+        raise ValueError(f"{path}, line {number}: this is not JSON: {error}") from error
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        raise ValueError(f'{path}, line {number}: a line must be an object with a string "text"')
+    return record
+
+
+def _without_annotation(doc: Doc) -> Doc:
+    """A Doc of the same tokens, and sentences where they are known, without what would constrain predictions."""
+    tokens = doc.to_array([ORTH, SPACY])
+    bare = Doc(doc.vocab, words=tokens[:, 0].tolist(), spaces=tokens[:, 1].tolist())
+    if doc.has_annotation("SENT_START"):
+        bare.from_array([SENT_START], cast(Any, doc.to_array([SENT_START])))
+    return bare

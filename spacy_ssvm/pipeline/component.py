@@ -512,7 +512,7 @@ class SsvmPipe(TrainablePipe):
         """Rank Docs for annotation, the most useful first: those with many tokens whose tag, entity, sentence start or
         head is uncertain, and with words that the Docs ranked before them do not have; see `inspect.suggestion`.
 
-        A Doc's annotation acts as a constraint, except what the component has set itself; nothing is written to the Docs.
+        A Doc's annotation acts as a constraint, except what the component has set itself; nothing is written to it.
 
         Raises:
             ValueError: the component has no labels yet, or its structure is not decoded exactly.

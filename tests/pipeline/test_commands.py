@@ -1,6 +1,7 @@
 """spaCy's command line from config to installed package, on a pipeline that it has trained itself."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,10 +9,13 @@ from pathlib import Path
 import pytest
 import spacy
 import srsly
+import typer.main
 from spacy.cli._util import app
 from spacy.tokens import DocBin
 from spacy.util import load_config
 from typer.testing import CliRunner
+
+from spacy_ssvm.cli.app import ssvm
 
 from .components import ATTRIBUTE, LABELS, SCORE, every, labelled, sampled
 from .toy import EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, SMALL, SOLVERS, annotations, doc, weights
@@ -140,6 +144,22 @@ def test_debug_data(factory, folder):
     output = call("debug", "data", config(factory, folder), "--verbose", "--no-format", expect=1)
     assert f"Training pipeline: {factory}" in output
     assert "Pipeline can be initialized with data" in output and "(minimum 100)" in output
+
+
+@every
+def test_debug_model(factory, folder):
+    """All steps before the last pass, and the last one says why it cannot, and what to use instead."""
+    arguments = ["debug", "model", config(factory, folder), factory, "--print-step0", "--print-step1", "--print-step2"]
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert "Initialized the model with the training corpus" in result.output
+    assert "STEP 2 - after training" in result.output and "Layer 0: model ID" in result.output
+    assert isinstance(result.exception, NotImplementedError)
+    said = str(result.exception)
+    assert "holds weights only" in said
+    (command,) = re.findall("`spacy ssvm ([a-z-]+)`", said)
+    assert command in typer.main.get_command(ssvm).commands
+    (method,) = re.findall(r"the component's (\w+) the features behind", said)
+    assert callable(getattr(spacy.blank(LANG).add_pipe(factory), method))
 
 
 @sampled("factory, command", EXAMPLES, [["evaluate"], ["benchmark", "accuracy"]])

@@ -3,6 +3,7 @@
 The blocks of a page run in order, in a folder with the repository's `configs` and `projects` and the parts of the
 quickstart corpus, `train.spacy`, `dev.spacy` and `test.spacy`. Blocks of Python share their names. Blocks of bash are
 commands, a line each; those of spaCy run in this process. Blocks of ini are parts of a config, each resolved by itself.
+Of a Dockerfile, only the names of our commands are checked.
 A block of text stands after one of Python or bash, and its lines occur in what that prints.
 """
 
@@ -169,6 +170,9 @@ def test_the_blocks_of_a_page_run(page, folder):
             output = run_python(block.code, names, page, block.line)
         elif block.language == "bash":
             output = run_commands(block.code)
+        elif block.language == "dockerfile":
+            named = re.findall(r"python -m spacy ssvm ([a-z-]+)", block.code)
+            assert named and set(named) <= set(typer.main.get_command(ssvm).commands), place
         elif block.language == "ini":
             resolve(block.code)
             output = None

@@ -45,8 +45,8 @@ def make_model(name: str, parameters: Sequence[str], attributes: dict[str, objec
 def _forward(model: Model, docs: object, is_train: bool) -> object:
     raise NotImplementedError(
         f"{model.name} holds weights only, so there are no layers to run on Docs, and nothing more for `spacy debug "
-        "model` to check: predictions come from the component's own predict. `spacy ssvm evaluate` shows the scores of a "
-        "trained pipeline, and the component's explain the features behind a prediction"
+        "model` to check: predictions come from the component's own predict. `spacy ssvm evaluate` shows the scores of "
+        "a trained pipeline, and the component's explain the features behind a prediction"
     )
 
 

@@ -397,6 +397,7 @@ def test_the_options_of_the_commands():
     group = typer.main.get_command(ssvm)
     page = DOCS / "commands.md"
     assert {f"`spacy ssvm {name}`" for name in group.commands} <= set(headings(page))
+    assert set(group.commands) <= set((DOCS / "install.md").read_text("utf8").splitlines())
     described = {
         table.heading: {row[0]: row[1].strip("`") for row in table.rows}
         for table in tables(page)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-NEW_LABEL_POWER = 0.4
+NEW_LABEL_POWER = 0.45
 """With it, frequent features move far enough to tell a label that is new from others, and old labels hardly suffer."""
 
 

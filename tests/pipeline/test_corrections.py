@@ -9,7 +9,7 @@ from spacy_ssvm.models import store
 from spacy_ssvm.models.chain.completion import without_new_labels
 from spacy_ssvm.models.chain.data import dimension
 from spacy_ssvm.models.chain.weights import split
-from spacy_ssvm.models.frequency import exponents, rates
+from spacy_ssvm.models.frequency import NEW_LABEL_POWER, exponents, rates
 
 from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, learnt
 from .toy import (
@@ -202,7 +202,7 @@ def test_features_move_further_while_a_label_is_new():
     old = nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.min()
     nlp = learnt("ssvm_ner")
     nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
-    assert nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.min() == pytest.approx(old**0.4)
+    assert nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.min() == pytest.approx(old**NEW_LABEL_POWER)
 
 
 def test_by_setting_the_solver_completes_before_each_epoch():
@@ -221,3 +221,9 @@ def test_a_tree_that_is_annotated_in_part_is_completed_once_too():
     after = nlp(Doc(nlp.vocab, words=WORDS, sent_starts=[True, False, False, False]))
     assert [(token.head.i, token.dep_) for token in after] == [*before[:3], (before[3][0], "vocative")]
     assert not nlp.get_pipe("ssvm_parser")._learnt.training.data.is_incomplete()
+
+
+def test_training_from_zero_warns_where_nothing_is_known_to_be_outside_entities():
+    nlp = blank("ssvm_ner")
+    with pytest.warns(UserWarning, match="no training token is known to be outside entities"):
+        nlp.initialize(lambda: [positive(nlp, "ssvm_ner")])

@@ -1,9 +1,9 @@
 """A new entity type from a few sentences: python scripts/new_labels.py TRAIN.spacy DEV.spacy [--folder MODELS].
 
-Each entity type in turn is the new one. The base model learns the other types: its training data do not have the new one,
-whose entities are non-entities there. Then each seed draws sentences of TRAIN with the new type. The loaded base model
-learns from them in the usual loop, where they are annotated completely, and where only the new type is marked and all
-other tokens are missing. Prints the F1 of the new label, and of all others together, on DEV.
+Each entity type in turn is the new one. The base model learns the other types; entities of the new one are
+non-entities in its training data. Then each seed draws sentences of TRAIN with the new type. The loaded base model
+learns from them in the usual loop, once annotated completely, and once with only the new type marked and all other
+tokens missing. Prints the F1 of the new label, and of all others together, on DEV.
 """
 
 import argparse

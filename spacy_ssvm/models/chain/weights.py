@@ -128,8 +128,7 @@ def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
 def has_weight(vector: np.ndarray, n_labels: int) -> np.ndarray:
     """Whether each label has a weight other than 0, of a feature or of a transition, bool [L]."""
     transitions, rows = split(vector, n_labels)
-    found: np.ndarray = rows.any(axis=0) | transitions.any(axis=0) | transitions.any(axis=1)
-    return found
+    return np.asarray(rows.any(axis=0) | transitions.any(axis=0) | transitions.any(axis=1))
 
 
 def widen(weights: ChainWeights, before: int, after: int) -> ChainWeights:

@@ -183,6 +183,9 @@ class ListSet(DataSet):
     def complete(self, docs, weights):
         return np.zeros(0, np.int64)
 
+    def settle(self, weights):
+        pass
+
     def index(self):
         return np.zeros(0, np.int64)
 

@@ -288,6 +288,14 @@ class DataSet(ABC):
         """
 
     @abstractmethod
+    def settle(self, weights: np.ndarray) -> None:
+        """Complete the gold structures of all Docs in the same way, once: from then on the completion counts as
+        annotated, and a prediction that differs from it has a loss.
+
+        Labels without any weight, which are new, are left out of a chain's completions.
+        """
+
+    @abstractmethod
     def index(self) -> np.ndarray:
         """The data that maps features to weights; `StructuredModel.resumed` takes it."""
 

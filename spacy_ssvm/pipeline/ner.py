@@ -1,7 +1,7 @@
 """`ssvm_ner`: named entities and other non-overlapping spans, as BILUO chains."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
@@ -22,7 +22,7 @@ from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import NOTHING, Given, Mistake, Settings
+from ..models.protocol import NOTHING, Given, Mistake, Settings, Warn
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
@@ -178,6 +178,16 @@ class NerCodec(ChainCodec):
     @property
     def attributes(self) -> tuple[int, ...]:
         return ENT_IOB, ENT_TYPE
+
+    def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold], warn: Warn) -> None:
+        super().report_gaps(examples, gold, warn)
+        known = {label for found in gold.values() for label in found.labels}
+        if None in known and "O" not in known and known != {None}:
+            warn(
+                "no training token is known to be outside entities, so that nothing speaks against entities "
+                "everywhere: annotate some texts completely, or train a loaded component, which keeps its own "
+                "predictions there"
+            )
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         from ..structures.chain.biluo import segments

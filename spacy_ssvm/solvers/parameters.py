@@ -14,6 +14,9 @@ class Parameters:
 
     learner: ClassVar[str]
     """module:class of the implementation."""
+    settles: ClassVar[bool] = False
+    """Whether gold that is known in part is completed once, by the weights that training starts from, and then learnt
+    as if all of it were annotated; if not, it is completed before each epoch."""
 
     seed: int = 0
 
@@ -129,6 +132,7 @@ class Correction(Parameters):
     """
 
     learner = "spacy_ssvm.solvers.correction:CorrectionLearner"
+    settles = True
 
     max_updates: int = 10
 

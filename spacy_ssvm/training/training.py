@@ -265,7 +265,10 @@ class Training:
 
     def _add(self, encoded: Any) -> np.ndarray:
         self._known.append(encoded.digests())
-        return self.data.add(encoded)
+        projected = self.data.add(encoded)
+        if self.parameters.settles and self.data.is_incomplete():
+            self.data.settle(self._widened(self._start_weights))
+        return projected
 
     def _take_in(self, batch: Recognised, encoded: Any) -> list[int]:
         """Put the encoded examples of a batch into the data; returns the numbers of those that are new or changed."""

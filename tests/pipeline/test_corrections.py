@@ -6,7 +6,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_ssvm.models import store
-from spacy_ssvm.models.frequency import exponents, rates
+from spacy_ssvm.models.chain.completion import without_new_labels
+from spacy_ssvm.models.chain.data import dimension
+from spacy_ssvm.models.chain.weights import split
+from spacy_ssvm.models.frequency import NEW_LABEL_POWER, exponents, rates
 
 from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, learnt
 from .toy import (
@@ -158,3 +161,69 @@ def test_a_file_without_counts_is_corrected_too(factory):
     nlp.update([corrected(nlp, factory)], sgd=False)
     assert nlp.evaluate([corrected(nlp, factory)])[SCORE[factory]] == 1.0
     assert set(LABELS[factory]) <= set(nlp.get_pipe(factory).labels)
+
+
+POSITIVE = {"ssvm_tagger": {"tags": ["", "", "", "INTJ"]}, "ssvm_ner": {"ents": ["", "", "", "B-ORG"]}}
+"""Only a token of a new label is annotated."""
+
+
+def positive(nlp, factory: str) -> Example:
+    return Example(Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, **POSITIVE[factory]))
+
+
+@pytest.mark.parametrize("factory", POSITIVE)
+def test_what_a_correction_leaves_open_stays_as_the_loaded_model_predicts_it(factory):
+    """A new label, of which only positives are annotated, spreads to no other token."""
+    nlp = learnt(factory)
+    before = annotations(nlp, [CORPUS[factory]])
+    attribute = "tag_" if factory == "ssvm_tagger" else "ent_type_"
+    predicted = [getattr(token, attribute) for token in nlp(Doc(nlp.vocab, words=WORDS))]
+    for _ in range(3):
+        nlp.update([positive(nlp, factory)], sgd=False)
+    found = [getattr(token, attribute) for token in nlp(Doc(nlp.vocab, words=WORDS))]
+    assert found == [*predicted[:3], NEW_LABEL[factory]]
+    assert annotations(nlp, [CORPUS[factory]]) == before
+    data = nlp.get_pipe(factory)._learnt.training.data
+    assert not data.is_incomplete() and (data.problem().data.costs > 0).all()
+
+
+def test_a_completion_has_no_label_that_has_no_weight():
+    """Whatever the scores of learnt labels are: here all of them are negative."""
+    vector = np.zeros(dimension(3, 2))
+    split(vector, 3)[1][:, :2] = -5.0
+    transitions, rows = split(without_new_labels(vector, 3), 3)
+    assert (transitions[2] < -1e5).all() and (transitions[:, 2] < -1e5).all() and (transitions[:2, :2] == 0).all()
+    assert np.array_equal(rows, split(vector, 3)[1])
+
+
+def test_features_move_further_while_a_label_is_new():
+    nlp = learnt("ssvm_ner")
+    nlp.update([corrected(nlp, "ssvm_ner")], sgd=False)
+    old = nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.min()
+    nlp = learnt("ssvm_ner")
+    nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
+    assert nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.min() == pytest.approx(old**NEW_LABEL_POWER)
+
+
+def test_by_setting_the_solver_completes_before_each_epoch():
+    nlp = learnt("ssvm_ner", corrections=False)
+    nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
+    assert nlp.get_pipe("ssvm_ner")._learnt.training.data.is_incomplete()
+
+
+def test_a_tree_that_is_annotated_in_part_is_completed_once_too():
+    nlp = learnt("ssvm_parser")
+    predicted = nlp(Doc(nlp.vocab, words=WORDS, sent_starts=[True, False, False, False]))
+    before = [(token.head.i, token.dep_) for token in predicted]
+    deps = ["", "", "", "vocative"]
+    gold = Doc(nlp.vocab, words=WORDS, heads=[token.head.i for token in predicted], deps=deps)
+    nlp.update([Example(Doc(nlp.vocab, words=WORDS), gold)], sgd=False)
+    after = nlp(Doc(nlp.vocab, words=WORDS, sent_starts=[True, False, False, False]))
+    assert [(token.head.i, token.dep_) for token in after] == [*before[:3], (before[3][0], "vocative")]
+    assert not nlp.get_pipe("ssvm_parser")._learnt.training.data.is_incomplete()
+
+
+def test_training_from_zero_warns_where_nothing_is_known_to_be_outside_entities():
+    nlp = blank("ssvm_ner")
+    with pytest.warns(UserWarning, match="no training token is known to be outside entities"):
+        nlp.initialize(lambda: [positive(nlp, "ssvm_ner")])

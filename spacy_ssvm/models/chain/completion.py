@@ -10,6 +10,10 @@ from ...structures.chain.constraints import FORBIDDEN, broken
 from ...structures.chain.viterbi import viterbi
 from .data import Chains
 from .scores import emission_scores, transition_scores
+from .weights import has_weight, split
+
+UNLIKELY = -1e6
+"""Score of a transition that only annotation makes; finite, so that sums with it keep their digits."""
 
 
 @kernel
@@ -49,6 +53,17 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
     changed = np.zeros(len(examples), np.bool_)
     _complete(chains, examples, annotated, weights, FORBIDDEN, changed)
     return np.asarray(examples[changed])
+
+
+def without_new_labels(weights: np.ndarray, n_labels: int) -> np.ndarray:
+    """These weights, float64 [d], with transitions that rule out labels without any weight where they are unknown."""
+    weights = weights.copy()
+    transitions, _ = split(weights, n_labels)
+    is_new = ~has_weight(weights, n_labels)
+    if not is_new.all():
+        transitions[is_new, :] += UNLIKELY
+        transitions[:, is_new] += UNLIKELY
+    return weights
 
 
 @kernel

@@ -13,7 +13,7 @@ from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from .. import frequency
 from ..protocol import DataSet
-from .completion import complete, complete_without, project
+from .completion import complete, complete_without, project, without_new_labels
 from .data import Chains, dimension, make_chains
 from .oracles import chain_problem
 
@@ -79,16 +79,23 @@ class ChainSet(DataSet):
 
     program: compiled templates. table: the feature index so far; it grows as chains are added.
     constraints: of all of them. seen: as in `ChainWeights`, of earlier Docs and the rows that the table has.
+    has_new_labels: whether a label is still to be learnt, although others have been.
     annotated: int32 [T], gold labels within the constraints, -1 where unknown.
     """
 
     impossible = "such as an entity that begins with whitespace"
 
     def __init__(
-        self, program: Program, table: Table, constraints: Constraints, seen: np.ndarray | None = None
+        self,
+        program: Program,
+        table: Table,
+        constraints: Constraints,
+        seen: np.ndarray | None = None,
+        has_new_labels: bool = False,
     ) -> None:
         self.table = table
         self._seen = seen
+        self._has_new_labels = has_new_labels
         self.annotated = np.zeros(0, np.int32)
         self._program = program
         self._constraints = constraints
@@ -162,6 +169,12 @@ class ChainSet(DataSet):
         also = [example for example in examples[constrained] if self._complete_without(int(example), weights)]
         return np.sort(np.append(changed, also).astype(np.int64))
 
+    def settle(self, weights: np.ndarray) -> None:
+        self.complete(None, without_new_labels(weights, len(self._constraints.start)))
+        chains, unknown = self._chains(), self.annotated < 0
+        chains.costs[unknown] = 1.0
+        self.annotated[unknown] = chains.gold[unknown]
+
     def _complete_without(self, example: int, weights: np.ndarray) -> bool:
         """Complete an example without the runs of labels that are known to be wrong; returns whether it has changed."""
         chains = self._chains()
@@ -191,7 +204,7 @@ class ChainSet(DataSet):
         chains.gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
-        return ChainSet(self._program, self.table, self._constraints, self._seen)
+        return ChainSet(self._program, self.table, self._constraints, self._seen, self._has_new_labels)
 
     def seen(self) -> np.ndarray:
         """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in these Docs or in earlier ones."""
@@ -203,7 +216,8 @@ class ChainSet(DataSet):
         """Those of transitions are those of the most frequent feature."""
         if self._seen is None:
             return None
-        of_rows, n_labels = frequency.rates(self._seen), len(self._constraints.start)
+        power = frequency.NEW_LABEL_POWER if self._has_new_labels else 1.0
+        of_rows, n_labels = frequency.rates(self._seen, power), len(self._constraints.start)
         of_transitions = np.full(n_labels * n_labels, of_rows.min(initial=1.0), np.float32)
         return np.concatenate([of_transitions, np.repeat(of_rows, n_labels)])
 

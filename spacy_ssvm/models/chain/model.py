@@ -82,10 +82,11 @@ class ChainModel:
 
         if weights is None:
             return self._data_set(empty_table(self._hash_bits)), None
+        has_new = self._has_new_labels(weights)
         if not weights.hash_bits:
-            return self._data_set(table_of(weights.keys, 0), weights.seen), weights.vector
+            return self._data_set(table_of(weights.keys, 0), weights.seen, has_new), weights.vector
         spread = files.spread(weights, len(self.labels))
-        return self._data_set(empty_table(spread.hash_bits), spread.seen), spread.vector
+        return self._data_set(empty_table(spread.hash_bits), spread.seen, has_new), spread.vector
 
     def resumed(self, index: np.ndarray) -> "ChainSet":
         from ...features.index import empty_table, table_of
@@ -136,10 +137,16 @@ class ChainModel:
         bits: int | None = self._model.attrs["hash_bits"]
         return bits
 
-    def _data_set(self, table: Any, seen: np.ndarray | None = None) -> "ChainSet":
+    def _data_set(self, table: Any, seen: np.ndarray | None = None, has_new_labels: bool = False) -> "ChainSet":
         from .data_set import ChainSet
 
-        return ChainSet(self.extractor.program, table, self.codec.constraints(), seen)
+        return ChainSet(self.extractor.program, table, self.codec.constraints(), seen, has_new_labels)
+
+    def _has_new_labels(self, weights: ChainWeights) -> bool:
+        """Whether a label of the component has no weight: `widened` has appended it."""
+        has_weight = files.has_weight(weights.vector, len(self.labels))
+        learnt = {self.codec.label_of(label) for label, has in zip(self.labels, has_weight) if has}
+        return any(self.codec.label_of(label) not in learnt for label in self.labels)
 
     @cached_property
     def _names(self) -> Any:

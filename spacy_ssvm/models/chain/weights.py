@@ -125,6 +125,12 @@ def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     return vector[:end].reshape(n_labels, n_labels), vector[end:].reshape(-1, n_labels)
 
 
+def has_weight(vector: np.ndarray, n_labels: int) -> np.ndarray:
+    """Whether each label has a weight other than 0, of a feature or of a transition, bool [L]."""
+    transitions, rows = split(vector, n_labels)
+    return np.asarray(rows.any(axis=0) | transitions.any(axis=0) | transitions.any(axis=1))
+
+
 def widen(weights: ChainWeights, before: int, after: int) -> ChainWeights:
     """The same weights with zeros for labels that have been appended: `before` of them become `after`."""
     transitions, rows = split(weights.vector, before)

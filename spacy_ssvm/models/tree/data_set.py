@@ -162,6 +162,12 @@ class TreeSet(DataSet):
             examples = np.intersect1d(self.examples_of(docs), examples)
         return complete(trees, np.ascontiguousarray(examples, np.int64), weights)
 
+    def settle(self, weights: np.ndarray) -> None:
+        self.complete(None, weights)
+        trees = self._all()
+        trees.head_costs[:] = 1.0
+        trees.label_costs[:] = 1.0
+
     def index(self) -> np.ndarray:
         return np.asarray(self._first_pass.weights)
 

@@ -70,6 +70,7 @@ def test_doubts_are_those_of_all_analyses(factory, settings):
     expected = covered([of_words], [of_words]) / len(text) ** 0.5
     ((number, score),) = pipe.suggest([text])
     assert number == 0 and score == pytest.approx(expected, abs=2e-3)
+    assert list(pipe.suggest([pipe(text)])) == [(number, score)]
 
 
 def entropy(part, analyses):

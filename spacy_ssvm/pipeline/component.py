@@ -717,7 +717,7 @@ class SsvmPipe(TrainablePipe):
         Raises:
             TypeError: these are no Docs.
         """
-        asked = [docs] if isinstance(docs, Doc) else list(docs)
+        asked = as_docs(docs)
         for doc in asked:
             if not isinstance(doc, Doc):
                 raise TypeError(f"[{self.name}] asks for a Doc, or for an iterable of Docs, not for {docs!r}")

@@ -22,8 +22,8 @@ class Learnt:
     """The weights of a component: those of `training`, where there is one, else those in the thinc Model.
 
     With other labels, another object takes its place. `saved_state` is the solver's state from a file, until training
-    has resumed from it. Weights from a file without such a state are corrected, unless the
-    settings say otherwise; all other training is done by the component's solver.
+    has resumed from it. Weights from a file without such a state are corrected, unless the settings say otherwise; all
+    other training is done by the component's solver.
     """
 
     def __init__(self, model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> None:

@@ -10,6 +10,8 @@ from spacy_ssvm.models.chain.completion import without_new_labels
 from spacy_ssvm.models.chain.data import dimension
 from spacy_ssvm.models.chain.weights import split
 from spacy_ssvm.models.frequency import NEW_LABEL_POWER, exponents, rates
+from spacy_ssvm.models.packing import unpack_numbers
+from spacy_ssvm.models.tree.data import n_rows
 
 from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, learnt
 from .toy import (
@@ -38,8 +40,10 @@ def corrected(nlp, factory: str) -> Example:
     return Example(Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, **CORRECTED[factory]))
 
 
-def seen(pipe) -> np.ndarray:
-    return pipe._learnt.structured.load().seen
+def seen(pipe) -> np.ndarray | None:
+    structured = pipe._learnt.structured
+    counts = structured.load().seen
+    return unpack_numbers(counts, n_rows(structured.shape)) if pipe.name == "ssvm_parser" else counts
 
 
 @every

@@ -14,6 +14,7 @@ from ...solvers.problem import Problem
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from .. import frequency
+from ..packing import pack_numbers
 from ..protocol import DataSet
 from .candidates import FirstPass
 from .completion import complete, project
@@ -82,7 +83,7 @@ class TreeSet(DataSet):
     """Sentences with their candidate arcs and gold trees.
 
     program: compiled templates. first_pass: selects the candidates. shape: that of the trees.
-    seen: as in `TreeWeights`, of earlier Docs.
+    seen: of earlier Docs, as in `TreeWeights`, unpacked; None if unknown.
     """
 
     impossible = "such as crossing arcs where only projective trees are built, or a second root"
@@ -97,7 +98,7 @@ class TreeSet(DataSet):
         self._chunks: list[Trees] = []
         self._docs = np.zeros((0, 2), np.int64)
         self._problem: Problem | None = None
-        self._seen_now: np.ndarray | None = None
+        self._packed_counts: np.ndarray | None = None
 
     def add(self, encoded: EncodedTrees) -> np.ndarray:
         heads, labels = encoded.heads.copy(), encoded.labels.copy()
@@ -111,7 +112,7 @@ class TreeSet(DataSet):
         first = encoded.docs[:-1] + n_sentences
         self._docs = np.concatenate([self._docs, np.stack([first, np.diff(encoded.docs)], axis=1)])
         self._chunks.append(chunk)
-        self._problem = self._seen_now = None
+        self._problem = self._packed_counts = None
         sentences = ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
         return ranges_of(encoded.docs, sentences)
 
@@ -136,7 +137,7 @@ class TreeSet(DataSet):
         ]
         self._docs = self._docs[: len(self._docs) - len(docs)].copy()
         self._chunks = [self._taken(trees, order[is_kept])]
-        self._problem = self._seen_now = None
+        self._problem = self._packed_counts = None
 
     def problem(self) -> Problem:
         if self._problem is None:
@@ -194,15 +195,14 @@ class TreeSet(DataSet):
     def without_docs(self) -> "TreeSet":
         return TreeSet(self._program, self._first_pass, self._shape, self._seen)
 
-    def seen(self) -> np.ndarray:
-        """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in the gold trees of these Docs or of
-        earlier ones."""
-        if self._seen_now is None:
+    def packed_counts(self) -> np.ndarray:
+        """How often each row was seen in the gold trees of these Docs or of earlier ones, as in `TreeWeights`."""
+        if self._packed_counts is None:
             counts = np.zeros(n_rows(self._shape), np.int64)
             if self._chunks:
                 count_features(self._all(), counts)
-            self._seen_now = frequency.exponents(counts, self._seen)
-        return self._seen_now
+            self._packed_counts = pack_numbers(frequency.exponents(counts, self._seen))
+        return self._packed_counts
 
     @cached_property
     def _rates(self) -> np.ndarray | None:

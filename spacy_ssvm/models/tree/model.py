@@ -11,7 +11,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from .. import architectures
-from ..packing import EXACT, Packing
+from ..packing import EXACT, Packing, unpack_numbers
 from ..protocol import Settings
 from . import weights as files
 from .codec import TreeCodec, TreeGold
@@ -97,7 +97,7 @@ class TreeModel:
         self, weights: TreeWeights | None, batches: "Sequence[EncodedTrees]", seed: int
     ) -> "tuple[TreeSet, np.ndarray | None]":
         if weights is not None:
-            return self._data_set(weights.first_pass, weights.seen), weights.trees
+            return self._data_set(weights.first_pass, self._counts(weights)), weights.trees
         return self._data_set(self._trained_first_pass(batches, seed)), None
 
     def resumed(self, index: np.ndarray) -> "TreeSet":
@@ -105,10 +105,10 @@ class TreeModel:
 
         if index.dtype != np.float32 or index.shape not in ((0,), (1 << BITS,)) or not np.isfinite(index).all():
             raise ValueError("its solver state has no first pass")
-        return self._data_set(index, self.load().seen)
+        return self._data_set(index, self._counts(self.load()))
 
     def trained(self, data: "TreeSet", vector: np.ndarray) -> TreeWeights:
-        return TreeWeights(vector.astype(np.float32), data.index(), data.seen())
+        return TreeWeights(vector.astype(np.float32), data.index(), data.packed_counts())
 
     def zero(self) -> TreeWeights:
         from .data import dimension
@@ -125,14 +125,19 @@ class TreeModel:
 
     def load(self, labels: Sequence[str] | None = None) -> TreeWeights:
         from .candidates import BITS
-        from .data import dimension, n_rows
+        from .data import dimension
 
         labels = self.labels if labels is None else labels
         shape = self.shape._replace(n_labels=len(labels))
-        return files.load(self._model, labels, dimension(shape), 1 << BITS, n_rows(shape))
+        return files.load(self._model, labels, dimension(shape), 1 << BITS)
 
     def widened(self, weights: TreeWeights, before: Sequence[str]) -> TreeWeights:
         return files.widen(weights, 1 << self.shape.arc_bits, len(before), len(self.labels))
+
+    def _counts(self, weights: TreeWeights) -> np.ndarray | None:
+        from .data import n_rows
+
+        return unpack_numbers(weights.seen, n_rows(self.shape))
 
     def _data_set(self, first_pass: np.ndarray, seen: np.ndarray | None = None) -> "TreeSet":
         from .data_set import TreeSet

@@ -6,12 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from thinc.api import Model
 
-from ..packing import EXACT, PART_TYPES, Packing, compress, pack, pack_numbers, unpack, unpack_numbers
+from ..packing import EXACT, PART_TYPES, Packing, compress, pack, pack_numbers, unpack
 from ..store import load_arrays, require, store_arrays
 
 PREFIXES = ("", "first_pass_")
 
 SEEN = "seen"
+
+UNKNOWN_COUNTS = pack_numbers(None)
 
 TYPES = {f"{prefix}{name}": dtype for prefix in PREFIXES for name, dtype in PART_TYPES.items()} | {SEEN: np.uint8}
 
@@ -20,13 +22,13 @@ class TreeWeights(NamedTuple):
     """The weights to predict with, as `Trees` lays them out.
 
     trees: float32 [2^arc_bits + 2^label_bits · L]. first_pass: float32 [2^first_pass_bits], or empty: no pruning.
-    seen: uint8 [2^arc_bits + 2^label_bits], log₂(1 + n), rounded, of how often each row was seen in the gold trees of
-    training; None if unknown.
+    seen: as `pack_numbers` packs it, since only training reads it: uint8 [2^arc_bits + 2^label_bits], log₂(1 + n),
+    rounded, of how often each row was seen in the gold trees of training; None if unknown.
     """
 
     trees: np.ndarray
     first_pass: np.ndarray
-    seen: np.ndarray | None = None
+    seen: np.ndarray = UNKNOWN_COUNTS
 
 
 def store(
@@ -41,14 +43,14 @@ def store(
     vectors = weights.trees, weights.first_pass
     for prefix, dense, keep in zip(PREFIXES, vectors, (packing.keep_fraction, 1.0)):
         arrays |= pack(prefix, compress(dense, Packing(packing.weight_dtype, keep)))
-    arrays[SEEN] = pack_numbers(weights.seen)
+    arrays[SEEN] = weights.seen
     store_arrays(model, arrays, [len(labels), *map(len, vectors)], labels, exact and packing == EXACT)
 
 
-def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int, n_seen: int) -> TreeWeights:
+def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int) -> TreeWeights:
     """Read the weights from the model, and check all shapes and indices.
 
-    n_weights, n_first_pass, n_seen: the required lengths of the vectors; the last two may also be empty.
+    n_weights, n_first_pass: the required lengths of the vectors; the second one may also be empty.
 
     Raises:
         DamagedModel: the digest does not match, or an array is of a wrong type, shape or range.
@@ -61,8 +63,7 @@ def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int,
     for prefix, dense in zip(PREFIXES, (trees, first_pass)):
         indices, values = unpack(prefix, arrays, len(dense))
         dense[indices] = values
-    seen = unpack_numbers(arrays[SEEN], n_seen) if SEEN in arrays else None
-    return TreeWeights(trees, first_pass, seen)
+    return TreeWeights(trees, first_pass, arrays.get(SEEN, UNKNOWN_COUNTS))
 
 
 def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:

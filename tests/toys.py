@@ -186,6 +186,9 @@ class ListSet(DataSet):
     def settle(self, weights):
         pass
 
+    def admit(self, docs):
+        pass
+
     def index(self):
         return np.zeros(0, np.int64)
 

@@ -91,14 +91,15 @@ def _pipeline(solver: dict[str, Any], phrases: str) -> Language:
 def _parser(solver: dict[str, Any], structure: str, order: int) -> Language:
     nlp = spacy.blank("en")
     arcs = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 8, "label_hash_bits": 8}
-    tree = {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order, "features": arcs}
-    nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": tree, "patterns": LIMITS})
+    model = {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order, "margin": 0.0}
+    nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": {**model, "features": arcs}, "patterns": LIMITS})
     return nlp
 
 
 def _run(nlp: Language) -> None:
     sentences: list[list[str | None]] = [["An", "example"], ["Another", None], ["One", "more"]]
-    examples = [_example(nlp.vocab, words) for words in sentences]
+    # The first pass learns from two sentences, and drops the heads of the third one.
+    examples = [_example(nlp.vocab, words, root) for words, root in zip(sentences, [0, 0, 1])]
     nlp.initialize(partial(list, examples[:2]))
     nlp.update(examples[:2])
     nlp.update(examples)
@@ -119,15 +120,15 @@ def _run(nlp: Language) -> None:
             pipe.explain(doc)
 
 
-def _example(vocab: Any, words: list[str | None]) -> Example:
+def _example(vocab: Any, words: list[str | None], root: int) -> Example:
     tokens = [word or "x" for word in words]
     reference = Doc(
         vocab,
         words=tokens,
         tags=["" if word is None else word.lower() for word in words],
         ents=["B-THING", *("" if word is None else "O" for word in words[1:])],
-        heads=[0] * len(words),
-        deps=["" if word is None else "ROOT" if place == 0 else "dep" for place, word in enumerate(words)],
+        heads=[root] * len(words),
+        deps=["" if word is None else "ROOT" if place == root else "dep" for place, word in enumerate(words)],
     )
     reference.spans[WRONG] = [Span(reference, k, k + 1, "THING") for k, word in enumerate(words) if word is None]
     return Example(Doc(vocab, words=tokens), reference)

@@ -296,6 +296,10 @@ class DataSet(ABC):
         """
 
     @abstractmethod
+    def admit(self, docs: np.ndarray) -> None:
+        """Change what excludes gold structures of these Docs, int64, from prediction, whatever the weights are."""
+
+    @abstractmethod
     def index(self) -> np.ndarray:
         """The data that maps features to weights; `StructuredModel.resumed` takes it."""
 

@@ -264,10 +264,13 @@ class Training:
         return None if self._learner is None or self.data.is_incomplete() else self._learner.certificate()
 
     def _add(self, encoded: Any) -> np.ndarray:
+        n_before = len(self)
         self._known.append(encoded.digests())
         projected = self.data.add(encoded)
-        if self.parameters.settles and self.data.is_incomplete():
-            self.data.settle(self._widened(self._start_weights))
+        if self.parameters.settles:
+            if self.data.is_incomplete():
+                self.data.settle(self._widened(self._start_weights))
+            self.data.admit(np.arange(n_before, len(self)))
         return projected
 
     def _take_in(self, batch: Recognised, encoded: Any) -> list[int]:

@@ -17,6 +17,7 @@ from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, learnt
 from .toy import (
     EXAMPLES,
     LABELLED,
+    SMALL_TREE,
     annotations,
     blank,
     ner_examples,
@@ -56,6 +57,15 @@ def test_one_correction_is_learnt_at_once_and_everything_else_stays(factory):
     assert nlp.evaluate([corrected(nlp, factory)])[SCORE[factory]] == 1.0
     assert annotations(nlp, [CORPUS[factory]]) == before
     assert nlp.get_pipe(factory).certificate() is None
+
+
+def test_a_head_that_the_first_pass_drops_is_learnt():
+    nlp = learnt("ssvm_parser", model={**SMALL_TREE, "margin": 0.0})
+    words, tree = ["The", "dog", "sleeps"], {"heads": [0, 0, 0], "deps": ["ROOT", "nsubj", "obj"]}
+    example = Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, **tree))
+    nlp.update([example], sgd=False)
+    found = nlp.get_pipe("ssvm_parser")(Doc(nlp.vocab, words=words))
+    assert [token.head.i for token in found] == tree["heads"]
 
 
 @every

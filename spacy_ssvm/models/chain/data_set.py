@@ -175,6 +175,9 @@ class ChainSet(DataSet):
         chains.costs[unknown] = 1.0
         self.annotated[unknown] = chains.gold[unknown]
 
+    def admit(self, docs: np.ndarray) -> None:
+        """Nothing to do: a chain is decoded among all label sequences."""
+
     def _complete_without(self, example: int, weights: np.ndarray) -> bool:
         """Complete an example without the runs of labels that are known to be wrong; returns whether it has changed."""
         chains = self._chains()

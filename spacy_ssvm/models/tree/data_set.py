@@ -16,6 +16,7 @@ from ...structures.tree.parts import UNKNOWN
 from .. import frequency
 from ..packing import pack_numbers
 from ..protocol import DataSet
+from .admission import admitting
 from .candidates import FirstPass
 from .completion import complete, project
 from .data import Shape, Trees, dimension, n_rows
@@ -168,6 +169,11 @@ class TreeSet(DataSet):
         trees = self._all()
         trees.head_costs[:] = 1.0
         trees.label_costs[:] = 1.0
+
+    def admit(self, docs: np.ndarray) -> None:
+        trees, examples = self._all(), self.examples_of(docs)
+        columns = take_columns(trees.columns, examples)
+        self._first_pass = admitting(self._first_pass, columns, trees.gold[elements(trees.columns.starts, examples)])
 
     def index(self) -> np.ndarray:
         return np.asarray(self._first_pass.weights)

@@ -1,0 +1,40 @@
+"""Corrections of the first pass: a head that it drops is in no tree, whatever the weights of the trees are."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...features.columns import Columns
+from ...solvers.gradients import sum_losses
+from ...solvers.parameters import LossFamily
+from ...structures.tree.parts import UNKNOWN
+from .candidates import BITS, FirstPass, ranking
+from .oracles import ranking_problem
+
+MAX_STEPS = 10
+
+LIKELIHOOD = LossFamily(beta=1.0, gamma=0.0)
+
+
+def admitting(first_pass: FirstPass, columns: Columns, heads: np.ndarray) -> FirstPass:
+    """The first pass after small steps, `MAX_STEPS` at most, that end as soon as it keeps all of these heads.
+
+    A step w ← w − (ℓ/2) ∇ℓ / ‖∇ℓ‖² halves ℓ, the sum of −log P(h) over the heads that are not kept, to first order.
+
+    columns: of T tokens. heads: int32 [T], UNKNOWN for tokens that may have any head.
+    """
+    if not len(first_pass.weights):
+        return first_pass
+    nothing = np.full(len(heads), UNKNOWN, np.int32)
+    for _ in range(MAX_STEPS):
+        starts, candidates = first_pass.candidates(columns, nothing)
+        token = np.repeat(np.arange(len(heads)), np.diff(starts))
+        is_kept = heads == UNKNOWN
+        is_kept[token[candidates == heads[token]]] = True
+        if is_kept.all():
+            break
+        problem = ranking_problem(ranking(first_pass.program, BITS, columns, np.where(is_kept, UNKNOWN, heads)))
+        loss, descent = sum_losses(problem, first_pass.weights.astype(np.float64), LIKELIHOOD)
+        step = loss / 2 / (descent @ descent)
+        first_pass = replace(first_pass, weights=(first_pass.weights + step * descent).astype(np.float32))
+    return first_pass

@@ -1,0 +1,45 @@
+"""What a correction changes in the first pass: heads that it has dropped are kept, with small steps."""
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.models.tree.admission import admitting
+from spacy_ssvm.models.tree.candidates import BITS, FirstPass
+from spacy_ssvm.structures import UNKNOWN
+
+from .test_candidates import per_token, random_heads, sentences_of
+
+SIZES = [5, 0, 7, 3]
+
+
+def setting(seed: int, share: float, max_heads: int = 3):
+    rng = np.random.default_rng(seed)
+    columns, program = sentences_of(rng, SIZES)
+    weights = rng.normal(size=1 << BITS).astype(np.float32)
+    return FirstPass(program, weights, max_heads, 2.5), columns, random_heads(rng, SIZES, share)
+
+
+def kept(first_pass: FirstPass, columns, heads) -> list[bool]:
+    nothing = np.full(len(heads), UNKNOWN, np.int32)
+    found = per_token(*first_pass.candidates(columns, nothing), SIZES)
+    return [head == UNKNOWN or head in candidates for head, candidates in zip(heads.tolist(), found)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_heads_of_a_few_tokens_are_kept(seed):
+    before, columns, heads = setting(seed, 0.3)
+    assert not all(kept(before, columns, heads))
+    after = admitting(before, columns, heads)
+    assert all(kept(after, columns, heads))
+    assert after.weights.dtype == np.float32 and (after.max_heads, after.margin) == (3, 2.5)
+    change = after.weights - before.weights
+    assert 0 < np.linalg.norm(change) < 0.05 * np.linalg.norm(before.weights)
+
+
+def test_nothing_changes_where_nothing_is_dropped():
+    first_pass, columns, heads = setting(0, 0.3, max_heads=7)
+    roomy = FirstPass(first_pass.program, first_pass.weights, 7, np.inf)
+    assert admitting(roomy, columns, heads) is roomy
+    assert admitting(first_pass, columns, np.full(len(heads), UNKNOWN, np.int32)) is first_pass
+    untrained = FirstPass(first_pass.program, np.zeros(0, np.float32), 3, 2.5)
+    assert admitting(untrained, columns, heads) is untrained

@@ -189,6 +189,8 @@ class SsvmPipe(TrainablePipe):
             self._forget()
             store.clear(self.model)
             self._facts = Facts(labels_are_given=labels is not None)
+            if nlp is not None and self.solver.seed is None:
+                self._learnt.seed = nlp.config.interpolate()["training"].get("seed") or 0
             self._load_resources(nlp)
             if is_placeholder(examples):
                 self._prepare_without_examples(checked or [])
@@ -381,7 +383,7 @@ class SsvmPipe(TrainablePipe):
         training = self._learnt.training
         if training is None:
             raise ValueError(f"[{self.name}] there is nothing to learn anew yet: call initialize first")
-        training.retune(solver)
+        training.retune(solver.seeded(self._learnt.seed))
         self.solver = solver
         self._learnt.moved(training)
         self._void_calibration()

@@ -109,6 +109,16 @@ def test_init_config_and_fill_config(factory, folder):
     assert (folder / "again.cfg").read_text() == (folder / "filled.cfg").read_text()
 
 
+def test_the_seed_of_the_system_reaches_the_solver(folder):
+    path = config("ssvm_tagger", folder, "seed")
+    assert load_config(path)["components"]["ssvm_tagger"]["solver"]["seed"] is None
+    zero, one, other = (
+        weights(train(path, folder / f"seed-{n}", {"system.seed": seed, "training.max_epochs": 2}), "ssvm_tagger")
+        for n, seed in enumerate((0, 0, 1))
+    )
+    assert zero == one != other
+
+
 @labelled
 def test_init_labels(factory, folder, trained):
     path = config(factory, folder)

@@ -233,10 +233,15 @@ class SsvmPipe(TrainablePipe):
         changed = training.prepare(references, [read[number] for number in learnt], batches)
         self._learnt.moved(training)
         if len(changed):
-            named = names_of({learnt[place]: examples[learnt[place]] for place in changed})
+            sizes = training.data.sizes()
+            places = np.unique(np.repeat(np.arange(len(sizes)), sizes)[changed])
+            named = names_of({learnt[place]: examples[learnt[place]] for place in places})
+            which = f"{len(places):,} of {len(learnt):,} examples"
+            if sizes.sum() > len(sizes):
+                which = f"{len(changed):,} of {sizes.sum():,} sentences, in {which},"
             self._warn(
-                f"{len(changed):,} of {len(learnt):,} examples have annotation that this component cannot produce "
-                f"({training.data.impossible}); the nearest possible one is learnt instead: {named}"
+                f"{which} have annotation that this component cannot produce ({training.data.impossible}); the nearest "
+                f"possible one is learnt instead: {named}"
             )
 
     def update(

@@ -124,13 +124,13 @@ class Training:
         references: the reference Docs of all examples. read: the annotation that is read from their predicted Docs and
         that other components can change. batches: the encoded examples, in the same order.
 
-        Returns the places, int64, of the examples whose gold structure was projected onto a possible one.
+        Returns the data set's examples, int64, whose gold structure was projected onto a possible one.
 
         Raises:
             ImportError: the solver needs a package that is not installed.
             ValueError: the solver needs an oracle that the structure does not offer.
         """
-        projected = [len(self) + self._add(batch) for batch in batches]
+        projected = [self._add(batch) for batch in batches]
         self._known.bind(references, read, 0)
         self._extend_flags(len(self))
         if len(self):

@@ -182,7 +182,7 @@ class SsvmPipe(TrainablePipe):
             raise TypeError(f"[{self.name}] initialize takes a function that returns examples, not {get_examples!r}")
         examples = self._examples(get_examples(), "initialize")
         if not examples:
-            raise TypeError(f"[{self.name}] initialize got no training examples: is the corpus empty?")
+            raise TypeError(f"[{self.name}] initialize got no training examples: {_missing_corpus(nlp)}")
         numbered = _numbered(examples)
         checked = None if labels is None else self._checked_labels(labels)
         with self._unchanged_on_error():
@@ -979,6 +979,17 @@ def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:
 def _numbered(examples: Sequence[Example]) -> dict[int, Example]:
     """The examples that have tokens, by their places."""
     return {number: example for number, example in enumerate(examples) if len(example.predicted)}
+
+
+def _missing_corpus(nlp: Language | None) -> str:
+    """What to check where there are no examples; spaCy's reader yields none of a path without .spacy files."""
+    path = None if nlp is None else (nlp.config.get("paths") or {}).get("train")
+    if path is None:
+        return "is the corpus empty?"
+    return (
+        f'is paths.train, "{path}", a .spacy file with documents, or a folder with such files? Other files have to be '
+        "converted with python -m spacy convert"
+    )
 
 
 def _contents(path: Path) -> bytes | None:

@@ -258,6 +258,17 @@ def test_train_on_what_has_no_annotation(factory, folder, tmp_path):
                 CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
+def test_train_on_files_of_another_format(folder, tmp_path):
+    """spaCy's reader warns of them and yields nothing; the last line of the output says what to do."""
+    (tmp_path / "train.tsv").write_text("Dogs\tN\n")
+    path = config("ssvm_tagger", folder)
+    arguments = ["train", str(path), "--paths.train", str(tmp_path / "train.tsv")]
+    with pytest.warns(UserWarning, match="W090"), pytest.raises(TypeError) as caught:
+        CliRunner().invoke(app, arguments, catch_exceptions=False)
+    last_line = str(caught.value).splitlines()[-1]
+    assert re.search(r'paths\.train, ".*train\.tsv", a \.spacy file .* python -m spacy convert$', last_line)
+
+
 @every
 def test_train_stops_early(factory, folder, tmp_path):
     """With the development score at its best, `patience` ends training, though epochs are left."""

@@ -109,7 +109,7 @@ class Learnt:
             saved_solver = state["solver"]
             resumed = state_file.resumed_solver(saved_solver, solver)
             if resumed is not None:
-                self._has_begun = True
+                self._has_begun, self.seed = True, resumed.seed or 0
                 nothing, data = self.structured.encode([], []), self.structured.resumed(state["index"])
                 return Training.resumed(self._codec.name, resumed, data, nothing, state, self._settings.n_threads)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:

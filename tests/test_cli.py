@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import pytest
 import spacy
@@ -130,8 +131,29 @@ def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
     DocBin(docs=[]).to_disk(nothing)
     empty = call("evaluate", pipeline / "plain", nothing)
     assert empty.exit_code == 1 and "No documents" in empty.output
-    wrong = call("evaluate", pipeline / "plain", corpus, "--column", "shape")
-    assert wrong.exit_code != 0 and "shape" in f"{wrong.output}{wrong.exception}"
+    (tmp_path / "words.tsv").write_text("Dogs\tN\n")
+    (tmp_path / "words.spacy").write_text("Dogs\tN\n")
+    DocBin(docs=docs(spacy.blank("en").vocab, TEXTS)).to_disk(tmp_path / "good.spacy")
+    (tmp_path / "half.spacy").write_bytes((tmp_path / "good.spacy").read_bytes()[:100])
+    spacy.blank("en").to_disk(tmp_path / "damaged")
+    (tmp_path / "damaged" / "meta.json").write_text("{")
+    for arguments, message in (
+        ([pipeline / "plain", corpus, "--column", "shape"], "columns names ['shape']; it can name"),
+        ([pipeline / "plain", tmp_path / "words.tsv"], "a .spacy file: convert .conllu, .conll, .iob, .tsv or"),
+        ([pipeline / "plain", tmp_path / "words.spacy"], "words.spacy"),
+        ([pipeline / "plain", tmp_path / "half.spacy"], "half.spacy"),
+        ([tmp_path / "none", corpus], "cannot be loaded"),
+        ([tmp_path / "damaged", corpus], "cannot be loaded"),
+    ):
+        result = call("evaluate", *arguments)
+        assert result.exit_code == 1 and isinstance(result.exception, SystemExit), result.exception
+        assert message in " ".join(result.output.split())
+
+
+def test_scores_that_cannot_be_saved_are_explained(pipeline, corpus, tmp_path):
+    result = call("evaluate", pipeline / "plain", corpus, "--output", tmp_path)
+    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
+    assert "The scores cannot be saved" in result.output and "NER F" in result.output
 
 
 def test_compress_writes_a_smaller_pipeline_that_works_alike(pipeline, corpus, tmp_path):
@@ -160,6 +182,24 @@ def test_what_cannot_be_compressed_is_explained(pipeline, tmp_path):
     nothing = call("compress", tmp_path / "blank", tmp_path / "again")
     assert nothing.exit_code == 1 and "no component" in nothing.output
     assert not (tmp_path / "again").exists()
+
+
+def test_compressing_a_calibrated_pipeline_says_what_is_lost(pipeline, mistaken, tmp_path):
+    assert call("calibrate", pipeline / "with_corpus", mistaken, tmp_path / "calibrated").exit_code == 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call("compress", tmp_path / "calibrated", tmp_path / "small")
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.output.split())
+    assert f"ssvm_ner is calibrated, which compressed weights make void: calibrate {tmp_path / 'small'} again" in said
+    assert not [str(warning.message) for warning in caught if "calibrat" in str(warning.message)]
+    assert not spacy.load(tmp_path / "small").get_pipe("ssvm_ner").has_probabilities
+    assert spacy.load(tmp_path / "calibrated").get_pipe("ssvm_ner").has_probabilities
+    unchanged = call("compress", tmp_path / "calibrated", tmp_path / "same", "--weight-dtype", "float32")
+    assert unchanged.exit_code == 0 and "void" not in unchanged.output
+    assert spacy.load(tmp_path / "same").get_pipe("ssvm_ner").has_probabilities
+    assert call("calibrate", tmp_path / "small", mistaken, tmp_path / "again").exit_code == 0
+    assert spacy.load(tmp_path / "again").get_pipe("ssvm_ner").has_probabilities
 
 
 def test_a_pipeline_is_not_saved_over_itself(pipeline, mistaken, tmp_path, monkeypatch):

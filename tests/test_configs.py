@@ -95,7 +95,7 @@ def test_every_registered_solver_can_be_named(solver):
             tuned = {key: value for key, value in default.items() if key[0] != "@"}
         else:
             tuned = TUNED.get(solver, {}).get(name) or TUNED.get(solver, {}).get("others", {})
-        assert pipe.solver == registry.ssvm_solvers.get(solver)(**tuned)
+        assert pipe.solver == registry.ssvm_solvers.get(solver)(**tuned, seed=0)
 
 
 def test_a_file_is_overwritten_only_by_force(tmp_path):

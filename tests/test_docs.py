@@ -343,7 +343,7 @@ def test_the_parameters_of_a_solver_are_those_of_the_code(solver):
     found = [span for span in code_spans(SOLVER_ROWS[solver]) if span]
     expected = {name: default for name, (_, default) in parameters(solver).items() if name != "seed"}
     assert dict(span.split(" = ") for span in found) == expected
-    assert parameters(solver)["seed"] == ("int", "0")
+    assert parameters(solver)["seed"] == ("int", "null")
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

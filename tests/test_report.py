@@ -87,6 +87,19 @@ def test_what_is_wrong_is_explained(saved, tmp_path):
     assert "<details>" not in (tmp_path / "page.html").read_text("utf8")
 
 
+@pytest.mark.parametrize(
+    ("starts", "said"),
+    [((0,), "2 sentences, 8 tokens;"), ((0, 2), "2 documents, 4 sentences, 8 tokens;"), ((), "2 documents, 8 tokens;")],
+)
+def test_documents_and_sentences_are_told_apart(saved, tmp_path, starts, said):
+    vocab, words = spacy.blank(LANG).vocab, ["Dogs", "eat", "cats", "eat"]
+    sent_starts = [n in starts for n in range(4)] if starts else None
+    docs = [Doc(vocab, words=words, tags=["NOUN", "VERB"] * 2, sent_starts=sent_starts) for _ in range(2)]
+    DocBin(docs=docs).to_disk(tmp_path / "corpus.spacy")
+    assert call(saved / "ssvm_tagger", tmp_path / "corpus.spacy", tmp_path / "page.html").exit_code == 0
+    assert said in (tmp_path / "page.html").read_text("utf8")
+
+
 def test_what_is_decoded_approximately_has_no_explanation(tmp_path):
     nlp = trained("ssvm_parser", model=tree_of("nonprojective", 2))
     nlp.to_disk(tmp_path / "model")

@@ -1,18 +1,21 @@
 """`spacy ssvm tune`: a path of warm starts, and the config that comes of it."""
 
+import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import spacy
 from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin
-from spacy.training import biluo_to_iob
+from spacy.training import Example, biluo_to_iob
 from spacy.util import load_config
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.cli.score_counts import COUNTS, CountingScorer
 from spacy_ssvm.solvers.parameters import Cpd
-from spacy_ssvm.training.tuning import Trial, best_of, between, grid_points
+from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, grid_points
 
 from .pipeline.toy import EXAMPLES, LANG, SPANS, TAGGED, annotations, blank, tagger_examples, trained, weights
 from .pipeline.toy import doc as doc_of
@@ -166,6 +169,81 @@ def test_the_path_from_point_to_point():
     both = [*trials({0.01: 0.3, 1.0: 0.5}, rho1=0.1), *trials({0.04: 0.2}, rho1=0.3)]
     assert between(both) == {"rho1": 0.1, "C": pytest.approx(10)}
     assert best_of(trials({1.0: 0.3, 0.1: 0.3, 0.5: 0.2})).values == {"C": 0.1}
+
+
+def scored(counts, C):
+    """A trial with these counts, [documents, 2], of one ratio."""
+    right, of = np.sum(counts, axis=0)
+    return Trial({"C": C}, right / of, 1, 1, 0.0, np.array(counts, float)[:, None])
+
+
+def test_scores_that_are_equal_but_for_noise():
+    n = 2 * MIN_DOCUMENTS
+    best, same = scored([(9, 10)] * n, 1), scored([(9, 10)] * n, 2)
+    # One document of many decides, or all do; then in few documents there is a difference either way.
+    lucky = scored([(8, 10)] + [(9, 10)] * (n - 1), 3)
+    worse = scored([(8, 10)] * n, 4)
+    mixed = scored([(10, 10), (7, 10)] * (n // 2), 5)
+    assert as_good([worse, best, same, lucky], [1.0]) == [False, True, True, True]
+    assert as_good([best, mixed], [1.0]) == [True, False]
+    assert as_good([best, replace(worse, score=0.1)], [1.0]) is None
+    assert as_good([best, replace(worse, counts=None)], [1.0]) is None
+    assert as_good([scored([(9, 10)] * (MIN_DOCUMENTS - 1), 1)], [1.0]) is None
+
+
+def test_the_counts_are_those_of_the_scores():
+    """With missing annotation, and tokens that differ from the gold ones."""
+    nlp = spacy.blank(LANG)
+    for factory in ("ssvm_senter", "ssvm_tagger", "ssvm_parser", "ssvm_ner"):
+        nlp.add_pipe(factory)
+    nlp.add_pipe("ssvm_tagger", name="pos", config={"attr": "pos"})
+    draw = random.Random(0)
+
+    def annotated(words, spaces, gaps):
+        n = len(words)
+        starts = [i == 0 or draw.random() < 0.3 for i in range(n)]
+        firsts = [max(j for j in range(i + 1) if starts[j]) for i in range(n)]
+        return Doc(
+            nlp.vocab,
+            words=words,
+            spaces=spaces,
+            tags=[draw.choice(["A", "B", ""] if gaps else ["A", "B"]) for _ in words],
+            pos=[draw.choice(["NOUN", "VERB"]) for _ in words],
+            heads=firsts,
+            deps=["ROOT" if first == i else draw.choice(["x", "y"]) for i, first in enumerate(firsts)],
+            ents=[draw.choice(["O", "B-X", "B-Y", ""] if gaps else ["O", "B-X", "B-Y"]) for _ in words],
+        )
+
+    examples = []
+    for n in range(1, 40):
+        gold = annotated(["ab"] * n, [False] * n, gaps=True)
+        cut = [part for i in range(n) for part in (["a", "b"] if n % 3 == 0 and i % 4 == 1 else ["ab"])]
+        examples.append(Example(annotated(cut, [False] * len(cut), gaps=False), gold))
+    scorer = CountingScorer(nlp, COUNTS)
+    found = scorer.score(examples)
+    right, of = scorer.counts.sum(axis=0).T
+    assert dict(zip(COUNTS, right / of)) == pytest.approx({name: found[name] for name in COUNTS})
+    assert all(0.05 < score < 0.95 for score in right / of)
+
+
+def test_what_is_noise_is_said(config):
+    words = ["Eat", "ham", "now"]
+
+    def dev(nlp):
+        return [
+            Doc(nlp.vocab, words=words[: 1 + n % 3], tags=["V", "N", "A"][: 1 + n % 3]) for n in range(MIN_DOCUMENTS)
+        ]
+
+    path = config("ssvm_tagger", dev=dev)
+    result = tune(path, "--grid", "C=0.5,1", "--epochs", 2)
+    assert result.exit_code == 0, result.output
+    assert {row[-1] for row in rows(result.output)} == {"best", "="}
+    said = " ".join(result.output.split())
+    assert (
+        f"1 of 1 other scores, marked =, are not lower by more than noise (paired bootstrap of {MIN_DOCUMENTS} " in said
+    )
+    few = " ".join(tune(config("ssvm_tagger"), "--grid", "C=0.5,1", "--epochs", 1).output.split())
+    assert "Which differences are noise is not known: that takes 20 documents" in few and "Noise" not in few
 
 
 def test_the_others_learn_first(config):

@@ -1,5 +1,6 @@
 """`spacy ssvm compress`: a trained pipeline with fewer and coarser weights, in a smaller file."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -7,6 +8,7 @@ import typer
 from wasabi import msg
 
 from ..models.packing import Packing, WeightDtype
+from ..pipeline.component import SsvmPipe
 from .pipelines import CodePath, PipelineName, load_pipeline
 
 
@@ -26,9 +28,12 @@ def compress_command(
     try:
         packing = Packing(cast(WeightDtype, weight_dtype), keep_fraction)
         for name, pipe in pipes.items():
-            if pipe.cfg.get("inverse_temperature") is not None:
+            was_calibrated = _is_calibrated(pipe)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*the calibration is void")  # Said below, with the output.
+                pipe.compress(packing)
+            if was_calibrated and not _is_calibrated(pipe):
                 msg.warn(f"{name} is calibrated, which compressed weights make void: calibrate {output} again")
-            pipe.compress(packing)
             nlp.get_pipe_config(name).update(weight_dtype=packing.weight_dtype, keep_fraction=packing.keep_fraction)
         nlp.to_disk(output)
     except (OSError, ValueError) as error:
@@ -36,3 +41,7 @@ def compress_command(
     sizes = [(name, f"{(output / name / 'model').stat().st_size / 1e6:.2f}") for name in pipes]
     msg.table(sizes, header=("Component", "MB"), aligns=("l", "r"))
     msg.good(f"Saved to {output}")
+
+
+def _is_calibrated(pipe: SsvmPipe) -> bool:
+    return pipe.cfg.get("inverse_temperature") is not None

@@ -14,7 +14,7 @@ from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
 from ..corpus.checks import documents
-from ..corpus.checks.corpora import CorpusData, Issue, Severity, read
+from ..corpus.checks.corpora import CorpusData, Issue, Severity, count_sentences, read
 from ..corpus.checks.corpora import issues as issues_of
 from ..corpus.wording import counted
 from ..pipeline.component import SsvmPipe
@@ -52,8 +52,10 @@ def debug_data_command(
         train, dev = (read(name, reader, plan.nlp) for name, reader in zip(("train", "dev"), readers))
     except (OSError, ValueError) as error:
         msg.fail("The corpora cannot be read", str(error), exits=1)
-    sizes = [(corpus.name, *map("{:,}".format, _sizes(corpus))) for corpus in (train, dev)]
-    msg.table(sizes, header=("Corpus", "Documents", "Examples", "Tokens"), aligns=("l", "r", "r", "r"))
+    sizes = [(corpus.name, *_sizes(corpus)) for corpus in (train, dev)]
+    msg.table(
+        sizes, header=("Corpus", "Documents", "Sentences", "Examples", "Tokens"), aligns=("l", "r", "r", "r", "r")
+    )
     issues = documents.check(train, dev)
     msg.divider("Documents")
     _print_issues(issues)
@@ -105,8 +107,11 @@ def _plan(config_path: Path, overrides: dict[str, Any]) -> Plan:
     return Plan(nlp, pipes, corpora, {name: settings.get("labels") for name, settings in initialize.items()})
 
 
-def _sizes(corpus: CorpusData) -> tuple[int, int, int]:
-    return len(corpus.documents), len(corpus.examples), corpus.n_tokens
+def _sizes(corpus: CorpusData) -> list[str]:
+    """The numbers of documents, annotated sentences, examples and tokens; "-" if not all sentences are annotated."""
+    n_sentences = count_sentences([document.doc for document in corpus.documents])
+    sizes = len(corpus.documents), n_sentences, len(corpus.examples), corpus.n_tokens
+    return ["-" if size is None else f"{size:,}" for size in sizes]
 
 
 def _print_issues(issues: Sequence[Issue]) -> None:

@@ -52,11 +52,11 @@ def evaluate_command(
     nlp = loaded(model)
     try:
         corpus = dev_reader(nlp, data_path, columns, gold_preproc)
-    except ValueError as error:
-        msg.fail(str(error), exits=1)
+        examples = list(corpus(nlp))
+    except (OSError, ValueError) as error:
+        msg.fail(f"{data_path} cannot be read", str(error), exits=1)
     gold_tokens = "yes" if corpus.corpus.gold_preproc else "no"
     msg.info(f"Gold tokens: {gold_tokens}; gold columns given to the components: {', '.join(corpus.columns) or 'none'}")
-    examples = list(corpus(nlp))
     if not examples:
         msg.fail(f"No documents in {data_path}", exits=1)
     scores = nlp.evaluate(examples)
@@ -67,8 +67,11 @@ def evaluate_command(
         if per_type:
             print_prf_per_type(msg, per_type, f"SPANS {key}", "type")
     if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        srsly.write_json(output, scores)
+        try:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            srsly.write_json(output, scores)
+        except OSError as error:
+            msg.fail("The scores cannot be saved", str(error), exits=1)
         msg.good(f"Saved scores to {output}")
 
 

@@ -14,6 +14,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi import msg
 
+from ..corpus.checks.corpora import count_sentences
+from ..corpus.wording import counted
 from ..models.protocol import Mistake
 from ..pipeline.component import SsvmPipe
 from .evaluate import percentages, span_groups
@@ -94,7 +96,7 @@ def _add_scores(page: Page, nlp: Language, examples: Sequence[Example]) -> None:
     page.heading("Scores")
     n_tokens = sum(len(example.predicted) for example in examples)
     page.text(
-        f"{len(examples):,} documents, {n_tokens:,} tokens; the pipeline annotates {scores['speed']:,.0f} a second."
+        f"{_texts_of(examples)}, {counted(n_tokens, 'token')}; the pipeline annotates {scores['speed']:,.0f} a second."
     )
     page.table(("Score", "%"), percentages(scores))
     spans = {f"spans_{key}_per_type": f'Spans in doc.spans["{key}"]' for key in span_groups(scores)}
@@ -106,6 +108,16 @@ def _add_scores(page: Page, nlp: Language, examples: Sequence[Example]) -> None:
                 for label, figures in sorted(scores[key].items(), key=lambda pair: pair[1]["f"])
             ]
             page.table(("Label", "P", "R", "F"), rows)
+
+
+def _texts_of(examples: Sequence[Example]) -> str:
+    """How many documents there are, and how many sentences, if that is known; the reader may have divided documents."""
+    n_sentences = count_sentences([example.reference for example in examples])
+    documents = counted(len(examples), "document")
+    if n_sentences is None:
+        return documents
+    sentences = counted(n_sentences, "sentence")
+    return sentences if n_sentences == len(examples) else f"{documents}, {sentences}"
 
 
 def _add_components(page: Page, model: Path, pipes: dict[str, SsvmPipe]) -> None:

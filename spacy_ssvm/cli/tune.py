@@ -13,14 +13,25 @@ from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
-from spacy.training.loop import create_evaluation_callback
 from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
 from ..pipeline.component import SsvmPipe
-from ..training.tuning import GRID, Trial, Values, best_of, between, grid_points, try_values
+from ..training.tuning import (
+    GRID,
+    MIN_DOCUMENTS,
+    Score,
+    Trial,
+    Values,
+    as_good,
+    best_of,
+    between,
+    grid_points,
+    try_values,
+)
 from .pipelines import CodePath, ConfigPath, annotate_before
 from .plots import new_figure, save_figure
+from .score_counts import COUNTS, CountingScorer
 
 
 def tune_command(
@@ -53,14 +64,17 @@ def tune_command(
             config = util.load_config(config_path, overrides=overrides)
             plan = _plan(config, component, grid or [], bisect)
         msg.info(f"Reading the corpora, extracting the features of {plan.name}")
-        trials = _run(init_nlp(config), plan, bisect, epochs)
+        trials, weights = _run(init_nlp(config), plan, bisect, epochs)
     except (OSError, ValueError) as error:
         msg.fail("Nothing was tuned", str(error), exits=1)
     best = best_of(trials)
-    header = (*best.values, "Score", "Epochs", "Non-0", "CPU s")
+    good = as_good(trials, weights) if len(trials) > 1 else None
+    header = (*best.values, "Score", "Epochs", "Non-0", "CPU s", *(["Noise"] if good else []))
     rows = [
         (*_texts(t.values), f"{100 * t.score:.2f}", t.epochs, f"{t.non_zeros:,}", f"{t.seconds:.0f}") for t in trials
     ]
+    if good:
+        rows = [(*row, "best" if t is best else "=" if same else "") for row, t, same in zip(rows, trials, good)]
     msg.table(rows, header=header, divider=True, aligns=["r"] * len(header))
     settings = config["components"][plan.name]
     if not isinstance(settings.get("solver"), dict):  # missing, or a reference to a block that others may share
@@ -68,9 +82,14 @@ def tune_command(
     settings["solver"].update(best.values)
     output.parent.mkdir(parents=True, exist_ok=True)
     config.to_disk(output, interpolate=False)
-    values = ", ".join(f"{name} = {text}" for name, text in zip(best.values, _texts(best.values)))
-    msg.good(f"Best: {values}, with a score of {100 * best.score:.2f}. Config saved to {output}")
+    msg.good(f"Best: {_named(best)}, with a score of {100 * best.score:.2f}. Config saved to {output}")
+    if len(trials) > 1:
+        msg.info(_noise(trials, good))
     _plot(trials, output.with_suffix(".svg"))
+
+
+SMALLER = 0.1
+"""The share of weights that an equally good model has to save to be named."""
 
 
 class Plan(NamedTuple):
@@ -142,8 +161,8 @@ def _number(name: str, text: str) -> int | float | str:
     raise ValueError(f"--grid {name}: {text!r} is not a number; expected values such as {name}=0.1,1")
 
 
-def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> list[Trial]:
-    """All trials, in their order."""
+def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> tuple[list[Trial], list[float]]:
+    """All trials, in their order, and the weights of the ratios that their counts are of."""
     training = registry.resolve(nlp.config.interpolate()["training"], schema=ConfigSchemaTraining)
     names = [training["train_corpus"], training["dev_corpus"]]
     train_corpus, dev_corpus = resolve_dot_names(nlp.config.interpolate(), names)
@@ -153,7 +172,8 @@ def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> list[Trial]:
     _train_others(nlp, plan.name, examples, epochs, training["frozen_components"])
     annotate_before(nlp, plan.name, examples, training["annotating_components"])
     pipe: Any = nlp.get_pipe(plan.name)
-    evaluate = _evaluation(nlp, dev_corpus, training["score_weights"])
+    weights = {name: weight for name, weight in training["score_weights"].items() if weight}
+    evaluate = _evaluation(nlp, dev_corpus, weights)
     columns = [*plan.points[0], "Epoch", "Score"]
     layout: Any = {"widths": [10] * len(columns), "aligns": ["r"] * len(columns)}
     msg.row(columns, **layout)
@@ -169,7 +189,7 @@ def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> list[Trial]:
         run(values)
     for _ in range(bisect):
         run(between(trials))
-    return trials
+    return trials, list(weights.values())
 
 
 def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
@@ -188,21 +208,44 @@ def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs:
             raise ValueError(f'"{other}" learns, too: train it first, then source and freeze it to tune "{name}"')
 
 
-def _evaluation(nlp: Language, dev_corpus: Any, weights: dict[str, float | None]) -> Callable[[], float]:
+def _evaluation(nlp: Language, dev_corpus: Any, weights: dict[str, float]) -> Callable[[], Score]:
     """A function that returns the score by which `spacy train` chooses the best model."""
-    evaluate = create_evaluation_callback(nlp, dev_corpus, weights)  # type: ignore[arg-type]
 
-    def score() -> float:
-        total, scores = evaluate()
-        weighted = [name for name, weight in weights.items() if weight]
-        if not any(name in scores for name in weighted):
+    def score() -> Score:
+        scorer = CountingScorer(nlp, weights)
+        scores = nlp.evaluate(dev_corpus(nlp), scorer=scorer)
+        found = {name: scores[name] for name in weights if scores.get(name) is not None}
+        if not found:
             raise ValueError(
-                f"The development corpus has no annotation for the scores {', '.join(weighted)}: check the corpus and "
+                f"The development corpus has no annotation for the scores {', '.join(weights)}: check the corpus and "
                 "training.score_weights"
             )
-        return total
+        return Score(sum(weights[name] * value for name, value in found.items()), scorer.counts)
 
     return score
+
+
+def _noise(trials: Sequence[Trial], good: Sequence[bool] | None) -> str:
+    """Which trials cannot be told from the best one."""
+    counts, best = trials[0].counts, best_of(trials)
+    if good is None or counts is None:
+        return (
+            f"Which differences are noise is not known: that takes {MIN_DOCUMENTS} documents, and a score made of "
+            f"{', '.join(COUNTS)}"
+        )
+    test = f"paired bootstrap of {len(counts):,} documents or sentences of the corpus, 95 %"
+    equals = [trial for trial, same in zip(trials, good) if same and trial is not best]
+    if not equals:
+        return f"The scores of all other values are lower by more than noise ({test})"
+    text = f"{len(equals)} of {len(trials) - 1} other scores, marked =, are not lower by more than noise ({test})"
+    smallest = min(equals, key=lambda trial: trial.non_zeros)
+    if smallest.non_zeros > (1 - SMALLER) * best.non_zeros:
+        return text
+    return f"{text}. Of these, {_named(smallest)} gives the smallest model"
+
+
+def _named(trial: Trial) -> str:
+    return ", ".join(f"{name} = {text}" for name, text in zip(trial.values, _texts(trial.values)))
 
 
 def _texts(values: Values) -> list[str]:

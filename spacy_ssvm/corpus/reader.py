@@ -246,7 +246,7 @@ class ColumnCorpus:
         if files and not any(file.name.endswith(FILE_TYPE) for file in files):
             raise ValueError(
                 f'spacy-ssvm.Corpus.v1: "{path}"{where} is not, or does not contain, a .spacy file: convert .conllu, '
-                ".conll, .iob or .json files with python -m spacy convert, and name the result"
+                ".conll, .iob, .tsv or .json files with python -m spacy convert, and name the result"
             )
 
     def _settings(self) -> tuple[Any, ...]:

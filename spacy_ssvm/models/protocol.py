@@ -258,7 +258,8 @@ class DataSet(ABC):
 
     @abstractmethod
     def add(self, encoded: Any) -> np.ndarray:
-        """Append Docs; returns those, int64, whose gold had to be projected onto a structure of the output space."""
+        """Append Docs; returns those of their examples, int64, whose gold had to be projected onto a structure of the
+        output space."""
 
     @abstractmethod
     def replace_by_last(self, docs: list[int]) -> None:

@@ -182,13 +182,15 @@ class SsvmPipe(TrainablePipe):
             raise TypeError(f"[{self.name}] initialize takes a function that returns examples, not {get_examples!r}")
         examples = self._examples(get_examples(), "initialize")
         if not examples:
-            raise TypeError(f"[{self.name}] initialize got no training examples: is the corpus empty?")
+            raise TypeError(f"[{self.name}] initialize got no training examples: {_missing_corpus(nlp)}")
         numbered = _numbered(examples)
         checked = None if labels is None else self._checked_labels(labels)
         with self._unchanged_on_error():
             self._forget()
             store.clear(self.model)
             self._facts = Facts(labels_are_given=labels is not None)
+            if nlp is not None and self.solver.seed is None:
+                self._learnt.seed = nlp.config.interpolate()["training"].get("seed") or 0
             self._load_resources(nlp)
             if is_placeholder(examples):
                 self._prepare_without_examples(checked or [])
@@ -231,10 +233,15 @@ class SsvmPipe(TrainablePipe):
         changed = training.prepare(references, [read[number] for number in learnt], batches)
         self._learnt.moved(training)
         if len(changed):
-            named = names_of({learnt[place]: examples[learnt[place]] for place in changed})
+            sizes = training.data.sizes()
+            places = np.unique(np.repeat(np.arange(len(sizes)), sizes)[changed])
+            named = names_of({learnt[place]: examples[learnt[place]] for place in places})
+            which = f"{len(places):,} of {len(learnt):,} examples"
+            if sizes.sum() > len(sizes):
+                which = f"{len(changed):,} of {sizes.sum():,} sentences, in {which},"
             self._warn(
-                f"{len(changed):,} of {len(learnt):,} examples have annotation that this component cannot produce "
-                f"({training.data.impossible}); the nearest possible one is learnt instead: {named}"
+                f"{which} have annotation that this component cannot produce ({training.data.impossible}); the nearest "
+                f"possible one is learnt instead: {named}"
             )
 
     def update(
@@ -381,7 +388,7 @@ class SsvmPipe(TrainablePipe):
         training = self._learnt.training
         if training is None:
             raise ValueError(f"[{self.name}] there is nothing to learn anew yet: call initialize first")
-        training.retune(solver)
+        training.retune(solver.seeded(self._learnt.seed))
         self.solver = solver
         self._learnt.moved(training)
         self._void_calibration()
@@ -972,6 +979,17 @@ def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:
 def _numbered(examples: Sequence[Example]) -> dict[int, Example]:
     """The examples that have tokens, by their places."""
     return {number: example for number, example in enumerate(examples) if len(example.predicted)}
+
+
+def _missing_corpus(nlp: Language | None) -> str:
+    """What to check where there are no examples; spaCy's reader yields none of a path without .spacy files."""
+    path = None if nlp is None else (nlp.config.get("paths") or {}).get("train")
+    if path is None:
+        return "is the corpus empty?"
+    return (
+        f'is paths.train, "{path}", a .spacy file with documents, or a folder with such files? Other files have to be '
+        "converted with python -m spacy convert"
+    )
 
 
 def _contents(path: Path) -> bytes | None:

@@ -29,6 +29,8 @@ class Learnt:
     def __init__(self, model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> None:
         self.training: Training | None = None
         self.saved_state: bytes | None = None
+        self.seed = 0
+        """That of a solver whose parameters have none."""
         self._has_begun = False
         self._model, self._codec, self._vocab, self._settings = model, codec, vocab, settings
         self._structured: StructuredModel | None = None
@@ -84,9 +86,10 @@ class Learnt:
         """
         weights = self._stored() if store.has_weights(self._model) else None
         self._has_begun = self._has_begun or weights is None
+        solver = solver.seeded(self.seed)
         if self._settings.corrections and not self._has_begun:
             solver = Correction(seed=solver.seed)
-        data, vector = self.structured.start(weights, batches, solver.seed)
+        data, vector = self.structured.start(weights, batches, solver.seed or 0)
         return self._training(solver, data, vector)
 
     def resume(self, solver: Parameters, warn: Callable[[str], None]) -> "Training":
@@ -104,10 +107,11 @@ class Learnt:
         try:
             state = state_file.unpack(self.saved_state)
             saved_solver = state["solver"]
-            if state_file.is_same_solver(saved_solver, solver):
-                self._has_begun = True
+            resumed = state_file.resumed_solver(saved_solver, solver)
+            if resumed is not None:
+                self._has_begun, self.seed = True, resumed.seed or 0
                 nothing, data = self.structured.encode([], []), self.structured.resumed(state["index"])
-                return Training.resumed(self._codec.name, solver, data, nothing, state, self._settings.n_threads)
+                return Training.resumed(self._codec.name, resumed, data, nothing, state, self._settings.n_threads)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise store.DamagedModel(f"[{self._codec.name}] learning cannot go on: {error}") from error
         warn(
@@ -123,7 +127,7 @@ class Learnt:
     def restart(self, solver: Parameters, weights: np.ndarray) -> None:
         """Go on from these weights, float64 [d], without the examples of the present training."""
         assert self.training is not None
-        self.moved(self._training(solver, self.training.data.without_docs(), weights))
+        self.moved(self._training(solver.seeded(self.seed), self.training.data.without_docs(), weights))
 
     def relabelled(self, codec: Codec) -> "Learnt":
         """The same weights, with zeros for the new labels of this codec; training starts anew."""
@@ -131,7 +135,7 @@ class Learnt:
         weights = self._stored() if store.has_weights(self._model) else None
         exact = store.is_exact(self._model)
         after = Learnt(self._model, codec, self._vocab, self._settings)
-        after._has_begun = self._has_begun
+        after._has_begun, after.seed = self._has_begun, self.seed
         if weights is not None:
             after.structured.store(after.structured.widened(weights, self._codec.weight_labels), EXACT, exact)
         return after

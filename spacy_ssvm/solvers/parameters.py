@@ -1,15 +1,18 @@
 """The solvers' parameters, named as in configs. Importing this module does not import numba."""
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
     """The parameters of all solvers.
 
-    seed: of the order in which examples are visited.
+    seed: of the order in which examples are visited; None for that of the pipeline's training, or 0 without one.
     """
 
     learner: ClassVar[str]
@@ -18,10 +21,15 @@ class Parameters:
     """Whether gold that is known in part is completed once, by the weights that training starts from, and then learnt
     as if all of it were annotated; if not, it is completed before each epoch."""
 
-    seed: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
-        _whole(self, "seed")
+        if self.seed is not None:
+            _whole(self, "seed")
+
+    def seeded(self, seed: int) -> "Self":
+        """The same parameters with this seed, if they have none."""
+        return replace(self, seed=seed) if self.seed is None else self
 
 
 AnyParameters: TypeAlias = Any
@@ -264,7 +272,7 @@ class Dcd(DualParameters):
 
 
 def dcd_light(
-    *, C: float = 0.1, delta: float = 1e-3, tolerance: float = 1e-3, check_oracle: bool = False, seed: int = 0
+    *, C: float = 0.1, delta: float = 1e-3, tolerance: float = 1e-3, check_oracle: bool = False, seed: int | None = None
 ) -> Dcd:
     """DCD-Light (Chang & Yih 2013, algorithm 2): dual coordinate descent without inner passes."""
     return Dcd(C=C, inner_passes=0, delta=delta, tolerance=tolerance, check_oracle=check_oracle, seed=seed)

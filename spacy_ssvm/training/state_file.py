@@ -73,15 +73,18 @@ def saved_solver(parameters: Parameters) -> dict[str, Any]:
     return {"name": type(parameters).__name__, **asdict(parameters)}
 
 
-def is_same_solver(saved: Any, parameters: Parameters) -> bool:
-    """Whether the state was saved with this solver and these parameters; missing ones have their default values.
+def resumed_solver(saved: Any, parameters: Parameters) -> Parameters | None:
+    """The parameters with the seed that was saved, if they have none; None if others were saved, or another solver.
 
-    saved: a result of `saved_solver`, the repr of the parameters in older files, or anything in a damaged file.
+    saved: a result of `saved_solver`, the repr of the parameters in older files, or anything in a damaged file; missing
+    parameters have their default values.
     """
     if isinstance(saved, dict):
+        parameters = parameters.seeded(saved.get("seed", 0))
         defaults = {field.name: field.default for field in fields(parameters)}
-        return {**defaults, **saved} == saved_solver(parameters)
-    return bool(saved == repr(parameters))
+        return parameters if {**defaults, **saved} == saved_solver(parameters) else None
+    parameters = parameters.seeded(0)
+    return parameters if saved == repr(parameters) else None
 
 
 def solver_text(saved: Any) -> str:

@@ -86,7 +86,7 @@ class Training:
         self._start_weights = weights
         self._last_weights: np.ndarray | None = None
         """Those of a solver that another one replaces, until that one starts."""
-        self._rng = np.random.default_rng(parameters.seed)
+        self._rng = np.random.default_rng(parameters.seed or 0)
         self._known = Recognition()
         self._learner: Learner | None = None
         self._state = EpochState()
@@ -124,13 +124,13 @@ class Training:
         references: the reference Docs of all examples. read: the annotation that is read from their predicted Docs and
         that other components can change. batches: the encoded examples, in the same order.
 
-        Returns the places, int64, of the examples whose gold structure was projected onto a possible one.
+        Returns the data set's examples, int64, whose gold structure was projected onto a possible one.
 
         Raises:
             ImportError: the solver needs a package that is not installed.
             ValueError: the solver needs an oracle that the structure does not offer.
         """
-        projected = [len(self) + self._add(batch) for batch in batches]
+        projected = [self._add(batch) for batch in batches]
         self._known.bind(references, read, 0)
         self._extend_flags(len(self))
         if len(self):
@@ -150,7 +150,7 @@ class Training:
         if self._learner is not None and not (same_solver and self._learner.retune(parameters)):
             self._last_weights = self._learner.prediction_weights().copy()
             self._learner = None
-            self._rng = np.random.default_rng(parameters.seed)
+            self._rng = np.random.default_rng(parameters.seed or 0)
         self.parameters = parameters
         self._state.finished = self._state.in_epoch = False
         self._visited[:] = self._given_up

@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from spacy.training import Example
 
 from ..solvers.parameters import Parameters
@@ -18,8 +19,25 @@ GRID = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
 PATIENCE = 2
 """Epochs without a better score after which the next values are tried."""
 
+RESAMPLES = 1000
+"""Samples of a paired bootstrap."""
+
+MIN_DOCUMENTS = 20
+"""Documents below which a bootstrap says nothing about other documents."""
+
 Values = Mapping[str, Any]
 """Parameters of a solver by name."""
+
+
+class Score(NamedTuple):
+    """A development score.
+
+    counts: float64 [documents, ratios, 2], from which it follows: the numerators and denominators of ratios, such as
+    F1, whose sums over documents make the score; None if it is no such score.
+    """
+
+    total: float
+    counts: np.ndarray | None = None
 
 
 class Tunable(Protocol):
@@ -35,12 +53,12 @@ class Tunable(Protocol):
     def update(self, examples: Sequence[Example]) -> dict[str, float]: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """The result of learning with some values of a solver's parameters.
 
     score: the best score after any epoch. epochs: the number of epochs. non_zeros: the number of non-zero weights after
-    the best epoch. seconds: CPU time for learning and scoring.
+    the best epoch. seconds: CPU time for learning and scoring. counts: of the score, as in `Score`.
     """
 
     values: Values
@@ -48,6 +66,7 @@ class Trial:
     epochs: int
     non_zeros: int
     seconds: float
+    counts: np.ndarray | None = None
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[Values]:
@@ -60,6 +79,32 @@ def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[Values]:
 def best_of(trials: Sequence[Trial]) -> Trial:
     """The trial with the highest score, and with the smallest C if several have it."""
     return max(trials, key=lambda trial: (trial.score, -trial.values.get("C", 0.0)))
+
+
+def as_good(trials: Sequence[Trial], weights: Sequence[float]) -> list[bool] | None:
+    """For each trial whether its score is not significantly lower than that of the best one, at 95 %.
+
+    A paired bootstrap: of samples of the documents with replacement, the best trial has a higher score in fewer than
+    95 %. weights: of the ratios, whose weighted sum is the score.
+
+    None if the scores do not follow from counts, or there are too few documents to tell.
+    """
+    if any(trial.counts is None or len(trial.counts) < MIN_DOCUMENTS for trial in trials):
+        return None
+    counts = np.stack([trial.counts for trial in trials if trial.counts is not None])
+
+    def scores(times: np.ndarray) -> np.ndarray:
+        """Of each trial, where each document occurs so many times."""
+        right, of = np.moveaxis(np.tensordot(times, counts, axes=(0, 1)), -1, 0)
+        return np.asarray(np.divide(right, of, out=np.zeros_like(right), where=of > 0) @ np.asarray(weights))
+
+    n = counts.shape[1]
+    if not np.allclose(scores(np.ones(n)), [trial.score for trial in trials], rtol=0, atol=1e-9):
+        return None
+    rng = np.random.default_rng(0)
+    samples = np.array([scores(np.bincount(rng.integers(n, size=n), minlength=n)) for _ in range(RESAMPLES)])
+    best = samples[:, list(trials).index(best_of(trials))]
+    return [bool(share < 0.95) for share in (best[:, None] > samples).mean(axis=0)]
 
 
 def between(trials: Sequence[Trial]) -> Values:
@@ -84,7 +129,7 @@ def try_values(
     pipe: Tunable,
     values: Values,
     examples: Sequence[Example],
-    evaluate: Callable[[], float],
+    evaluate: Callable[[], Score],
     epochs: int,
     report: Callable[[int, float], None],
 ) -> Trial:
@@ -99,7 +144,7 @@ def try_values(
     started = time.process_time()
     pipe.retune(replace(pipe.solver, **values))
     scores: list[float] = []
-    non_zeros = 0
+    non_zeros, counts = 0, None
     while len(scores) < epochs and (not scores or len(scores) - scores.index(max(scores)) <= PATIENCE):
         before = pipe.figures
         pipe.update(examples)
@@ -107,8 +152,11 @@ def try_values(
             pipe.update(examples)
         if pipe.figures is before and scores:  # The solver has reached its tolerance.
             break
-        scores.append(evaluate())
+        score = evaluate()
+        scores.append(score.total)
         report(len(scores), scores[-1])
+        if scores.index(max(scores)) == len(scores) - 1:
+            counts = score.counts
         if pipe.figures is not None and scores[-1] == max(scores):
             non_zeros = pipe.figures.non_zeros
-    return Trial(values, max(scores), len(scores), non_zeros, time.process_time() - started)
+    return Trial(values, max(scores), len(scores), non_zeros, time.process_time() - started, counts)

@@ -109,6 +109,16 @@ def test_init_config_and_fill_config(factory, folder):
     assert (folder / "again.cfg").read_text() == (folder / "filled.cfg").read_text()
 
 
+def test_the_seed_of_the_system_reaches_the_solver(folder):
+    path = config("ssvm_tagger", folder, "seed")
+    assert load_config(path)["components"]["ssvm_tagger"]["solver"]["seed"] is None
+    zero, one, other = (
+        weights(train(path, folder / f"seed-{n}", {"system.seed": seed, "training.max_epochs": 2}), "ssvm_tagger")
+        for n, seed in enumerate((0, 0, 1))
+    )
+    assert zero == one != other
+
+
 @labelled
 def test_init_labels(factory, folder, trained):
     path = config(factory, folder)
@@ -246,6 +256,17 @@ def test_train_on_what_has_no_annotation(factory, folder, tmp_path):
             arguments = ["train", path, "--output", str(tmp_path), "--paths.train", str(tmp_path / f"{corpus}.spacy")]
             with pytest.raises((ValueError, TypeError), match=said):
                 CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+def test_train_on_files_of_another_format(folder, tmp_path):
+    """spaCy's reader warns of them and yields nothing; the last line of the output says what to do."""
+    (tmp_path / "train.tsv").write_text("Dogs\tN\n")
+    path = config("ssvm_tagger", folder)
+    arguments = ["train", str(path), "--paths.train", str(tmp_path / "train.tsv")]
+    with pytest.warns(UserWarning, match="W090"), pytest.raises(TypeError) as caught:
+        CliRunner().invoke(app, arguments, catch_exceptions=False)
+    last_line = str(caught.value).splitlines()[-1]
+    assert re.search(r'paths\.train, ".*train\.tsv", a \.spacy file .* python -m spacy convert$', last_line)
 
 
 @every

@@ -401,6 +401,9 @@ def test_gold_that_cannot_be_learnt_is_counted_each_time_with_its_reason():
     messages = [str(warning.message) for warning in caught if "which no training Doc has" not in str(warning.message)]
     assert len(messages) == 1
     assert "1 of 7 examples have annotation that this component cannot produce" in messages[0]
+    twice = ("a b c d e f a b c d", "x:3 y:4 ROOT:3 z:3 x:6 ROOT:6 x:9 y:10 ROOT:9 z:9")
+    with pytest.warns(UserWarning, match="2 of 9 sentences, in 1 of 7 examples, have annotation .*: example 6, 'a b c"):
+        nlp.initialize(lambda: parser_examples(nlp, [*TREES, twice]))
 
 
 @pytest.mark.parametrize(("structure", "order"), STRUCTURES)

@@ -284,6 +284,19 @@ def test_the_seed_matters_and_decides(factory):
     assert model(1) != model(2)
 
 
+@every
+def test_a_solver_without_a_seed_takes_that_of_the_training(factory):
+    def model(of_training: int | None, seed: int | None = None) -> bytes:
+        nlp = blank(factory, solver="Perceptron", solver_settings={"seed": seed})
+        nlp.config["training"]["seed"] = of_training
+        teach(nlp, EXAMPLES[factory](nlp), 3)
+        assert nlp.get_pipe(factory).solver.seed == seed
+        return weights(nlp, factory)
+
+    assert model(1) == model(None, seed=1) == model(2, seed=1)
+    assert model(0) == model(None) == model(1, seed=0) != model(1)
+
+
 @sampled("factory, solver", EXAMPLES, DUAL_SOLVERS, shift=1)
 def test_shuffled_minibatches(factory, solver):
     """An epoch is over when all examples have been seen, however they were cut into batches."""

@@ -120,6 +120,13 @@ def read(name: str, reader: Reader, nlp: Language) -> CorpusData:
     return CorpusData(name, documents, examples, left_out, failure, gold_preproc, max_length, again, jackknife)
 
 
+def count_sentences(docs: Sequence[Doc]) -> int | None:
+    """The number of annotated sentences; None if a Doc has no sentence boundaries."""
+    if not all(doc.has_annotation("SENT_START") for doc in docs):
+        return None
+    return sum(len(list(doc.sents)) for doc in docs)
+
+
 def example_name(number: int) -> str:
     """The display name of the reader's n-th example, counted from 0."""
     return f"example {number}"

@@ -117,11 +117,12 @@ class ChainSet(DataSet):
             encoded.kinds,
         )
         project(chunk, annotated, self.dimension())
+        n_before = sum(len(chunk.starts) - 1 for chunk in self._chunks)
         self._chunks.append(chunk)
         self._problem = None
         self._wrong += encoded.wrong
         self.annotated = np.concatenate([self.annotated, annotated])
-        return ranges_of(chunk.starts, np.flatnonzero(annotated != encoded.annotated))
+        return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != encoded.annotated))
 
     def replace_by_last(self, docs: list[int]) -> None:
         chains = self._chains()

@@ -114,8 +114,7 @@ class TreeSet(DataSet):
         self._docs = np.concatenate([self._docs, np.stack([first, np.diff(encoded.docs)], axis=1)])
         self._chunks.append(chunk)
         self._problem = self._packed_counts = None
-        sentences = ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
-        return ranges_of(encoded.docs, sentences)
+        return n_sentences + ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
 
     def replace_by_last(self, docs: list[int]) -> None:
         """As in `DataSet`; if a Doc has as many sentences as before, these replace the old ones in place."""

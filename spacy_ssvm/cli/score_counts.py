@@ -1,0 +1,90 @@
+"""The counts behind a pipeline's scores of single documents: those of any sample of documents are their sums."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from spacy.language import Language
+from spacy.scorer import Scorer
+from spacy.training import Example
+
+from ..pipeline.parser_scores import count
+
+Counts = tuple[int, int]
+"""Of a document, or of all: twice the number of right predictions, and the number of predictions and of gold parts.
+
+Their ratio is F1, or, where there is one prediction for each gold part, accuracy.
+"""
+
+
+class CountingScorer(Scorer):
+    """spaCy's scorer, which also counts, document by document.
+
+    names: the scores to count for. counts: float64 [documents, scores, 2], `Counts`; None if one of the scores is not
+    a ratio of such counts.
+    """
+
+    def __init__(self, nlp: Language, names: Iterable[str]) -> None:
+        super().__init__(nlp)
+        self._names = list(names)
+        self.counts: np.ndarray | None = None
+
+    def score(self, examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
+        examples = list(examples)
+        if all(name in COUNTS for name in self._names):
+            self.counts = np.array([[COUNTS[name](example) for name in self._names] for example in examples], float)
+        return super().score(examples, **settings)
+
+
+def _counted(predicted: set[Any], gold: set[Any]) -> Counts:
+    return 2 * len(predicted & gold), len(predicted) + len(gold)
+
+
+def _tokens(attribute: str) -> Callable[[Example], Counts]:
+    def counts(example: Example) -> Counts:
+        to_gold = example.alignment.x2y
+        gold = {token.i: getattr(token, attribute) for token in example.reference if getattr(token, attribute)}
+        single = [token for token in example.predicted if not token.is_space and to_gold.lengths[token.i] == 1]
+        predicted = {(int(to_gold[token.i][0]), getattr(token, attribute)) for token in single}
+        return _counted({part for part in predicted if part[0] in gold}, set(gold.items()))
+
+    return counts
+
+
+def _entities(example: Example) -> Counts:
+    reference, to_gold = example.reference, example.alignment.x2y
+    if not reference.has_annotation("ENT_IOB"):
+        return 0, 0
+    places = [(entity.label_, to_gold[entity.start : entity.end]) for entity in example.predicted.ents]
+    spans = [(label, int(place[0]), int(place[-1]) + 1) for label, place in places if len(place)]
+    known = [span for span in spans if all(token.ent_iob for token in reference[span[1] : span[2]])]
+    gold = {(entity.label_, entity.start, entity.end) for entity in reference.ents}
+    # Of several entities in the place of one, only the first is right.
+    return 2 * len(gold.intersection(known)), len(known) + len(gold)
+
+
+def _sentences(example: Example) -> Counts:
+    if not example.reference.has_annotation("SENT_START"):
+        return 0, 0
+    found = example.predicted.sents if example.predicted.has_annotation("SENT_START") else ()
+    aligned = example.get_aligned_spans_x2y(found)
+    gold = {(sentence.start, sentence.end) for sentence in example.reference.sents}
+    return _counted({(sentence.start, sentence.end) for sentence in aligned}, gold)
+
+
+def _arcs(part: str) -> Callable[[Example], Counts]:
+    def counts(example: Example) -> Counts:
+        found = count(example)
+        return 2 * int(getattr(found, part)), found.gold + found.predicted
+
+    return counts
+
+
+COUNTS: dict[str, Callable[[Example], Counts]] = {
+    "tag_acc": _tokens("tag"),
+    "pos_acc": _tokens("pos"),
+    "ents_f": _entities,
+    "sents_f": _sentences,
+    "uas": _arcs("heads"),
+    "las": _arcs("arcs"),
+}

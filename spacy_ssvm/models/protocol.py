@@ -224,6 +224,9 @@ class Codec(ABC):
     def listing(self) -> Listing:
         """Lists the parts that calibration measures."""
 
+    smallest_doubtful_margin: ClassVar[float] = -1.0
+    """Parts with smaller margins do not change how unsure of a token the component is; beyond ±1, there is no doubt."""
+
     @abstractmethod
     def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Known[Any]]:
         """The gold annotation of sequences of a Doc, tokens first … end − 1 of each, as far as it is known."""

@@ -53,6 +53,8 @@ NO_ANNOTATION = {"-", "_"}
 """What stands for missing annotation in the columns of files, and is no label if it is the only one."""
 SUGGESTED_TOGETHER = 128
 """The number of Docs of which `suggest` reads the features at a time."""
+SMALLEST_DOUBTFUL_PROBABILITY = 1e-4
+"""`suggest` neglects parts with smaller probabilities: their entropy is below 0.0015 bits."""
 
 
 class SsvmPipe(TrainablePipe):
@@ -526,10 +528,11 @@ class SsvmPipe(TrainablePipe):
         """
         from ..inspect.suggestion import ranked, unsure_words
 
+        smallest = SMALLEST_DOUBTFUL_PROBABILITY if self.has_probabilities else self.codec.smallest_doubtful_margin
         asked, texts, lengths = self._without_own(docs), [], []
         for first in range(0, len(asked), SUGGESTED_TOGETHER):
             batch = asked[first : first + SUGGESTED_TOGETHER]
-            for doc, parts in zip(batch, self._scored(batch, 1e-4 if self.has_probabilities else -1.0)):
+            for doc, parts in zip(batch, self._scored(batch, smallest)):
                 words = [token.lower_ for token in doc]
                 texts.append(unsure_words(words, parts, self.has_probabilities))
                 lengths.append(len(doc))

@@ -190,6 +190,9 @@ class TaggerCodec(ChainCodec):
 
     asked_form = "a tag: (token, tag)"
 
+    # The second best tag of a token has the negative of the best one's margin, and others have smaller margins.
+    smallest_doubtful_margin = 0.0
+
     def missed(self, mistake: Mistake) -> Any:
         return mistake.start, mistake.gold
 

@@ -17,7 +17,7 @@ def covered(texts, chosen):
     """The sum that is maximised, by its definition."""
     words = {word for text in texts for word in text}
     doubts = {word: [sum(text.get(word, 0.0) for text in part) for part in (texts, chosen)] for word in words}
-    return sum(everywhere * (1 - math.exp(-of_chosen)) for everywhere, of_chosen in doubts.values())
+    return sum(math.sqrt(everywhere) * (1 - math.exp(-of_chosen)) for everywhere, of_chosen in doubts.values())
 
 
 def test_each_text_adds_most_to_those_before():
@@ -37,7 +37,7 @@ def test_each_text_adds_most_to_those_before():
 def test_copies_come_last_and_count_once():
     """Even if there are so many of them that their words would count most."""
     texts = [{"a": 0.5}, {"b": 0.75}, *[{"a": 0.5}] * 9, {"c": 0.01}]
-    expected = [(1, 0.75 * (1 - math.exp(-0.75))), (0, 0.5 * (1 - math.exp(-0.5))), (11, 0.01 * (1 - math.exp(-0.01)))]
+    expected = [(k, doubt**0.5 * (1 - math.exp(-doubt))) for k, doubt in ((1, 0.75), (0, 0.5), (11, 0.01))]
     found = list(ranked(texts, [1] * len(texts)))
     assert found[:3] == [(number, pytest.approx(score)) for number, score in expected]
     assert found[3:] == [(number, 0.0) for number in range(2, 11)]
@@ -46,7 +46,7 @@ def test_copies_come_last_and_count_once():
 def test_doubt_of_words():
     words = ["the", "cat", "the"]
     margins = [(NamedPart(0, 1, "X"), 0.75), (NamedPart(0, 2, "Y"), -0.5), (NamedPart(2, 3, "X"), math.inf)]
-    assert unsure_words(words, margins, False) == {"the": 0.5, "cat": 0.5}
+    assert unsure_words(words, margins, False) == {"the": 0.125, "cat": 0.125}
     probabilities = [(NamedPart(0, 1, "X"), 0.5), (NamedPart(1, 2, "X"), 1.0), (NamedPart(2, 3, "Y"), 0.25)]
     assert unsure_words(words, probabilities, True) == {"the": pytest.approx(1.0 + 0.8112781244591328)}
 
@@ -81,10 +81,10 @@ def entropy(part, analyses):
 
 
 def shortfall(part, analyses):
-    """By how much the margin of a part falls short of 1."""
+    """By how much the margin of a part falls short of 1, cubed."""
     having = [score for score, analysis in analyses if part in analysis]
     others = [score for score, analysis in analyses if part not in analysis]
-    return max(0.0, 1.0 - abs(max(having) - max(others, default=-math.inf)))
+    return max(0.0, 1.0 - abs(max(having) - max(others, default=-math.inf))) ** 3
 
 
 def tokens(factory, part):

@@ -130,7 +130,7 @@ class BatchLearner(CertifiedLearner):
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self._rng = np.random.default_rng(parameters.seed or 0)
+        self._rng = parameters.generator()
         self.primal: float | None = None
         self.visits = 0
         """The number of examples visited since w last moved."""

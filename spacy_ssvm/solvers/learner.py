@@ -278,7 +278,7 @@ def fit(
     one.
     """
     learner = start(parameters, problem, n_threads=n_threads)
-    rng = np.random.default_rng(parameters.seed or 0)
+    rng = parameters.generator()
     for _ in range(max_epochs):
         run_epoch(learner, rng)
         if learner.done():

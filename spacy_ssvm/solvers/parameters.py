@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -30,6 +32,10 @@ class Parameters:
     def seeded(self, seed: int) -> "Self":
         """The same parameters with this seed, if they have none."""
         return replace(self, seed=seed) if self.seed is None else self
+
+    def generator(self) -> np.random.Generator:
+        """Random numbers by the seed, or by 0 without one."""
+        return np.random.default_rng(self.seed or 0)
 
 
 AnyParameters: TypeAlias = Any

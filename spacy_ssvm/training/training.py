@@ -86,7 +86,7 @@ class Training:
         self._start_weights = weights
         self._last_weights: np.ndarray | None = None
         """Those of a solver that another one replaces, until that one starts."""
-        self._rng = np.random.default_rng(parameters.seed or 0)
+        self._rng = parameters.generator()
         self._known = Recognition()
         self._learner: Learner | None = None
         self._state = EpochState()
@@ -150,7 +150,7 @@ class Training:
         if self._learner is not None and not (same_solver and self._learner.retune(parameters)):
             self._last_weights = self._learner.prediction_weights().copy()
             self._learner = None
-            self._rng = np.random.default_rng(parameters.seed or 0)
+            self._rng = parameters.generator()
         self.parameters = parameters
         self._state.finished = self._state.in_epoch = False
         self._visited[:] = self._given_up

@@ -12,6 +12,9 @@ from .parameters import Correction, Parameters
 from .planes import dot, find_plane
 from .problem import Problem, call
 
+TOLERANCE = 0.01
+"""Violations of at most this part of the loss are none: smaller steps decide no prediction."""
+
 
 @kernel
 def _step(weights, rates, violation, plane, size):
@@ -26,24 +29,30 @@ def _step(weights, rates, violation, plane, size):
 
 
 @kernel
-def _visit(oracle, data, examples, weights, rates, max_updates, plane):
+def _visit(oracle, data, examples, weights, rates, max_updates, with_margin, plane):
     suffered = 0.0
     for example in examples:
+        for_margin = False
         for update in range(max_updates):
             _, loss = find_plane(oracle, data, example, weights, 0.0, plane)
             if update == 0:
                 suffered += loss
-            if loss == 0.0:
+                for_margin = with_margin and loss == 0.0
+            if loss == 0.0 and not for_margin:
                 break
             size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-            _step(weights, rates, loss - dot(weights, plane.indices, plane.values, size), plane, size)
+            violation = loss - dot(weights, plane.indices, plane.values, size)
+            if for_margin and violation <= TOLERANCE * loss:
+                break
+            _step(weights, rates, violation, plane, size)
     return suffered
 
 
 class CorrectionLearner(Learner):
     """w ← w + τ D ΔΦ(ŷ) until the prediction is right; τ = (Δ − wᵀΔΦ) / ΔΦᵀDΔΦ, D = diag(`Problem.rates`).
 
-    ŷ is decoded with its loss. An example that is predicted correctly changes nothing.
+    ŷ is decoded with its loss. An example that is predicted correctly changes nothing, except with
+    `Problem.with_margin`: then it takes steps until wᵀΔΦ ≥ Δ for all structures.
     """
 
     parameters: Correction
@@ -53,8 +62,8 @@ class CorrectionLearner(Learner):
         self.rates = self._all_rates()
 
     def visit(self, examples: np.ndarray) -> None:
-        max_updates = self.parameters.max_updates
-        self.loss += call(_visit, self.problem, examples, self.w, self.rates, max_updates, self.buffer)
+        limits = self.parameters.max_updates, self.problem.with_margin
+        self.loss += call(_visit, self.problem, examples, self.w, self.rates, *limits, self.buffer)
 
     def progress(self) -> Progress:
         return Progress(self.loss, None, None, None)

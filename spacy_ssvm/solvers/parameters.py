@@ -142,7 +142,8 @@ class Perceptron(Parameters):
 class Correction(Parameters):
     """Corrections of a component that was loaded: passive–aggressive steps that hardly move frequent features.
 
-    max_updates: of an example in one visit; they end as soon as it is predicted correctly.
+    max_updates: of an example in one visit; they end as soon as it is predicted correctly. If it is so before, those of
+        `Problem.with_margin` end at the margin.
     """
 
     learner = "spacy_ssvm.solvers.correction:CorrectionLearner"

@@ -44,6 +44,7 @@ class Problem:
         wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at
         starts[j] … starts[j + 1] − 1; count is the number of planes.
     rates: float32 [≤ d], relative learning rates of the first weights in corrections; 1 for the others, or for all.
+    with_margin: whether corrections learn from an example that is right, too, until it is so by a margin of its loss.
     unit: the unit of the loss, the smallest positive cost of a single mistake. What solvers neglect, in g or in the
         loss, is a small fraction of it, so that a problem whose costs are scaled is solved just as precisely.
 
@@ -62,6 +63,7 @@ class Problem:
     kbest_oracle: Any = None
     exact: bool = True
     rates: np.ndarray | None = None
+    with_margin: bool = False
     unit: float = 1.0
 
     def __post_init__(self) -> None:

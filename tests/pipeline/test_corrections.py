@@ -219,6 +219,16 @@ def test_features_move_further_while_a_label_is_new():
     assert nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.min() == pytest.approx(old**NEW_LABEL_POWER)
 
 
+@pytest.mark.parametrize("factory", POSITIVE)
+def test_only_while_a_label_is_new_a_margin_is_required(factory):
+    nlp = learnt(factory)
+    nlp.update([corrected(nlp, factory)], sgd=False)
+    assert not nlp.get_pipe(factory)._learnt.training.data.problem().with_margin
+    nlp = learnt(factory)
+    nlp.update([positive(nlp, factory)], sgd=False)
+    assert nlp.get_pipe(factory)._learnt.training.data.problem().with_margin
+
+
 def test_by_setting_the_solver_completes_before_each_epoch():
     nlp = learnt("ssvm_ner", corrections=False)
     nlp.update([positive(nlp, "ssvm_ner")], sgd=False)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from spacy_ssvm.solvers.correction import TOLERANCE
 from spacy_ssvm.solvers.learner import run_epoch, start
 from spacy_ssvm.solvers.parameters import Correction
 from spacy_ssvm.solvers.planes import find_plane, plane_buffer
@@ -95,3 +96,38 @@ def test_weights_that_come_later_are_free():
     assert (learner.rates[: len(known)] == np.float32(1e-3)).all() and (learner.rates[len(known) :] == 1.0).all()
     learner.visit(np.arange(whole.n_examples))
     assert np.abs(learner.w[len(known) :]).max() > np.abs(learner.w[: len(known)]).max()
+
+
+def test_with_a_margin_steps_go_on_until_no_structure_violates_it():
+    """For an example that is right; without a margin, such an example changes nothing."""
+    before = np.zeros(D)
+    learner = start(Correction(), PROBLEM, before)
+    for _ in range(50):
+        run_epoch(learner, np.random.default_rng(0))
+    right = learner.w.copy()
+    example = next(i for i in range(PROBLEM.n_examples) if _violation(right, i) > TOLERANCE)
+    learner.visit(np.array([example]))
+    assert np.array_equal(learner.w, right)
+    learner = start(Correction(max_updates=100), replace(PROBLEM, with_margin=True, rates=rates()), right)
+    learner.visit(np.array([example]))
+    assert _violation(learner.w, example) <= TOLERANCE * plane_of(PROBLEM, example, learner.w, 1.0)[1]
+    reached = learner.w.copy()
+    learner.visit(np.array([example]))
+    assert np.array_equal(learner.w, reached)
+
+
+def _violation(weights: np.ndarray, example: int) -> float:
+    difference, loss = plane_of(PROBLEM, example, weights, 1.0)
+    return float(loss - weights @ difference)
+
+
+def test_an_example_that_is_wrong_is_corrected_in_the_same_way_with_a_margin():
+    """So a single visit stays as safe as without."""
+    before = np.random.default_rng(0).normal(size=D)
+    example = np.array([mistaken(PROBLEM, before)[0]])
+    found = []
+    for with_margin in (False, True):
+        learner = start(Correction(), replace(PROBLEM, with_margin=with_margin), before)
+        learner.visit(example)
+        found.append(learner.w.copy())
+    assert np.array_equal(*found)

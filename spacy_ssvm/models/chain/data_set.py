@@ -149,7 +149,9 @@ class ChainSet(DataSet):
     def problem(self) -> Problem:
         if self._problem is None:
             chains = self._chains()
-            self._problem = chain_problem(chains, n_rows(self.table), self._rates)
+            # Examples that are barely right teach a new label little. A margin is for those that return: one example
+            # that has only been seen once would spread the label to its other features.
+            self._problem = chain_problem(chains, n_rows(self.table), self._rates, self._has_new_labels)
         return self._problem
 
     def dimension(self) -> int:

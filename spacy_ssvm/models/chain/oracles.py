@@ -180,8 +180,11 @@ def max_gradient_entries(chains: Chains) -> int:
     return int(n_labels * (features.max(initial=0) + n_labels))
 
 
-def chain_problem(chains: Chains, n_rows: int, rates: np.ndarray | None = None) -> Problem:
-    """The problem of labelled sequences; n_rows: the number of rows of the feature index. rates: see `Problem`."""
+def chain_problem(chains: Chains, n_rows: int, rates: np.ndarray | None = None, with_margin: bool = False) -> Problem:
+    """The problem of labelled sequences; n_rows: the number of rows of the feature index.
+
+    rates, with_margin: see `Problem`.
+    """
     return Problem(
         chains,
         CHAINS,
@@ -193,6 +196,7 @@ def chain_problem(chains: Chains, n_rows: int, rates: np.ndarray | None = None) 
         max_gradient_entries=max_gradient_entries(chains),
         kbest_oracle=kbest_oracle,
         rates=rates,
+        with_margin=with_margin,
         unit=unit_of(chains.costs),
     )
 

@@ -59,7 +59,7 @@ class CorrectionLearner(Learner):
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.rates = self._all_rates()
+        self.rates = self._with_new(np.zeros(0, np.float32) if problem.rates is None else problem.rates)
 
     def visit(self, examples: np.ndarray) -> None:
         limits = self.parameters.max_updates, self.problem.with_margin
@@ -70,11 +70,9 @@ class CorrectionLearner(Learner):
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
-        self.rates = self._all_rates()
+        self.rates = self._with_new(self.rates)
 
-    def _all_rates(self) -> np.ndarray:
-        """Those of the problem, and 1 for weights that have come since, float32 [d]."""
-        rates = np.ones(self.problem.dimension, np.float32)
-        if self.problem.rates is not None:
-            rates[: len(self.problem.rates)] = self.problem.rates
-        return rates
+    def _with_new(self, rates: np.ndarray) -> np.ndarray:
+        """These rates, and 1 for weights that have come since, float32 [d]."""
+        n_new = self.problem.dimension - len(rates)
+        return np.append(rates, np.ones(n_new, np.float32)) if n_new else rates

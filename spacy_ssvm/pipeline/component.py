@@ -20,9 +20,8 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..corpus.tokenisation import SAMPLE, retokenised
 from ..corpus.unreadable import Unreadable
-from ..corpus.wording import names_of, quoted, token_name
+from ..corpus.wording import quoted, token_name
 from ..files import replace_files
 from ..inspect.confidence import best_analyses, checked_count, checked_min_score, inverse_temperature, scored_parts
 from ..models import store
@@ -32,9 +31,9 @@ from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
-from ..training.examples import ExampleReader, is_placeholder, missing_annotation
+from ..training.examples import ExampleReader, is_placeholder
 from ..training.figures import Figures
-from . import facts
+from . import complaints, facts
 from .facts import Facts
 from .learnt import Learnt
 from .written import Written
@@ -184,7 +183,7 @@ class SsvmPipe(TrainablePipe):
             raise TypeError(f"[{self.name}] initialize takes a function that returns examples, not {get_examples!r}")
         examples = self._examples(get_examples(), "initialize")
         if not examples:
-            raise TypeError(f"[{self.name}] initialize got no training examples: {_missing_corpus(nlp)}")
+            raise TypeError(f"[{self.name}] initialize got no training examples: {complaints.no_examples(nlp)}")
         numbered = _numbered(examples)
         checked = None if labels is None else self._checked_labels(labels)
         with self._unchanged_on_error():
@@ -199,7 +198,7 @@ class SsvmPipe(TrainablePipe):
             else:
                 self._prepare(numbered, checked)
                 if nlp is not None and self._is_first(nlp):
-                    self._check_tokenizer(nlp, [example.reference for example in numbered.values()])
+                    self._warn(complaints.tokenizer(nlp, [example.reference for example in numbered.values()]))
 
     def _prepare_without_examples(self, labels: list[str]) -> None:
         self._add_labels(labels)
@@ -234,17 +233,8 @@ class SsvmPipe(TrainablePipe):
         references = [examples[number].reference for number in learnt]
         changed = training.prepare(references, [read[number] for number in learnt], batches)
         self._learnt.moved(training)
-        if len(changed):
-            sizes = training.data.sizes()
-            places = np.unique(np.repeat(np.arange(len(sizes)), sizes)[changed])
-            named = names_of({learnt[place]: examples[learnt[place]] for place in places})
-            which = f"{len(places):,} of {len(learnt):,} examples"
-            if sizes.sum() > len(sizes):
-                which = f"{len(changed):,} of {sizes.sum():,} sentences, in {which},"
-            self._warn(
-                f"{which} have annotation that this component cannot produce ({training.data.impossible}); the nearest "
-                f"possible one is learnt instead: {named}"
-            )
+        known = {number: examples[number] for number in learnt}
+        self._warn(complaints.projections(known, training.data.sizes(), changed, training.data.impossible))
 
     def update(
         self,
@@ -283,7 +273,8 @@ class SsvmPipe(TrainablePipe):
         if self._awaits_update:
             self._awaits_update = False
             self._note_annotation([numbered[number].predicted for number in gold])
-            self._report_missing()
+            unlearnt = [name for name in self._learnt.structured.reader.annotation if name not in self._facts.reads]
+            self._warn_once("training", complaints.unlearnt_annotation(unlearnt))
         unknown, encoded = self._reader.encoded({n: numbered[n] for n in gold if gold[n] is not None}, gold)
         self._unreadable.report(len(numbered), len(training))
         readable = set(unknown)
@@ -825,46 +816,20 @@ class SsvmPipe(TrainablePipe):
         """Whether it is the first of our components in the pipeline, for what is to be said once."""
         return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
 
-    def _check_tokenizer(self, nlp: Language, references: Sequence[Doc]) -> None:
-        """Warn of a tokenizer that does not find the training tokens in raw text."""
-        again = retokenised(nlp, references[:: 1 + len(references) // SAMPLE])
-        if again is not None and not again.fits:
-            self._warn(
-                f"the tokenizer finds only {100 * (1 - again.n_lost / again.n_tokens):.1f} % of the training tokens in "
-                f"their raw text, so that scores on gold tokens do not hold for text: {again.remedy}"
-            )
-
-    def _report_missing(self) -> None:
-        """Warn of annotation that the features read, but that no training Doc has."""
-        missing = [name for name in self._learnt.structured.reader.annotation if name not in self._facts.reads]
-        if missing:
-            self._warn_once(
-                "training",
-                f"the features read token.{' and token.'.join(missing)}, which no training Doc has; predictions suffer "
-                'where another component sets it. Use the reader "spacy-ssvm.Corpus.v1" with "jackknife" (predicted '
-                'values) or "columns" (gold values), or remove these templates from the features',
-            )
-
     def _check_annotation(self, docs: Sequence[Doc]) -> None:
         """Warn once of Docs to predict on that lack annotation which features have learnt from, or boundaries."""
-        missing = missing_annotation(self._facts.reads, docs)
-        if missing:
-            self._warn_once(
-                "annotation",
-                f"it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put the component "
-                "that sets it before this one (this is said once)",
-            )
+        self._warn_once("annotation", complaints.unset_annotation(self._facts.reads, docs))
         complaint = self.codec.complaint([doc for doc in docs if len(doc)])
-        if complaint is not None:
-            self._warn_once("codec", f"{complaint} (this is said once)")
+        self._warn_once("codec", complaint and f"{complaint} (this is said once)")
 
-    def _warn_once(self, kind: str, message: str) -> None:
-        if kind not in self._said:
+    def _warn_once(self, kind: str, complaint: str | None) -> None:
+        if complaint is not None and kind not in self._said:
             self._said.add(kind)
-            self._warn(message)
+            self._warn(complaint)
 
-    def _warn(self, message: str) -> None:
-        warnings.warn(f"[{self.name}] {message}", stacklevel=4)
+    def _warn(self, complaint: str | None) -> None:
+        if complaint is not None:
+            warnings.warn(f"[{self.name}] {complaint}", stacklevel=4)
 
     def _void_calibration(self) -> None:
         if self._facts.inverse_temperature is not None:
@@ -982,17 +947,6 @@ def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:
 def _numbered(examples: Sequence[Example]) -> dict[int, Example]:
     """The examples that have tokens, by their places."""
     return {number: example for number, example in enumerate(examples) if len(example.predicted)}
-
-
-def _missing_corpus(nlp: Language | None) -> str:
-    """What to check where there are no examples; spaCy's reader yields none of a path without .spacy files."""
-    path = None if nlp is None else (nlp.config.get("paths") or {}).get("train")
-    if path is None:
-        return "is the corpus empty?"
-    return (
-        f'is paths.train, "{path}", a .spacy file with documents, or a folder with such files? Other files have to be '
-        "converted with python -m spacy convert"
-    )
 
 
 def _contents(path: Path) -> bytes | None:

@@ -1,0 +1,76 @@
+"""What is wrong with a corpus, a pipeline or Docs, in the words of a warning; None where nothing is."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..corpus.tokenisation import SAMPLE, retokenised
+from ..corpus.wording import names_of
+from ..training.examples import missing_annotation
+
+
+def no_examples(nlp: Language | None) -> str:
+    """What to check where there are no examples; spaCy's reader yields none of a path without .spacy files."""
+    path = None if nlp is None else (nlp.config.get("paths") or {}).get("train")
+    if path is None:
+        return "is the corpus empty?"
+    return (
+        f'is paths.train, "{path}", a .spacy file with documents, or a folder with such files? Other files have to be '
+        "converted with python -m spacy convert"
+    )
+
+
+def tokenizer(nlp: Language, references: Sequence[Doc]) -> str | None:
+    """Of a tokenizer that does not find the training tokens in raw text."""
+    again = retokenised(nlp, references[:: 1 + len(references) // SAMPLE])
+    if again is None or again.fits:
+        return None
+    return (
+        f"the tokenizer finds only {100 * (1 - again.n_lost / again.n_tokens):.1f} % of the training tokens in their "
+        f"raw text, so that scores on gold tokens do not hold for text: {again.remedy}"
+    )
+
+
+def projections(examples: Mapping[int, Example], sizes: np.ndarray, changed: np.ndarray, impossible: str) -> str | None:
+    """Of gold annotation that the structure does not allow.
+
+    examples: those that are learnt, by number. sizes: how many sequences the solver sees of each, int64. changed: the
+    sequences, counted over all examples, whose gold was replaced, int64. impossible: an example of such annotation.
+    """
+    if not len(changed):
+        return None
+    numbers = list(examples)
+    places = np.unique(np.repeat(np.arange(len(sizes)), sizes)[changed])
+    which = f"{len(places):,} of {len(examples):,} examples"
+    if sizes.sum() > len(sizes):
+        which = f"{len(changed):,} of {sizes.sum():,} sentences, in {which},"
+    named = names_of({numbers[place]: examples[numbers[place]] for place in places})
+    return (
+        f"{which} have annotation that this component cannot produce ({impossible}); the nearest possible one is "
+        f"learnt instead: {named}"
+    )
+
+
+def unlearnt_annotation(names: Sequence[str]) -> str | None:
+    """Of token attributes that the features read, but that no training Doc has."""
+    if not names:
+        return None
+    return (
+        f"the features read token.{' and token.'.join(names)}, which no training Doc has; predictions suffer where "
+        'another component sets it. Use the reader "spacy-ssvm.Corpus.v1" with "jackknife" (predicted values) or '
+        '"columns" (gold values), or remove these templates from the features'
+    )
+
+
+def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
+    """Of token attributes that the features have learnt from, but that none of these Docs has."""
+    missing = missing_annotation(names, docs)
+    if not missing:
+        return None
+    return (
+        f"it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put the component that sets "
+        "it before this one (this is said once)"
+    )

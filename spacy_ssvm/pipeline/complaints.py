@@ -9,7 +9,7 @@ from spacy.training import Example
 
 from ..corpus.tokenisation import SAMPLE, retokenised
 from ..corpus.wording import names_of
-from ..training.examples import missing_annotation
+from ..models.protocol import DataSet
 
 
 def no_examples(nlp: Language | None) -> str:
@@ -34,22 +34,21 @@ def tokenizer(nlp: Language, references: Sequence[Doc]) -> str | None:
     )
 
 
-def projections(examples: Mapping[int, Example], sizes: np.ndarray, changed: np.ndarray, impossible: str) -> str | None:
+def projections(examples: Mapping[int, Example], data: DataSet, changed: np.ndarray) -> str | None:
     """Of gold annotation that the structure does not allow.
 
-    examples: those that are learnt, by number. sizes: how many sequences the solver sees of each, int64. changed: the
-    sequences, counted over all examples, whose gold was replaced, int64. impossible: an example of such annotation.
+    examples: those in the data set, by number. changed: the data set's examples, int64, whose gold was replaced.
     """
     if not len(changed):
         return None
-    numbers = list(examples)
+    numbers, sizes = list(examples), data.sizes()
     places = np.unique(np.repeat(np.arange(len(sizes)), sizes)[changed])
     which = f"{len(places):,} of {len(examples):,} examples"
     if sizes.sum() > len(sizes):
         which = f"{len(changed):,} of {sizes.sum():,} sentences, in {which},"
     named = names_of({numbers[place]: examples[numbers[place]] for place in places})
     return (
-        f"{which} have annotation that this component cannot produce ({impossible}); the nearest possible one is "
+        f"{which} have annotation that this component cannot produce ({data.impossible}); the nearest possible one is "
         f"learnt instead: {named}"
     )
 
@@ -67,7 +66,8 @@ def unlearnt_annotation(names: Sequence[str]) -> str | None:
 
 def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
     """Of token attributes that the features have learnt from, but that none of these Docs has."""
-    missing = missing_annotation(names, docs)
+    filled = [doc for doc in docs if len(doc)]
+    missing = [name for name in names if filled and not any(doc.has_annotation(name.upper()) for doc in filled)]
     if not missing:
         return None
     return (

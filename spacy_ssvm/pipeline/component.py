@@ -234,7 +234,7 @@ class SsvmPipe(TrainablePipe):
         changed = training.prepare(references, [read[number] for number in learnt], batches)
         self._learnt.moved(training)
         known = {number: examples[number] for number in learnt}
-        self._warn(complaints.projections(known, training.data.sizes(), changed, training.data.impossible))
+        self._warn(complaints.projections(known, training.data, changed))
 
     def update(
         self,

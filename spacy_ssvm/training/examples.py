@@ -1,6 +1,6 @@
 """Examples on their way into a data set: their gold annotation is read, they are encoded, and recognised later."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -217,9 +217,3 @@ def is_placeholder(examples: Sequence[Example]) -> bool:
 def _has_words_only(doc: Doc, words: Sequence[str]) -> bool:
     annotation = ("TAG", "POS", "MORPH", "LEMMA", "DEP", "SENT_START", "ENT_IOB")
     return [token.text for token in doc] == words and not any(map(doc.has_annotation, annotation))
-
-
-def missing_annotation(names: Sequence[str], docs: Iterable[Doc]) -> list[str]:
-    """The given token attributes that none of the Docs has set; empty if there is no Doc with tokens."""
-    filled = [doc for doc in docs if len(doc)]
-    return [name for name in names if filled and not any(doc.has_annotation(name.upper()) for doc in filled)]

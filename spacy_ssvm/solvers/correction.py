@@ -15,6 +15,9 @@ from .problem import Problem, call
 TOLERANCE = 0.01
 """Violations of at most this part of the loss are none: smaller steps decide no prediction."""
 
+NEW_RATE = 1.0
+"""The rate of weights that were never seen in training."""
+
 
 @kernel
 def _step(weights, rates, violation, plane, size):
@@ -59,7 +62,7 @@ class CorrectionLearner(Learner):
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.rates = self._with_new(np.zeros(0, np.float32) if problem.rates is None else problem.rates)
+        self.rates = self.grown(np.zeros(0, np.float32) if problem.rates is None else problem.rates, NEW_RATE)
 
     def visit(self, examples: np.ndarray) -> None:
         limits = self.parameters.max_updates, self.problem.with_margin
@@ -70,9 +73,4 @@ class CorrectionLearner(Learner):
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
-        self.rates = self._with_new(self.rates)
-
-    def _with_new(self, rates: np.ndarray) -> np.ndarray:
-        """These rates, and 1 for weights that have come since, float32 [d]."""
-        n_new = self.problem.dimension - len(rates)
-        return np.append(rates, np.ones(n_new, np.float32)) if n_new else rates
+        self.rates = self.grown(self.rates, NEW_RATE)

@@ -16,6 +16,9 @@ from .parameters import Parameters
 from .planes import plane_buffer
 from .problem import Kind, Problem
 
+RESERVE = 4
+"""Vectors that grow get room for this part of their length in addition: memory is in use only once it is written to."""
+
 
 class Field(NamedTuple):
     """An attribute in a learner's state: a number, an array, a list of arrays, or a NamedTuple of arrays.
@@ -141,6 +144,7 @@ class Learner(ABC):
         self.parameters = parameters
         problem.oracle(self.needs)
         self.problem = problem
+        self._reserved: list[np.ndarray] = []
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
         self.buffer = plane_buffer(problem.max_entries(self.needs))
         self.loss = 0.0
@@ -234,10 +238,22 @@ class Learner(ABC):
         """
         return None
 
-    def grown(self, array: np.ndarray) -> np.ndarray:
-        """`array` float64 [old d] with zeros appended up to the current dimension."""
-        missing = self.problem.dimension - len(array)
-        return np.concatenate([array, np.zeros(missing)]) if missing else array
+    def grown(self, array: np.ndarray, fill: float = 0.0) -> np.ndarray:
+        """`array`, float [old d], with `fill` appended up to the current dimension.
+
+        Replace the array by the result: both may share memory, as it is reserved ahead, so that few calls copy.
+        """
+        old, new = len(array), self.problem.dimension
+        if new == old:
+            return array
+        memory = next((reserved for reserved in self._reserved if reserved is array.base), None)
+        if memory is None or len(memory) < new:
+            self._reserved = [reserved for reserved in self._reserved if reserved is not memory]
+            memory = np.empty(new + new // RESERVE, array.dtype)
+            memory[:old] = array
+            self._reserved.append(memory)
+        memory[old:new] = fill
+        return memory[:new]
 
 
 def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None = None, n_threads: int = 1) -> Learner:

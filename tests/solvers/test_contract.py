@@ -383,6 +383,19 @@ def test_examples_and_features_may_be_added(name):
 
 
 @names()
+def test_weights_may_be_added_one_by_one(name):
+    part, whole = halves()
+    at_once, one_by_one = (epochs(start(SOLVERS[name], part), 2) for _ in range(2))
+    for dimension in range(part.dimension + 1, whole.dimension):
+        one_by_one.extend(replace(part, dimension=dimension))
+        assert len(one_by_one.prediction_weights()) == dimension
+    for learner in (at_once, one_by_one):
+        learner.extend(whole)
+        epochs(learner, 2)
+    assert bytes_of(at_once) == bytes_of(one_by_one)
+
+
+@names()
 def test_a_warm_start_begins_where_it_is_told(name):
     problem = random_problem(10)
     weights = fit(SOLVERS[name], problem, max_epochs=3)[0].prediction_weights()

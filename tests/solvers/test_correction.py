@@ -98,6 +98,17 @@ def test_weights_that_come_later_are_free():
     assert np.abs(learner.w[len(known) :]).max() > np.abs(learner.w[: len(known)]).max()
 
 
+def test_few_extensions_copy_the_weights():
+    """An update with one new feature takes no time that grows with the number of weights."""
+    learner = start(Correction(), PROBLEM, np.ones(D))
+    places = set()
+    for dimension in range(D + 1, 4 * D):
+        learner.extend(replace(PROBLEM, dimension=dimension))
+        places.add((learner.w.ctypes.data, learner.rates.ctypes.data))
+        assert learner.w.sum() == D and (learner.rates == 1.0).all()
+    assert len(places) < 20
+
+
 def test_with_a_margin_steps_go_on_until_no_structure_violates_it():
     """For an example that is right; without a margin, such an example changes nothing."""
     before = np.zeros(D)

@@ -25,15 +25,11 @@ def admitting(first_pass: FirstPass, columns: Columns, heads: np.ndarray) -> Fir
     """
     if not len(first_pass.weights):
         return first_pass
-    nothing = np.full(len(heads), UNKNOWN, np.int32)
     for _ in range(MAX_STEPS):
-        starts, candidates = first_pass.candidates(columns, nothing)
-        token = np.repeat(np.arange(len(heads)), np.diff(starts))
-        is_kept = heads == UNKNOWN
-        is_kept[token[candidates == heads[token]]] = True
-        if is_kept.all():
+        missing = (heads != UNKNOWN) & ~first_pass.keeps(columns, heads)[0]
+        if not missing.any():
             break
-        problem = ranking_problem(ranking(first_pass.program, BITS, columns, np.where(is_kept, UNKNOWN, heads)))
+        problem = ranking_problem(ranking(first_pass.program, BITS, columns, np.where(missing, heads, UNKNOWN)))
         loss, descent = sum_losses(problem, first_pass.weights.astype(np.float64), LIKELIHOOD)
         step = loss / 2 / (descent @ descent)
         first_pass = replace(first_pass, weights=(first_pass.weights + step * descent).astype(np.float32))

@@ -233,3 +233,11 @@ class FirstPass:
         if not len(self.weights):
             return near_candidates(columns.starts, needed)
         return prune(columns, self.program, BITS, self.weights, self.max_heads, self.margin, needed)
+
+    def keeps(self, columns: Columns, heads: np.ndarray) -> tuple[np.ndarray, int]:
+        """Whether each of these heads, int32 [T], is a candidate, bool [T], and the number of all candidates."""
+        starts, candidates = self.candidates(columns, np.full(len(heads), UNKNOWN, np.int32))
+        token = np.repeat(np.arange(len(heads)), np.diff(starts))
+        is_kept = np.zeros(len(heads), np.bool_)
+        is_kept[token[candidates == heads[token]]] = True
+        return is_kept, len(candidates)

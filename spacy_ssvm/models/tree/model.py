@@ -168,15 +168,12 @@ class TreeModel:
             return untrained
         problem = ranking_problem(ranking(self.extractor.first_pass, BITS, together.columns, together.heads))
         weights = maximum_likelihood(problem, FIRST_PASS_EPOCHS, FIRST_PASS_RATE, seed).astype(np.float32)
-        starts, candidates = self._first_pass(weights).candidates(
-            together.columns, np.full(len(together.heads), UNKNOWN, np.int32)
-        )
-        token = np.repeat(np.arange(len(together.heads)), np.diff(starts))
+        is_kept, n_candidates = self._first_pass(weights).keeps(together.columns, together.heads)
         n_known = int((together.heads != UNKNOWN).sum())
         LOGGER.info(
             "[%s] the first pass keeps %.1f heads a token, and %.2f %% of the gold heads",
             self.codec.name,
-            len(candidates) / len(together.heads),
-            100 * int((candidates == together.heads[token]).sum()) / n_known,
+            n_candidates / len(together.heads),
+            100 * int(is_kept.sum()) / n_known,
         )
         return weights

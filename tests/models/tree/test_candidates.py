@@ -102,6 +102,17 @@ def test_first_pass(dtype):
     assert len(untrained[1]) == 5 * 5 + 7 * 7
 
 
+def test_heads_that_the_first_pass_keeps():
+    rng, sizes = np.random.default_rng(2), [6, 0, 9]
+    columns, program = sentences_of(rng, sizes)
+    first_pass = FirstPass(program, rng.normal(size=1 << BITS), 3, 2.5)
+    heads = random_heads(rng, sizes, 0.3)
+    found = per_token(*first_pass.candidates(columns, np.full(15, UNKNOWN, np.int32)), sizes)
+    is_kept, n_candidates = first_pass.keeps(columns, heads)
+    assert is_kept.tolist() == [head in kept for head, kept in zip(heads.tolist(), found)]
+    assert n_candidates == sum(map(len, found)) and 0 < is_kept.sum() < 15
+
+
 @pytest.mark.parametrize("with_alone", [False, True])
 def test_near_candidates(with_alone):
     rng, sizes = np.random.default_rng(0), [3, 0, REACH + 40, 1]

@@ -53,6 +53,11 @@ EQUIVALENT = {
         "magnitudes.sum() <= radius * (1 + 1e-12) → (magnitudes.sum() < radius * (1 + 1e-12))",
     ): "at equality the projection moves w by rounding",
     ("features/index.py", "key = max(key, np.uint64(1))", "1 → (1 + 1)"): "a key of 1 is as rare as one of 0",
+    (
+        "pipeline/parser.py",
+        "return [] if any(names.index(name) < place for name in sets) else sets",
+        "names.index(name) < place → (names.index(name) <= place)",
+    ): "the component at this place is not among these names",
 }
 """Why no test can notice a mutant: (file, text of its line, mutation) → reason."""
 

@@ -9,6 +9,7 @@ import importlib
 import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -144,7 +145,7 @@ class Learner(ABC):
         self.parameters = parameters
         problem.oracle(self.needs)
         self.problem = problem
-        self._reserved: list[np.ndarray] = []
+        self._reserved: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
         self.buffer = plane_buffer(problem.max_entries(self.needs))
         self.loss = 0.0
@@ -246,12 +247,11 @@ class Learner(ABC):
         old, new = len(array), self.problem.dimension
         if new == old:
             return array
-        memory = next((reserved for reserved in self._reserved if reserved is array.base), None)
-        if memory is None or len(memory) < new:
-            self._reserved = [reserved for reserved in self._reserved if reserved is not memory]
+        memory = self._reserved.get(id(array.base))
+        if memory is None or memory is not array.base or len(memory) < new:
             memory = np.empty(new + new // RESERVE, array.dtype)
             memory[:old] = array
-            self._reserved.append(memory)
+            self._reserved[id(memory)] = memory
         memory[old:new] = fill
         return memory[:new]
 

@@ -109,6 +109,14 @@ def test_few_extensions_copy_the_weights():
     assert len(places) < 20
 
 
+def test_memory_of_replaced_weights_is_released():
+    learner = start(Correction(), PROBLEM, np.ones(D))
+    for dimension in range(D + 1, D + 50):
+        learner.extend(replace(PROBLEM, dimension=dimension))
+        learner.w = learner.w.copy()
+    assert len(learner._reserved) <= 2
+
+
 def test_with_a_margin_steps_go_on_until_no_structure_violates_it():
     """For an example that is right; without a margin, such an example changes nothing."""
     before = np.zeros(D)

@@ -39,6 +39,18 @@ def _first_arcs_to(parts):
 
 
 @kernel
+def _places(parts, starts, children):
+    """The place of each arc in `children`, int64 [A], and each head's first place of an arc to the right, [n + 1]."""
+    place, right_of = np.empty(len(children), np.int64), starts[1:].copy()
+    for head in range(len(starts) - 1):
+        for c in range(starts[head], starts[head + 1]):
+            place[children[c]] = c
+            if parts.modifiers[children[c]] > head:
+                right_of[head] = min(right_of[head], c)
+    return place, right_of
+
+
+@kernel
 def _split(span, left_arc, right_arc, left, right):
     """The best border k between the spans of two neighbouring siblings, left … k and k + 1 … right, and its score."""
     best, border = -np.inf, left
@@ -47,15 +59,6 @@ def _split(span, left_arc, right_arc, left, right):
         if score > best:
             best, border = score, k
     return best, border
-
-
-@kernel
-def _listed_score(arcs, scores, first, end, arc):
-    """The score of the pair with the given arc in a list, or 0 if the list does not contain the arc."""
-    for k in range(first, end):
-        if arcs[k] == arc:
-            return scores[k]
-    return 0.0
 
 
 @kernel
@@ -76,12 +79,13 @@ def eisner_grandparents(parts, multi_root, heads):
     for node in range(1, n + 1):
         max_above = max(max_above, above[node + 1] - above[node])
     span = np.full((size + 1, n + 1), -np.inf)
-    last = np.full((size + 1, n + 1), NONE, np.int32)
+    last_arc = np.full((size + 1, n + 1), NONE, np.int32)
     part = np.full((size, max_above), -np.inf)
     inner = np.full((size, max_above), NONE, np.int32)
     for arc in range(size):
         span[arc, parts.modifiers[arc]] = 0.0
     span[size, 0] = 0.0
+    place, right_of = _places(parts, starts, children)
     between, pair = np.empty(n + 1), np.empty(n + 1)
     siblings = np.empty(n + 1, np.int32)
     for width in range(1, n + 1):
@@ -92,29 +96,36 @@ def eisner_grandparents(parts, multi_root, heads):
                 arc = parts.number[h, m]
                 if arc == NONE:
                     continue
-                first, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
-                alone = span[arc, h + 1 if way == 0 else h - 1] + _listed_score(
-                    parts.siblings, parts.sibling_scores, first, end, NONE
-                )
+                pairs, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
+                alone = span[arc, h + 1 if way == 0 else h - 1]
+                if pairs < end and parts.siblings[pairs] == NONE:
+                    alone += parts.sibling_scores[pairs]
                 n_siblings = 0
                 if h > 0 or multi_root:
-                    for c in range(starts[h], starts[h + 1]):
+                    first, last = (right_of[h], place[arc]) if way == 0 else (place[arc] + 1, right_of[h])
+                    for c in range(first, last):
                         sibling = children[c]
                         s = parts.modifiers[sibling]
-                        if i < s < j:
-                            ends = (sibling, arc, s, m) if way == 0 else (arc, sibling, m, s)
-                            siblings[n_siblings] = sibling
-                            between[n_siblings] = _split(span, *ends)[0]
-                            pair[n_siblings] = _listed_score(parts.siblings, parts.sibling_scores, first, end, sibling)
-                            n_siblings += 1
-                first, end = parts.grand_starts[arc], parts.grand_starts[arc + 1]
+                        ends = (sibling, arc, s, m) if way == 0 else (arc, sibling, m, s)
+                        siblings[n_siblings] = sibling
+                        between[n_siblings] = _split(span, *ends)[0]
+                        while pairs < end and parts.siblings[pairs] < sibling:
+                            pairs += 1
+                        is_listed = pairs < end and parts.siblings[pairs] == sibling
+                        pair[n_siblings] = parts.sibling_scores[pairs] if is_listed else 0.0
+                        n_siblings += 1
+                pairs, end = parts.grand_starts[arc], parts.grand_starts[arc + 1]
                 slots = above[h + 1] - above[h] if h > 0 else 1
                 for slot in range(slots):
                     grand = 0.0
                     if h > 0:
-                        if i <= parts.heads[above[h] + slot] <= j:
+                        upper = above[h] + slot
+                        if i <= parts.heads[upper] <= j:
                             continue
-                        grand = _listed_score(parts.grands, parts.grand_scores, first, end, above[h] + slot)
+                        while pairs < end and parts.grands[pairs] < upper:
+                            pairs += 1
+                        if pairs < end and parts.grands[pairs] == upper:
+                            grand = parts.grand_scores[pairs]
                     best, chosen = alone, NONE
                     for k in range(n_siblings):
                         score = part[siblings[k], slot] + between[k] + pair[k]
@@ -123,20 +134,28 @@ def eisner_grandparents(parts, multi_root, heads):
                     part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, chosen
             for way in range(2):
                 h, tip = (i, j) if way == 0 else (j, i)
+                if way == 0:
+                    first = last = right_of[h]
+                    while last < starts[h + 1] and parts.modifiers[children[last]] <= tip:
+                        last += 1
+                else:
+                    first = last = right_of[h]
+                    while first > starts[h] and parts.modifiers[children[first - 1]] >= tip:
+                        first -= 1
+                if first == last:
+                    continue
                 slots = above[h + 1] - above[h] if h > 0 else 1
-                for slot in range(slots if h > 0 or way == 0 else 0):
+                for slot in range(slots):
                     row = above[h] + slot if h > 0 else size
                     if h > 0 and i <= parts.heads[row] <= j:
                         continue
                     best, chosen = -np.inf, NONE
-                    for c in range(starts[h], starts[h + 1]):
+                    for c in range(first, last):
                         arc = children[c]
-                        m = parts.modifiers[arc]
-                        if min(h, tip) <= m <= max(h, tip):
-                            score = part[arc, slot] + span[arc, tip]
-                            if score > best:
-                                best, chosen = score, arc
-                    span[row, tip], last[row, tip] = best, chosen
+                        score = part[arc, slot] + span[arc, tip]
+                        if score > best:
+                            best, chosen = score, arc
+                    span[row, tip], last_arc[row, tip] = best, chosen
     heads[0] = NONE
     if span[size, n] == -np.inf:
         for m in range(1, n + 1):
@@ -152,7 +171,7 @@ def eisner_grandparents(parts, multi_root, heads):
         if h == tip:
             continue
         slot = row - above[h] if h > 0 else 0
-        arc = last[row, tip]
+        arc = last_arc[row, tip]
         stack[top, 0], stack[top, 1] = arc, tip
         top += 1
         while True:

@@ -122,7 +122,7 @@ def arc_direction(head, modifier):
 
 
 @kernel
-def _relation_key(relation, direction, distance):
+def relation_key(relation, direction, distance):
     return np.uint64(1 if relation == PLAIN else direction + 100 if relation == DIRECTION else distance + 10_000)
 
 
@@ -137,7 +137,7 @@ def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
     for arc in range(begin, end):
         head, modifier, third = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc], arcs[THIRD_ROW, arc]
         for relation in range(3):
-            key = _relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
+            key = relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
             first, last = read.starts[kind, relation], read.starts[kind, relation + 1]
             # Slices are known to start at 0 and to be contiguous, so that the loop is vectorised.
             heads, modifiers = read.keys[0, head, first:last], read.keys[1, modifier, first:last]
@@ -163,7 +163,7 @@ def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at)
         head, modifier = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc]
         left, right = min(head, modifier), max(head, modifier)
         for relation in range(3):
-            key = _relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
+            key = relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
             for t in range(read.starts[kind, relation], read.starts[kind, relation + 1]):
                 value = read.values[0, head, t] * read.values[1, modifier, t]
                 if value == 0.0:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacy_ssvm.models.tree.data import double_precision
 from spacy_ssvm.models.tree.predictor import tree_scores
 from spacy_ssvm.structures import NONE_OF_THESE, UNKNOWN
 from spacy_ssvm.structures.chain.biluo import Kind, biluo_constraints, n_states, run, segments, segments_above
@@ -80,7 +81,7 @@ def examples(name, data):
         return [(drawn, sequences(drawn))]
     tiny = data.draw(tiny_trees({"projective": PROJECTIVE, "spanning": SPANNING, **EXACT}[name]))
     found = []
-    for example, scored in zip(tiny.examples, tree_scores(tiny.data, tiny.weights)):
+    for example, scored in zip(tiny.examples, tree_scores(tiny.data, double_precision(tiny.weights))):
         if example.n and example.labelled:
             scores = example.scores(example.labelled, tiny.weights)
             ys = [

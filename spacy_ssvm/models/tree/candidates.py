@@ -5,6 +5,7 @@ The first pass is a log-linear model that scores the head of each token independ
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,15 +15,18 @@ from ...features.arc_program import (
     ARCS_BETWEEN,
     N_ARC_ROWS,
     ArcProgram,
+    arc_direction,
+    distance_bin,
     max_features,
     read_sentence,
+    relation_key,
     write_between,
     write_features,
 )
-from ...features.index import Columns
+from ...features.index import Columns, mix
 from ...kernels import Int32Array, Int64Array, kernel, numba_type
 from ...structures.tree.parts import UNKNOWN
-from .data import double_precision, either_precision
+from .data import WeightVector, double_precision, in_steps
 from .scores import describe_arc, feature_buffer, score_between, score_features
 
 MIN_GRADIENT = 1e-3
@@ -149,30 +153,75 @@ def near_candidates(
 
 
 @kernel
+def _by_head(read):
+    """The head's keys, uint64, and values, float64, of the F templates of arcs: [F, n + 1], all heads side by side."""
+    first, end, n_nodes = read.starts[ARCS, 0], read.starts[ARCS, -1], read.keys.shape[1] - 1
+    keys, values = np.empty((end - first, n_nodes), np.uint64), np.empty((end - first, n_nodes))
+    for node in range(n_nodes):
+        for t in range(first, end):
+            keys[t - first, node], values[t - first, node] = read.keys[0, node, t], read.values[0, node, t]
+    return keys, values
+
+
+@kernel
+def _score_heads(read, by_head, m, bits, weights, relations, hashed, scores):
+    """Set scores, float64 [n + 1], to those of all arcs to m, in steps; by_head: of `_by_head`.
+
+    The templates' loops are inside out, compared with `score_features`: a template at a time, for all heads.
+
+    relations: uint64 [3, n + 1], hashed: int64 [n + 1], scratch.
+    """
+    keys, values = by_head
+    n_heads, steps, first = len(scores), weights.steps, read.starts[ARCS, 0]
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for h in range(n_heads):
+        direction, distance = arc_direction(h, m), distance_bin(h, m)
+        for relation in range(3):
+            relations[relation, h] = relation_key(relation, direction, distance)
+    scores[:] = 0.0
+    for relation in range(3):
+        keys_of_relation = relations[relation]
+        for t in range(read.starts[ARCS, relation], read.starts[ARCS, relation + 1]):
+            modifier, nobody, value = read.keys[1, m, t], read.keys[2, n_heads, t], read.values[1, m, t]
+            if value == 0.0:
+                continue
+            heads, head_values = keys[t - first], values[t - first]
+            for h in range(n_heads):
+                hashed[h] = np.int64(mix(mix(mix(heads[h], modifier), nobody), keys_of_relation[h]) & mask)
+            for h in range(n_heads):
+                scores[h] += steps[hashed[h]] * head_values[h] * value
+
+
+@kernel
 def _prune(columns, program, bits, weights, max_heads, margin, needed, candidate_starts, candidates):
     at = 0
     starts = columns.starts
     for sentence in range(len(starts) - 1):
         n = starts[sentence + 1] - starts[sentence]
         read = read_sentence(columns, program, sentence)
-        buffer = feature_buffer(program, n)
+        by_head, buffer = _by_head(read), feature_buffer(program, n)
+        relations, hashed = np.empty((3, n + 1), np.uint64), np.empty(n + 1, np.int64)
         kept = np.zeros(n + 1, np.bool_)
         arcs, scores = np.empty((N_ARC_ROWS, n + 1), np.int64), np.empty(n + 1)
         for m in range(1, n + 1):
+            _score_heads(read, by_head, m, bits, weights, relations, hashed, scores)
             for h in range(n + 1):
                 describe_arc(arcs, h, h, m, n + 1)
-            scores[:] = 0.0
-            score_features(read, ARCS, arcs, bits, weights, buffer, scores)
+                scores[h] *= weights.arc_step
             score_between(read, ARCS_BETWEEN, arcs, bits, weights, buffer, scores)
             scores[m] = -np.inf
-            kept[:] = False
-            lowest = np.max(scores) - margin
-            for _ in range(max_heads):
-                best = np.argmax(scores)
-                if not scores[best] >= lowest:
-                    break
-                kept[best] = True
-                scores[best] = -np.inf
+            lowest, n_kept = np.max(scores) - margin, 0
+            for h in range(n + 1):
+                kept[h] = scores[h] >= lowest
+                n_kept += kept[h]
+            # Of equal scores the first is the better one.
+            while n_kept > max_heads:
+                worst = -1
+                for h in range(n + 1):
+                    if kept[h] and (worst < 0 or scores[h] <= scores[worst]):
+                        worst = h
+                kept[worst] = False
+                n_kept -= 1
             kept[m - 1] = True
             token = starts[sentence] + m - 1
             if needed[token] != UNKNOWN:
@@ -188,21 +237,21 @@ def prune(
     columns: Columns,
     program: ArcProgram,
     bits: int,
-    weights: np.ndarray,
+    weights: WeightVector,
     max_heads: int,
     margin: float,
     needed: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The candidates by a first pass: the `max_heads` best heads of each token, none more than `margin` below the best.
 
-    columns: of T tokens. program, bits, weights: templates and weights of the first pass, float [2^bits].
+    columns: of T tokens. program, bits, weights: templates and weights of the first pass, in steps, all of arcs.
     needed: int32 [T], a head that is kept in any case, or UNKNOWN. The token before is always kept.
     Returns candidate starts int64 [T + 1] and candidates int32, ascending for each token.
     """
     n_tokens = int(columns.starts[-1])
     candidate_starts = np.zeros(n_tokens + 1, np.int64)
     candidates = np.zeros(n_tokens * (max_heads + 2), np.int32)
-    _prune(columns, program, bits, either_precision(weights), max_heads, margin, needed, candidate_starts, candidates)
+    _prune(columns, program, bits, weights, max_heads, margin, needed, candidate_starts, candidates)
     return candidate_starts, candidates[: candidate_starts[-1]].copy()
 
 
@@ -214,7 +263,7 @@ BITS = 18
 class FirstPass:
     """The first pass: it keeps the most probable heads of each token.
 
-    program: its templates. weights: float64 or float32 [2^BITS]; if empty, the heads within REACH are kept.
+    program: its templates. weights: float32 [2^BITS]; if empty, the heads within REACH are kept.
     max_heads: the largest number of heads per token. margin: how far below that of the best head the log-probability of
     a head may be.
     """
@@ -224,6 +273,10 @@ class FirstPass:
     max_heads: int
     margin: float
 
+    @cached_property
+    def _steps(self) -> WeightVector:
+        return in_steps(self.weights, len(self.weights))
+
     def candidates(self, columns: Columns, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Candidate starts int64 [T + 1] and candidates int32.
 
@@ -232,7 +285,7 @@ class FirstPass:
         """
         if not len(self.weights):
             return near_candidates(columns.starts, needed)
-        return prune(columns, self.program, BITS, self.weights, self.max_heads, self.margin, needed)
+        return prune(columns, self.program, BITS, self._steps, self.max_heads, self.margin, needed)
 
     def keeps(self, columns: Columns, heads: np.ndarray) -> tuple[np.ndarray, int]:
         """Whether each of these heads, int32 [T], is a candidate, bool [T], and the number of all candidates."""

@@ -28,7 +28,7 @@ from ...features.names import Place, Source, arc_feature_name
 from ...structures.tree.parts import ROOT_LABEL
 from ...structures.tree.scored import ANY, NO_LABEL, Arc, LabelledTree, TreeFactor
 from ..scored import NamedPart, PartNames
-from .data import Trees
+from .data import Trees, WeightVector, weights_at
 from .scores import describe_arc, describe_grand
 
 OF_LABELS = "label by "
@@ -60,7 +60,7 @@ class Fired(NamedTuple):
 class TreeFeatures:
     """Implements `models.scored.FactorFeatures` for one sentence of a Doc.
 
-    trees: the sentences of the Doc; sentence: the number of this one. weights: float32 or float64 [d]. source: that of
+    trees: the sentences of the Doc; sentence: the number of this one. weights: to predict with. source: that of
     the Doc. names: names of arcs, for texts.
     """
 
@@ -68,7 +68,7 @@ class TreeFeatures:
         self,
         trees: Trees,
         sentence: int,
-        weights: np.ndarray,
+        weights: WeightVector,
         extractor: ArcExtractor,
         source: Source,
         names: PartNames,
@@ -101,8 +101,8 @@ class TreeFeatures:
             yield OF_LABELS * (factor.kind == "label") + name, feature.added
 
 
-def fired(trees: Trees, read: Sentence, weights: np.ndarray, factor: TreeFactor) -> list[Fired]:
-    """The features of a factor whose weight is not 0; read: the factor's sentence. weights: float [d]."""
+def fired(trees: Trees, read: Sentence, weights: WeightVector, factor: TreeFactor) -> list[Fired]:
+    """The features of a factor whose weight is not 0; read: the factor's sentence."""
     shape, arc = trees.shape, np.zeros((N_ARC_ROWS, 1), np.int64)
     if factor.kind == "grandparent":
         describe_grand(arc, FIRST, factor.third, factor.head, factor.modifier)
@@ -121,7 +121,7 @@ def fired(trees: Trees, read: Sentence, weights: np.ndarray, factor: TreeFactor)
         else:
             at = write_features(read, kind, arc, FIRST, FIRST + 1, bits, indices, values, FIRST)
             places = [(template, 0) for template in range(read.starts[kind, 0], read.starts[kind, -1])]
-        added = weights[first_row + indices[:at] * width + label] * values[:at]
+        added = weights_at(weights, first_row + indices[:at] * width + label, is_label) * values[:at]
         found += [
             Fired(template, between, int(arc[DISTANCE_ROW, 0]), float(product))
             for (template, between), product in zip(places, added.tolist(), strict=True)

@@ -19,7 +19,7 @@ from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .candidates import FirstPass
 from .codec import TreeCodec
-from .data import Shape, Trees, either_precision
+from .data import Shape, Trees, WeightVector, in_steps
 from .data_set import cut
 from .oracles import DecodedTrees, decode
 from .scores import add_grandparents, add_siblings, score_labelled_arcs
@@ -42,6 +42,7 @@ class TreePredictor:
         self.extractor = extractor
         self.shape = shape
         self.weights = weights
+        self._steps = in_steps(weights.trees, 1 << shape.arc_bits)
         self._codec = codec
         self._first_pass = first_pass
 
@@ -54,7 +55,7 @@ class TreePredictor:
         def parses() -> list[tuple[np.ndarray, np.ndarray]]:
             trees = self._trees(columns, limits)
             if limits is None:
-                heads, labels = decode_all(trees, self.weights.trees)
+                heads, labels = decode_all(trees, self._steps)
             else:
                 best = [tree for scores in self._limited_scores(trees, limits) for tree in scores.best(1)]
                 nothing = np.zeros(0, np.int32)
@@ -79,7 +80,7 @@ class TreePredictor:
         from .factors import TreeFeatures
 
         trees, scores = self._scores(doc)
-        extractor, weights, names = self.extractor, self.weights.trees, self._codec.names()
+        extractor, weights, names = self.extractor, self._steps, self._codec.names()
         source = Source(doc, extractor.reader.attributes, trees.columns.keys, extractor.clusters)
         return [
             (sequence, TreeFeatures(trees, number, weights, extractor, source, names))
@@ -129,7 +130,7 @@ class TreePredictor:
             raise Contradiction(first + error.token, reason) from None
 
     def _limited_scores(self, trees: Trees, limits: Limits | None) -> list[TreeScores]:
-        all_scores = tree_scores(trees, self.weights.trees)
+        all_scores = tree_scores(trees, self._steps)
         if limits is None:
             return all_scores
         bounds = pairwise(trees.columns.starts.tolist())
@@ -171,14 +172,14 @@ def _decode_all(data, weights, heads, labels):
             heads[first + m - 1], labels[first + m - 1] = node_heads[m], node_labels[m]
 
 
-def decode_all(trees: Trees, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def decode_all(trees: Trees, weights: WeightVector) -> tuple[np.ndarray, np.ndarray]:
     """The best trees, argmax_y wᵀΦ(x_i, y), of all sentences.
 
-    weights: float32 or float64 [d]. Returns heads int32 [T], 0 for the root, and labels int32 [T].
+    Returns heads int32 [T], 0 for the root, and labels int32 [T].
     """
     n_tokens = int(trees.columns.starts[-1])
     heads, labels = np.zeros(n_tokens, np.int32), np.zeros(n_tokens, np.int32)
-    _decode_all(DecodedTrees(trees, decode), either_precision(weights), heads, labels)
+    _decode_all(DecodedTrees(trees, decode), weights, heads, labels)
     return heads, labels
 
 
@@ -193,11 +194,11 @@ def _score(trees, sentence, weights):
     return parts, label_scores
 
 
-def tree_scores(trees: Trees, weights: np.ndarray) -> list[TreeScores]:
-    """The `TreeScores` of every sentence under w, float32 or float64 [d]."""
-    shape, w = trees.shape, either_precision(weights)
+def tree_scores(trees: Trees, weights: WeightVector) -> list[TreeScores]:
+    """The `TreeScores` of every sentence under w."""
+    shape = trees.shape
     scores = []
     for sentence in range(len(trees.columns.starts) - 1):
-        parts, label_scores = _score(trees, sentence, w)
+        parts, label_scores = _score(trees, sentence, weights)
         scores.append(TreeScores(parts, label_scores, shape.structure, shape.multi_root, trees.decoder))
     return scores

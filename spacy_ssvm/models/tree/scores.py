@@ -69,7 +69,7 @@ def _sum(weights, indices, values, begin, end):
 
 
 @kernel
-def _add_sums(weights, buffer, begin, end, scores):
+def _add_sums(weights, step, buffer, begin, end, scores):
     indices, values, ends = buffer.indices, buffer.values, buffer.ends
     # Prefetching all of them first keeps more fetches in flight than the additions would.
     for k in range(ends[end - begin - 1]):
@@ -77,17 +77,17 @@ def _add_sums(weights, buffer, begin, end, scores):
     at = 0
     for arc in range(begin, end):
         stop = ends[arc - begin]
-        scores[arc] += _sum(weights, indices, values, at, stop)
+        scores[arc] += step * _sum(weights, indices, values, at, stop)
         at = stop
 
 
 @kernel
 def _add_weights(weights, buffer, begin, end, scores):
     """Add the weighted features in the buffer to the scores of arcs begin … end − 1; weights: `WeightVector`."""
-    if len(weights.single):
-        _add_sums(weights.single, buffer, begin, end, scores)
+    if len(weights.steps):
+        _add_sums(weights.steps, weights.arc_step, buffer, begin, end, scores)
     else:
-        _add_sums(weights.double, buffer, begin, end, scores)
+        _add_sums(weights.double, 1.0, buffer, begin, end, scores)
 
 
 @kernel
@@ -146,52 +146,62 @@ def _block(weights, first_row, n_labels, index):
 
 @kernel
 def _add_blocks(weights, first_row, indices, values, begin, end, total):
-    """Add the features' label weights to total, float64 [L], four at a time, which saves loads and stores of sums."""
-    n_labels = len(total)
+    """Add the features' label weights to total, float [L], four at a time, which saves loads and stores of sums."""
+    n_labels, real = len(total), total.dtype.type
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
         first = _block(weights, first_row, n_labels, indices[k])
         second = _block(weights, first_row, n_labels, indices[k + 1])
         third = _block(weights, first_row, n_labels, indices[k + 2])
         fourth = _block(weights, first_row, n_labels, indices[k + 3])
+        a, b, c, d = real(values[k]), real(values[k + 1]), real(values[k + 2]), real(values[k + 3])
         for label in range(n_labels):
             # Evaluated from left to right: the same sum as one feature after the other.
             total[label] = (
                 total[label]
-                + first[label] * values[k]
-                + second[label] * values[k + 1]
-                + third[label] * values[k + 2]
-                + fourth[label] * values[k + 3]
+                + real(first[label]) * a
+                + real(second[label]) * b
+                + real(third[label]) * c
+                + real(fourth[label]) * d
             )
     for k in range(fours, end):
-        added = _block(weights, first_row, n_labels, indices[k])
+        added, value = _block(weights, first_row, n_labels, indices[k]), real(values[k])
         for label in range(n_labels):
-            total[label] += added[label] * values[k]
+            total[label] += real(added[label]) * value
 
 
 @kernel
-def _add_rows(weights, first_row, buffer, begin, end, scores):
-    indices, values, ends, n_labels = buffer.indices, buffer.values, buffer.ends, scores.shape[1]
+def _prefetch_rows(weights, first_row, indices, end, n_labels):
     step = CACHE_LINE // weights.itemsize
-    for k in range(ends[end - begin - 1]):
+    for k in range(end):
         block = first_row + indices[k] * n_labels
         for place in range(block, block + n_labels - 1, step):
             prefetch(weights, place)
         prefetch(weights, block + n_labels - 1)
-    at = 0
-    for arc in range(begin, end):
-        stop = ends[arc - begin]
-        _add_blocks(weights, first_row, indices, values, at, stop, scores[arc])
-        at = stop
 
 
 @kernel
 def _add_label_weights(weights, first_row, buffer, begin, end, scores):
     """`_add_weights` for all labels: scores are float64 [·, L]; first_row: where the label weights start."""
-    if len(weights.single):
-        _add_rows(weights.single, first_row, buffer, begin, end, scores)
+    indices, values, ends, n_labels = buffer.indices, buffer.values, buffer.ends, scores.shape[1]
+    at, n_features = 0, ends[end - begin - 1]
+    if len(weights.steps):
+        _prefetch_rows(weights.steps, first_row, indices, n_features, n_labels)
+        total = np.empty(n_labels, np.float32)
+        for arc in range(begin, end):
+            stop = ends[arc - begin]
+            total[:] = 0.0
+            _add_blocks(weights.steps, first_row, indices, values, at, stop, total)
+            row = scores[arc]
+            for label in range(n_labels):
+                row[label] += weights.label_step * total[label]
+            at = stop
     else:
-        _add_rows(weights.double, first_row, buffer, begin, end, scores)
+        _prefetch_rows(weights.double, first_row, indices, n_features, n_labels)
+        for arc in range(begin, end):
+            stop = ends[arc - begin]
+            _add_blocks(weights.double, first_row, indices, values, at, stop, scores[arc])
+            at = stop
 
 
 @kernel
@@ -277,14 +287,16 @@ def score_labelled_arcs(trees, sentence, read, weights, loss_scale):
         if not with_labels:
             continue
         cost, gold = loss_scale * trees.label_costs[token], trees.gold_labels[token]
-        from_root = heads[arc] == 0
-        for label in range(trees.shape.n_labels):
-            if from_root != (label == ROOT_LABEL):
-                label_scores[arc, label] = FORBIDDEN
-            else:
-                # Labels of arcs from the root have no features of their own.
-                before = 0.0 if from_root else label_scores[arc, label]
-                label_scores[arc, label] = before + (cost if label != gold else 0.0)
+        if heads[arc] == 0:
+            # Labels of arcs from the root have no features of their own.
+            label_scores[arc] = FORBIDDEN
+            label_scores[arc, ROOT_LABEL] = cost if gold != ROOT_LABEL else 0.0
+            continue
+        label_scores[arc, ROOT_LABEL] = FORBIDDEN
+        if cost != 0.0:
+            for label in range(ROOT_LABEL + 1, trees.shape.n_labels):
+                if label != gold:
+                    label_scores[arc, label] += cost
     return parts, label_scores
 
 

@@ -62,7 +62,7 @@ def ranking_oracle(data, example, weights, beta, gamma, indices, values):
     first, n = data.columns.starts[example], data.columns.starts[example + 1] - data.columns.starts[example]
     read = read_sentence(data.columns, data.program, example)
     bits, program = data.bits, data.program
-    buffer, ends, union = feature_buffer(program, n), np.empty(1, np.int64), double_precision(weights)
+    buffer, ends, union = feature_buffer(program, read), np.empty(1, np.int64), double_precision(weights)
     at, loss = 0, 0.0
     for m in range(1, n + 1):
         token = first + m - 1
@@ -193,26 +193,67 @@ def _score_heads(read, by_head, m, bits, weights, relations, hashed, scores):
 
 
 @kernel
+def _next_nodes(read):
+    """The next node with the same key as each node, int64 [B, n + 1], or n + 1: see `Sentence.previous`."""
+    n_nodes = read.between.shape[1]
+    following = np.full(read.between.shape, n_nodes, np.int64)
+    for b in range(len(following)):
+        for node in range(1, n_nodes):
+            following[b, read.previous[b, node]] = node
+    return following
+
+
+@kernel
+def _add_between(read, following, m, bits, weights, relations, distinct, scores):
+    """Add the templates with a `between` part to `_score_heads`.
+
+    On either side of m, an arc has the keys between its ends that the next shorter arc has, and at most one more.
+
+    following: of `_next_nodes`. distinct: uint64 [n + 1], scratch.
+    """
+    n_heads, steps = len(scores), weights.steps
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for relation in range(3):
+        for t in range(read.starts[ARCS_BETWEEN, relation], read.starts[ARCS_BETWEEN, relation + 1]):
+            b, modifier = read.sources[t], read.keys[1, m, t]
+            for way in range(2):
+                n_distinct, step = 0, 1 if way == 0 else -1
+                h = m + 2 * step
+                while 0 <= h < n_heads:
+                    node = h - step
+                    is_new = read.previous[b, node] <= m if way == 0 else following[b, node] >= m
+                    if is_new and read.between[b, node] != 0:
+                        distinct[n_distinct] = read.between[b, node]
+                        n_distinct += 1
+                    state, total = mix(mix(read.keys[0, h, t], modifier), relations[relation, h]), 0
+                    for k in range(n_distinct):
+                        total += steps[np.int64(mix(state, distinct[k]) & mask)]
+                    scores[h] += total * read.values[0, h, t] * read.values[1, m, t]
+                    h += step
+
+
+@kernel
 def _prune(columns, program, bits, weights, max_heads, margin, needed, candidate_starts, candidates):
     at = 0
     starts = columns.starts
     for sentence in range(len(starts) - 1):
         n = starts[sentence + 1] - starts[sentence]
         read = read_sentence(columns, program, sentence)
-        by_head, buffer = _by_head(read), feature_buffer(program, n)
-        relations, hashed = np.empty((3, n + 1), np.uint64), np.empty(n + 1, np.int64)
-        kept = np.zeros(n + 1, np.bool_)
-        arcs, scores = np.empty((N_ARC_ROWS, n + 1), np.int64), np.empty(n + 1)
+        by_head, following = _by_head(read), _next_nodes(read)
+        relations, hashed, distinct = (
+            np.empty((3, n + 1), np.uint64),
+            np.empty(n + 1, np.int64),
+            np.empty(n + 1, np.uint64),
+        )
+        kept, scores = np.zeros(n + 1, np.bool_), np.empty(n + 1)
         for m in range(1, n + 1):
             _score_heads(read, by_head, m, bits, weights, relations, hashed, scores)
-            for h in range(n + 1):
-                describe_arc(arcs, h, h, m, n + 1)
-                scores[h] *= weights.arc_step
-            score_between(read, ARCS_BETWEEN, arcs, bits, weights, buffer, scores)
+            _add_between(read, following, m, bits, weights, relations, distinct, scores)
+            scores *= weights.arc_step
             scores[m] = -np.inf
             lowest, n_kept = np.max(scores) - margin, 0
             for h in range(n + 1):
-                kept[h] = scores[h] >= lowest
+                kept[h] = h != m and scores[h] >= lowest
                 n_kept += kept[h]
             # Of equal scores the first is the better one.
             while n_kept > max_heads:

@@ -296,15 +296,21 @@ def prune(
     return candidate_starts, candidates[: candidate_starts[-1]].copy()
 
 
-BITS = 18
-"""Size of the first pass's hashed index: 2^BITS weights."""
+BITS = 20
+"""Size of the hashed index of a first pass that is trained: 2^BITS weights."""
+
+TRAINING_SLACK = 1.0
+"""Added to the margin in training, because the first pass is surer of sentences that it was trained on."""
+
+SIZES = (0, 1 << 18, 1 << BITS)
+"""The numbers of weights that a first pass may have: none, those of older files, and those of new ones."""
 
 
 @dataclass(frozen=True)
 class FirstPass:
     """The first pass: it keeps the most probable heads of each token.
 
-    program: its templates. weights: float32 [2^BITS]; if empty, the heads within REACH are kept.
+    program: its templates. weights: float32, as many as `SIZES` allows; if empty, the heads within REACH are kept.
     max_heads: the largest number of heads per token. margin: how far below that of the best head the log-probability of
     a head may be.
     """
@@ -314,19 +320,24 @@ class FirstPass:
     max_heads: int
     margin: float
 
+    @property
+    def bits(self) -> int:
+        """Features are hashed to 2^bits weights."""
+        return len(self.weights).bit_length() - 1
+
     @cached_property
     def _steps(self) -> WeightVector:
         return in_steps(self.weights, len(self.weights))
 
-    def candidates(self, columns: Columns, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(self, columns: Columns, needed: np.ndarray, slack: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Candidate starts int64 [T + 1] and candidates int32.
 
         needed: int32 [T], heads that are kept in any case, -1 for none. The token before is also kept in any case, so
-        that every token can be reached from the root.
+        that every token can be reached from the root. slack: added to the margin.
         """
         if not len(self.weights):
             return near_candidates(columns.starts, needed)
-        return prune(columns, self.program, BITS, self._steps, self.max_heads, self.margin, needed)
+        return prune(columns, self.program, self.bits, self._steps, self.max_heads, self.margin + slack, needed)
 
     def keeps(self, columns: Columns, heads: np.ndarray) -> tuple[np.ndarray, int]:
         """Whether each of these heads, int32 [T], is a candidate, bool [T], and the number of all candidates."""

@@ -17,7 +17,7 @@ from .. import frequency
 from ..packing import pack_numbers
 from ..protocol import DataSet
 from .admission import admitting
-from .candidates import FirstPass
+from .candidates import TRAINING_SLACK, FirstPass
 from .completion import complete, project
 from .data import Shape, Trees, dimension, n_rows
 from .oracles import count_features, tree_problem
@@ -103,7 +103,7 @@ class TreeSet(DataSet):
 
     def add(self, encoded: EncodedTrees) -> np.ndarray:
         heads, labels = encoded.heads.copy(), encoded.labels.copy()
-        candidates = self._first_pass.candidates(encoded.columns, heads)
+        candidates = self._first_pass.candidates(encoded.columns, heads, TRAINING_SLACK)
         n_sentences = sum(len(chunk.columns.starts) - 1 for chunk in self._chunks)
         trees = self._trees(encoded.columns, *candidates, heads.copy(), labels.copy())
         project(trees, heads, labels)

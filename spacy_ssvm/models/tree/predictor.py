@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 
 from ...features.arc_program import read_sentence
@@ -20,7 +21,6 @@ from ..scored import ScoredSequence
 from .candidates import FirstPass
 from .codec import TreeCodec
 from .data import Shape, Trees, WeightVector, in_steps
-from .data_set import cut
 from .oracles import DecodedTrees, decode
 from .scores import add_grandparents, add_siblings, score_labelled_arcs
 from .weights import TreeWeights
@@ -98,14 +98,12 @@ class TreePredictor:
                 "trees and without margins: use order 1, or projective trees"
             )
         columns, limits = self._read([doc])
-        if not len(doc):
-            columns = columns._replace(starts=columns.starts[:1])
         trees = self._trees(columns, limits)
         return trees, self._limited_scores(trees, limits)
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Limits | None]:
-        bounds = [self._codec.sentences(doc) for doc in docs]
-        columns = cut(self.extractor.reader.read(docs, docs[0].vocab), bounds)[0]
+        columns, _, sent_start = self.extractor.reader.read_types(docs, docs[0].vocab, [SENT_START])
+        columns = columns._replace(starts=self._codec.sentences(columns.starts, sent_start[:, 0]))
         return columns, self._codec.limits(docs, columns.starts)
 
     def _trees(self, columns: Columns, limits: Limits | None) -> Trees:

@@ -193,8 +193,10 @@ def test_best_without(name, data):
     for scored, ys in examples(name, data):
         (best,) = scored.best(1)
         scores = {key(y): y.score for y in ys}
-        for part in own_parts(name, best):
+        parts = own_parts(name, best)
+        for part, margin in zip(parts, scored.margins_of(best, parts), strict=True):
             others = [y.score for y in ys if part not in own_parts(name, y)]
+            assert margin == pytest.approx(best.score - max(others, default=-np.inf), abs=1e-9) and margin >= 0
             other = scored.best_without(best, part)
             if other is None:
                 assert not others

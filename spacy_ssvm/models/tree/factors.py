@@ -1,6 +1,7 @@
 """The features that fire in the factors of one sentence's trees, by name, and what each adds to the score."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -78,10 +79,17 @@ class TreeFeatures:
         self._templates = extractor.templates
         self._source = source
         self._names = names
-        self._words = [token.text for token in source.doc]
-        self._read = read_sentence(trees.columns, trees.program, sentence)
+        self._sentence = sentence
         self._first, self._end = trees.columns.starts[sentence : sentence + 2].tolist()
         self._known: dict[TreeFactor, list[tuple[str, float]]] = {}
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return [token.text for token in self._source.doc]
+
+    @cached_property
+    def _read(self) -> Sentence:
+        return cast(Sentence, read_sentence(self._trees.columns, self._trees.program, self._sentence))
 
     def features(self, factor: TreeFactor) -> list[tuple[str, float]]:
         """The name of each feature that fires, and what it adds to the score, which is not 0."""

@@ -1,6 +1,6 @@
 """The scores of one sequence's tokens and transitions: its k best label sequences, probabilities and margins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -127,6 +127,11 @@ class ChainScores:
             ValueError: every sequence is ruled out.
         """
         return self._maxima
+
+    def margins_of(self, best: LabelSequence, parts: Sequence[Run]) -> list[float]:
+        """How far the best sequence without each run of the best sequence is below it; ∞ if there is none."""
+        margins = (0.0 - self._maxima.others[np.arange(len(best.labels)), best.labels]).tolist()
+        return [min(margins[part.tokens]) for part in parts]
 
     def best_without(self, best: LabelSequence, part: Run) -> LabelSequence | None:
         """The best sequence without a run of the best sequence; None if there is no such sequence.

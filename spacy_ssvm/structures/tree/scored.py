@@ -1,6 +1,6 @@
 """The scores of one sentence's arcs and labels: its k best labelled trees, probabilities and margins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
@@ -282,6 +282,12 @@ class TreeScores:
             # The same sum in another order may exceed the best score by rounding.
             np.maximum(values, 0.0, out=values)
         return TreeMargins(LabelledTree(best, heads[1:], labels.astype(np.int32)), of_heads, of_labels)
+
+    def margins_of(self, best: LabelledTree, parts: Sequence[Arc]) -> list[float]:
+        """How far the best tree without each labelled arc of the best tree is below it; ∞ if there is none."""
+        found = self.margins()
+        margins = np.minimum(found.heads, found.labels).tolist()
+        return [margins[part.modifier - 1] for part in parts]
 
     def best_without(self, best: LabelledTree, part: Arc) -> LabelledTree | None:
         """The best labelled tree in which the modifier of an arc of the best tree has another head or another label.

@@ -1,9 +1,37 @@
 """Exact projective decoding with siblings and grandparents (Koo & Collins 2010, model 1, with pairs of arcs only)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...kernels import kernel
 from .parts import NONE
+
+
+class GrandCharts(NamedTuple):
+    """The best score of each item, −∞ where there is no such item, and its best option.
+
+    A span is identified by the arc to its head, with A for the root. span[a, e], float64 [A + 1, n + 1]: the nodes from
+    the modifier of arc a to e, as its descendants. part[a, b], float64 [A, ·]: arc a with the nodes between its ends,
+    where slot b stands for the arc to the head of a: the b-th of them. Spans that contain the head of their own head
+    are impossible.
+
+    last_arc: int32 [A + 1, n + 1], of a span, the arc from its head to its farthest child. inner: int32 [A, ·], of a
+    part, the inner neighbour as an arc, or NONE.
+    children: int32 [A], the arcs sorted by head, then by modifier; those of head h from starts[h] on, int64 [n + 2],
+    those to its right from right_of[h] on, int64 [n + 1]. place: int64 [A], the place of each arc among them.
+    above: int64 [n + 2], the first arc to each node.
+    """
+
+    span: np.ndarray
+    part: np.ndarray
+    last_arc: np.ndarray
+    inner: np.ndarray
+    children: np.ndarray
+    starts: np.ndarray
+    right_of: np.ndarray
+    place: np.ndarray
+    above: np.ndarray
 
 
 @kernel
@@ -62,15 +90,31 @@ def _split(span, left_arc, right_arc, left, right):
 
 
 @kernel
-def eisner_grandparents(parts, multi_root, heads):
-    """The best projective tree under all `Parts`; O(n³) for a bounded number of candidate heads.
+def arcs_up_to(parts, charts, head, tip):
+    """The range (first, end) of places in `children`: the arcs from a head to nodes up to the tip of a span."""
+    first = end = charts.right_of[head]
+    if head < tip:
+        while end < charts.starts[head + 1] and parts.modifiers[charts.children[end]] <= tip:
+            end += 1
+    else:
+        while first > charts.starts[head] and parts.modifiers[charts.children[first - 1]] >= tip:
+            first -= 1
+    return first, end
 
-    A span is identified by the arc to its head. span[a, e]: best score of the nodes from the modifier of arc a to e, as
-    its descendants. part[a, b]: best score of arc a with the nodes between its ends, where slot b stands for the arc to
-    the head of a. Spans that contain the head of their own head are impossible, and stay at −∞.
 
-    multi_root: whether several tokens may have head 0. heads: int32 [n + 1], output; heads[0] = NONE.
-    Returns the score. It is −inf if the candidates contain no projective tree; heads is then the chain 0 → 1 → 2 …
+@kernel
+def arcs_inside(charts, arc, head, modifier):
+    """The range (first, end) of places in `children`: the arcs from the same head to nodes between both ends."""
+    if head < modifier:
+        return charts.right_of[head], charts.place[arc]
+    return charts.place[arc] + 1, charts.right_of[head]
+
+
+@kernel
+def fill_grand_charts(parts, multi_root):
+    """The `GrandCharts` of all `Parts`; O(n³) for a bounded number of candidate heads.
+
+    multi_root: whether several tokens may have head 0.
     """
     n, size = len(parts.number) - 1, len(parts.heads)
     starts, children = _children(parts)
@@ -86,6 +130,7 @@ def eisner_grandparents(parts, multi_root, heads):
         span[arc, parts.modifiers[arc]] = 0.0
     span[size, 0] = 0.0
     place, right_of = _places(parts, starts, children)
+    charts = GrandCharts(span, part, last_arc, inner, children, starts, right_of, place, above)
     between, pair = np.empty(n + 1), np.empty(n + 1)
     siblings = np.empty(n + 1, np.int32)
     for width in range(1, n + 1):
@@ -102,7 +147,7 @@ def eisner_grandparents(parts, multi_root, heads):
                     alone += parts.sibling_scores[pairs]
                 n_siblings = 0
                 if h > 0 or multi_root:
-                    first, last = (right_of[h], place[arc]) if way == 0 else (place[arc] + 1, right_of[h])
+                    first, last = arcs_inside(charts, arc, h, m)
                     for c in range(first, last):
                         sibling = children[c]
                         s = parts.modifiers[sibling]
@@ -134,14 +179,7 @@ def eisner_grandparents(parts, multi_root, heads):
                     part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, chosen
             for way in range(2):
                 h, tip = (i, j) if way == 0 else (j, i)
-                if way == 0:
-                    first = last = right_of[h]
-                    while last < starts[h + 1] and parts.modifiers[children[last]] <= tip:
-                        last += 1
-                else:
-                    first = last = right_of[h]
-                    while first > starts[h] and parts.modifiers[children[first - 1]] >= tip:
-                        first -= 1
+                first, last = arcs_up_to(parts, charts, h, tip)
                 if first == last:
                     continue
                 slots = above[h + 1] - above[h] if h > 0 else 1
@@ -156,6 +194,19 @@ def eisner_grandparents(parts, multi_root, heads):
                         if score > best:
                             best, chosen = score, arc
                     span[row, tip], last_arc[row, tip] = best, chosen
+    return charts
+
+
+@kernel
+def eisner_grandparents(parts, multi_root, heads):
+    """The best projective tree under all `Parts`, as in `fill_grand_charts`.
+
+    heads: int32 [n + 1], output; heads[0] = NONE.
+    Returns the score. It is −inf if the candidates contain no projective tree; heads is then the chain 0 → 1 → 2 …
+    """
+    n, size = len(parts.number) - 1, len(parts.heads)
+    charts = fill_grand_charts(parts, multi_root)
+    span, last_arc, inner, above = charts.span, charts.last_arc, charts.inner, charts.above
     heads[0] = NONE
     if span[size, n] == -np.inf:
         for m in range(1, n + 1):

@@ -3,14 +3,15 @@
 import hashlib
 import os
 import pickle
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite.binding import parse_assembly, parse_bitcode
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
@@ -19,6 +20,7 @@ from numba.misc.appdirs import AppDirs
 
 from ..files import replace_files
 from .announcement import LOGGER, announce
+from .machine_code import brought, environment, explain_absence
 from .sources import PACKAGE, source_digest
 
 _CONFIG: Any = numba.config
@@ -59,22 +61,24 @@ class DiskCache(NullCache):
         code: that imports half of numba, and SciPy, and takes longer than everything else before a first prediction.
         """
         rtsys.initialize(target_context)
-        name = self._file_name(sig, target_context.codegen())
-        for folder in cache_folders():
+        _, *target = target_context.codegen().magic_tuple()
+        for path in self._paths(sig, *target):
             try:
-                content = (folder / name).read_bytes()
+                content = path.read_bytes()
             except OSError:
                 continue
             if content[:32] == _digest(content[32:]):
                 return CompileResult._rebuild(target_context, *pickle.loads(content[32:]))
+        explain_absence(target[1])
         target_context.refresh()
         announce(self._name)
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Store a kernel that has just been compiled, atomically: other processes find the whole file or none."""
-        code = dumps(cres._reduce())
-        name = self._file_name(sig, cres.codegen)
+        code = dumps(_without_bitcode(*cres._reduce()))
+        _, *target = cres.codegen.magic_tuple()
+        name = self._file_name(sig, *target)
         for folder in cache_folders():
             with suppress(OSError):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -82,9 +86,33 @@ class DiskCache(NullCache):
                 return
         _warn_that_nothing_is_stored()
 
-    def _file_name(self, sig: Any, codegen: Any) -> str:
-        types_and_machine = repr((str(sig), numba.__version__, sys.implementation.cache_tag, *codegen.magic_tuple()))
-        return f"{self._name}-{hashlib.sha256(types_and_machine.encode()).hexdigest()[:16]}.nbc"
+    def _paths(self, sig: Any, cpu: str, features: str) -> Iterator[Path]:
+        """The files that may hold the kernel. Code that the wheel brings goes first: it is the same on all machines."""
+        code = brought(features)
+        if code:
+            yield code.folder / self._file_name(sig, *code.level)
+        name = self._file_name(sig, cpu, features)
+        for folder in cache_folders():
+            yield folder / name
+
+    def _file_name(self, sig: Any, cpu: str, features: str) -> str:
+        key = repr((str(sig), cpu, features, *environment().values()))
+        return f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.nbc"
+
+
+def _without_bitcode(library: Any, *rest: Any) -> tuple[Any, ...]:
+    """A compiled kernel as it is stored, its machine code without the bitcode that numba adds for callers to link.
+
+    Callers link inner kernels only. In place of the bitcode there is a module that defines the same symbols, because
+    numba looks there for what can be called.
+    """
+    name, kind, code = library
+    if kind == "object":
+        machine_code, bitcode = code
+        module = parse_bitcode(bitcode)
+        defined = [value.name for value in chain(module.functions, module.global_variables) if not value.is_declaration]
+        code = machine_code, parse_assembly("\n".join(f'@"{symbol}" = global i8 0' for symbol in defined)).as_bitcode()
+    return (name, kind, code), *rest
 
 
 def _digest(code: bytes) -> bytes:

@@ -4,9 +4,9 @@ python .ci/platform_wheel.py WHEEL OUTPUT
 
 Besides WHEEL itself, its extra `lbfgs` and the package `wheel` have to be installed. For each level of processors, a
 process compiles all kernels into an empty folder. Those that Python calls go into the wheel; those that are only linked
-into others do not. The wheel has the tags of the interpreter that runs this script, on Linux those of manylinux2014: the
-code calls nothing but Python, numba's runtime, exp, log, log10, log1p, pow, memcpy and memset, and finds them by name in
-what the process has loaded. This is no command of the package, because whoever has installed the package needs it least.
+into others do not. The wheel has the tags of the interpreter that runs this script, on Linux those of manylinux2014:
+the code calls nothing but Python, numba's runtime, exp, log, log10, log1p, pow, memcpy and memset, and finds them by
+name in what the process has loaded. This is no command of the package: who has installed the package needs it least.
 """
 
 import json

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -38,6 +39,7 @@ WRONG = "wrong"
 LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
 """Rules of the parser, which match in the last sentence only."""
 STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
+WITH_PROBABILITIES = {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "beta": 1.0}
 
 
 def warmup() -> "list[CacheStatistics]":
@@ -45,8 +47,10 @@ def warmup() -> "list[CacheStatistics]":
 
     Returns the cache statistics of all kernels: which were loaded from disk, and which were compiled.
     """
+    from ..corpus.jackknife import Jackknife
     from ..features.index import empty_table, grown
     from ..kernels import cache_statistics
+    from ..solvers.working_set import empty, trim
 
     logger = logging.getLogger("spacy")
     logger.disabled = True  # Solvers reach their tolerance at once.
@@ -63,7 +67,12 @@ def warmup() -> "list[CacheStatistics]":
                         _run(_pipeline({"@ssvm_solvers": name, **always, **settings}, str(phrases)))
             for structure, order in STRUCTURES:
                 _run(_parser({"@ssvm_solvers": "spacy-ssvm.DCD.v1"}, structure, order))
+            _run(_parser(WITH_PROBABILITIES, "nonprojective", 1))
+            # What is too large for three sentences, and tags that a reader of corpora predicts.
             grown(empty_table(), 1 << 17)
+            trim(empty(1))
+            words = [Doc(spacy.blank("en").vocab, words=["one"])] * 2
+            Jackknife(words, 2, 0).predict(np.ones(2, np.uint64), "tags")
     finally:
         logger.disabled = False
     return cache_statistics()
@@ -97,7 +106,7 @@ def _parser(solver: dict[str, Any], structure: str, order: int) -> Language:
 
 
 def _run(nlp: Language) -> None:
-    sentences: list[list[str | None]] = [["An", "example"], ["Another", None], ["One", "more"]]
+    sentences: list[list[str | None]] = [["An", "example", "of", "four"], ["Another", None], ["One", "more"]]
     # The first pass learns from two sentences, and drops the heads of the third one.
     examples = [_example(nlp.vocab, words, root) for words, root in zip(sentences, [0, 0, 1])]
     nlp.initialize(partial(list, examples[:2]))

@@ -37,9 +37,10 @@ def named(module: str, tree: ast.Module, kernels: set[str]) -> Iterator[str]:
             }
     for statement in tree.body:
         if not is_kernel(statement):
-            names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-            local = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-            yield from (known[node.id] for node in names if node.id in known and node.id not in local)
+            nodes = list(ast.walk(statement))
+            local = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+            used = {node.id for node in nodes if isinstance(node, ast.Name)} - local
+            yield from (known[name] for name in used if name in known)
 
 
 def test_second_process_compiles_nothing_for_any_component(tmp_path):

@@ -62,11 +62,12 @@ linking_target = _LinkingTarget("cpu")
 _USED = {
     BaseContext: ("refresh", "make_array"),
     CompileResult: ("_find_referenced_environments", "_rebuild", "_reduce"),
-    CPUDispatcher: ("add_overload", "get_call_template", "targetdescr"),
+    CPUDispatcher: ("add_overload", "compile", "get_call_template", "targetdescr"),
     CPUTarget: ("_toplevel_target_context", "typing_context"),
     JITCPUCodegen: ("_library_class", "magic_tuple", "set_env"),
     JITCodeLibrary: (
         "_finalize_final_module",
+        "_get_module_for_linking",
         "_optimize_final_module",
         "_verify_declare_only_symbols",
         "serialize_using_bitcode",
@@ -89,7 +90,17 @@ def dispatchers(kernel: Any) -> tuple[Any, ...]:
     return kernel, kernel.inner
 
 
-class Kernel(CPUDispatcher):
+class _Stored(CPUDispatcher):
+    """A dispatcher that looks for its machine code on disk, and compiles it in its process's turn."""
+
+    _cache: DiskCache
+
+    def compile(self, argument_types: Any) -> Any:
+        with self._cache.turn():
+            return super().compile(argument_types)
+
+
+class Kernel(_Stored):
     """A function that is compiled for Python callers and, separately, as `inner`, for other kernels."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
@@ -107,7 +118,7 @@ class Kernel(CPUDispatcher):
         super().add_overload(compiled)
 
 
-class _InnerKernel(CPUDispatcher):
+class _InnerKernel(_Stored):
     """A kernel that only other kernels call: an entry point for Python or C would double its compile time."""
 
     targetdescr = linking_target

@@ -47,20 +47,31 @@ def test_first_compilation_is_announced_once(first):
     assert not run(GAZETTEER, NUMBA_CACHE_DIR=str(folder)).messages
 
 
-def test_processes_that_start_at_the_same_time_agree(tmp_path):
-    processes = [start(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+def test_of_processes_that_start_at_the_same_time_one_compiles_each_kernel(first, tmp_path):
+    _, alone = first
+    processes = [start(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(3)]
     results = [outcome(process) for process in processes]
-    assert results[0].printed == results[1].printed and results[0].printed[0] == MARKS
+    assert all(result.printed == alone.printed for result in results) and alone.printed[0] == MARKS
+    assert sum(result.misses for result in results) == alone.misses
     later = run(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path))
-    assert later.printed == results[0].printed and later.misses == 0
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".nbc"]
+    assert later.printed == alone.printed and later.misses == 0
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".nbc", ".lock"}
+
+
+def test_a_kernel_whose_compiler_was_killed_is_compiled_by_the_next_process(first, tmp_path):
+    _, alone = first
+    dying = "\nimport os\nfrom spacy_ssvm.kernels.disk_cache import DiskCache\n"
+    dying += "DiskCache.save_overload = lambda *arguments: os._exit(0)\n"
+    start(f"{dying}{GAZETTEER}", NUMBA_CACHE_DIR=str(tmp_path)).communicate()
+    assert list(tmp_path.rglob("*.lock")) and not list(tmp_path.rglob("*.nbc"))
+    assert run(GAZETTEER, NUMBA_CACHE_DIR=str(tmp_path)).misses == alone.misses
 
 
 def test_damaged_machine_code_is_compiled_anew(first, tmp_path):
     """Files that are cut, empty or full of wrong bytes, side by side."""
     folder, compiled = first
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    files = sorted(tmp_path.rglob("*.nbc"))
     damages = (lambda content: content[: len(content) // 2], lambda content: b"", bytes.swapcase)
     assert len(files) >= len(damages)
     for path, damage in zip(files, cycle(damages)):

@@ -16,7 +16,7 @@ import spacy_ssvm
 from spacy_ssvm.kernels import machine_code
 from spacy_ssvm.kernels.machine_code import BUILT_FOR, FOLDER, Level
 
-from .processes import run
+from .processes import PREDICTED, PREDICTION, TRAINING, run
 
 NOWHERE = f"{os.devnull}/nowhere"
 UNWRITABLE = {"NUMBA_CACHE_DIR": "", "HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE}
@@ -175,6 +175,13 @@ def test_instructions_above_a_level_are_found(level, allowed, tmp_path):
     run(MULTIPLICATION, NUMBA_CACHE_DIR=str(tmp_path), **settings(level))
     (file,) = tmp_path.glob("*/*.nbc")
     assert bool(list(beyond(allowed, file))) == (level != allowed)
+
+
+@pytest.mark.skipif(not FOLDER.exists(), reason="the installed wheel brings no machine code")
+def test_training_and_predicting_with_the_installed_code_compile_nothing(tmp_path):
+    """Without a home, and with no folder to write to."""
+    found = run(f"{TRAINING}{PREDICTION}", **UNWRITABLE | {"NUMBA_CACHE_DIR": NOWHERE}, PYTHONPATH=str(tmp_path))
+    assert found.printed == PREDICTED and found.statistics and found.misses == 0 and not found.messages
 
 
 @x86_64

@@ -11,6 +11,7 @@ name in what the process has loaded. This is no command of the package: who has 
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from spacy_ssvm.kernels.machine_code import BUILT_FOR, FOLDER, built_for, levels
 
 _, wheel, output = sys.argv
 tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+target = sysconfig.get_platform().replace("-", "_").replace(".", "_").replace("universal2", platform.machine())
 with tempfile.TemporaryDirectory() as work:
     subprocess.run([sys.executable, "-m", "wheel", "unpack", wheel, "--dest", work], check=True)
     (unpacked,) = Path(work).iterdir()
@@ -30,7 +31,9 @@ with tempfile.TemporaryDirectory() as work:
     for level in levels():
         cache = Path(work) / level.name
         settings = {"NUMBA_CPU_NAME": level.name, "NUMBA_CPU_FEATURES": level.features, "NUMBA_CACHE_DIR": str(cache)}
-        subprocess.run([sys.executable, "-m", "spacy", "ssvm", "warmup"], env={**os.environ, **settings}, check=True)
+        command = [sys.executable, "-m", "spacy", "ssvm", "warmup"]
+        # In another folder than a checkout, whose package would be the one that is imported.
+        subprocess.run(command, cwd=work, env={**os.environ, **settings}, check=True)
         (folder / level.name).mkdir(parents=True)
         for path in cache.glob("*/*-outer-*.nbc"):
             shutil.copy(path, folder / level.name)
@@ -39,7 +42,7 @@ with tempfile.TemporaryDirectory() as work:
     metadata.write_text(metadata.read_text("utf8").replace("Root-Is-Purelib: true", "Root-Is-Purelib: false"), "utf8")
     subprocess.run([sys.executable, "-m", "wheel", "pack", str(unpacked), "--dest-dir", work], check=True)
     (packed,) = Path(work).glob("*.whl")
-    tags = ["--python-tag", tag, "--abi-tag", tag, "--platform-tag", platform.replace("linux", "manylinux2014")]
+    tags = ["--python-tag", tag, "--abi-tag", tag, "--platform-tag", target.replace("linux", "manylinux2014")]
     subprocess.run([sys.executable, "-m", "wheel", "tags", "--remove", *tags, str(packed)], check=True)
     (tagged,) = Path(work).glob("*.whl")
     Path(output).mkdir(parents=True, exist_ok=True)

@@ -7,22 +7,26 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 import spacy
+import typer
+from spacy.cli._util import string_to_list
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from wasabi import msg
 
 from ..registry import ssvm_solvers
+from .init_config import registered_solver
 
 if TYPE_CHECKING:
     from ..kernels import CacheStatistics
@@ -42,17 +46,24 @@ WRONG = "wrong"
 """The key in doc.spans of incorrect entities."""
 LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
 """Rules of the parser, which match in the last sentence only."""
-STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
+STRUCTURES = [("projective", 3), ("nonprojective", 2), ("projective", 2), ("nonprojective", 1)]
+"""The structures of trees besides that of order 1, which every solver can learn; the default first."""
+WITH_PROBABILITIES = {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "beta": 1.0}
+DCD = {"@ssvm_solvers": "spacy-ssvm.DCD.v1"}
 MAX_PROCESSES = 16
 """More would wait for each other's kernels, and each needs some 300 MB."""
 KINDS = ("hits", "misses")
-WITH_PROBABILITIES = {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "beta": 1.0}
+Job: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
+"""What a process runs, and its arguments."""
 
 
-def warmup(report: Callable[[int, int], None] = lambda done, jobs: None) -> "list[CacheStatistics]":
+def warmup(
+    only: Collection[str] = (), report: Callable[[int, int], None] = lambda done, jobs: None
+) -> "list[CacheStatistics]":
     """Train, save, load, correct and run every component with every solver on three sentences, on all cores.
 
-    report: called after each job with the number of jobs that are done and the number of all jobs.
+    only: the registered names of some solvers, to run with their defaults and the default structures only. report:
+        called after each job with the number of jobs that are done and the number of all jobs.
 
     Returns the cache statistics of all kernels in all processes: which were loaded from disk, and which were compiled.
     """
@@ -62,7 +73,7 @@ def warmup(report: Callable[[int, int], None] = lambda done, jobs: None) -> "lis
     before = _counts()
     grown(empty_table(), 1 << 17)  # In this process, so that it tells once what stands against keeping kernels.
     counts = _counts() - before
-    jobs = list(_jobs())
+    jobs = list(_jobs(only))
     # One more than cores, for when one waits for what another compiles.
     with ProcessPoolExecutor(min(1 + (os.cpu_count() or 1), MAX_PROCESSES), initializer=_be_quiet) as pool:
         for done, finished in enumerate(as_completed([pool.submit(_counted, *job) for job in jobs]), 1):
@@ -72,10 +83,21 @@ def warmup(report: Callable[[int, int], None] = lambda done, jobs: None) -> "lis
     return [CacheStatistics(name, *(counts[name, kind] for kind in KINDS)) for name in names]
 
 
-def warmup_command() -> None:
-    """Compile the kernels of every component and solver, on all cores, or load them from the disk cache."""
+def warmup_command(
+    solver: Annotated[
+        str, typer.Option("--solver", "-s", help="Comma-separated solvers, such as dcd,sap; all if there are none")
+    ] = "",
+) -> None:
+    """Compile the kernels of every component and solver, on all cores, or load them from the disk cache.
+
+    With --solver, only those that components with these solvers run by default.
+    """
     started = time.perf_counter()
-    statistics = warmup(_show if sys.stdout.isatty() else lambda done, jobs: None)
+    try:
+        only = [registered_solver(name) for name in string_to_list(solver)]
+    except ValueError as error:
+        msg.fail("Nothing was compiled", str(error), exits=1)
+    statistics = warmup(only, _show if sys.stdout.isatty() else lambda done, jobs: None)
     misses = sum(kernel.misses for kernel in statistics)
     msg.good(f"{len(statistics)} kernels ready in {time.perf_counter() - started:.1f} s ({misses} compiled)")
 
@@ -91,20 +113,27 @@ def _be_quiet() -> None:
     warnings.simplefilter("ignore")
 
 
-def _jobs() -> Iterator[tuple[Callable[..., None], tuple[Any, ...]]]:
-    """The longest first, then sequences and trees in turns, which share few kernels, and so wait little."""
-    for structure, order in reversed(STRUCTURES):
-        yield _run_trees, ({"@ssvm_solvers": "spacy-ssvm.DCD.v1"}, structure, order)
-    yield _run_trees, (WITH_PROBABILITIES, "nonprojective", 1)
-    for name, solver in ssvm_solvers.get_all().items():
-        for settings in ({}, *ALTERNATIVES.get(name, [])):
-            with suppress(ImportError):  # the solver needs an extra that is not installed
-                known = {field.name for field in fields(solver(**settings))}
-                always = {key: value for key, value in ALWAYS.items() if key in known}
-                chosen = {"@ssvm_solvers": name, **always, **settings}
-                yield _run_sequences, (chosen,)
-                yield _run_trees, (chosen, "projective", 1)
+def _jobs(only: Collection[str]) -> Iterator[Job]:
+    """Trees and sequences in turns: they share few kernels, and so wait little for each other. Long jobs go first."""
+    solvers = [block for name in only or ssvm_solvers.get_all() for block in _blocks(name, not only)]
+    structures = STRUCTURES[:1] if only else STRUCTURES
+    trees: list[Job] = [(_run_trees, (DCD, structure, order)) for structure, order in structures]
+    trees += [] if only else [(_run_trees, (WITH_PROBABILITIES, "nonprojective", 1))]
+    trees += [(_run_trees, (block, "projective", 1)) for block in solvers]
+    sequences: list[Job] = [(_run_sequences, (block,)) for block in solvers]
+    for pair in zip_longest(trees, sequences):
+        yield from (job for job in pair if job)
     yield _run_rarities, ()
+
+
+def _blocks(name: str, all_settings: bool) -> Iterator[dict[str, Any]]:
+    """A solver's blocks of the config: by default and, if wanted, with all settings that run other kernels."""
+    solver = ssvm_solvers.get(name)
+    for settings in ({}, *(ALTERNATIVES.get(name, []) if all_settings else [])):
+        with suppress(ImportError):  # the solver needs an extra that is not installed
+            known = {field.name for field in fields(solver(**settings))}
+            always = {key: value for key, value in ALWAYS.items() if key in known}
+            yield {"@ssvm_solvers": name, **always, **settings}
 
 
 def _counted(job: Callable[..., None], arguments: tuple[Any, ...]) -> Counter[tuple[str, str]]:

@@ -13,6 +13,7 @@ from numba.core import types
 from numba.core.base import BaseContext
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.typing.typeof import Purpose, typeof_impl
 
@@ -96,7 +97,8 @@ class _Stored(CPUDispatcher):
     _cache: DiskCache
 
     def compile(self, argument_types: Any) -> Any:
-        with self._cache.turn():
+        # With the lock, because a turn belongs to the process, not to the thread that compiles.
+        with global_compiler_lock, self._cache.turn():
             return super().compile(argument_types)
 
 

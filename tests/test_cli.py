@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.reader import create_corpus
 
+from .kernels.processes import PREDICTION, TRAINING, run
+
 TEXTS = [
     ("the old dog sees a cat", "D A N V D N"),
     ("a cat sleeps", "D N V"),
@@ -250,6 +252,22 @@ def test_all_commands_extend_spacys():
     assert result.returncode == 0, result.stderr
     commands = ("calibrate", "compress", "debug-data", "evaluate", "report", "suggest", "tune", "warmup")
     assert all(command in result.stdout for command in commands)
+
+
+def test_warmup_refuses_an_unknown_solver():
+    result = call("warmup", "--solver", "dcd,nonsense")
+    assert result.exit_code == 1 and "there is no solver nonsense" in " ".join(result.output.split())
+
+
+@pytest.mark.slow
+def test_warmup_compiles_less_for_one_solver(tmp_path, monkeypatch):
+    """Nothing that components with this solver need is missing, and the kernels of other solvers are."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    command = [sys.executable, "-m", "spacy", "ssvm", "warmup", "--solver", "dcd"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    stored = {path.name.partition("-outer-")[0] for path in tmp_path.glob("*/*-outer-*")}
+    assert "spacy_ssvm.solvers.dcd._oracle_pass" in stored and "spacy_ssvm.solvers.sap._visit" not in stored
+    assert run(f"{TRAINING}{PREDICTION}", NUMBA_CACHE_DIR=str(tmp_path)).misses == 0
 
 
 @pytest.mark.slow

@@ -127,7 +127,9 @@ class Learnt:
     def restart(self, solver: Parameters, weights: np.ndarray) -> None:
         """Go on from these weights, float64 [d], without the examples of the present training."""
         assert self.training is not None
-        self.moved(self._training(solver.seeded(self.seed), self.training.data.without_docs(), weights))
+        data = self.training.data.without_docs()
+        data.number_weights(by_use=False)
+        self.moved(self._training(solver.seeded(self.seed), data, weights))
 
     def relabelled(self, codec: Codec) -> "Learnt":
         """The same weights, with zeros for the new labels of this codec; training starts anew."""

@@ -148,7 +148,8 @@ class Training:
         """
         same_solver = parameters.learner == self.parameters.learner
         if self._learner is not None and not (same_solver and self._learner.retune(parameters)):
-            self._last_weights = self._learner.prediction_weights().copy()
+            self._last_weights = self.data.by_row(self._learner.prediction_weights()).copy()
+            self.data.number_weights(by_use=False)
             self._learner = None
             self._rng = parameters.generator()
         self.parameters = parameters
@@ -244,7 +245,7 @@ class Training:
         return training
 
     def weights(self) -> np.ndarray:
-        """The weights to predict with, float64 [d]."""
+        """The weights to predict with, float64 [d], as the data number them."""
         if self._learner is not None:
             return self._learner.prediction_weights()
         return self._widened(self._start_weights if self._last_weights is None else self._last_weights)
@@ -292,6 +293,8 @@ class Training:
         """The learner, informed of all examples and weights that have been added."""
         if self._learner is None:
             warm = None if self._start_weights is None else self._widened(self._start_weights)
+            if self.parameters.moves_few and warm is None and self.n_threads == 1 and not self.data.is_incomplete():
+                self.data.number_weights(by_use=True)
             try:
                 self._learner = start(self.parameters, self.data.problem(), warm, self.n_threads)
                 self._last_weights = None

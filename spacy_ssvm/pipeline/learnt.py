@@ -8,6 +8,7 @@ import numpy as np
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..memory import release
 from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Predictor, Settings, StructuredModel, bind
@@ -55,6 +56,8 @@ class Learnt:
     def predictor(self) -> Predictor:
         """Predicts with the present weights."""
         if self._predictor is None:
+            # The examples of the last update may be gone.
+            release()
             self._predictor = self.structured.predictor(self._present())
         return self._predictor
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
+from ..memory import release
 from ..models.protocol import DataSet
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Parameters
@@ -135,6 +136,7 @@ class Training:
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
+        release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 
     def knows(self, reference: Doc, read: bytes) -> bool:

@@ -21,6 +21,9 @@ from .oracles import chain_problem
 _IS_PAIR = np.uint64(1 << 63)
 """The bit that marks a pair of row and label in an index, in which keys of rows come first."""
 
+COUNTED_TOGETHER = 1 << 21
+"""Features that are counted at a time."""
+
 Runs = Sequence[tuple[int, np.ndarray]]
 """Labels, int32, from some token of a Doc on."""
 
@@ -270,8 +273,13 @@ class ChainSet(DataSet):
 
     def _row_counts(self) -> np.ndarray:
         """How often each row occurs in these Docs, int64 [R]."""
-        rows = np.concatenate([np.zeros(0, np.int32), *(chunk.rows for chunk in self._chunks)])
-        return np.bincount(rows, minlength=n_rows(self.table))
+        counts = np.zeros(n_rows(self.table), np.int64)
+        for chunk in self._chunks:
+            # NumPy copies what it counts, to numbers of eight bytes.
+            for first in range(0, len(chunk.rows), COUNTED_TOGETHER):
+                part = chunk.rows[first : first + COUNTED_TOGETHER]
+                counts[: part.max() + 1] += np.bincount(part)
+        return counts
 
     @cached_property
     def _rates(self) -> np.ndarray | None:

@@ -1,9 +1,9 @@
 """The working sets of all examples: planes with their dual variables in flat, growable arrays.
 
-Planes take most of the memory of training, so ΔΦ is stored in codes of 16 bits, a little more than one for an entry. The
-low two bits of a code are its kind: PLUS_ONE and MINUS_ONE are an entry of this value, OTHER an entry whose value, in
-single precision, is in the next two codes, and SKIP is no entry. The other bits are how far the entry's index is from
-the one before; a SKIP adds so many times 2^GAP_BITS to that.
+Planes take most of the memory of training, so ΔΦ is stored in codes of 16 bits, a little more than one for an entry.
+The low two bits of a code are its kind: PLUS_ONE and MINUS_ONE are an entry of this value, OTHER an entry whose value,
+in single precision, is in the next two codes, and SKIP is no entry. The other bits are how far the entry's index is
+from the one before; a SKIP adds so many times 2^GAP_BITS to that.
 """
 
 from typing import NamedTuple

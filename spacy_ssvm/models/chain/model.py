@@ -90,7 +90,6 @@ class ChainModel:
 
     def resumed(self, index: np.ndarray) -> "ChainSet":
         from ...features.index import empty_table, table_of
-
         from .data_set import split_index
 
         bits = self._hash_bits

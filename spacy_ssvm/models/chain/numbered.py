@@ -2,8 +2,8 @@
 
 Of all pairs of a feature row and a label, a few in a hundred ever get a weight. Numbered by row, as `Chains` describes,
 these are scattered over R · L places. Here the first pair that an oracle writes gets the first place, and so on: the
-weights in use lie side by side, and the rest of a vector, zeros that nobody writes to, takes no memory. Tokens are scored
-by reading the weights in use only.
+weights in use lie side by side, and the rest of a vector, zeros that nobody writes to, takes no memory. Tokens are
+scored by reading the weights in use only.
 """
 
 from typing import NamedTuple
@@ -37,8 +37,8 @@ class Numbering(NamedTuple):
     of chunks in lists are used from the first one on; the weights of unused ones remain 0.
 
     first: int64 [R], the first chunk of each row, or NONE; −2 − c for a row with all labels from chunk c on.
-    chunks: int64 [R · ⌈L / CHUNK⌉, 2], of each chunk in a list: its labels, the first one in the lowest bits; the number
-        of its places in use and, above USED_BITS, the next chunk of the list plus 1.
+    chunks: int64 [R · ⌈L / CHUNK⌉, 2], of each chunk in a list: its labels, the first one in the lowest bits; the
+        number of its places in use and, above USED_BITS, the next chunk of the list plus 1.
     counts: int64 [1], the number of chunks in use.
     """
 

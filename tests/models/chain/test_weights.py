@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.features.sets import templates
 from spacy_ssvm.models.architectures import chain
-from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.chain.weights import (
     MAX_NAME,
     TYPES,

@@ -129,7 +129,9 @@ def unpack(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> tuple[
 
 def pack_indices(indices: np.ndarray) -> np.ndarray:
     """Ascending numbers, int64 or uint64 [n], as bytes, uint8."""
-    gaps = np.diff(indices.astype(np.int64), prepend=-1) - 1
+    gaps = indices.astype(np.int64)
+    gaps[1:] -= indices[:-1].astype(np.int64, copy=False)
+    gaps[1:] -= 1
     return _deflated(gaps.astype(np.min_scalar_type(int(gaps.max(initial=0)))))
 
 
@@ -173,10 +175,12 @@ def _deflated(numbers: np.ndarray) -> np.ndarray:
     data = planes.tobytes()
     # Runs of equal bytes are the only regularity to expect.
     deflate = zlib.compressobj(strategy=zlib.Z_RLE)
-    packed = deflate.compress(data) + deflate.flush()
-    if len(packed) > WORTHWHILE * len(data):
-        packed = zlib.compress(data, zlib.Z_NO_COMPRESSION)
-    return np.frombuffer(bytes([width]) + packed, np.uint8)
+    packed = [bytes([width]), deflate.compress(data), deflate.flush()]
+    if len(packed[1]) + len(packed[2]) > WORTHWHILE * len(data):
+        del packed[1:]
+        packed.append(zlib.compress(data, zlib.Z_NO_COMPRESSION))
+    del data
+    return np.frombuffer(b"".join(packed), np.uint8)
 
 
 def _inflated(packed: np.ndarray, types: Mapping[int, str], max_count: int) -> np.ndarray:

@@ -163,6 +163,7 @@ class Learnt:
     @contextmanager
     def packed(self, packing: Packing) -> Iterator[None]:
         """Within this context, the model holds the weights as they will be saved."""
+        release()
         before = store.snapshot(self._model)
         try:
             self.store(packing)

@@ -337,6 +337,8 @@ class Training:
 
     def _begin_epoch(self, learner: Learner) -> None:
         self._complete(learner, None)
+        # An evaluation may have taken much, and planes are to come.
+        release()
         learner.begin_epoch(self._rng)
         self._state.in_epoch = self._epoch_began_here = True
 

@@ -218,7 +218,7 @@ def _stored_blocks(stream: memoryview) -> tuple[bytes, int]:
     weights, most blocks are such.
     """
     blocks, at = [], _HEADER
-    while stream[at : at + 1] == b"\0":
+    while stream[at : at + 1].tobytes() == b"\0":
         # A byte for the type, then the length, and its complement.
         end = at + 5 + int.from_bytes(stream[at + 1 : at + 3], "little")
         if end > len(stream):

@@ -146,7 +146,7 @@ class Kept(NamedTuple):
     """A corpus in memory.
 
     files: the path, time and size of each file at the time of reading. docs: predicted and reference Docs; in place of
-    a predicted Doc that can be made from its reference, the values of its jackknifed columns, uint64, an array for each.
+    a predicted Doc that can be made from its reference, its jackknifed columns, uint64, an array for each.
     """
 
     files: list[tuple[Path, int, int]]

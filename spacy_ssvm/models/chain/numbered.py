@@ -189,6 +189,7 @@ def numbered_problem(chains: Chains, numbering: Numbering) -> Problem:
         n_examples=len(chains.starts) - 1,
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
         plane_entries=plane_entries(chains),
+        one_thread=True,
         unit=unit_of(chains.costs),
     )
 

@@ -15,6 +15,7 @@ from spacy_ssvm.models.chain.numbered import (
     with_rows,
 )
 from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.solvers import oracle_pass
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Dcd
 from spacy_ssvm.structures.chain.constraints import unconstrained
@@ -33,6 +34,10 @@ def random_chains(n_labels, seed=0, n=30):
     return make_chains(starts, feature_starts, rows, gold, unconstrained(n_labels), values)
 
 
+def nothing_numbered(n_labels):
+    return new_numbering(R, n_labels, np.zeros(0, np.int64))
+
+
 @pytest.mark.parametrize("n_labels", [1, 2, 5, 9])
 @pytest.mark.parametrize("frequent", [[], [0, 3]])
 def test_learning_is_the_same_but_for_rounding(n_labels, frequent):
@@ -49,6 +54,14 @@ def test_learning_is_the_same_but_for_rounding(n_labels, frequent):
     assert by_use == pytest.approx(by_row, abs=1e-10)
     assert not found.w[begin + np.flatnonzero(pairs == NONE)].any() and not found.w[begin + len(pairs) :].any()
     assert found.progress().planes == expected.progress().planes
+
+
+def test_oracles_that_number_weights_run_in_one_thread(monkeypatch):
+    asked = []
+    monkeypatch.setattr(oracle_pass, "in_threads", lambda n, find, parts: asked.append(n) or map(find, parts))
+    for problem in (chain_problem(random_chains(3), R), numbered_problem(random_chains(3), nothing_numbered(3))):
+        assert [*oracle_pass.find_all(problem, np.zeros(problem.dimension), np.arange(30), n_threads=2)]
+    assert asked == [2, 1]
 
 
 @pytest.mark.parametrize("frequent", [[], [7, 3]])

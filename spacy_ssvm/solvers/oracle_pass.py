@@ -76,7 +76,7 @@ def find_all(
 
     for first in range(0, len(examples), ROUND):
         parts = [examples[k : k + PART] for k in range(first, min(first + ROUND, len(examples)), PART)]
-        yield from zip(parts, in_threads(n_threads, find, parts))
+        yield from zip(parts, in_threads(1 if problem.one_thread else n_threads, find, parts))
 
 
 @kernel

@@ -23,6 +23,9 @@ class Parameters:
     """Whether gold that is known in part is completed once, by the weights that training starts from, and then learnt
     as if all of it were annotated; if not, it is completed before each epoch."""
 
+    moves_few: ClassVar[bool] = False
+    """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used."""
+
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -268,6 +271,7 @@ class Dcd(DualParameters):
     """
 
     learner = "spacy_ssvm.solvers.dcd:DcdLearner"
+    moves_few = True
 
     inner_passes: int = 5
     delta: float = 1e-3

@@ -203,7 +203,7 @@ class TreeSet(DataSet):
     def packed_counts(self) -> np.ndarray:
         """How often each row was seen in the gold trees of these Docs or of earlier ones, as in `TreeWeights`."""
         if self._packed_counts is None:
-            counts = np.zeros(n_rows(self._shape), np.int64)
+            counts = np.zeros(n_rows(self._shape), np.int32)
             if self._chunks:
                 count_features(self._all(), counts)
             self._packed_counts = pack_numbers(frequency.exponents(counts, self._seen))

@@ -9,8 +9,11 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 Text = TypeVar("Text", bound=Sized)
 
-MIN_SHARE = 1000
+MIN_SHARE = 500
 """Tokens that are worth the fixed costs of a part."""
+
+PARTS_OF_A_THREAD = 4
+"""While some parts of a batch are worked on, the calling thread reads the next ones and uses the results of others."""
 
 
 def in_threads(n_threads: int, work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
@@ -42,9 +45,11 @@ def read_ahead(n_threads: int, read: Callable[[Part], Callable[[], Result]], par
 
 
 def shares(texts: Sequence[Text], n_threads: int) -> list[Sequence[Text]]:
-    """A batch in contiguous parts of about equal length, len() of a text: one for each thread, if it is long enough."""
+    """A batch in contiguous parts of about equal length, len() of a text, for `read_ahead`; one part for one thread."""
+    if n_threads == 1:
+        return [texts]
     ends = list(accumulate(map(len, texts), initial=0))
-    n_parts = max(1, min(n_threads, ends[-1] // MIN_SHARE))
+    n_parts = max(1, min(PARTS_OF_A_THREAD * n_threads, ends[-1] // MIN_SHARE))
     cuts = [0, *(bisect(ends, ends[-1] * k // n_parts) - 1 for k in range(1, n_parts)), len(texts)]
     return [texts[first:end] for first, end in pairwise(cuts) if first < end] or [texts]
 

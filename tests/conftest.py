@@ -24,6 +24,7 @@ LONGEST = (
     "pipeline/test_parser.py",
     "pipeline/test_update.py",
     "kernels/test_disk_cache.py",
+    "kernels/test_machine_code.py",
     "solvers/test_certificates.py",
     "test_docs.py",
     "pipeline/test_serialisation.py",

@@ -20,7 +20,7 @@ from .handmade import learnt
 
 PACKAGE = Path(spacy_ssvm.__file__).parent
 LEVELS = (
-    {"spacy_ssvm", "files", "threads", "registry"},
+    {"spacy_ssvm", "files", "memory", "threads", "registry"},
     {"kernels"},
     {"features", "structures", "solvers"},
     {"models"},

@@ -57,7 +57,8 @@ def test_shares_are_the_whole_batch_in_about_equal_parts(texts, n_threads):
         parts = shares(texts, n_threads)
     assert list(chain.from_iterable(parts)) == texts
     lengths = [sum(map(len, part)) for part in parts]
-    assert len(parts) <= max(1, min(n_threads, sum(lengths) // 10))
+    n_parts = 1 if n_threads == 1 else threads.PARTS_OF_A_THREAD * n_threads
+    assert len(parts) <= max(1, min(n_parts, sum(lengths) // 10))
     assert max(lengths) <= sum(lengths) / len(parts) + 9 * len(parts)
 
 

@@ -30,7 +30,7 @@ def trained(factory, examples_of):
     pipe = nlp.add_pipe(factory)
     examples = examples_of(nlp)
     nlp.initialize(lambda: examples)
-    train(nlp, examples, 20)
+    train(nlp, examples, 40)
     return nlp, pipe, examples
 
 

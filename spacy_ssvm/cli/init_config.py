@@ -150,7 +150,7 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
     """
     named = _named_components(pipeline)
     names = [name for name in COMPONENTS if name in named or ("parser" in named and name in TAGGERS)]
-    solver = _registered_solver(solver)
+    solver = registered_solver(solver)
     nlp = spacy.blank(lang)
     config = Config().from_str(BASE, interpolate=False)
     config["nlp"].update(lang=lang, pipeline=names)
@@ -180,7 +180,12 @@ def _named_components(pipeline: Collection[str]) -> set[str]:
     return named
 
 
-def _registered_solver(name: str) -> str:
+def registered_solver(name: str) -> str:
+    """The registered name of a solver, from that name or the part of it that tells solvers apart, in any case.
+
+    Raises:
+        ValueError: there is no such solver.
+    """
     known: list[str] = sorted(ssvm_solvers.get_all())
     if name in known:
         return name

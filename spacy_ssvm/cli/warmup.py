@@ -1,23 +1,32 @@
 """`spacy ssvm warmup`: compiles all kernels before their first use, for Docker images and before forking."""
 
 import logging
+import os
+import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import numpy as np
 import spacy
+import typer
+from spacy.cli._util import string_to_list
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from wasabi import msg
 
 from ..registry import ssvm_solvers
+from .init_config import registered_solver
 
 if TYPE_CHECKING:
     from ..kernels import CacheStatistics
@@ -37,67 +46,142 @@ WRONG = "wrong"
 """The key in doc.spans of incorrect entities."""
 LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
 """Rules of the parser, which match in the last sentence only."""
-STRUCTURES = [("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2)]
+STRUCTURES = [("projective", 3), ("nonprojective", 2), ("projective", 2), ("nonprojective", 1)]
+"""The structures of trees besides that of order 1, which every solver can learn; the default first."""
+WITH_PROBABILITIES = {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "beta": 1.0}
+DCD = {"@ssvm_solvers": "spacy-ssvm.DCD.v1"}
+MAX_PROCESSES = 16
+"""More would wait for each other's kernels, and each needs some 300 MB."""
+KINDS = ("hits", "misses")
+Job: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
+"""What a process runs, and its arguments."""
 
 
-def warmup() -> "list[CacheStatistics]":
-    """Train, save, load, correct and run every component with every solver on three sentences.
+def warmup(
+    only: Collection[str] = (), report: Callable[[int, int], None] = lambda done, jobs: None
+) -> "list[CacheStatistics]":
+    """Train, save, load, correct and run every component with every solver on three sentences, on all cores.
 
-    Returns the cache statistics of all kernels: which were loaded from disk, and which were compiled.
+    only: the registered names of some solvers, to run with their defaults and the default structures only. report:
+        called after each job with the number of jobs that are done and the number of all jobs.
+
+    Returns the cache statistics of all kernels in all processes: which were loaded from disk, and which were compiled.
     """
     from ..features.index import empty_table, grown
-    from ..kernels import cache_statistics
+    from ..kernels import CacheStatistics
 
-    logger = logging.getLogger("spacy")
-    logger.disabled = True  # Solvers reach their tolerance at once.
-    try:
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # A token lacks its gold label on purpose.
-            phrases = Path(folder) / "phrases.txt"
-            phrases.write_text("an example\n", encoding="utf8")
-            for name, solver in ssvm_solvers.get_all().items():
-                for settings in ({}, *ALTERNATIVES.get(name, [])):
-                    with suppress(ImportError):  # the solver needs an extra that is not installed
-                        known = {field.name for field in fields(solver(**settings))}
-                        always = {key: value for key, value in ALWAYS.items() if key in known}
-                        _run(_pipeline({"@ssvm_solvers": name, **always, **settings}, str(phrases)))
-            for structure, order in STRUCTURES:
-                _run(_parser({"@ssvm_solvers": "spacy-ssvm.DCD.v1"}, structure, order))
-            grown(empty_table(), 1 << 17)
-    finally:
-        logger.disabled = False
-    return cache_statistics()
+    before = _counts()
+    grown(empty_table(), 1 << 17)  # In this process, so that it tells once what stands against keeping kernels.
+    counts = _counts() - before
+    jobs = list(_jobs(only))
+    # One more than cores, for when one waits for what another compiles.
+    with ProcessPoolExecutor(min(1 + (os.cpu_count() or 1), MAX_PROCESSES), initializer=_be_quiet) as pool:
+        for done, finished in enumerate(as_completed([pool.submit(_counted, *job) for job in jobs]), 1):
+            counts.update(finished.result())
+            report(done, len(jobs))
+    names = sorted({name for name, _ in counts})
+    return [CacheStatistics(name, *(counts[name, kind] for kind in KINDS)) for name in names]
 
 
-def warmup_command() -> None:
-    """Compile the kernels of every component and solver, or load them from the disk cache."""
+def warmup_command(
+    solver: Annotated[
+        str, typer.Option("--solver", "-s", help="Comma-separated solvers, such as dcd,sap; all if there are none")
+    ] = "",
+) -> None:
+    """Compile the kernels of every component and solver, on all cores, or load them from the disk cache.
+
+    With --solver, only those that components with these solvers run by default.
+    """
     started = time.perf_counter()
-    statistics = warmup()
+    try:
+        only = [registered_solver(name) for name in string_to_list(solver)]
+    except ValueError as error:
+        msg.fail("Nothing was compiled", str(error), exits=1)
+    statistics = warmup(only, _show if sys.stdout.isatty() else lambda done, jobs: None)
     misses = sum(kernel.misses for kernel in statistics)
     msg.good(f"{len(statistics)} kernels ready in {time.perf_counter() - started:.1f} s ({misses} compiled)")
 
 
-def _pipeline(solver: dict[str, Any], phrases: str) -> Language:
-    """A pipeline of all components; the parser has a structure that every solver can learn."""
-    nlp = _parser(solver, "projective", 1)
+def _show(done: int, jobs: int) -> None:
+    print(f"\rCompiling kernels: {done} of {jobs} parts done", end="\n" if done == jobs else "", flush=True)
+
+
+def _be_quiet() -> None:
+    """In processes whose solvers reach their tolerance at once and whose tokens lack labels on purpose."""
+    logging.getLogger("spacy").disabled = True
+    logging.getLogger("spacy.ssvm").disabled = True
+    warnings.simplefilter("ignore")
+
+
+def _jobs(only: Collection[str]) -> Iterator[Job]:
+    """Trees and sequences in turns: they share few kernels, and so wait little for each other. Long jobs go first."""
+    solvers = [block for name in only or ssvm_solvers.get_all() for block in _blocks(name, not only)]
+    structures = STRUCTURES[:1] if only else STRUCTURES
+    trees: list[Job] = [(_run_trees, (DCD, structure, order)) for structure, order in structures]
+    trees += [] if only else [(_run_trees, (WITH_PROBABILITIES, "nonprojective", 1))]
+    trees += [(_run_trees, (block, "projective", 1)) for block in solvers]
+    sequences: list[Job] = [(_run_sequences, (block,)) for block in solvers]
+    for pair in zip_longest(trees, sequences):
+        yield from (job for job in pair if job)
+    yield _run_rarities, ()
+
+
+def _blocks(name: str, all_settings: bool) -> Iterator[dict[str, Any]]:
+    """A solver's blocks of the config: by default and, if wanted, with all settings that run other kernels."""
+    solver = ssvm_solvers.get(name)
+    for settings in ({}, *(ALTERNATIVES.get(name, []) if all_settings else [])):
+        with suppress(ImportError):  # the solver needs an extra that is not installed
+            known = {field.name for field in fields(solver(**settings))}
+            always = {key: value for key, value in ALWAYS.items() if key in known}
+            yield {"@ssvm_solvers": name, **always, **settings}
+
+
+def _counted(job: Callable[..., None], arguments: tuple[Any, ...]) -> Counter[tuple[str, str]]:
+    """Run a job; the kernels that it has loaded and compiled."""
+    before = _counts()
+    job(*arguments)
+    return _counts() - before
+
+
+def _counts() -> Counter[tuple[str, str]]:
+    from ..kernels import cache_statistics
+
+    return Counter({(kernel.name, kind): getattr(kernel, kind) for kernel in cache_statistics() for kind in KINDS})
+
+
+def _run_sequences(solver: dict[str, Any]) -> None:
+    nlp = spacy.blank("en")
     nlp.add_pipe("ssvm_senter", config={"solver": solver})
     nlp.add_pipe("ssvm_tagger", config={"solver": solver})
-    features = {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "gazetteers": {"phrases": phrases}}
-    model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
-    nlp.add_pipe("ssvm_ner", config={"solver": solver, "model": model, "incorrect_spans_key": WRONG})
-    return nlp
+    with tempfile.TemporaryDirectory() as folder:
+        phrases = Path(folder) / "phrases.txt"
+        phrases.write_text("an example\n", encoding="utf8")
+        features = {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "gazetteers": {"phrases": str(phrases)}}
+        model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
+        nlp.add_pipe("ssvm_ner", config={"solver": solver, "model": model, "incorrect_spans_key": WRONG})
+        _run(nlp)
 
 
-def _parser(solver: dict[str, Any], structure: str, order: int) -> Language:
+def _run_trees(solver: dict[str, Any], structure: str, order: int) -> None:
     nlp = spacy.blank("en")
     arcs = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 8, "label_hash_bits": 8}
     model = {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order, "margin": 0.0}
     nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": {**model, "features": arcs}, "patterns": LIMITS})
-    return nlp
+    _run(nlp)
+
+
+def _run_rarities() -> None:
+    """Working sets that are closed up, and tags that a reader of corpora predicts."""
+    from ..corpus.jackknife import Jackknife
+    from ..solvers.working_set import empty, trim
+
+    trim(empty(1))
+    vocab = spacy.blank("en").vocab
+    Jackknife([Doc(vocab, words=["one"])] * 2, 2, 0).predict(np.ones(2, np.uint64), "tags")
 
 
 def _run(nlp: Language) -> None:
-    sentences: list[list[str | None]] = [["An", "example"], ["Another", None], ["One", "more"]]
+    sentences: list[list[str | None]] = [["An", "example", "of", "four"], ["Another", None], ["One", "more"]]
     # The first pass learns from two sentences, and drops the heads of the third one.
     examples = [_example(nlp.vocab, words, root) for words, root in zip(sentences, [0, 0, 1])]
     nlp.initialize(partial(list, examples[:2]))

@@ -145,12 +145,12 @@ Also the number of tokens that are jackknifed together.
 class Kept(NamedTuple):
     """A corpus in memory.
 
-    files: the path, time and size of each file at the time of reading. docs: predicted and reference Docs; None for a
-    predicted Doc that can be made from its reference.
+    files: the path, time and size of each file at the time of reading. docs: predicted and reference Docs; in place of
+    a predicted Doc that can be made from its reference, its jackknifed columns, uint64, an array for each.
     """
 
     files: list[tuple[Path, int, int]]
-    docs: list[tuple[Doc | None, Doc]]
+    docs: list[tuple[Doc | list[np.ndarray], Doc]]
 
 
 _kept_with_gold_tokens: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
@@ -213,21 +213,25 @@ class ColumnCorpus:
         settings, files = self._settings(), self._files()
         if self.keep and settings in kept and kept[settings].files == files:
             for predicted, reference in kept[settings].docs:
-                if predicted is None:
-                    yield self._with_columns(Example(unannotated(reference), reference))
-                else:
+                if isinstance(predicted, Doc):
                     yield Example(predicted.copy(), reference)
+                    continue
+                example = self._with_columns(Example(unannotated(reference), reference))
+                for name, values in zip(self.jackknife, predicted):
+                    _write(example, name, values)
+                yield example
             return
         in_zone = cast(Any, nlp.vocab).in_memory_zone  # Its Docs must not outlive it.
-        docs: list[tuple[Doc | None, Doc]] | None = [] if self.keep and not in_zone else None
+        docs: list[tuple[Doc | list[np.ndarray], Doc]] | None = [] if self.keep and not in_zone else None
         n_tokens = 0
         for example in self._read(nlp):
             n_tokens += len(example.reference)
             if n_tokens > MAX_KEPT:
                 docs = None
             if docs is not None:
-                is_redundant = self.corpus.gold_preproc and not self.jackknife
-                docs.append((None if is_redundant else example.predicted.copy(), example.reference))
+                predicted = example.predicted
+                made = [np.asarray(predicted.to_array(COLUMNS[name]), np.uint64) for name in self.jackknife]
+                docs.append((made if self.corpus.gold_preproc else predicted.copy(), example.reference))
             yield example
         if docs is not None:
             kept[settings] = Kept(files, docs)

@@ -13,7 +13,7 @@ from spacy.strings import get_string_id
 
 from ..kernels import Float64Array3d, Int64Array, Int64Array2d, UInt64Array, UInt64Array2d, UInt64Array3d, kernel
 from .arc_templates import ArcTemplate
-from .index import Program, feature, mix
+from .index import OUTSIDE, Program, mix
 from .program import compile_templates
 
 ROOT = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -61,7 +61,9 @@ class Sentence(NamedTuple):
     keys: uint64 [3, n + 2, F], hash states for heads, keys for the other roles. values: float64 [3, n + 2, F], 0 where
     a word template does not fire. between: uint64 [B, n + 1], keys of the tokens for `between` parts; 0 for no value.
     previous: int64 [B, n + 1], the last node before this one with the same key, or 0. sources, starts: as in
-    `ArcProgram`.
+    `ArcProgram`. ones: whether all values are 1, so that sums need not read them.
+
+    In the role of third word, only templates of siblings and grandparents have been read at nodes other than n + 1.
     """
 
     keys: UInt64Array3d
@@ -70,30 +72,58 @@ class Sentence(NamedTuple):
     previous: Int64Array2d
     sources: Int64Array
     starts: Int64Array2d
+    ones: bool
+
+
+@kernel
+def _read_words(columns, words, first, end):
+    """Key and value of each word template at each node, as `index.feature`, but a template at a time.
+
+    Returns keys, uint64 [W + 1, n + 2], values, float32 [W + 1, n + 2], with 0 and 1 for the template that is not read,
+    and whether all values are 1.
+    """
+    n, n_words = end - first, len(words.seeds)
+    keys, values = np.zeros((n_words + 1, n + 2), np.uint64), np.ones((n_words + 1, n + 2), np.float32)
+    ones, is_open = True, np.empty(n, np.bool_)
+    for word in range(n_words):
+        states, worth = keys[word], values[word]
+        states[:] = words.seeds[word]
+        is_open[:] = True
+        for part in range(words.starts[word], words.starts[word + 1]):
+            column, offset = words.columns[part], words.offsets[part]
+            read, real = columns.keys[column], words.reals[column]
+            for token in range(n):
+                at = first + token + offset
+                inside = first <= at < end
+                key = read[at] if inside else OUTSIDE
+                if key == 0:
+                    is_open[token], worth[token + 1] = False, 0.0
+                if is_open[token]:
+                    states[token + 1] = mix(states[token + 1], key)
+                    if real >= 0 and inside:
+                        worth[token + 1] *= columns.reals[real, at]
+        for token in range(n):
+            if is_open[token]:
+                states[token + 1] = mix(states[token + 1], np.uint64(0))
+            ones &= worth[token + 1] == 1.0
+        states[0], states[n + 1] = mix(words.seeds[word], ROOT), mix(words.seeds[word], NOBODY)
+    return keys, values, ones
 
 
 @kernel
 def read_sentence(columns, program, sentence):
     """The `Sentence` of number `sentence` in `columns`."""
     first, end = columns.starts[sentence], columns.starts[sentence + 1]
-    n, n_words, size = end - first, len(program.words.seeds), len(program.seeds)
-    word_keys = np.zeros((n + 2, n_words + 1), np.uint64)
-    word_values = np.ones((n + 2, n_words + 1), np.float32)
-    for word in range(n_words):
-        word_keys[0, word] = mix(program.words.seeds[word], ROOT)
-        word_keys[n + 1, word] = mix(program.words.seeds[word], NOBODY)
-        for token in range(n):
-            key, value = feature(columns, program.words, word, first + token, first, end)
-            word_keys[token + 1, word] = key
-            word_values[token + 1, word] = value
+    n, size = end - first, len(program.seeds)
+    word_keys, word_values, ones = _read_words(columns, program.words, first, end)
     keys, values = np.empty((3, n + 2, size), np.uint64), np.empty((3, n + 2, size))
     for role in range(3):
         for node in range(n + 2):
-            for t in range(size):
+            for t in range(program.starts[SIBLINGS, 0] if role == 2 and node <= n else 0, size):
                 word = program.roles[role, t]
-                key = word_keys[node, word]
+                key = word_keys[word, node]
                 keys[role, node, t] = mix(program.seeds[t], key) if role == 0 else key
-                values[role, node, t] = word_values[node, word]
+                values[role, node, t] = word_values[word, node]
     between = np.zeros((len(program.between), n + 1), np.uint64)
     previous = np.zeros((len(program.between), n + 1), np.int64)
     for b in range(len(program.between)):
@@ -103,7 +133,7 @@ def read_sentence(columns, program, sentence):
             while earlier > 0 and between[b, earlier] != between[b, node]:
                 earlier -= 1
             previous[b, node] = earlier
-    return Sentence(keys, values, between, previous, program.sources, program.starts)
+    return Sentence(keys, values, between, previous, program.sources, program.starts, ones)
 
 
 @kernel
@@ -122,7 +152,7 @@ def arc_direction(head, modifier):
 
 
 @kernel
-def _relation_key(relation, direction, distance):
+def relation_key(relation, direction, distance):
     return np.uint64(1 if relation == PLAIN else direction + 100 if relation == DIRECTION else distance + 10_000)
 
 
@@ -131,24 +161,35 @@ def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
     """Write the hashed features of arcs begin … end − 1: one for each template of a kind, 0 where it does not fire.
 
     arcs: int64 [N_ARC_ROWS, A]. bits: indices are below 2^bits. indices: int64, values: float64, written from position
-    `at` on; an index may repeat. Returns the end position.
+    `at` on; an index may repeat. Values that are empty are not written. Returns the end position.
     """
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    mask, begin_at = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), at
+    nobody, is_pair = read.keys.shape[1] - 1, kind >= SIBLINGS
     for arc in range(begin, end):
-        head, modifier, third = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc], arcs[THIRD_ROW, arc]
+        head, modifier = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc]
+        third = arcs[THIRD_ROW, arc] if is_pair else nobody
         for relation in range(3):
-            key = _relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
+            key = relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
             first, last = read.starts[kind, relation], read.starts[kind, relation + 1]
+            if first == last:
+                continue
             # Slices are known to start at 0 and to be contiguous, so that the loop is vectorised.
             heads, modifiers = read.keys[0, head, first:last], read.keys[1, modifier, first:last]
             thirds, hashed = read.keys[2, third, first:last], indices[at : at + last - first]
             for t in range(last - first):
                 hashed[t] = np.int64(mix(mix(mix(heads[t], modifiers[t]), thirds[t]), key) & mask)
-            head_values, modifier_values = read.values[0, head, first:last], read.values[1, modifier, first:last]
-            third_values, products = read.values[2, third, first:last], values[at : at + last - first]
-            for t in range(last - first):
-                products[t] = head_values[t] * modifier_values[t] * third_values[t]
             at += last - first
+    if len(values) == 0:
+        return at
+    first, last = read.starts[kind, 0], read.starts[kind, -1]
+    for arc in range(begin, end):
+        head, modifier = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc]
+        third = arcs[THIRD_ROW, arc] if is_pair else nobody
+        head_values, modifier_values = read.values[0, head, first:last], read.values[1, modifier, first:last]
+        third_values, products = read.values[2, third, first:last], values[begin_at : begin_at + last - first]
+        for t in range(last - first):
+            products[t] = head_values[t] * modifier_values[t] * third_values[t]
+        begin_at += last - first
     return at
 
 
@@ -158,12 +199,12 @@ def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at)
 
     The arguments are those of `write_features`. ends: int64 [end − begin], output, the end position of each arc.
     """
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    mask, with_values = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), len(values) > 0
     for arc in range(begin, end):
         head, modifier = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc]
         left, right = min(head, modifier), max(head, modifier)
         for relation in range(3):
-            key = _relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
+            key = relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
             for t in range(read.starts[kind, relation], read.starts[kind, relation + 1]):
                 value = read.values[0, head, t] * read.values[1, modifier, t]
                 if value == 0.0:
@@ -173,7 +214,8 @@ def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at)
                 for node in range(left + 1, right):
                     if read.between[b, node] != 0 and read.previous[b, node] <= left:
                         indices[at] = np.int64(mix(state, read.between[b, node]) & mask)
-                        values[at] = value
+                        if with_values:
+                            values[at] = value
                         at += 1
         ends[arc - begin] = at
     return at

@@ -2,16 +2,16 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
 from html import escape
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from spacy import displacy
 
-from ..models.scored import Factor, FactorFeatures, NamedPart, PartNames, ScoredSequence
+from ..models.scored import Factor, FactorFeatures, NamedPart, PartNames, Scored, ScoredSequence
 
 MAX_REASONS = 8
 """Reasons that a text or a page gives for each finding."""
@@ -44,6 +44,17 @@ class Reason:
         return self.weight - self.against
 
 
+class Comparison(NamedTuple):
+    """The comparison of a finding with its runner-up, as in `Finding`."""
+
+    runner_up: str
+    reasons: tuple[Reason, ...]
+
+
+NOTHING_ELSE = Comparison("", ())
+"""The comparison of a finding without a runner-up."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """A tag, an entity, a sentence start or an arc: tokens start … end − 1 and their label.
@@ -59,10 +70,26 @@ class Finding:
     end: int
     label: str
     margin: float
-    runner_up: str
-    reasons: tuple[Reason, ...]
     head: int | None = None
     is_predicted: bool = True
+    compare: Callable[[], Comparison] = field(default=lambda: NOTHING_ELSE, repr=False, compare=False)
+    """Returns the comparison, which is made when it is asked for: naming features takes longer than all else."""
+
+    @property
+    def runner_up(self) -> str:
+        return self._comparison.runner_up
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        return self._comparison.reasons
+
+    @cached_property
+    def _comparison(self) -> Comparison:
+        return self.compare()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fixed = partial(Comparison, *self._comparison)
+        return Finding, (self.start, self.end, self.label, self.margin, self.head, self.is_predicted, fixed)
 
     def title(self, words: Sequence[str]) -> str:
         """The text of the tokens and the label; words: the words of the Doc."""
@@ -123,12 +150,23 @@ def explain(
     findings = []
     for (first, scored), features in sequences:
         for best in scored.best(1):
-            factors = scored.factors(best)
-            for part in names.parts(best, first):
-                other = scored.best_without(best, part.part)
-                without = None if other is None else (other, scored.factors(other))
-                findings.append(_finding(words, part, names, first, features, (best, factors), without))
+            parts = names.parts(best, first)
+            margins = scored.margins_of(best, [part.part for part in parts])
+            sequence = _Sequence(words, names, first, scored, features)
+            for part, margin in zip(parts, margins):
+                compare = partial(_without, sequence, part, best)
+                findings.append(Finding(*part[:3], margin, part.head, compare=compare))
     return Explanation(words, tuple(findings))
+
+
+class _Sequence(NamedTuple):
+    """A Doc of these words, or one of its sentences, with its scores and features; first: its first token."""
+
+    words: Sequence[str]
+    names: PartNames
+    first: int
+    scored: Scored[Any, Any, Any]
+    features: FactorFeatures[Any]
 
 
 def _explained(
@@ -143,39 +181,33 @@ def _explained(
     (first, scored), features = sequences[number]
     end = [*starts[1:], len(words)][number]
     part = asked._replace(part=names.part(asked, first))
-    impossible = Finding(*asked[:3], -math.inf, "", (), asked.head, is_predicted=False)
+    sequence = _Sequence(words, names, first, scored, features)
     for best in scored.best(1):
         if part.part in [found.part for found in names.parts(best, first)]:
-            with_part, without = best, scored.best_without(best, part.part)
-        else:
-            is_inside = asked.end <= end and (asked.head is None or first <= asked.head < end)
-            with_part, without = scored.best_with(part.part) if is_inside else None, best
-        if with_part is None:
-            return (impossible,)
-        chosen, other = (None if y is None else (y, scored.factors(y)) for y in (with_part, without))
-        return (_finding(words, part, names, first, features, chosen, other, with_part is best),)
-    return (impossible,)
+            (margin,) = scored.margins_of(best, [part.part])
+            return (Finding(*part[:3], margin, part.head, compare=partial(_without, sequence, part, best)),)
+        is_inside = asked.end <= end and (asked.head is None or first <= asked.head < end)
+        with_part = scored.best_with(part.part) if is_inside else None
+        if with_part is not None:
+            # The same sum in another order may differ by rounding.
+            margin = min(0.0, with_part.score - best.score)
+            compare = partial(_compared, sequence, part, with_part, best, False)
+            return (Finding(*part[:3], margin, part.head, is_predicted=False, compare=compare),)
+    return (Finding(*part[:3], -math.inf, part.head, is_predicted=False),)
 
 
-def _finding(
-    words: Sequence[str],
-    part: NamedPart,
-    names: PartNames,
-    first: int,
-    features: FactorFeatures[Any],
-    chosen: Any,
-    other: Any,
-    is_predicted: bool = True,
-) -> Finding:
-    """The best structure with a part and the best one without it, None if there is none, each with its factors."""
-    if other is None:
-        return Finding(*part[:3], math.inf, "", (), part.head)
-    margin = chosen[0].score - other[0].score
-    # The same sum in another order may differ by rounding.
-    margin = max(0.0, margin) if is_predicted else min(0.0, margin)
-    runner_up = _runner_up(words, part, names.parts(other[0], first))
-    reasons = _reasons(first, features, (chosen[0], other[0]), (chosen[1], other[1]), is_predicted)
-    return Finding(*part[:3], margin, runner_up, reasons, part.head, is_predicted)
+def _without(sequence: _Sequence, part: NamedPart, best: Any) -> Comparison:
+    """The comparison of the best structure with the best one without a part of it."""
+    other = sequence.scored.best_without(best, part.part)
+    return NOTHING_ELSE if other is None else _compared(sequence, part, best, other, True)
+
+
+def _compared(sequence: _Sequence, part: NamedPart, with_part: Any, other: Any, is_predicted: bool) -> Comparison:
+    """The comparison of the best structure with a part and the best one without it."""
+    words, names, first, scored, features = sequence
+    factors = scored.factors(with_part), scored.factors(other)
+    reasons = _reasons(first, features, (with_part, other), factors, is_predicted)
+    return Comparison(_runner_up(words, part, names.parts(other, first)), reasons)
 
 
 def _runner_up(words: Sequence[str], part: NamedPart, others: Iterable[NamedPart]) -> str:

@@ -3,14 +3,15 @@
 import hashlib
 import os
 import pickle
-import sys
-from collections.abc import Callable
-from contextlib import suppress
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite.binding import parse_assembly, parse_bitcode
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
@@ -19,7 +20,9 @@ from numba.misc.appdirs import AppDirs
 
 from ..files import replace_files
 from .announcement import LOGGER, announce
+from .machine_code import brought, environment, explain_absence
 from .sources import PACKAGE, source_digest
+from .turns import turn
 
 _CONFIG: Any = numba.config
 
@@ -47,10 +50,21 @@ class DiskCache(NullCache):
 
     def __init__(self, function: Callable[..., Any], kind: str) -> None:
         self._name = f"{function.__module__}.{function.__qualname__}-{kind}"
+        self._turn = ExitStack()
 
     @property
     def cache_path(self) -> str:
         return str(cache_folders()[0])
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Within it, this process may miss the kernel; it then is the only one that compiles it, until the end."""
+        outer, self._turn = self._turn, ExitStack()
+        try:
+            with self._turn:
+                yield
+        finally:
+            self._turn = outer
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for the types `sig`, or None.
@@ -59,22 +73,38 @@ class DiskCache(NullCache):
         code: that imports half of numba, and SciPy, and takes longer than everything else before a first prediction.
         """
         rtsys.initialize(target_context)
-        name = self._file_name(sig, target_context.codegen())
+        _, *target = target_context.codegen().magic_tuple()
+        found = self._read(sig, target_context, *target)
+        if found is None:
+            self._wait_for_turn(self._file_name(sig, *target))
+            found = self._read(sig, target_context, *target)
+        if found is None:
+            explain_absence(target[1])
+            target_context.refresh()
+            announce(self._name)
+        return found
+
+    def _wait_for_turn(self, name: str) -> None:
         for folder in cache_folders():
+            with suppress(OSError):
+                self._turn.enter_context(turn(folder, name))
+                return
+
+    def _read(self, sig: Any, target_context: Any, cpu: str, features: str) -> Any:
+        for path in self._paths(sig, cpu, features):
             try:
-                content = (folder / name).read_bytes()
+                content = path.read_bytes()
             except OSError:
                 continue
             if content[:32] == _digest(content[32:]):
-                return CompileResult._rebuild(target_context, *pickle.loads(content[32:]))
-        target_context.refresh()
-        announce(self._name)
+                return _together(target_context, *pickle.loads(content[32:]))
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Store a kernel that has just been compiled, atomically: other processes find the whole file or none."""
-        code = dumps(cres._reduce())
-        name = self._file_name(sig, cres.codegen)
+        code = dumps(_apart(*cres._reduce()))
+        _, *target = cres.codegen.magic_tuple()
+        name = self._file_name(sig, *target)
         for folder in cache_folders():
             with suppress(OSError):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -82,9 +112,42 @@ class DiskCache(NullCache):
                 return
         _warn_that_nothing_is_stored()
 
-    def _file_name(self, sig: Any, codegen: Any) -> str:
-        types_and_machine = repr((str(sig), numba.__version__, sys.implementation.cache_tag, *codegen.magic_tuple()))
-        return f"{self._name}-{hashlib.sha256(types_and_machine.encode()).hexdigest()[:16]}.nbc"
+    def _paths(self, sig: Any, cpu: str, features: str) -> Iterator[Path]:
+        """The files that may hold the kernel. Code that the wheel brings goes first: it is the same on all machines."""
+        code = brought(features)
+        if code:
+            yield code.folder / self._file_name(sig, *code.level)
+        name = self._file_name(sig, cpu, features)
+        for folder in cache_folders():
+            yield folder / name
+
+    def _file_name(self, sig: Any, cpu: str, features: str) -> str:
+        key = repr((str(sig), cpu, features, *environment().values()))
+        return f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.nbc"
+
+
+def _apart(library: Any, *rest: Any) -> tuple[tuple[Any, ...], bytes | None]:
+    """The state of a compiled kernel and, apart, the bitcode that numba adds to machine code for callers to link.
+
+    Few do: kernels call addresses, or inner kernels, which are nothing but bitcode. So it is not to be parsed with the
+    rest. In its place there is a module of the same symbols, because numba looks there for what can be called.
+    """
+    name, kind, code = library
+    if kind != "object":
+        return (library, *rest), None
+    machine_code, bitcode = code
+    module = parse_bitcode(bitcode)
+    defined = [value.name for value in chain(module.functions, module.global_variables) if not value.is_declaration]
+    symbols = parse_assembly("\n".join(f'@"{symbol}" = global i8 0' for symbol in defined))
+    return ((name, kind, (machine_code, symbols.as_bitcode())), *rest), bitcode
+
+
+def _together(target_context: Any, state: tuple[Any, ...], bitcode: bytes | None) -> Any:
+    """The compiled kernel that `_apart` has taken apart."""
+    compiled = CompileResult._rebuild(target_context, *state)
+    if bitcode is not None:
+        compiled.library._get_module_for_linking = cache(partial(parse_bitcode, bitcode))
+    return compiled
 
 
 def _digest(code: bytes) -> bytes:

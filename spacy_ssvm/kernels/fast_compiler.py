@@ -13,6 +13,7 @@ from numba.core import types
 from numba.core.base import BaseContext
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.typing.typeof import Purpose, typeof_impl
 
@@ -62,11 +63,12 @@ linking_target = _LinkingTarget("cpu")
 _USED = {
     BaseContext: ("refresh", "make_array"),
     CompileResult: ("_find_referenced_environments", "_rebuild", "_reduce"),
-    CPUDispatcher: ("add_overload", "get_call_template", "targetdescr"),
+    CPUDispatcher: ("add_overload", "compile", "get_call_template", "targetdescr"),
     CPUTarget: ("_toplevel_target_context", "typing_context"),
     JITCPUCodegen: ("_library_class", "magic_tuple", "set_env"),
     JITCodeLibrary: (
         "_finalize_final_module",
+        "_get_module_for_linking",
         "_optimize_final_module",
         "_verify_declare_only_symbols",
         "serialize_using_bitcode",
@@ -89,7 +91,18 @@ def dispatchers(kernel: Any) -> tuple[Any, ...]:
     return kernel, kernel.inner
 
 
-class Kernel(CPUDispatcher):
+class _Stored(CPUDispatcher):
+    """A dispatcher that looks for its machine code on disk, and compiles it in its process's turn."""
+
+    _cache: DiskCache
+
+    def compile(self, argument_types: Any) -> Any:
+        # With the lock, because a turn belongs to the process, not to the thread that compiles.
+        with global_compiler_lock, self._cache.turn():
+            return super().compile(argument_types)
+
+
+class Kernel(_Stored):
     """A function that is compiled for Python callers and, separately, as `inner`, for other kernels."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
@@ -107,7 +120,7 @@ class Kernel(CPUDispatcher):
         super().add_overload(compiled)
 
 
-class _InnerKernel(CPUDispatcher):
+class _InnerKernel(_Stored):
     """A kernel that only other kernels call: an entry point for Python or C would double its compile time."""
 
     targetdescr = linking_target

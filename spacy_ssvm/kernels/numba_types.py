@@ -17,6 +17,7 @@ class ArrayType(NamedTuple):
     ndim: int
 
 
+Int8Array = Annotated[np.ndarray, ArrayType("int8", 1)]
 Int32Array = Annotated[np.ndarray, ArrayType("int32", 1)]
 Int32Array2d = Annotated[np.ndarray, ArrayType("int32", 2)]
 Int64Array = Annotated[np.ndarray, ArrayType("int64", 1)]

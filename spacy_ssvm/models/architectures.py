@@ -37,7 +37,7 @@ def tree(
     structure: Literal["projective", "nonprojective"] = "projective",
     order: int = 3,
     max_heads: int = 16,
-    margin: float = 5.5,
+    margin: float = 4.5,
 ) -> Model:
     """Dependency trees: a weight for each hashed feature of an arc or of a pair of arcs, and a block for its label.
 

@@ -5,10 +5,16 @@ import numpy as np
 NEW_LABEL_POWER = 0.45
 """With it, frequent features move far enough to tell a label that is new from others, and old labels hardly suffer."""
 
+AT_ONCE = 1 << 20
+"""Rows whose logarithms, of eight bytes each, are in memory at a time."""
+
 
 def exponents(counts: np.ndarray, earlier: np.ndarray | None) -> np.ndarray:
     """log₂(1 + n), rounded, uint8 [R], of the counts n, [R], but at least the earlier ones, uint8 [≤ R]."""
-    found = np.rint(np.log2(1.0 + counts)).astype(np.uint8)
+    found = np.empty(len(counts), np.uint8)
+    for first in range(0, len(counts), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        found[part] = np.rint(np.log2(1.0 + counts[part]))
     if earlier is not None:
         found[: len(earlier)] = np.maximum(found[: len(earlier)], earlier)
     return found

@@ -25,6 +25,12 @@ WORTHWHILE = 0.875
 _MAX_MAGNITUDE = {"float16": 1.0, "int8": 127.0}
 """The largest magnitude of a block, in units of its scale."""
 
+_HEADER, _CHECKSUM = 2, 4
+"""Bytes of a deflated stream before and after its blocks."""
+
+_WINDOW = 1 << 15
+"""Bytes before a block that it may refer to."""
+
 PART_TYPES = {"indices": np.uint8, "values": np.uint8, "scales": np.float32}
 """The arrays of one sparse vector in a model file."""
 
@@ -129,7 +135,9 @@ def unpack(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> tuple[
 
 def pack_indices(indices: np.ndarray) -> np.ndarray:
     """Ascending numbers, int64 or uint64 [n], as bytes, uint8."""
-    gaps = np.diff(indices.astype(np.int64), prepend=-1) - 1
+    gaps = indices.astype(np.int64)
+    gaps[1:] -= indices[:-1].astype(np.int64, copy=False)
+    gaps[1:] -= 1
     return _deflated(gaps.astype(np.min_scalar_type(int(gaps.max(initial=0)))))
 
 
@@ -140,8 +148,9 @@ def unpack_indices(packed: np.ndarray, below: int) -> np.ndarray:
         DamagedModel: the bytes are damaged, or a number is not below `below`.
     """
     gaps = _inflated(packed, {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}, below)
-    # Approximate, but the bound is far below the overflow of int64.
-    require(float(gaps.sum(dtype=np.float64)) + len(gaps) < 2.0**62, "an index is out of range")
+    # Approximate, but the bound is far below the overflow of int64; the sum of smaller numbers cannot overflow.
+    fits = gaps.itemsize < 8 or float(gaps.sum(dtype=np.float64)) + len(gaps) < 2.0**62
+    require(fits, "an index is out of range")
     indices = gaps.astype(np.int64)
     indices[1:] += 1
     np.cumsum(indices, out=indices)
@@ -173,22 +182,47 @@ def _deflated(numbers: np.ndarray) -> np.ndarray:
     data = planes.tobytes()
     # Runs of equal bytes are the only regularity to expect.
     deflate = zlib.compressobj(strategy=zlib.Z_RLE)
-    packed = deflate.compress(data) + deflate.flush()
-    if len(packed) > WORTHWHILE * len(data):
-        packed = zlib.compress(data, zlib.Z_NO_COMPRESSION)
-    return np.frombuffer(bytes([width]) + packed, np.uint8)
+    packed = [bytes([width]), deflate.compress(data), deflate.flush()]
+    if len(packed[1]) + len(packed[2]) > WORTHWHILE * len(data):
+        del packed[1:]
+        packed.append(zlib.compress(data, zlib.Z_NO_COMPRESSION))
+    del data
+    return np.frombuffer(b"".join(packed), np.uint8)
 
 
 def _inflated(packed: np.ndarray, types: Mapping[int, str], max_count: int) -> np.ndarray:
     """The numbers written by `_deflated`, at most max_count; types: number of bytes → dtype."""
     require(packed.ndim == 1 and len(packed) > 0 and int(packed[0]) in types, "packed numbers are of an unknown type")
     width = int(packed[0])
-    inflate: Any = zlib.decompressobj()
+    stream = np.ascontiguousarray(packed[1:]).data
+    stored, end = _stored_blocks(stream)
+    inflate: Any = zlib.decompressobj(-zlib.MAX_WBITS, stored[-_WINDOW:])
     try:
-        data = inflate.decompress(packed[1:].tobytes(), max_count * width + 1)
+        data = stored + inflate.decompress(stream[end:], max(max_count * width - len(stored), 0) + 1)
     except zlib.error as error:
         raise DamagedModel(f"packed numbers cannot be inflated: {error}") from None
-    whole = inflate.eof and not inflate.unused_data and len(data) <= max_count * width and len(data) % width == 0
+    # The digest of the file covers what the checksum does.
+    whole = inflate.eof and len(inflate.unused_data) == _CHECKSUM
+    whole = whole and len(data) <= max_count * width and len(data) % width == 0
     require(whole, "packed numbers are of a wrong length")
-    planes = np.frombuffer(data, np.uint8).reshape(width, -1)
-    return np.ascontiguousarray(planes.T).view(types[width]).reshape(-1)
+    numbers = np.empty((len(data) // width, width), np.uint8)
+    for k, plane in enumerate(np.frombuffer(data, np.uint8).reshape(width, -1)):
+        numbers[:, k] = plane
+    return numbers.view(types[width]).reshape(-1)
+
+
+def _stored_blocks(stream: memoryview) -> tuple[bytes, int]:
+    """The data of the blocks at the begin of a deflated stream that are stored as they are, and the place of the next.
+
+    The last block is never among them. To copy them is several times as fast as to inflate them, and where numbers are
+    weights, most blocks are such.
+    """
+    blocks, at = [], _HEADER
+    while stream[at : at + 1].tobytes() == b"\0":
+        # A byte for the type, then the length, and its complement.
+        end = at + 5 + int.from_bytes(stream[at + 1 : at + 3], "little")
+        if end > len(stream):
+            break
+        blocks.append(stream[at + 5 : end])
+        at = end
+    return b"".join(blocks), at

@@ -272,6 +272,23 @@ class DataSet(ABC):
     def problem(self) -> "Problem":
         """All examples; the same object until something is added or replaced."""
 
+    def problem_by_row(self) -> "Problem":
+        """The same with the weights of each feature side by side, for every solver and any number of threads."""
+        return self.problem()
+
+    def number_weights(self, by_use: bool) -> None:
+        """Number weights in the order in which the max-oracle first writes them, for solvers that call no other oracle,
+        and in one thread, or else by row: from now on, of all vectors but those of `problem_by_row`.
+
+        What nobody writes to takes no memory, if weights in use lie side by side. A structure may leave them as they
+        are, as it does by default.
+        """
+        return None
+
+    def by_row(self, vector: np.ndarray) -> np.ndarray:
+        """A vector of weights, float64 [d], numbered by row."""
+        return vector
+
     @abstractmethod
     def dimension(self) -> int:
         """Present length of the weight vector."""

@@ -102,6 +102,10 @@ class Scored(Protocol[Y, P_contra, K_contra]):
             ValueError: every structure is ruled out.
         """
 
+    def margins_of(self, best: Y, parts: Sequence[Any]) -> list[float]:
+        """For parts of the best structure, its score minus that of the best structure without the part; ∞ if there is
+        none."""
+
     def best_without(self, best: Y, part: P_contra) -> Y | None:
         """The best structure without a given part of the best structure; None if there is none."""
 

@@ -156,5 +156,5 @@ def _digest(model: Model, arrays: Mapping[str, np.ndarray], labels: Sequence[str
     digest = hashlib.sha256(srsly.msgpack_dumps([list(labels), *read]))
     for key in sorted(arrays):
         digest.update(f"{key} {arrays[key].dtype} {arrays[key].shape}".encode())
-        digest.update(np.ascontiguousarray(arrays[key]).tobytes())
+        digest.update(np.ascontiguousarray(arrays[key]).reshape(-1).data)
     return np.array(np.frombuffer(digest.digest(), np.uint64))

@@ -351,7 +351,7 @@ class SsvmPipe(TrainablePipe):
             raise ValueError(f"[{self.name}] there is no problem to solve yet: call initialize first")
         if training.data.is_incomplete():
             training.data.complete(None, training.weights())
-        return training.data.problem()
+        return training.data.problem_by_row()
 
     def set_weights(self, weights: np.ndarray) -> None:
         """Predict with these weights, float64 [d] of `problem`, and save them; `update` goes on from them.

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..models.protocol import Codec
+from ..training.calibration import rounded
 
 INVERSE_TEMPERATURE = "inverse_temperature"
 
@@ -55,5 +56,8 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
     beta = cfg.get(INVERSE_TEMPERATURE)
     if INVERSE_TEMPERATURE in cfg and (type(beta) is not float or not 0.0 < beta < math.inf):
         raise ValueError(f"its cfg has the inverse temperature {beta!r}, which must be a finite number above 0")
+    if beta is not None:
+        # The JSON reader may change the last bit of a number.
+        beta = rounded(beta)
     codec = replace(codec, labels=tuple(cfg["labels"]), **{key: cfg[key] for key in saved})
     return codec, Facts(tuple(cfg["reads"]), cfg["labels_are_given"], beta)

@@ -26,12 +26,12 @@ MAX_SENTENCE = 1000
 """The max number of tokens that are parsed together: the memory of a chart is quadratic in it."""
 
 
-def sentences(starts: np.ndarray | None, n_tokens: int) -> np.ndarray:
-    """Sentences from their first tokens, int64 [S + 1]; None is one sentence. Longer ones are cut at
-    MAX_SENTENCE tokens."""
-    bounds = np.append(np.zeros(1, np.int64) if starts is None else starts, n_tokens)
-    pieces = [np.arange(first, end, MAX_SENTENCE) for first, end in pairwise(bounds)]
-    return np.append(np.concatenate(pieces), n_tokens).astype(np.int64)
+def sentences(starts: np.ndarray, n_tokens: int) -> np.ndarray:
+    """Sentences from their first tokens, int64 [S + 1]; longer ones are cut at MAX_SENTENCE tokens."""
+    bounds = np.append(starts, n_tokens)
+    if np.diff(bounds).max(initial=0) <= MAX_SENTENCE:
+        return bounds
+    return np.append(np.concatenate([np.arange(*ends, MAX_SENTENCE) for ends in pairwise(bounds)]), n_tokens)
 
 
 def sentence_starts(doc: Doc) -> np.ndarray | None:
@@ -88,7 +88,7 @@ def gold_trees(example: Example, multi_root: bool) -> TreeGold:
         starts = _completed(predicted, gold)
     elif (crossed := _are_crossed(starts, heads)).any():
         starts = starts[~crossed] if gold is None else np.union1d(starts[~crossed], gold)
-    bounds = sentences(starts, len(predicted))
+    bounds = sentences(np.zeros(min(len(predicted), 1), np.int64) if starts is None else starts, len(predicted))
     number = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     known = heads != UNKNOWN
     outside = known & (number[heads] != number)

@@ -8,6 +8,7 @@ import numpy as np
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..memory import release
 from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Predictor, Settings, StructuredModel, bind
@@ -55,6 +56,8 @@ class Learnt:
     def predictor(self) -> Predictor:
         """Predicts with the present weights."""
         if self._predictor is None:
+            # The examples of the last update may be gone.
+            release()
             self._predictor = self.structured.predictor(self._present())
         return self._predictor
 
@@ -127,7 +130,9 @@ class Learnt:
     def restart(self, solver: Parameters, weights: np.ndarray) -> None:
         """Go on from these weights, float64 [d], without the examples of the present training."""
         assert self.training is not None
-        self.moved(self._training(solver.seeded(self.seed), self.training.data.without_docs(), weights))
+        data = self.training.data.without_docs()
+        data.number_weights(by_use=False)
+        self.moved(self._training(solver.seeded(self.seed), data, weights))
 
     def relabelled(self, codec: Codec) -> "Learnt":
         """The same weights, with zeros for the new labels of this codec; training starts anew."""
@@ -158,6 +163,7 @@ class Learnt:
     @contextmanager
     def packed(self, packing: Packing) -> Iterator[None]:
         """Within this context, the model holds the weights as they will be saved."""
+        release()
         before = store.snapshot(self._model)
         try:
             self.store(packing)

@@ -10,6 +10,7 @@ from spacy.language import Language
 from spacy.training.loggers import setup_table
 from wasabi import Printer
 
+from .. import memory
 from ..training.figures import Figures
 from .component import SsvmPipe
 
@@ -33,7 +34,7 @@ Log = Callable[[dict[str, Any] | None], None]
 def console_logger(
     output_file: str | Path | None = None, certificate_frequency: int = 0
 ) -> Callable[..., tuple[Log, Callable[[], None]]]:
-    """Print a row for each evaluation; at the end, and at checkpoints, the certificates.
+    """Print a row for each evaluation; at the end, and at checkpoints, the certificates; at the end the peak memory.
 
     output_file: a JSONL file that gets the scores, the seconds and the figures of all components, one object a row; it
     is overwritten.
@@ -99,6 +100,8 @@ def console_logger(
 
         def finalize() -> None:
             write_certificates()
+            if (peak := memory.peak()) is not None:
+                write(f"Peak memory: {peak / 1e6:,.0f} MB")
 
         return log_step, finalize
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
@@ -10,6 +11,7 @@ from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default config names
@@ -30,7 +32,6 @@ from .gold_trees import (
     arcs,
     gold_trees,
     known_tree,
-    sentence_starts,
     sentences,
     sets_all_starts,
 )
@@ -196,45 +197,52 @@ class ParserCodec(TreeCodec):
     def write(
         self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]], given: Sequence[Given]
     ) -> None:
-        vocab, names, unnamed_name = None, np.zeros(0, np.uint64), np.uint64(0)
-        for doc, (heads, labels), before in zip(docs, predictions, given):
-            if not len(doc):
-                continue
-            if doc.vocab is not vocab:
-                vocab, add = doc.vocab, doc.vocab.strings.add
-                names = np.array([add(label) for label in self.weight_labels], np.uint64)
-                unnamed_name = np.uint64(add(UNNAMED))
-            keeps_starts = self.multi_root and before.has_starts
-            starts = values_of(doc, [SENT_START]) if keeps_starts else None
-            offsets = (heads - np.arange(len(doc))).astype(np.int64).view(np.uint64)
-            # No label but that of roots has been learnt.
-            unnamed = (labels == 0) & (offsets != 0)
-            deps = np.where(unnamed, unnamed_name, names[labels])
-            if not self.overwrite and before.values is not None:
-                present = before.values[:, 1]
-                deps = np.where(present != 0, present, deps)
-            doc.from_array([HEAD, DEP], cast(Any, np.stack([offsets, deps], axis=1)))
-            if starts is not None:
-                doc.from_array([SENT_START], cast(Any, starts))
+        rows = [row for row in zip(docs, predictions, given) if len(row[0])]
+        for vocab, group in groupby(rows, lambda row: row[0].vocab):
+            of_vocab = list(group)
+            values = self._values(vocab, [prediction for _, prediction, _ in of_vocab])
+            first = 0
+            for doc, _, before in of_vocab:
+                tree = values[first : first + len(doc)]
+                first += len(doc)
+                if not self.overwrite and before.values is not None:
+                    present = before.values[:, 1]
+                    tree[:, 1] = np.where(present != 0, present, tree[:, 1])
+                keeps_starts = self.multi_root and before.has_starts
+                starts = values_of(doc, [SENT_START]) if keeps_starts else None
+                doc.from_array([HEAD, DEP], cast(Any, tree))
+                if starts is not None:
+                    doc.from_array([SENT_START], cast(Any, starts))
+
+    def _values(self, vocab: Vocab, trees: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        """spaCy's HEAD and DEP of all tokens, uint64 [T, 2], from the heads and labels of some Docs."""
+        names = np.array([vocab.strings.add(label) for label in self.weight_labels], np.uint64)
+        lengths = [len(heads) for heads, _ in trees]
+        places = np.arange(sum(lengths)) - np.repeat(np.cumsum([0, *lengths[:-1]]), lengths)
+        labels = np.concatenate([labels for _, labels in trees])
+        offsets = np.concatenate([heads for heads, _ in trees]) - places
+        # No label but that of roots has been learnt.
+        unnamed = (labels == 0) & (offsets != 0)
+        deps = np.where(unnamed, np.uint64(vocab.strings.add(UNNAMED)), names[labels])
+        return np.stack([offsets.astype(np.int64).view(np.uint64), deps], axis=1)
 
     def read_constraints(self, doc: Doc) -> bytes:
         return doc.to_array([SENT_START]).tobytes()
 
-    def sentences(self, doc: Doc) -> np.ndarray:
-        return sentences(sentence_starts(doc), len(doc))
+    def sentences(self, starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
+        is_first = sent_start == 1
+        is_first[starts[:-1][np.diff(starts) > 0]] = True
+        return sentences(np.flatnonzero(is_first), int(starts[-1]))
 
     def complaint(self, docs: Sequence[Doc]) -> str | None:
-        if self.multi_root:
+        if self.multi_root or all(map(sets_all_starts, docs)):
             return None
-        for doc in docs:
-            starts = sentence_starts(doc)
-            if starts is None or not sets_all_starts(doc):
-                return (
-                    "a Doc has no sentence boundaries and is parsed as one sentence"
-                    if starts is None
-                    else "a Doc says of some tokens only whether a sentence starts there; the others continue one"
-                ) + ': put a component that sets boundaries before the parser, such as "ssvm_senter"'
-        return None
+        bare = next(doc for doc in docs if not sets_all_starts(doc))
+        return (
+            "a Doc says of some tokens only whether a sentence starts there; the others continue one"
+            if bare.has_annotation(SENT_START)
+            else "a Doc has no sentence boundaries and is parsed as one sentence"
+        ) + ': put a component that sets boundaries before the parser, such as "ssvm_senter"'
 
     def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> "Limits | None":
         from ..structures.tree.limits import Limits

@@ -4,64 +4,201 @@ DCD-Light and DCD-SSVM (algorithms 1 to 3) update w after each oracle call. CPD 
 w, then runs coordinate descent over the working sets.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..kernels import kernel
 from .certificate import GAP_REDUCTION, BatchLearner, CertifiedLearner
 from .dual import NEGLIGIBLE_GAP, DualLearner
-from .oracle_pass import add_if_violated
+from .learner import Field
+from .oracle_pass import add_if_violated, add_slack
 from .parameters import Cpd, Dcd
+from .problem import Problem
 from .working_set import NONE, drop_inactive, dual_slack, plane_axpy, plane_dot, total_alpha
 
 
 @kernel
-def update_weight(example, weights, planes, C):
+def _sweep(example, weights, planes, C):
     """Algorithm 1 without the shuffling of line 1: one pass over the example's dual variables, newest plane first.
 
-    Planes whose α is 0 then leave the working set, which is not part of the algorithm as printed.
+    Returns the rise of the dual objective.
     """
-    total = total_alpha(planes, example)
+    total, rise = total_alpha(planes, example), 0.0
     p = planes.head[example]
     while p != NONE:
         violation = planes.loss[p] - plane_dot(weights, planes, p) - total / (2.0 * C)
-        alpha = max(0.0, planes.alpha[p] + violation / (planes.norm[p] + 1.0 / (2.0 * C)))
+        curvature = planes.norm[p] + 1.0 / (2.0 * C)
+        alpha = max(0.0, planes.alpha[p] + violation / curvature)
         step = alpha - planes.alpha[p]
         if step != 0.0:
             plane_axpy(weights, step, planes, p)
             total += step
             planes.alpha[p] = alpha
+            rise += step * (violation - step * curvature / 2.0)
         p = planes.next[p]
+    return rise
+
+
+@kernel
+def update_weight(example, weights, planes, C, sweeps):
+    """Algorithm 1, several times: an example's weights are read from memory once, and then are at hand.
+
+    Planes whose α is 0 then leave the working set, which is not part of the algorithm as printed. Returns the rise of
+    the dual objective.
+    """
+    if planes.head[example] == NONE:
+        return 0.0
+    rise = _sweep(example, weights, planes, C)
+    if planes.next[planes.head[example]] != NONE:
+        for _ in range(sweeps - 1):
+            rise += _sweep(example, weights, planes, C)
     drop_inactive(planes, example)
+    return rise
 
 
 @kernel
 def inner_pass(examples, weights, planes, C):
     """Algorithm 3, lines 4 to 7: a pass without oracle calls."""
     for example in examples:
-        update_weight(example, weights, planes, C)
+        update_weight(example, weights, planes, C, 1)
+
+
+SWEEPS = 3
+"""Passes of algorithm 1 in one visit of DCD-Light and DCD-SSVM."""
+
+REST = 5
+"""Visits without an update after one that has raised the dual by less than the average update."""
+
+MAX_PAUSE = 7
+"""Visits without an oracle call between two calls, at most: pauses last 0, 1, 3, 7, 7, … visits."""
+
+MIN_SHARE = 0.1
+"""A call whose plane raises the dual by less than this part of the average call's rise makes the pause longer."""
+
+UPDATES, CALLS = 0, 1
+"""Places in `Schedule.averages`."""
+
+
+class Schedule(NamedTuple):
+    """Which of n examples still rest from updates and oracle calls, as the last ones have hardly raised the dual.
+
+    rests: int64 [n], visits without an update to come. pauses: int64 [n], visits without an oracle call to come.
+    lengths: int64 [n], of the last pause. slacks: float64 [n], the ξ of the last call. averages: float64 [2], the rise
+    of the dual by an update, and by the plane of an oracle call, averaged over about the last n.
+    """
+
+    rests: np.ndarray
+    pauses: np.ndarray
+    lengths: np.ndarray
+    slacks: np.ndarray
+    averages: np.ndarray
+
+
+def schedule(n_examples: int) -> Schedule:
+    """No example rests."""
+    rests, pauses, lengths = (np.zeros(n_examples, np.int64) for _ in range(3))
+    return Schedule(rests, pauses, lengths, np.zeros(n_examples), np.zeros(2))
 
 
 @kernel
-def _oracle_pass(oracle, data, examples, weights, C, delta, sums, planes, plane):
-    """Algorithm 2, lines 4 to 10."""
+def _average(schedule, place, rise):
+    """Add a rise of the dual to its running average; returns the average so far."""
+    before = schedule.averages[place]
+    schedule.averages[place] += (rise - before) / len(schedule.rests)
+    return before
+
+
+@kernel
+def _update_or_rest(example, weights, planes, C, schedule):
+    if planes.head[example] == NONE:
+        return
+    if schedule.rests[example] > 0:
+        schedule.rests[example] -= 1
+        return
+    rise = update_weight(example, weights, planes, C, SWEEPS)
+    if rise < _average(schedule, UPDATES, rise):
+        schedule.rests[example] = REST
+
+
+@kernel
+def _inner_pass(examples, weights, planes, C, schedule):
+    """Algorithm 3, lines 4 to 7, without the examples that rest."""
     for example in examples:
-        add_if_violated(oracle, data, example, weights, dual_slack(planes, example, C), delta, sums, planes, plane)
-        update_weight(example, weights, planes, C)
+        _update_or_rest(example, weights, planes, C, schedule)
+
+
+@kernel
+def _oracle_pass(oracle, data, examples, weights, C, delta, schedule, sums, planes, plane):
+    """Algorithm 2, lines 4 to 10, without the oracle calls of the examples that pause."""
+    for example in examples:
+        if schedule.pauses[example] > 0:
+            schedule.pauses[example] -= 1
+            add_slack(sums, schedule.slacks[example])
+            _update_or_rest(example, weights, planes, C, schedule)
+            continue
+        dual_slack_before, newest = dual_slack(planes, example, C), planes.head[example]
+        g = add_if_violated(oracle, data, example, weights, dual_slack_before, delta, sums, planes, plane)
+        schedule.slacks[example] = max(0.0, g)
+        rise, p = 0.0, planes.head[example]
+        if p != newest:
+            rise = (g - dual_slack_before) ** 2 / (planes.norm[p] + 1.0 / (2.0 * C)) / 2.0
+        if rise > MIN_SHARE * _average(schedule, CALLS, rise):
+            schedule.lengths[example] = 0
+        else:
+            schedule.lengths[example] = min(2 * schedule.lengths[example] + 1, MAX_PAUSE)
+        schedule.pauses[example] = schedule.lengths[example]
+        update_weight(example, weights, planes, C, SWEEPS)
 
 
 class DcdLearner(DualLearner, CertifiedLearner):
-    """½‖w‖² + C Σ ξ_i² by coordinate descent on α ≥ 0, w = Σ α ΔΦ; inner passes precede the oracle pass."""
+    """½‖w‖² + C Σ ξ_i² by coordinate descent on α ≥ 0, w = Σ α ΔΦ; inner passes precede the oracle pass.
+
+    Unlike the printed algorithms, a visit passes over the example's planes several times, and leaves out what hardly
+    raised the dual at earlier visits: an update, an oracle call. A call that is left out counts as its last ξ in the
+    running primal; certificates call all oracles.
+    """
 
     parameters: Dcd
     power = 2
+    STATE = (Field("schedule"),)
+
+    def __init__(self, parameters: Dcd, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.schedule = schedule(problem.n_examples)
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
+        n, C = self.problem.n_examples, self.parameters.C
         for _ in range(self.parameters.inner_passes):
-            inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, self.parameters.C)
+            _inner_pass(rng.permutation(n), self.w, self.planes, C, self.schedule)
 
     def visit(self, examples: np.ndarray) -> None:
-        self._run(_oracle_pass, examples, self.w, self.parameters.C, self.parameters.delta)
+        self._run(_oracle_pass, examples, self.w, self.parameters.C, self.parameters.delta, self.schedule)
+
+    def retune(self, parameters: Any) -> bool:
+        if not super().retune(parameters):
+            return False
+        self.schedule = schedule(self.problem.n_examples)
+        return True
+
+    def extend(self, problem: Problem) -> None:
+        # Examples of a saved state that come back are no more than before.
+        if problem.n_examples > self.problem.n_examples:
+            self.schedule = schedule(problem.n_examples)
+        super().extend(problem)
+
+    def remove(self, examples: np.ndarray) -> None:
+        super().remove(examples)
+        self._wake(examples)
+
+    def forget(self, examples: np.ndarray) -> None:
+        super().forget(examples)
+        self._wake(examples)
+
+    def _wake(self, examples: np.ndarray) -> None:
+        for per_example in self.schedule[:-1]:
+            per_example[examples] = 0
 
 
 PASSES_PER_CHECK = 5

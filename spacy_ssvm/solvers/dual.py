@@ -16,10 +16,10 @@ NEGLIGIBLE_GAP = 1e-10
 """A gap over the working sets is left as it is where it is below this fraction of Σ αΔ."""
 
 MIN_PART, MAX_PART = 64, 1024
-"""Number of examples per kernel call; fewer than MIN_PART only where these might add more than PART_ENTRIES."""
+"""Number of examples per kernel call; fewer than MIN_PART only where these might add more than PART_CODES."""
 
-PART_ENTRIES = 1 << 19
-"""Entries (8 bytes each) reserved before a kernel call; more only where a single example needs more."""
+PART_CODES = 1 << 21
+"""Codes (2 bytes each) reserved before a kernel call; more only where a single example needs more."""
 
 
 class WorkingSetLearner(Learner):
@@ -75,17 +75,17 @@ class WorkingSetLearner(Learner):
         """
         sums = np.array([self.loss, self.squares])
         for part, found in find_all(self.problem, self.w, examples, self.n_threads):
-            self._make_room(len(part), int(found.starts[-1]))
+            self._make_room(len(part), int(working_set.max_codes(np.diff(found.starts)).sum()))
             collect(part, found, C, delta, sums, self.planes, self.buffer)
         self.loss, self.squares = sums.tolist()
 
     def _parts(self, examples: np.ndarray) -> Iterator[np.ndarray]:
         """Split the examples into parts, in order; before each part, room is made for the planes of all its visits."""
         while len(examples):
-            entries = np.cumsum(self._max_entries(examples[:MAX_PART]))
-            min_size = max(1, int(np.searchsorted(entries[:MIN_PART], PART_ENTRIES, "right")))
-            self._make_room(min_size, int(entries[min_size - 1]))
-            size = int(np.searchsorted(entries, working_set.free_entries(self.planes), "right"))
+            codes = np.cumsum(working_set.max_codes(self._max_entries(examples[:MAX_PART])))
+            min_size = max(1, int(np.searchsorted(codes[:MIN_PART], PART_CODES, "right")))
+            self._make_room(min_size, int(codes[min_size - 1]))
+            size = int(np.searchsorted(codes, working_set.free_codes(self.planes), "right"))
             size = min(size, working_set.free_planes(self.planes))
             yield examples[:size]
             examples = examples[size:]
@@ -94,10 +94,10 @@ class WorkingSetLearner(Learner):
         """An upper bound of the number of entries that each visit to these examples (int64) adds, int64."""
         return self.problem.plane_entries[examples]
 
-    def _make_room(self, n_planes: int, n_entries: int) -> None:
+    def _make_room(self, n_planes: int, n_codes: int) -> None:
         planes = self.planes
-        if working_set.free_planes(planes) < n_planes or working_set.free_entries(planes) < n_entries:
-            self._renumber(working_set.make_room(planes, n_planes, n_entries))
+        if working_set.free_planes(planes) < n_planes or working_set.free_codes(planes) < n_codes:
+            self._renumber(working_set.make_room(planes, n_planes, n_codes))
 
     def _renumber(self, new_numbers: np.ndarray) -> None:
         """Called when planes have been moved: plane p is now plane new_numbers[p]."""
@@ -186,7 +186,7 @@ class DualLearner(WorkingSetLearner):
 
     def _dual_sum(self) -> np.ndarray:
         """s = s₀ + Σ α ΔΦ, float64 [d]."""
-        s = np.zeros_like(self.w) if self.w0 is None else self._dual_point(self.w0)
+        s = np.zeros(len(self.w)) if self.w0 is None else self._dual_point(self.w0)
         working_set.weighted_sum(self.planes, s)
         return s
 

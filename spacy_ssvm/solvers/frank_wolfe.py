@@ -9,11 +9,11 @@ from .certificate import CertifiedLearner
 from .dual import DualLearner
 from .learner import Field
 from .oracle_pass import add_slack
-from .pairs import combine, pair_step, plane_entries
+from .pairs import combine, pair_step
 from .parameters import FrankWolfe
 from .planes import axpy, dot, find_plane, squared_norm
 from .problem import Problem
-from .working_set import NONE, append, drop_inactive, free_room
+from .working_set import NONE, append, drop_inactive, make_room, max_codes, read
 
 VISITS, LOSS = 0, 1
 """Places in `history`: the number of visits so far, and Σ_t t(t + 1)/2 · (change of Σ ℓ_i after t earlier visits)."""
@@ -28,15 +28,16 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, sums, pl
     for example in examples:
         size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
         mean = planes.head[example]
-        indices, values, mean_size = plane_entries(planes, mean)
+        indices, values = read(planes, mean)
+        mean_size = len(indices)
+        new_indices, new_values = np.empty(size + mean_size, np.int64), np.empty(size + mean_size, np.float32)
         mean_loss = 0.0 if mean == NONE else planes.loss[mean]
         slack = loss - dot(weights, plane.indices, plane.values, size)
         rise = slack - (mean_loss - dot(weights, indices, values, mean_size))
-        free_indices, free_values = free_room(planes)
         changed = combine(
-            1.0, plane.indices, plane.values, size, -1.0, indices, values, mean_size, free_indices, free_values
+            1.0, plane.indices, plane.values, size, -1.0, indices, values, mean_size, new_indices, new_values
         )
-        step = pair_step(rise, C, squared_norm(free_values, changed))
+        step = pair_step(rise, C, squared_norm(new_values, changed))
         if step > 0.0:
             gamma = step / C
             new_loss = (1.0 - gamma) * mean_loss + gamma * loss
@@ -49,23 +50,37 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, sums, pl
                 indices,
                 values,
                 mean_size,
-                free_indices,
-                free_values,
+                new_indices,
+                new_values,
             )
             # w moves by the means as they are stored, in single precision, so that it stays Σ α ΔΦ.
-            axpy(weights, C, free_indices, free_values, size)
+            axpy(weights, C, new_indices, new_values, size)
             axpy(weights, -C, indices, values, mean_size)
             if len(weighted_steps):
                 triangle = history[VISITS] * (history[VISITS] + 1.0) / 2.0
-                axpy(weighted_steps, C * triangle, free_indices, free_values, size)
+                axpy(weighted_steps, C * triangle, new_indices, new_values, size)
                 axpy(weighted_steps, -C * triangle, indices, values, mean_size)
                 history[LOSS] += C * triangle * (new_loss - mean_loss)
             if mean != NONE:
                 planes.alpha[mean] = 0.0
-            append(planes, example, size, new_loss, C)
+            append(planes, example, new_indices, new_values, size, new_loss, C)
             drop_inactive(planes, example)
         history[VISITS] += 1.0
         add_slack(sums, slack)
+
+
+@kernel
+def _dilute(planes, growth):
+    """Divide all means by `growth`, and multiply their α by it: w stays the same."""
+    for example in range(len(planes.head)):
+        mean = planes.head[example]
+        if mean != NONE:
+            indices, values = read(planes, mean)
+            values *= np.float32(1.0 / growth)
+            loss, alpha = planes.loss[mean] / growth, planes.alpha[mean] * growth
+            planes.alpha[mean] = 0.0
+            append(planes, example, indices, values, len(indices), loss, alpha)
+            drop_inactive(planes, example)
 
 
 class FrankWolfeLearner(DualLearner, CertifiedLearner):
@@ -98,11 +113,9 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
         growth = max(1.0, parameters.C / self.parameters.C)
         if not super().retune(parameters):
             return False
-        for part, factor in zip(
-            (self.planes.alpha, self.planes.values, self.planes.loss, self.planes.norm),
-            (growth, 1 / growth, 1 / growth, 1 / growth**2),
-        ):
-            part *= factor
+        if growth > 1:
+            make_room(self.planes, len(self.planes.head), int(max_codes(self.planes.size).sum()))
+            _dilute(self.planes, growth)
         self.w = self._dual_sum()
         self._start_average()
         return True

@@ -14,7 +14,7 @@ from .learner import Field, Learner, Progress
 from .parameters import Extragradient, ProjectedSubgradient
 from .planes import axpy, dot, find_plane, shell_sort
 from .problem import Problem, call
-from .working_set import NONE, WorkingSet, plane_dot, total_alpha, weighted_sum
+from .working_set import NONE, WorkingSet, plane_dot, read, total_alpha, weighted_sum
 
 
 def project(w: np.ndarray, radius: float) -> np.ndarray:
@@ -100,8 +100,8 @@ def _support(u, v, planes):
     for example in range(len(planes.head)):
         p = planes.head[example]
         while p != NONE:
-            for k in range(planes.begin[p], planes.begin[p] + planes.size[p]):
-                occurs[planes.indices[k]] = True
+            for index in read(planes, p)[0]:
+                occurs[index] = True
             p = planes.next[p]
     return np.flatnonzero(occurs)
 

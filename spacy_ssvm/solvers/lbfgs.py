@@ -1,30 +1,78 @@
-"""L-BFGS for the smooth losses L_{β,γ}, β < ∞ (Liu & Nocedal 1989; Martins et al. 2010 §5), by SciPy."""
+"""L-BFGS for the smooth losses L_{β,γ}, β < ∞ (Liu & Nocedal 1989; Martins et al. 2010 §5).
+
+The line search is SciPy's. The two-loop recursion is not: SciPy's `minimize` starts without curvature whenever it is
+called, and a solver that pauses after each epoch, and is saved there, would lose it each time.
+"""
 
 import importlib
-from typing import Any
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .gradients import sum_losses
 from .learner import Certificate, Field, Learner, Progress
+from .pairs import pair_step
 from .parameters import Lbfgs
 from .problem import Kind, Problem
 
+MEMORY = 6
+"""Pairs of a step and the change of ∇P along it that are kept; ten took more time for the same gap."""
 
-def _scipys_minimize() -> Any:
+SLOPE_REDUCTION = 0.9
+"""A step is long enough when it has reduced the slope to this fraction (Wolfe's second condition)."""
+
+
+class Point(NamedTuple):
+    """w, P(w) and ∇P(w)."""
+
+    w: np.ndarray
+    primal: float
+    gradient: np.ndarray
+
+
+def _scipy(module: str) -> Any:
     try:
-        return importlib.import_module("scipy.optimize").minimize
+        return importlib.import_module(f"scipy.{module}")
     except ImportError as error:
         raise ImportError("L-BFGS needs SciPy: pip install scipy") from error
+
+
+class _Line:
+    """P(w + t · direction) and its derivative by t, evaluated once for each t: SciPy asks for them separately."""
+
+    def __init__(self, evaluate: Callable[[np.ndarray], Point], start: Point, direction: np.ndarray) -> None:
+        self._evaluate = evaluate
+        self._start = start
+        self._direction = direction
+        self._latest = 0.0, start
+
+    def primal(self, t: np.ndarray) -> float:
+        return self.point(float(t[0])).primal
+
+    def slope(self, t: np.ndarray) -> np.ndarray:
+        return np.array([self.point(float(t[0])).gradient @ self._direction])
+
+    def point(self, t: float) -> Point:
+        if t != self._latest[0]:
+            w = self._direction * t
+            w += self._start.w
+            self._latest = t, self._evaluate(w)
+        return self._latest[1]
 
 
 class LbfgsLearner(Learner):
     """½‖w‖² + C Σ L_{β,γ} by several iterations of L-BFGS at the end of each epoch.
 
     They run over all examples of the problem, including those that the epoch has not visited. With `proximal`,
-    ½‖w − w₀‖² replaces ½‖w‖², where w₀ are the initial weights.
+    ½‖w − w₀‖² replaces ½‖w‖², where w₀ are the initial weights. The curvature that earlier epochs have measured is
+    kept until the problem or the parameters change.
 
-    For the dual variables α_i = C · P_i(·; w) of any w, the gap is exactly ½‖∇P(w)‖², with any w₀.
+    Every w that L-BFGS comes by gives dual variables α_i = C · P_i(·; w), whose gap at this w is ½‖∇P(w)‖². That is far
+    above the distance from the optimum, so the dual point kept is a mixture of them all. As L is convex, each w has
+    C Σ L(v) ≥ ℓ − sᵀ(v − w₀) for all v, where s = −C Σ ∇L(w) = Σ α ΔΦ and ℓ = C Σ L(w) + sᵀ(w − w₀). So no P(v) is less
+    than ℓ − ½‖s‖², for a pair (s, ℓ) as for a mixture of pairs: the dual of bundle methods (Teo et al. 2010).
 
     Sums over all weights are computed by BLAS, whose number of threads changes w by rounding.
 
@@ -33,13 +81,27 @@ class LbfgsLearner(Learner):
     """
 
     parameters: Lbfgs
-    STATE = (Field("centre", like="w"), Field("has_forgotten"))
+    STATE = (
+        Field("centre", like="w"),
+        Field("has_forgotten"),
+        Field("steps"),
+        Field("changes"),
+        Field("s"),
+        Field("linear"),
+    )
 
     def __init__(self, parameters: Lbfgs, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self._minimize = _scipys_minimize()
+        self._line_search = _scipy("optimize").line_search
+        self._axpy = _scipy("linalg.blas").daxpy
         self.centre = self.w.copy() if parameters.proximal and weights is not None else None
         self.has_forgotten = False
+        self.steps: list[np.ndarray] = []
+        """The last steps s_k of w, float64 [d] each, oldest first."""
+        self.changes: list[np.ndarray] = []
+        """The changes y_k of ∇P along these steps."""
+        self.s, self.linear = np.zeros(problem.dimension), 0.0
+        """The dual point (s, ℓ); at first α = 0 for all structures but the gold ones."""
         self._final: Certificate | None = None
         """The certificate of the last epoch's end, None once the epoch, the problem or the parameters have changed."""
 
@@ -56,10 +118,68 @@ class LbfgsLearner(Learner):
         self.loss += sum_losses(self.problem, self.w, self.parameters, examples, self.n_threads).value
 
     def end_epoch(self) -> None:
-        options = {"maxiter": self.parameters.iterations, "ftol": 0.0, "gtol": 0.0}
-        result = self._minimize(self._objective, self.w, jac=True, method="L-BFGS-B", options=options)
-        self.w = np.ascontiguousarray(result.x)
-        self._final = self._certificate(result.fun, result.jac)
+        point = self._point(self.w)
+        self.s, self.linear = self._better_dual(point)
+        for _ in range(self.parameters.iterations):
+            next_point = self._iterate(point)
+            if next_point is None:
+                break
+            point = next_point
+            self.s, self.linear = self._better_dual(point)
+        self.w = point.w
+        self._final = self._certificate(point)
+
+    def _better_dual(self, point: Point) -> tuple[np.ndarray, float]:
+        """The best mixture of the dual point (s, ℓ) and that of this w."""
+        offset = self._offset(point.w)
+        direction = offset - point.gradient
+        rise = point.primal - float(offset @ offset) / 2 + float(direction @ offset) - self.linear
+        direction -= self.s
+        share = pair_step(rise - float(direction @ self.s), 1.0, float(direction @ direction))
+        return self.s + share * direction, self.linear + share * rise
+
+    def _iterate(self, point: Point) -> Point | None:
+        """One iteration of Liu & Nocedal's algorithm 2.1. None at the optimum, where rounding hides every descent."""
+        if not point.gradient.any():
+            return None
+        direction = self._direction(point.gradient)
+        line = _Line(self._point, point, direction)
+        with warnings.catch_warnings():
+            # SciPy warns where it finds no step.
+            warnings.simplefilter("ignore")
+            step = self._line_search(line.primal, line.slope, np.zeros(1), np.ones(1), c2=SLOPE_REDUCTION)[0]
+        if step is None:
+            self.steps, self.changes = [], []
+            return None
+        found = line.point(float(step))
+        direction *= step
+        change = found.gradient - point.gradient
+        if float(direction @ change) > 0.0:
+            self.steps = [*self.steps, direction][-MEMORY:]
+            self.changes = [*self.changes, change][-MEMORY:]
+        return found
+
+    def _direction(self, gradient: np.ndarray) -> np.ndarray:
+        """−H∇P by the two-loop recursion, H₀ = (sᵀy / yᵀy) I of the last pair; at first a step of length 1."""
+        direction = -gradient
+        if not self.steps:
+            direction /= np.linalg.norm(gradient)
+            return direction
+        pairs = [(s, y, float(s @ y)) for s, y in zip(self.steps, self.changes)]
+        shares = []
+        for s, y, product in reversed(pairs):
+            shares.append(float(s @ direction) / product)
+            self._axpy(y, direction, a=-shares[-1])
+        _, y, product = pairs[-1]
+        direction *= product / float(y @ y)
+        for (s, y, product), share in zip(pairs, reversed(shares)):
+            self._axpy(s, direction, a=share - float(y @ direction) / product)
+        return direction
+
+    def _start_over(self) -> None:
+        """Without curvature and dual point: those of another objective."""
+        self.steps, self.changes = [], []
+        self.s, self.linear = np.zeros(self.problem.dimension), 0.0
 
     def progress(self) -> Progress:
         """During an epoch, the primal objective is that of its initial w, summed over the visits so far."""
@@ -71,7 +191,7 @@ class LbfgsLearner(Learner):
         return Progress(self.loss, float(offset @ offset) / 2 + self.parameters.C * self.loss, None, None)
 
     def certificate(self) -> Certificate | None:
-        return self._certificate(*self._objective(self.w))
+        return self._certificate(self._point(self.w))
 
     def done(self) -> bool:
         return self._final is not None and self._final.relative_gap <= self.parameters.tolerance
@@ -81,29 +201,50 @@ class LbfgsLearner(Learner):
         if self.has_forgotten or parameters.proximal != self.parameters.proximal:
             return False
         self.parameters, self._final = parameters, None
+        self._start_over()
         return True
 
     def extend(self, problem: Problem) -> None:
+        # Examples of a saved state that come back are no more than before: the objective is the one that was saved.
+        is_same = (problem.n_examples, problem.dimension) == (self.problem.n_examples, self.problem.dimension)
         super().extend(problem)
         self._final = None
+        if not is_same:
+            self._start_over()
         if self.centre is not None:
             self.centre = self.grown(self.centre)
+
+    def remove(self, examples: np.ndarray) -> None:
+        """w stays as it is; the curvature is that of the sum over all examples."""
+        if len(examples):
+            self._final = None
+            self._start_over()
 
     def forget(self, examples: np.ndarray) -> None:
         """From now on w₀ is the current w, in ½‖w − w₀‖² as in equation 11 of Martins et al."""
         self.centre, self._final, self.has_forgotten = self.w.copy(), None, True
+        self._start_over()
 
-    def _objective(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    def check(self) -> None:
+        pairs = [*self.steps, *self.changes]
+        if len(self.steps) != len(self.changes) or any(part.shape != self.w.shape for part in pairs):
+            raise ValueError("its steps and changes are not pairs of vectors like w")
+        if any(float(s @ y) <= 0 for s, y in zip(self.steps, self.changes)):
+            raise ValueError("its changes are not those of a convex function")
+
+    def _point(self, w: np.ndarray) -> Point:
         """P(w) and ∇P(w) for w float64 [d]."""
-        C = self.parameters.C
-        loss = sum_losses(self.problem, np.ascontiguousarray(weights), self.parameters, n_threads=self.n_threads)
-        offset = self._offset(weights)
-        return float(offset @ offset) / 2 + C * loss.value, offset - C * loss.descent
+        C, offset = self.parameters.C, self._offset(w)
+        value, gradient = sum_losses(self.problem, w, self.parameters, n_threads=self.n_threads)
+        gradient *= -C
+        gradient += offset
+        return Point(w, float(offset @ offset) / 2 + C * value, gradient)
 
     def _offset(self, weights: np.ndarray) -> np.ndarray:
         return weights if self.centre is None else weights - self.centre
 
-    def _certificate(self, primal: float, gradient: np.ndarray) -> Certificate | None:
+    def _certificate(self, point: Point) -> Certificate | None:
         if self.has_forgotten:
             return None
-        return Certificate(float(primal), float(primal) - float(gradient @ gradient) / 2)
+        s, linear = self._better_dual(point)
+        return Certificate(point.primal, linear - float(s @ s) / 2)

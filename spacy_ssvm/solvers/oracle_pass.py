@@ -76,7 +76,7 @@ def find_all(
 
     for first in range(0, len(examples), ROUND):
         parts = [examples[k : k + PART] for k in range(first, min(first + ROUND, len(examples)), PART)]
-        yield from zip(parts, in_threads(n_threads, find, parts))
+        yield from zip(parts, in_threads(1 if problem.one_thread else n_threads, find, parts))
 
 
 @kernel
@@ -95,12 +95,16 @@ def add_slack(sums, g):
 
 @kernel
 def add_if_violated(oracle, data, example, weights, dual_slack, delta, sums, planes, plane):
-    """Call the max-oracle; a new plane with g − dual_slack > delta joins the working set. Adds ξ to `sums`."""
+    """Call the max-oracle; a new plane with g − dual_slack > delta joins the working set. Adds ξ to `sums`.
+
+    Returns g.
+    """
     size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
     g = loss - dot(weights, plane.indices, plane.values, size)
     if g - dual_slack > delta:
         _add_if_new(example, planes, plane, size, loss)
     add_slack(sums, g)
+    return g
 
 
 @kernel

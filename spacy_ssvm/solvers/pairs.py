@@ -8,7 +8,7 @@ import numpy as np
 from ..kernels import kernel
 from .planes import PlaneBuffer, plane_buffer
 from .problem import Problem
-from .working_set import NONE, plane_dot
+from .working_set import NONE, plane_dot, read
 
 PAIR_STEPS = 10
 """Pair steps in one visit, at most: more would refine an example's α against a w that the next visits move."""
@@ -81,15 +81,6 @@ def combine(a, p_indices, p_values, p_size, b, q_indices, q_values, q_size, indi
     return size
 
 
-@kernel
-def plane_entries(planes, p):
-    """The indices, values and size of plane p; the gold plane (NONE) has no entries."""
-    if p == NONE:
-        return planes.indices[:0], planes.values[:0], 0
-    begin, size = planes.begin[p], planes.size[p]
-    return planes.indices[begin : begin + size], planes.values[begin : begin + size], size
-
-
 def difference_buffer(problem: Problem) -> PlaneBuffer:
     """A buffer for the difference of two planes."""
     return plane_buffer(2 * problem.max_plane_entries)
@@ -103,9 +94,18 @@ def difference(planes, p, q, direction):
         loss += planes.loss[p]
     if q != NONE:
         loss -= planes.loss[q]
-    p_indices, p_values, p_size = plane_entries(planes, p)
-    q_indices, q_values, q_size = plane_entries(planes, q)
+    p_indices, p_values = read(planes, p)
+    q_indices, q_values = read(planes, q)
     size = combine(
-        1.0, p_indices, p_values, p_size, -1.0, q_indices, q_values, q_size, direction.indices, direction.values
+        1.0,
+        p_indices,
+        p_values,
+        len(p_indices),
+        -1.0,
+        q_indices,
+        q_values,
+        len(q_indices),
+        direction.indices,
+        direction.values,
     )
     return size, loss

@@ -23,6 +23,9 @@ class Parameters:
     """Whether gold that is known in part is completed once, by the weights that training starts from, and then learnt
     as if all of it were annotated; if not, it is completed before each epoch."""
 
+    moves_few: ClassVar[bool] = False
+    """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used."""
+
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -231,10 +234,9 @@ class Dca(LossFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class Lbfgs(LossFamily):
-    """L-BFGS on ½‖w‖² + C Σ L_{β,γ}, β < ∞: softmax-margin by default. Needs SciPy, and memory for about 30 times w.
+    """L-BFGS on ½‖w‖² + C Σ L_{β,γ}, β < ∞: softmax-margin by default. Needs SciPy, and memory for about 20 times w.
 
-    iterations: of L-BFGS in an epoch, each about one pass over all examples. Every epoch restarts L-BFGS without its
-        curvature estimate, so that few iterations per epoch converge slowly, above all if C is large.
+    iterations: of L-BFGS in an epoch, each about one pass over all examples. The next epoch continues where they end.
     tolerance: relative duality gap at which training is complete. With small β, a part C log|Y| / β of the primal is
         constant, so that the relative gap is small from the start: choose a smaller tolerance.
     proximal: where training starts from earlier weights w₀, regularise by ½‖w − w₀‖² instead of ½‖w‖².
@@ -268,6 +270,7 @@ class Dcd(DualParameters):
     """
 
     learner = "spacy_ssvm.solvers.dcd:DcdLearner"
+    moves_few = True
 
     inner_passes: int = 5
     delta: float = 1e-3

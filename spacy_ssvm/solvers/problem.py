@@ -26,7 +26,7 @@ class Problem:
     """A structured learning problem.
 
     Oracles are kernels that write (index, value) pairs; indices are below d and may repeat. They write to nothing else,
-    so several threads may call them at once.
+    so several threads may call them at once, unless the problem is for one thread.
 
     data: NamedTuple of arrays that the oracles read. data_type: its numba type.
     max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss). It
@@ -45,6 +45,7 @@ class Problem:
         starts[j] … starts[j + 1] − 1; count is the number of planes.
     rates: float32 [≤ d], relative learning rates of the first weights in corrections; 1 for the others, or for all.
     with_margin: whether corrections learn from an example that is right, too, until it is so by a margin of its loss.
+    one_thread: whether oracles write to `data`, so that they must be called in one thread.
     unit: the unit of the loss, the smallest positive cost of a single mistake. What solvers neglect, in g or in the
         loss, is a small fraction of it, so that a problem whose costs are scaled is solved just as precisely.
 
@@ -64,6 +65,7 @@ class Problem:
     exact: bool = True
     rates: np.ndarray | None = None
     with_margin: bool = False
+    one_thread: bool = False
     unit: float = 1.0
 
     def __post_init__(self) -> None:

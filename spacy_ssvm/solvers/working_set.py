@@ -1,20 +1,37 @@
-"""The working sets of all examples: planes with their dual variables in flat, growable arrays."""
+"""The working sets of all examples: planes with their dual variables in flat, growable arrays.
+
+Planes take most of the memory of training, so ΔΦ is stored in codes of 16 bits, a little more than one for an entry.
+The low two bits of a code are its kind: PLUS_ONE and MINUS_ONE are an entry of this value, OTHER an entry whose value,
+in single precision, is in the next two codes, and SKIP is no entry. The other bits are how far the entry's index is
+from the one before; a SKIP adds so many times 2^GAP_BITS to that.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels import kernel
-from .planes import axpy, dot, squared_norm
 
 NONE = -1
 """No plane: the end of an example's list."""
 
-N_PLANES, N_DROPPED, N_ENTRIES, N_DROPPED_ENTRIES = range(4)
+N_PLANES, N_DROPPED, N_CODES, N_DROPPED_CODES = range(4)
 """Positions in `WorkingSet.counts`."""
 
-SPARE_PLANES, SPARE_ENTRIES = 1024, 65536
+PLUS_ONE, MINUS_ONE, OTHER, SKIP = range(4)
+"""The kinds of codes."""
+
+GAP_BITS = 14
+"""Bits of a code that are not its kind."""
+
+CODES_OF_ENTRY, CODES_OF_PLANE = 4, 1 << 31 >> 2 * GAP_BITS
+"""Upper bounds of the number of codes: an entry may need a SKIP and a value; only gaps of 2^28 need further ones."""
+
+SPARE_PLANES, SPARE_CODES = 1024, 65536
 """Capacity added to what a caller asks for."""
+
+GROWTH = 8
+"""Arrays that grow get room for this part of what is stored in addition: they grow in place where the system can."""
 
 
 class WorkingSet(NamedTuple):
@@ -23,10 +40,10 @@ class WorkingSet(NamedTuple):
     head: int64 [n], the newest plane of each example, or NONE.
     next: int64 [P], the next older plane of the same example, or NONE.
     alpha: float64 [P], dual variables. loss: float64 [P], Δ. norm: float64 [P], ‖ΔΦ‖².
-    begin: int64 [P], size: int64 [P]: position and number of a plane's entries in indices and values.
-    indices: int32 [E], values: float32 [E]: ΔΦ of all planes, indices ascending within a plane.
+    begin: int64 [P], size: int64 [P]: position and number of a plane's codes.
+    codes: uint16 [E], ΔΦ of all planes, indices ascending within a plane.
     counts: int64 [4]: at N_PLANES the number of stored planes, at N_DROPPED the number of those that are in no list; at
-        N_ENTRIES and N_DROPPED_ENTRIES the numbers of their entries.
+        N_CODES and N_DROPPED_CODES the numbers of their codes.
     """
 
     head: np.ndarray
@@ -36,13 +53,12 @@ class WorkingSet(NamedTuple):
     norm: np.ndarray
     begin: np.ndarray
     size: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
+    codes: np.ndarray
     counts: np.ndarray
 
 
-def empty(n_examples: int, planes: int = SPARE_PLANES, entries: int = SPARE_ENTRIES) -> WorkingSet:
-    """Empty working sets with capacity for the given numbers of planes and entries."""
+def empty(n_examples: int, planes: int = SPARE_PLANES, codes: int = SPARE_CODES) -> WorkingSet:
+    """Empty working sets with capacity for the given numbers of planes and codes."""
     return WorkingSet(
         np.full(n_examples, NONE, np.int64),
         np.full(planes, NONE, np.int64),
@@ -51,8 +67,7 @@ def empty(n_examples: int, planes: int = SPARE_PLANES, entries: int = SPARE_ENTR
         np.zeros(planes),
         np.zeros(planes, np.int64),
         np.zeros(planes, np.int64),
-        np.zeros(entries, np.int32),
-        np.zeros(entries, np.float32),
+        np.zeros(codes, np.uint16),
         np.zeros(4, np.int64),
     )
 
@@ -69,39 +84,43 @@ def free_planes(planes: WorkingSet) -> int:
     return len(planes.next) - int(planes.counts[N_PLANES])
 
 
-def free_entries(planes: WorkingSet) -> int:
-    """The number of entries that can still be stored."""
-    return len(planes.indices) - int(planes.counts[N_ENTRIES])
+def free_codes(planes: WorkingSet) -> int:
+    """The number of codes that can still be stored."""
+    return len(planes.codes) - int(planes.counts[N_CODES])
 
 
-def make_room(planes: WorkingSet, n_planes: int, n_entries: int) -> np.ndarray:
+def max_codes(entries: np.ndarray) -> np.ndarray:
+    """Upper bounds of the numbers of codes of planes with so many entries, int64 [n]."""
+    return CODES_OF_ENTRY * entries + CODES_OF_PLANE
+
+
+def make_room(planes: WorkingSet, n_planes: int, n_codes: int) -> np.ndarray:
     """Close the gaps that dropped planes have left, then enlarge the arrays as needed, all in place.
 
-    Afterwards there is room for n_planes more planes with n_entries entries in total; arrays that grow also get room
-    for a quarter of what is stored. Earlier views of the arrays, such as `free_room`, become invalid.
+    Afterwards there is room for n_planes more planes with n_codes codes in total. Earlier views of the arrays become
+    invalid.
 
     Returns the new number of each plane, int64, NONE for dropped planes.
     """
     new_numbers = _close_gaps(planes)
-    stored, entries = int(planes.counts[N_PLANES]), int(planes.counts[N_ENTRIES])
-    more_planes = max(len(planes.next), stored + stored // 4 + n_planes + SPARE_PLANES)
-    _resize(planes, more_planes, max(len(planes.indices), entries + entries // 4 + n_entries + SPARE_ENTRIES))
+    stored, codes = int(planes.counts[N_PLANES]), int(planes.counts[N_CODES])
+    more_planes = max(len(planes.next), stored + stored // GROWTH + n_planes + SPARE_PLANES)
+    _resize(planes, more_planes, max(len(planes.codes), codes + codes // GROWTH + n_codes + SPARE_CODES))
     return new_numbers
 
 
 def trim(planes: WorkingSet) -> np.ndarray:
     """Release unused capacity, in place. Returns the new number of each plane, as `make_room` does."""
     new_numbers = _close_gaps(planes)
-    _resize(planes, int(planes.counts[N_PLANES]), int(planes.counts[N_ENTRIES]))
+    _resize(planes, int(planes.counts[N_PLANES]), int(planes.counts[N_CODES]))
     return new_numbers
 
 
-def _resize(planes: WorkingSet, n_planes: int, n_entries: int) -> None:
+def _resize(planes: WorkingSet, n_planes: int, n_codes: int) -> None:
     # In place: a copy would double the memory of the largest arrays in training.
     for plane_array in (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size):
         plane_array.resize(n_planes, refcheck=False)
-    for entry_array in (planes.indices, planes.values):
-        entry_array.resize(n_entries, refcheck=False)
+    planes.codes.resize(n_codes, refcheck=False)
 
 
 def count(planes: WorkingSet) -> int:
@@ -115,38 +134,46 @@ def check(planes: WorkingSet, n_examples: int, dimension: int) -> None:
     Raises:
         ValueError: an array has a wrong length, an index is out of range, or two lists share a plane.
     """
-    n_planes, n_dropped, n_entries, n_entries_dropped = (
-        map(int, planes.counts) if len(planes.counts) == 4 else (-1,) * 4
-    )
+    n_planes, n_dropped, n_codes, n_codes_dropped = map(int, planes.counts) if len(planes.counts) == 4 else (-1,) * 4
     columns = (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size)
     _require(len(planes.head) == n_examples, "does not have one list of planes for each example")
     _require(len({*map(len, columns)}) == 1, "has planes with missing figures")
     _require(0 <= n_dropped <= n_planes <= len(planes.next), "counts more planes than there are")
-    _require(len(planes.indices) == len(planes.values), "has entries without a value or an index")
-    _require(0 <= n_entries_dropped <= n_entries <= len(planes.indices), "counts more entries than there are")
+    _require(0 <= n_codes_dropped <= n_codes <= len(planes.codes), "counts more entries than there are")
     following, begin, size = (column[:n_planes] for column in (planes.next, planes.begin, planes.size))
     links = np.concatenate([planes.head, following])
     links = links[links != NONE]
     _require(bool(((links >= 0) & (links < n_planes)).all()), "links to planes that do not exist")
     _require(len(np.unique(links)) == len(links), "has a plane in two lists")
-    _require(bool(((begin >= 0) & (size >= 0) & (begin <= n_entries - size)).all()), "has a plane beyond its entries")
-    indices = planes.indices[:n_entries]
-    _require(bool(((indices >= 0) & (indices < dimension)).all()), "has an index beyond the weights")
+    _require(bool(((begin >= 0) & (size >= 0) & (begin <= n_codes - size)).all()), "has a plane beyond its entries")
     _require(bool((planes.alpha[:n_planes] >= 0).all()), "has a negative dual variable")
     # No two links lead to the same plane, so every list that starts at a head ends.
     listed, current = 0, planes.head[planes.head != NONE]
-    listed_entries = 0
+    listed_codes = 0
     while len(current):
-        listed, listed_entries = listed + len(current), listed_entries + int(planes.size[current].sum())
+        listed, listed_codes = listed + len(current), listed_codes + int(planes.size[current].sum())
+        _require(_are_within(planes, current, dimension), "has an index beyond the weights")
         current = planes.next[current]
         current = current[current != NONE]
-    complete = listed == n_planes - n_dropped and listed_entries == n_entries - n_entries_dropped
+    complete = listed == n_planes - n_dropped and listed_codes == n_codes - n_codes_dropped
     _require(complete, "has counts that differ from its lists")
 
 
 def _require(holds: bool, complaint: str) -> None:
     if not holds:
         raise ValueError(f"its working set {complaint}")
+
+
+@kernel
+def _are_within(planes, numbers, dimension):
+    """Whether all codes of these planes, int64, can be read, and all their indices are below `dimension`."""
+    for p in numbers:
+        at, end, index = planes.begin[p], planes.begin[p] + planes.size[p], 0
+        while at < end:
+            is_entry, at, index, _ = _next_entry(planes.codes, at, end, index)
+            if at > end or not is_entry or index >= dimension:
+                return False
+    return True
 
 
 @kernel
@@ -161,7 +188,7 @@ def _close_gaps(planes):
         while p != NONE:
             new_numbers[p] = p
             p = planes.next[p]
-    to_plane, to_entry = 0, 0
+    to_plane, to_code = 0, 0
     for p in range(planes.counts[N_PLANES]):
         if new_numbers[p] == NONE:
             continue
@@ -171,68 +198,113 @@ def _close_gaps(planes):
         planes.alpha[to_plane] = planes.alpha[p]
         planes.loss[to_plane] = planes.loss[p]
         planes.norm[to_plane] = planes.norm[p]
-        planes.begin[to_plane] = to_entry
+        planes.begin[to_plane] = to_code
         planes.size[to_plane] = size
-        for entry in range(size):
-            planes.indices[to_entry + entry] = planes.indices[begin + entry]
-            planes.values[to_entry + entry] = planes.values[begin + entry]
+        for k in range(size):
+            planes.codes[to_code + k] = planes.codes[begin + k]
         to_plane += 1
-        to_entry += size
+        to_code += size
     for example in range(len(planes.head)):
         if planes.head[example] != NONE:
             planes.head[example] = new_numbers[planes.head[example]]
     planes.counts[:] = 0
     planes.counts[N_PLANES] = to_plane
-    planes.counts[N_ENTRIES] = to_entry
+    planes.counts[N_CODES] = to_code
     return new_numbers
 
 
 @kernel
-def free_room(planes):
-    """Views of the unused part of indices and values, to write a new plane there."""
-    return planes.indices[planes.counts[N_ENTRIES] :], planes.values[planes.counts[N_ENTRIES] :]
+def append(planes, example, indices, values, size, loss, alpha):
+    """Put a plane, of `size` entries with ascending indices, at the head of the example's list; returns its number.
 
-
-@kernel
-def append(planes, example, size, loss, alpha):
-    """Put the plane that was written to `free_room` at the head of the example's list; returns its number.
-
-    `make_room` must have been called before, for all planes that a kernel may append.
+    Values are rounded to single precision. `make_room` must have been called before, for all planes that a kernel may
+    append.
     """
-    p = planes.counts[N_PLANES]
-    begin = planes.counts[N_ENTRIES]
-    planes.begin[p] = begin
-    planes.size[p] = size
-    planes.loss[p] = loss
-    planes.norm[p] = squared_norm(planes.values[begin : begin + size], size)
-    planes.alpha[p] = alpha
+    p, begin, codes = planes.counts[N_PLANES], planes.counts[N_CODES], planes.codes
+    at, before, norm = begin, 0, 0.0
+    for k in range(size):
+        gap, value = np.int64(indices[k]) - before, np.float32(values[k])
+        before, norm = before + gap, norm + value * value
+        while gap >> GAP_BITS:
+            skipped = min(gap >> GAP_BITS, (1 << GAP_BITS) - 1)
+            codes[at] = np.uint16(skipped << 2 | SKIP)
+            gap, at = gap - (skipped << GAP_BITS), at + 1
+        kind = PLUS_ONE if value == 1.0 else MINUS_ONE if value == -1.0 else OTHER
+        codes[at] = np.uint16(gap << 2 | kind)
+        at += 1
+        if kind == OTHER:
+            bits = value.view(np.uint32)
+            codes[at], codes[at + 1] = np.uint16(bits >> 16), np.uint16(bits & 0xFFFF)
+            at += 2
+    planes.begin[p], planes.size[p] = begin, at - begin
+    planes.loss[p], planes.norm[p], planes.alpha[p] = loss, norm, alpha
     planes.next[p] = planes.head[example]
     planes.head[example] = p
     planes.counts[N_PLANES] += 1
-    planes.counts[N_ENTRIES] += size
+    planes.counts[N_CODES] = at
     return p
+
+
+@kernel
+def _value(codes, at):
+    """The value, float32, in two codes."""
+    return np.uint32(np.uint32(codes[at]) << np.uint32(16) | np.uint32(codes[at + 1])).view(np.float32)
+
+
+@kernel
+def _next_entry(codes, at, end, index):
+    """Read the entry at position `at` of the codes of a plane that ends at `end`; index: that of the entry before.
+
+    Returns whether there is one, the position of the next entry, the index, and the value, float32.
+    """
+    code = np.int64(codes[at])
+    while code & 3 == SKIP:
+        index += code >> 2 << GAP_BITS
+        at += 1
+        if at == end:
+            return False, at, index, np.float32(0.0)
+        code = np.int64(codes[at])
+    index += code >> 2
+    if code & 3 != OTHER:
+        return True, at + 1, index, np.float32(1.0 - 2.0 * (code & 3))
+    if at + 2 >= end:
+        return False, end, index, np.float32(0.0)
+    return True, at + 3, index, _value(codes, at + 1)
+
+
+@kernel
+def read(planes, p):
+    """The entries of plane p, ascending indices int64 [m] and values float32 [m]; none for NONE, the gold plane."""
+    begin = 0 if p == NONE else planes.begin[p]
+    end = 0 if p == NONE else begin + planes.size[p]
+    indices, values = np.empty(end - begin, np.int64), np.empty(end - begin, np.float32)
+    at, index, size = begin, 0, 0
+    while at < end:
+        _, at, index, value = _next_entry(planes.codes, at, end, index)
+        indices[size], values[size] = index, value
+        size += 1
+    return indices[:size], values[:size]
 
 
 @kernel
 def add(planes, example, buffer, size, loss):
     """Put the plane in `buffer` at the head of the example's list, with α = 0; returns its number."""
-    indices, values = free_room(planes)
-    for k in range(size):
-        indices[k] = buffer.indices[k]
-        values[k] = buffer.values[k]
-    return append(planes, example, size, loss, 0.0)
+    return append(planes, example, buffer.indices, buffer.values, size, loss, 0.0)
 
 
 @kernel
 def is_plane(planes, p, buffer, size, loss):
     """Whether plane p equals the one in `buffer`."""
-    if planes.size[p] != size or planes.loss[p] != loss:
+    if planes.loss[p] != loss:
         return False
-    begin = planes.begin[p]
+    at, end, index = planes.begin[p], planes.begin[p] + planes.size[p], 0
     for k in range(size):
-        if planes.indices[begin + k] != buffer.indices[k] or planes.values[begin + k] != np.float32(buffer.values[k]):
+        if at == end:
             return False
-    return True
+        _, at, index, value = _next_entry(planes.codes, at, end, index)
+        if index != buffer.indices[k] or value != np.float32(buffer.values[k]):
+            return False
+    return at == end
 
 
 @kernel
@@ -259,7 +331,7 @@ def drop_inactive(planes, example):
             else:
                 planes.next[previous] = following
             planes.counts[N_DROPPED] += 1
-            planes.counts[N_DROPPED_ENTRIES] += planes.size[p]
+            planes.counts[N_DROPPED_CODES] += planes.size[p]
         p = following
 
 
@@ -277,15 +349,42 @@ def forget_all(planes, examples):
 @kernel
 def plane_dot(weights, planes, p):
     """wᵀΔΦ of plane p."""
-    begin = planes.begin[p]
-    return dot(weights, planes.indices[begin:], planes.values[begin:], planes.size[p])
+    codes, at, index, total = planes.codes, planes.begin[p], 0, 0.0
+    end = at + planes.size[p]
+    while at < end:
+        code = np.int64(codes[np.uint64(at)])
+        at += 1
+        if code & 3 == SKIP:
+            index += code >> 2 << GAP_BITS
+            continue
+        index += code >> 2
+        # Unsigned: an index that might be negative would be compared with 0.
+        weight = weights[np.uint64(index)]
+        if code & 3 == OTHER:
+            total += weight * _value(codes, at)
+            at += 2
+        else:
+            total += -weight if code & 1 else weight
+    return total
 
 
 @kernel
 def plane_axpy(weights, step, planes, p):
     """w ← w + step · ΔΦ of plane p."""
-    begin = planes.begin[p]
-    axpy(weights, step, planes.indices[begin:], planes.values[begin:], planes.size[p])
+    codes, at, index = planes.codes, planes.begin[p], 0
+    end = at + planes.size[p]
+    while at < end:
+        code = np.int64(codes[np.uint64(at)])
+        at += 1
+        if code & 3 == SKIP:
+            index += code >> 2 << GAP_BITS
+            continue
+        index += code >> 2
+        if code & 3 == OTHER:
+            weights[np.uint64(index)] += step * _value(codes, at)
+            at += 2
+        else:
+            weights[np.uint64(index)] += -step if code & 1 else step
 
 
 @kernel

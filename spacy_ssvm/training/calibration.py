@@ -86,6 +86,11 @@ class Bin(NamedTuple):
     right: float
 
 
+def rounded(beta: float) -> float:
+    """β with the six digits that files keep."""
+    return float(f"{beta:.6g}")
+
+
 def fit(name: str, examples: Sequence[CalibrationExample]) -> Fit:
     """The β, between MIN_BETA and MAX_BETA, that maximises the likelihood of the gold analyses.
 
@@ -123,8 +128,7 @@ def fit(name: str, examples: Sequence[CalibrationExample]) -> Fit:
             "better. Calibrate a trained component, on examples that it has not learnt from and on which it makes "
             "mistakes"
         )
-    beta = float(f"{math.exp(optimum.x):.6g}")
-    return Fit(beta, len(used), len(examples) - len(annotated), len(annotated) - len(used))
+    return Fit(rounded(math.exp(optimum.x)), len(used), len(examples) - len(annotated), len(annotated) - len(used))
 
 
 def reliability(examples: Iterable[CalibrationExample], beta: float, listing_beta: float) -> list[Bin]:

@@ -10,7 +10,7 @@ import srsly
 
 from ..solvers.parameters import Parameters
 
-FORMAT = 2
+FORMAT = 3
 _MAGIC = b"spacy-ssvm solver state\n"
 _SHA = hashlib.sha256().digest_size
 _LEVEL = 1

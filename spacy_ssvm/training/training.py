@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
+from ..memory import release
 from ..models.protocol import DataSet
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Parameters
@@ -135,6 +136,7 @@ class Training:
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
+        release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 
     def knows(self, reference: Doc, read: bytes) -> bool:
@@ -148,7 +150,8 @@ class Training:
         """
         same_solver = parameters.learner == self.parameters.learner
         if self._learner is not None and not (same_solver and self._learner.retune(parameters)):
-            self._last_weights = self._learner.prediction_weights().copy()
+            self._last_weights = self.data.by_row(self._learner.prediction_weights()).copy()
+            self.data.number_weights(by_use=False)
             self._learner = None
             self._rng = parameters.generator()
         self.parameters = parameters
@@ -244,7 +247,7 @@ class Training:
         return training
 
     def weights(self) -> np.ndarray:
-        """The weights to predict with, float64 [d]."""
+        """The weights to predict with, float64 [d], as the data number them."""
         if self._learner is not None:
             return self._learner.prediction_weights()
         return self._widened(self._start_weights if self._last_weights is None else self._last_weights)
@@ -292,6 +295,8 @@ class Training:
         """The learner, informed of all examples and weights that have been added."""
         if self._learner is None:
             warm = None if self._start_weights is None else self._widened(self._start_weights)
+            if self.parameters.moves_few and warm is None and self.n_threads == 1 and not self.data.is_incomplete():
+                self.data.number_weights(by_use=True)
             try:
                 self._learner = start(self.parameters, self.data.problem(), warm, self.n_threads)
                 self._last_weights = None
@@ -332,6 +337,8 @@ class Training:
 
     def _begin_epoch(self, learner: Learner) -> None:
         self._complete(learner, None)
+        # An evaluation may have taken much, and planes are to come.
+        release()
         learner.begin_epoch(self._rng)
         self._state.in_epoch = self._epoch_began_here = True
 

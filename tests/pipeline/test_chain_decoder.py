@@ -52,6 +52,11 @@ CODEC = SimpleNamespace(
 sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=7), min_size=1, max_size=5)
 
 
+def nonzero(vector):
+    indices = np.flatnonzero(vector)
+    return indices, vector[indices]
+
+
 class Drawn:
     """Templates, known documents, and weights of all their features, some of them zero."""
 
@@ -64,7 +69,7 @@ class Drawn:
         self.table, *_ = add_features(columns, self.extractor.program, empty_table(hash_bits))
         weights = rng.normal(size=L * L + L * n_rows(self.table)) * (rng.random(L * L + L * n_rows(self.table)) < 0.7)
         self.weights = weights.astype(np.float32)
-        in_use = chain_weights.in_use(self.weights, row_keys(self.table), hash_bits or 0, L, None)
+        in_use = chain_weights.in_use(*nonzero(self.weights), row_keys(self.table), hash_bits or 0, L, None)
         self.decoder = ChainPredictor(self.extractor, CODEC, in_use)
 
     def docs(self, texts):

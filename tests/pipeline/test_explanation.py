@@ -1,5 +1,6 @@
 """Explanations: their reasons add up to the margin, and name what the features read."""
 
+import pickle
 from html.parser import HTMLParser
 
 import numpy as np
@@ -85,6 +86,22 @@ def test_the_text_has_words_labels_and_reasons():
     assert text[0].startswith("The → DET, ") and " ahead of " in text[0]
     assert len(text) == 3 * (1 + 3)
     assert any("lower[0] = the (DET " in line for line in explanation.text(100).splitlines())
+
+
+@pytest.mark.parametrize("factory", TEXTS)
+def test_what_is_compared_later_is_what_was_asked_about(factory):
+    """Changes of the Doc do not change it, and it can be sent to another process."""
+    nlp = learnt(factory)
+    pipe = nlp.get_pipe(factory)
+    text = doc(nlp, TEXTS[factory][0])
+    expected = pipe.explain(text).text()
+    explanation, sent = pipe.explain(text), pickle.loads(pickle.dumps(pipe.explain(text)))
+    for token in text:
+        token.tag_, token.pos_, token.lemma_ = "other", "X", "other"
+    with text.retokenize() as retokenizer:
+        retokenizer.merge(text[:2])
+    assert explanation.text() == sent.text() == expected
+    assert sent == explanation
 
 
 def test_a_runner_up_without_any_part_is_said_in_words():

@@ -217,7 +217,7 @@ def test_sentences_are_cut_where_they_are_too_long(lengths):
 
 def test_what_is_known_of_sentences():
     assert sentence_starts(Doc(VOCAB)) is None
-    assert sentences(None, 0).tolist() == [0]
+    assert sentences(np.zeros(0, np.int64), 0).tolist() == [0]
     assert sentence_starts(doc(["a"])).tolist() == [0]
     assert sentence_starts(doc(["a", "b"])) is None
     assert sentence_starts(doc(["a", "b", "c"], sent_starts=[None, False, None])).tolist() == [0]

@@ -7,6 +7,7 @@ import spacy
 import srsly
 from spacy.training import Example
 
+from spacy_ssvm import memory
 from spacy_ssvm.pipeline.logger import MAX_WITH_FIGURES, console_logger
 
 from .toy import LANG
@@ -57,6 +58,16 @@ def test_certificates_at_checkpoints_and_at_the_end(tmp_path):
     (certificate,) = records[3]["certificates"].values()
     assert 0 < certificate["dual"] <= certificate["primal"]
     assert f"primal {certificate['primal']:,.4f}, dual {certificate['dual']:,.4f}, relative gap" in lines[1]
+
+
+@pytest.mark.parametrize("peak, last", [(1_234_567_890, "Peak memory: 1,235 MB"), (None, "primal -, dual -, gap -")])
+def test_the_peak_memory_is_the_last_line_where_the_system_says_it(monkeypatch, peak, last):
+    monkeypatch.setattr(memory, "peak", lambda: peak)
+    nlp, table = spacy.blank(LANG), io.StringIO()
+    nlp.add_pipe("ssvm_tagger")
+    _, finish = console_logger()(nlp, stdout=table)
+    finish()
+    assert table.getvalue().splitlines()[-1].endswith(last)
 
 
 def test_solvers_without_a_certificate_print_a_dash(tmp_path):

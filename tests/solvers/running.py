@@ -17,7 +17,6 @@ def planes_of(planes, example):
     """(α, Δ, indices, values) of each plane in an example's working set."""
     found, p = [], planes.head[example]
     while p != working_set.NONE:
-        entries = slice(planes.begin[p], planes.begin[p] + planes.size[p])
-        found.append((planes.alpha[p], planes.loss[p], planes.indices[entries], planes.values[entries]))
+        found.append((planes.alpha[p], planes.loss[p], *working_set.read(planes, p)))
         p = planes.next[p]
     return found

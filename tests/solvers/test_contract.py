@@ -281,12 +281,12 @@ def test_a_damaged_state_is_refused(name):
 def test_a_working_set_grows_without_a_trace(name, monkeypatch):
     """In steps as small as can be, with gaps that are closed, against one with room for all from the start."""
     roomy, cramped = started(name), started(name)
-    roomy.planes = working_set.empty(30, planes=100_000, entries=1_000_000)
+    roomy.planes = working_set.empty(30, planes=100_000, codes=1_000_000)
     epochs(roomy, 6)
     monkeypatch.setattr(dual, "MIN_PART", 2)
     monkeypatch.setattr(working_set, "SPARE_PLANES", 0)
-    monkeypatch.setattr(working_set, "SPARE_ENTRIES", 0)
-    cramped.planes = working_set.empty(30, planes=3, entries=40)
+    monkeypatch.setattr(working_set, "SPARE_CODES", 0)
+    cramped.planes = working_set.empty(30, planes=3, codes=40)
     epochs(cramped, 6)
     assert 3 < len(cramped.planes.next) < 1000
     assert cramped.w.tobytes() == roomy.w.tobytes() and bytes_of(cramped) == bytes_of(roomy)

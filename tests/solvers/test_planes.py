@@ -18,6 +18,7 @@ from spacy_ssvm.solvers.planes import (
 )
 
 D = 6
+ROOM = int(working_set.max_codes(D))
 PAIRS = st.lists(
     st.tuples(st.sampled_from([0, 1, 3, 5]), st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])), max_size=12
 )
@@ -94,7 +95,7 @@ def test_products_of_the_k_best(first, second):
 )
 def test_working_set(additions, data):
     """Adding, finding, dropping and closing gaps, against a list of planes for each example, newest first."""
-    planes = working_set.empty(3, planes=12, entries=12 * D)
+    planes = working_set.empty(3, planes=12, codes=12 * ROOM)
     model = [[], [], []]
     for example, pairs, loss, active in additions:
         buffer, dense = written(pairs)
@@ -114,16 +115,15 @@ def test_working_set(additions, data):
         if make_room:
             working_set.make_room(planes, 3, 5 * D)
             working_set.resize(planes, 4)
-            assert working_set.free_planes(planes) >= 3 and working_set.free_entries(planes) >= 5 * D
-            assert planes.counts[working_set.N_DROPPED] == planes.counts[working_set.N_DROPPED_ENTRIES] == 0
+            assert working_set.free_planes(planes) >= 3 and working_set.free_codes(planes) >= 5 * D
+            assert planes.counts[working_set.N_DROPPED] == planes.counts[working_set.N_DROPPED_CODES] == 0
             assert len(planes.head) == 4 and planes.head[3] == working_set.NONE
         assert working_set.count(current) == sum(map(len, model))
         for example in range(3):
             p = current.head[example]
             for loss, dense, alpha in model[example]:
-                entries = slice(current.begin[p], current.begin[p] + current.size[p])
-                stored = np.zeros(D)
-                stored[current.indices[entries]] = current.values[entries]
+                stored, (indices, values) = np.zeros(D), working_set.read(current, p)
+                stored[indices] = values
                 assert (current.loss[p], current.alpha[p]) == (loss, alpha)
                 assert stored.tolist() == dense.tolist() and current.norm[p] == dense @ dense
                 p = current.next[p]
@@ -136,3 +136,31 @@ def test_working_set(additions, data):
         linear, squares = working_set.dual_sums(current)
         assert linear == pytest.approx(sum(alpha * loss for planes_ in model for loss, _, alpha in planes_))
         assert squares == pytest.approx(sum(sum(a for *_, a in planes_) ** 2 for planes_ in model))
+
+
+LARGEST = 2**31 - 1
+SPARSE = st.dictionaries(
+    st.one_of(st.integers(0, LARGEST), st.sampled_from([0, 1, 2**14 - 1, 2**14, 2**28 - 1, 2**28, LARGEST])),
+    st.one_of(st.sampled_from([1.0, -1.0, 2.0, 0.25]), st.floats(width=32, allow_nan=False, allow_infinity=False)),
+    max_size=8,
+)
+
+
+@without_deadline
+@given(SPARSE, SPARSE)
+def test_codes_of_any_plane(first, second):
+    """What is stored is read again, whatever the gaps and values, and takes no more room than `max_codes` says."""
+    planes = working_set.empty(1, planes=2, codes=int(sum(working_set.max_codes(len(x)) for x in (first, second))))
+    for entries in (first, second):
+        buffer = plane_buffer(len(entries))
+        for k, index in enumerate(sorted(entries)):
+            buffer.indices[k], buffer.values[k] = index, entries[index]
+        p = working_set.add(planes, 0, buffer, len(entries), 1.0)
+        indices, values = working_set.read(planes, p)
+        assert dict(zip(indices.tolist(), values.tolist())) == entries and indices.tolist() == sorted(entries)
+        assert planes.size[p] <= working_set.max_codes(len(entries))
+        assert working_set.is_plane(planes, p, buffer, len(entries), 1.0)
+        if entries:
+            assert not working_set.is_plane(planes, p, buffer, len(entries) - 1, 1.0)
+            buffer.values[0] += 1.0 + abs(buffer.values[0])
+            assert not working_set.is_plane(planes, p, buffer, len(entries), 1.0)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacy_ssvm.models.tree.data import double_precision
 from spacy_ssvm.models.tree.predictor import tree_scores
 from spacy_ssvm.structures import NONE_OF_THESE, UNKNOWN
 from spacy_ssvm.structures.chain.biluo import Kind, biluo_constraints, n_states, run, segments, segments_above
@@ -80,7 +81,7 @@ def examples(name, data):
         return [(drawn, sequences(drawn))]
     tiny = data.draw(tiny_trees({"projective": PROJECTIVE, "spanning": SPANNING, **EXACT}[name]))
     found = []
-    for example, scored in zip(tiny.examples, tree_scores(tiny.data, tiny.weights)):
+    for example, scored in zip(tiny.examples, tree_scores(tiny.data, double_precision(tiny.weights))):
         if example.n and example.labelled:
             scores = example.scores(example.labelled, tiny.weights)
             ys = [
@@ -192,8 +193,10 @@ def test_best_without(name, data):
     for scored, ys in examples(name, data):
         (best,) = scored.best(1)
         scores = {key(y): y.score for y in ys}
-        for part in own_parts(name, best):
+        parts = own_parts(name, best)
+        for part, margin in zip(parts, scored.margins_of(best, parts), strict=True):
             others = [y.score for y in ys if part not in own_parts(name, y)]
+            assert margin == pytest.approx(best.score - max(others, default=-np.inf), abs=1e-9) and margin >= 0
             other = scored.best_without(best, part)
             if other is None:
                 assert not others

@@ -10,8 +10,6 @@ from spacy import util
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_ssvm.cli.warmup import warmup
-
 SCORES = {"senter": "sents_f", "tagger": "tag_acc", "parser": "las", "ner": "ents_f"}
 COLUMNS = {
     "score": "{:.2f}",
@@ -56,7 +54,6 @@ def main(config_path: Path, solvers_path: Path, model: Path, train_path: Path, d
     """Print a table for each component, and write all figures to OUTPUT as JSON."""
     config = util.load_config(config_path, {"paths.train": str(train_path), "paths.dev": str(dev_path)})
     solvers = util.load_config(solvers_path)
-    warmup()  # so that no solver is charged for compiling its kernels
     comparison: dict[str, dict[str, Any]] = {}
     for component, score in SCORES.items():
         results = {name: train(config, model, component, solver) for name, solver in solvers.items()}

@@ -15,7 +15,14 @@ from .. import frequency
 from ..protocol import DataSet
 from .completion import complete, complete_without, project, without_new_labels
 from .data import Chains, dimension, make_chains
+from .numbered import FREQUENT, NONE, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
 from .oracles import chain_problem
+
+_IS_PAIR = np.uint64(1 << 63)
+"""The bit that marks a pair of row and label in an index, in which keys of rows come first."""
+
+COUNTED_TOGETHER = 1 << 21
+"""Features that are counted at a time."""
 
 Runs = Sequence[tuple[int, np.ndarray]]
 """Labels, int32, from some token of a Doc on."""
@@ -101,6 +108,7 @@ class ChainSet(DataSet):
         self._constraints = constraints
         self._chunks: list[Chains] = []
         self._problem: Problem | None = None
+        self._numbering: Numbering | None = None
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
@@ -148,11 +156,52 @@ class ChainSet(DataSet):
 
     def problem(self) -> Problem:
         if self._problem is None:
-            chains = self._chains()
-            # Examples that are barely right teach a new label little. A margin is for those that return: one example
-            # that has only been seen once would spread the label to its other features.
-            self._problem = chain_problem(chains, n_rows(self.table), self._rates, self._has_new_labels)
+            if self._numbering is None:
+                self._problem = self.problem_by_row()
+            else:
+                self._numbering = with_rows(self._numbering, n_rows(self.table), len(self._constraints.start))
+                self._problem = numbered_problem(self._chains(), self._numbering)
         return self._problem
+
+    def problem_by_row(self) -> Problem:
+        # Examples that are barely right teach a new label little. A margin is for those that return: one example
+        # that has only been seen once would spread the label to its other features.
+        return chain_problem(self._chains(), n_rows(self.table), self._rates, self._has_new_labels)
+
+    def number_weights(self, by_use: bool) -> None:
+        self._problem = self._numbering = None
+        if by_use:
+            n_labels, counts = len(self._constraints.start), self._row_counts()
+            self._numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
+
+    def resume_numbering(self, pairs: np.ndarray) -> None:
+        """Number weights in this order: as `numbered.pairs_of` returned it; by row if it is empty.
+
+        Raises:
+            ValueError: a pair of row and label does not exist, or their order is impossible.
+        """
+        if len(pairs):
+            self._numbering = numbering_of(pairs, n_rows(self.table), len(self._constraints.start))
+
+    def by_row(self, vector: np.ndarray) -> np.ndarray:
+        if self._numbering is None:
+            return vector
+        weights = np.zeros(self.dimension())
+        indices, values = self.non_zeros(vector)
+        weights[indices] = values
+        return weights
+
+    def non_zeros(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The weights that are not zero, of a vector as `problem` numbers them: indices int64, ascending, by row."""
+        if self._numbering is None:
+            indices = np.flatnonzero(vector)
+            return indices, vector[indices]
+        n_labels = len(self._constraints.start)
+        begin = n_labels * n_labels
+        pairs = np.concatenate([np.arange(begin), begin + pairs_of(self._numbering, n_labels)])
+        used = np.flatnonzero(vector[: len(pairs)])
+        used = used[np.argsort(pairs[used])]
+        return pairs[used], vector[used]
 
     def dimension(self) -> int:
         return dimension(len(self._constraints.start), n_rows(self.table))
@@ -164,7 +213,7 @@ class ChainSet(DataSet):
         return bool((self.annotated < 0).any())
 
     def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
-        chains = self._chains()
+        chains, weights = self._chains(), self.by_row(weights)
         incomplete = ranges_of(chains.starts, np.flatnonzero(self.annotated < 0))
         examples = incomplete if docs is None else np.intersect1d(docs, incomplete)
         constrained = np.array([bool(self._wrong[example]) for example in examples], np.bool_)
@@ -192,7 +241,11 @@ class ChainSet(DataSet):
 
     def index(self) -> np.ndarray:
         is_hashed = len(self.table.keys) == 1
-        return np.zeros(0, np.uint64) if is_hashed else row_keys(self.table)
+        keys = np.zeros(0, np.uint64) if is_hashed else row_keys(self.table)
+        if self._numbering is None:
+            return keys
+        pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NONE).astype(np.uint64)
+        return np.concatenate([keys, pairs | _IS_PAIR])
 
     def sizes(self) -> np.ndarray:
         return np.ones(len(self._chains().starts) - 1, np.int64)
@@ -210,12 +263,23 @@ class ChainSet(DataSet):
         chains.gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
-        return ChainSet(self._program, self.table, self._constraints, self._seen, self._has_new_labels)
+        data = ChainSet(self._program, self.table, self._constraints, self._seen, self._has_new_labels)
+        data._numbering = self._numbering
+        return data
 
     def seen(self) -> np.ndarray:
         """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in these Docs or in earlier ones."""
-        rows = np.concatenate([np.zeros(0, np.int32), *(chunk.rows for chunk in self._chunks)])
-        return frequency.exponents(np.bincount(rows, minlength=n_rows(self.table)), self._seen)
+        return frequency.exponents(self._row_counts(), self._seen)
+
+    def _row_counts(self) -> np.ndarray:
+        """How often each row occurs in these Docs, int64 [R]."""
+        counts = np.zeros(n_rows(self.table), np.int64)
+        for chunk in self._chunks:
+            # NumPy copies what it counts, to numbers of eight bytes.
+            for first in range(0, len(chunk.rows), COUNTED_TOGETHER):
+                part = chunk.rows[first : first + COUNTED_TOGETHER]
+                counts[: part.max() + 1] += np.bincount(part)
+        return counts
 
     @cached_property
     def _rates(self) -> np.ndarray | None:
@@ -244,3 +308,9 @@ class ChainSet(DataSet):
                 )
             ]
         return self._chunks[0]
+
+
+def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The keys of rows, uint64, and the pairs, int64, of an index as `ChainSet.index` returns it."""
+    is_pair = index & _IS_PAIR != 0
+    return index[~is_pair], (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NONE

@@ -90,12 +90,16 @@ class ChainModel:
 
     def resumed(self, index: np.ndarray) -> "ChainSet":
         from ...features.index import empty_table, table_of
+        from .data_set import split_index
 
         bits = self._hash_bits
-        known = index.dtype == np.uint64 and index.ndim == 1 and index.all() and len(np.unique(index)) == len(index)
-        if not known or (bits and len(index)):
+        known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
+        keys, pairs = split_index(index) if known else (index, index)
+        if not known or len(np.unique(keys)) < len(keys) or (bits and len(keys)):
             raise ValueError("its solver state has no index of features")
-        return self._data_set(empty_table(bits) if bits else table_of(index, 0), self._seen(index))
+        data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), self._seen(keys))
+        data.resume_numbering(pairs)
+        return data
 
     def _seen(self, index: np.ndarray) -> np.ndarray | None:
         """`ChainWeights.seen` of the rows with these keys, uint64, or, without keys, of all hashed rows."""
@@ -110,7 +114,8 @@ class ChainModel:
     def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
         from ...features.index import row_keys
 
-        weights = files.in_use(vector, row_keys(data.table), int(data.table.counts[1]), len(self.labels), data.seen())
+        keys, hash_bits = row_keys(data.table), int(data.table.counts[1])
+        weights = files.in_use(*data.non_zeros(vector), keys, hash_bits, len(self.labels), data.seen())
         names = self._names
         return weights if names is None else weights._replace(names=names.of_rows(weights.keys))
 

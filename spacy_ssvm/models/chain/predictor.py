@@ -61,7 +61,8 @@ class ChainPredictor:
         columns, (scores,) = self._scores([doc])
         labels = self._codec.weight_labels
         contributions = partial(self.contributions, columns)
-        features = ChainFeatures(doc, self.extractor, columns, contributions, scores.transitions, labels)
+        # Names are read later, when the Doc may have changed.
+        features = ChainFeatures(doc.copy(), self.extractor, columns, contributions, scores.transitions, labels)
         return [(ScoredSequence(0, scores), features)]
 
     def forget_types(self) -> None:

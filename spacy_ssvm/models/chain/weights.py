@@ -46,26 +46,27 @@ class ChainWeights(NamedTuple):
     names: tuple[str, ...] | None = None
 
 
-AT_ONCE = 1 << 14
-"""Rows that are copied at a time, so that there is never a second copy of all weights in double precision."""
-
-
 def in_use(
-    vector: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int, seen: np.ndarray | None
+    indices: np.ndarray, values: np.ndarray, keys: np.ndarray, hash_bits: int, n_labels: int, seen: np.ndarray | None
 ) -> ChainWeights:
     """The non-zero ones of R feature rows.
 
-    vector: float64 [L·L + R·L], as solvers have it. keys: uint64 [R], in any order. seen: uint8 [R] or None.
+    indices: int64, ascending, and values: float64, the weights that are not zero among L·L + R·L as `Chains` lays them
+    out. keys: uint64 [R], in any order. seen: uint8 [R] or None.
     """
-    transitions, rows = split(vector, n_labels)
-    used = np.flatnonzero(rows.any(axis=1))
-    used = used[np.argsort(keys[used])]
-    present = np.empty((n_labels + len(used)) * n_labels, np.float32)
-    present_transitions, present_rows = split(present, n_labels)
-    present_transitions[:] = transitions
-    for first in range(0, len(used), AT_ONCE):
-        present_rows[first : first + AT_ONCE] = rows[used[first : first + AT_ONCE]]
-    return ChainWeights(keys[used], present, hash_bits, None if seen is None else seen[used])
+    begin = n_labels * n_labels
+    n_transitions = int(np.searchsorted(indices, begin))
+    row, label = np.divmod(indices[n_transitions:] - begin, n_labels)
+    is_first = np.diff(row, prepend=-1) != 0
+    used = row[is_first]
+    order = np.argsort(keys[used])
+    place = np.empty(len(used), np.int64)
+    place[order] = np.arange(len(used))
+    vector = np.zeros((n_labels + len(used)) * n_labels, np.float32)
+    vector[indices[:n_transitions]] = values[:n_transitions]
+    vector[begin + place[np.cumsum(is_first) - 1] * n_labels + label] = values[n_transitions:]
+    used = used[order]
+    return ChainWeights(keys[used], vector, hash_bits, None if seen is None else seen[used])
 
 
 def store(

@@ -8,7 +8,7 @@ from ...features.columns import Columns
 from ...solvers.gradients import sum_losses
 from ...solvers.parameters import LossFamily
 from ...structures.tree.parts import UNKNOWN
-from .candidates import BITS, FirstPass, ranking
+from .candidates import FirstPass, ranking
 from .oracles import ranking_problem
 
 MAX_STEPS = 10
@@ -29,7 +29,8 @@ def admitting(first_pass: FirstPass, columns: Columns, heads: np.ndarray) -> Fir
         missing = (heads != UNKNOWN) & ~first_pass.keeps(columns, heads)[0]
         if not missing.any():
             break
-        problem = ranking_problem(ranking(first_pass.program, BITS, columns, np.where(missing, heads, UNKNOWN)))
+        dropped = np.where(missing, heads, UNKNOWN)
+        problem = ranking_problem(ranking(first_pass.program, first_pass.bits, columns, dropped))
         loss, descent = sum_losses(problem, first_pass.weights.astype(np.float64), LIKELIHOOD)
         step = loss / 2 / (descent @ descent)
         first_pass = replace(first_pass, weights=(first_pass.weights + step * descent).astype(np.float32))

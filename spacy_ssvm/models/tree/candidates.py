@@ -5,6 +5,7 @@ The first pass is a log-linear model that scores the head of each token independ
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,15 +15,18 @@ from ...features.arc_program import (
     ARCS_BETWEEN,
     N_ARC_ROWS,
     ArcProgram,
+    arc_direction,
+    distance_bin,
     max_features,
     read_sentence,
+    relation_key,
     write_between,
     write_features,
 )
-from ...features.index import Columns
+from ...features.index import Columns, mix
 from ...kernels import Int32Array, Int64Array, kernel, numba_type
 from ...structures.tree.parts import UNKNOWN
-from .data import double_precision, either_precision
+from .data import WeightVector, double_precision, in_steps
 from .scores import describe_arc, feature_buffer, score_between, score_features
 
 MIN_GRADIENT = 1e-3
@@ -58,7 +62,7 @@ def ranking_oracle(data, example, weights, beta, gamma, indices, values):
     first, n = data.columns.starts[example], data.columns.starts[example + 1] - data.columns.starts[example]
     read = read_sentence(data.columns, data.program, example)
     bits, program = data.bits, data.program
-    buffer, ends, union = feature_buffer(program, n), np.empty(1, np.int64), double_precision(weights)
+    buffer, ends, union = feature_buffer(program, read), np.empty(1, np.int64), double_precision(weights)
     at, loss = 0, 0.0
     for m in range(1, n + 1):
         token = first + m - 1
@@ -149,30 +153,116 @@ def near_candidates(
 
 
 @kernel
+def _by_head(read):
+    """The head's keys, uint64, and values, float64, of the F templates of arcs: [F, n + 1], all heads side by side."""
+    first, end, n_nodes = read.starts[ARCS, 0], read.starts[ARCS, -1], read.keys.shape[1] - 1
+    keys, values = np.empty((end - first, n_nodes), np.uint64), np.empty((end - first, n_nodes))
+    for node in range(n_nodes):
+        for t in range(first, end):
+            keys[t - first, node], values[t - first, node] = read.keys[0, node, t], read.values[0, node, t]
+    return keys, values
+
+
+@kernel
+def _score_heads(read, by_head, m, bits, weights, relations, hashed, scores):
+    """Set scores, float64 [n + 1], to those of all arcs to m, in steps; by_head: of `_by_head`.
+
+    The templates' loops are inside out, compared with `score_features`: a template at a time, for all heads.
+
+    relations: uint64 [3, n + 1], hashed: int64 [n + 1], scratch.
+    """
+    keys, values = by_head
+    n_heads, steps, first = len(scores), weights.steps, read.starts[ARCS, 0]
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for h in range(n_heads):
+        direction, distance = arc_direction(h, m), distance_bin(h, m)
+        for relation in range(3):
+            relations[relation, h] = relation_key(relation, direction, distance)
+    scores[:] = 0.0
+    for relation in range(3):
+        keys_of_relation = relations[relation]
+        for t in range(read.starts[ARCS, relation], read.starts[ARCS, relation + 1]):
+            modifier, nobody, value = read.keys[1, m, t], read.keys[2, n_heads, t], read.values[1, m, t]
+            if value == 0.0:
+                continue
+            heads, head_values = keys[t - first], values[t - first]
+            for h in range(n_heads):
+                hashed[h] = np.int64(mix(mix(mix(heads[h], modifier), nobody), keys_of_relation[h]) & mask)
+            for h in range(n_heads):
+                scores[h] += steps[hashed[h]] * head_values[h] * value
+
+
+@kernel
+def _next_nodes(read):
+    """The next node with the same key as each node, int64 [B, n + 1], or n + 1: see `Sentence.previous`."""
+    n_nodes = read.between.shape[1]
+    following = np.full(read.between.shape, n_nodes, np.int64)
+    for b in range(len(following)):
+        for node in range(1, n_nodes):
+            following[b, read.previous[b, node]] = node
+    return following
+
+
+@kernel
+def _add_between(read, following, m, bits, weights, relations, distinct, scores):
+    """Add the templates with a `between` part to `_score_heads`.
+
+    On either side of m, an arc has the keys between its ends that the next shorter arc has, and at most one more.
+
+    following: of `_next_nodes`. distinct: uint64 [n + 1], scratch.
+    """
+    n_heads, steps = len(scores), weights.steps
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for relation in range(3):
+        for t in range(read.starts[ARCS_BETWEEN, relation], read.starts[ARCS_BETWEEN, relation + 1]):
+            b, modifier = read.sources[t], read.keys[1, m, t]
+            for way in range(2):
+                n_distinct, step = 0, 1 if way == 0 else -1
+                h = m + 2 * step
+                while 0 <= h < n_heads:
+                    node = h - step
+                    is_new = read.previous[b, node] <= m if way == 0 else following[b, node] >= m
+                    if is_new and read.between[b, node] != 0:
+                        distinct[n_distinct] = read.between[b, node]
+                        n_distinct += 1
+                    state, total = mix(mix(read.keys[0, h, t], modifier), relations[relation, h]), 0
+                    for k in range(n_distinct):
+                        total += steps[np.int64(mix(state, distinct[k]) & mask)]
+                    scores[h] += total * read.values[0, h, t] * read.values[1, m, t]
+                    h += step
+
+
+@kernel
 def _prune(columns, program, bits, weights, max_heads, margin, needed, candidate_starts, candidates):
     at = 0
     starts = columns.starts
     for sentence in range(len(starts) - 1):
         n = starts[sentence + 1] - starts[sentence]
         read = read_sentence(columns, program, sentence)
-        buffer = feature_buffer(program, n)
-        kept = np.zeros(n + 1, np.bool_)
-        arcs, scores = np.empty((N_ARC_ROWS, n + 1), np.int64), np.empty(n + 1)
+        by_head, following = _by_head(read), _next_nodes(read)
+        relations, hashed, distinct = (
+            np.empty((3, n + 1), np.uint64),
+            np.empty(n + 1, np.int64),
+            np.empty(n + 1, np.uint64),
+        )
+        kept, scores = np.zeros(n + 1, np.bool_), np.empty(n + 1)
         for m in range(1, n + 1):
-            for h in range(n + 1):
-                describe_arc(arcs, h, h, m, n + 1)
-            scores[:] = 0.0
-            score_features(read, ARCS, arcs, bits, weights, buffer, scores)
-            score_between(read, ARCS_BETWEEN, arcs, bits, weights, buffer, scores)
+            _score_heads(read, by_head, m, bits, weights, relations, hashed, scores)
+            _add_between(read, following, m, bits, weights, relations, distinct, scores)
+            scores *= weights.arc_step
             scores[m] = -np.inf
-            kept[:] = False
-            lowest = np.max(scores) - margin
-            for _ in range(max_heads):
-                best = np.argmax(scores)
-                if not scores[best] >= lowest:
-                    break
-                kept[best] = True
-                scores[best] = -np.inf
+            lowest, n_kept = np.max(scores) - margin, 0
+            for h in range(n + 1):
+                kept[h] = h != m and scores[h] >= lowest
+                n_kept += kept[h]
+            # Of equal scores the first is the better one.
+            while n_kept > max_heads:
+                worst = -1
+                for h in range(n + 1):
+                    if kept[h] and (worst < 0 or scores[h] <= scores[worst]):
+                        worst = h
+                kept[worst] = False
+                n_kept -= 1
             kept[m - 1] = True
             token = starts[sentence] + m - 1
             if needed[token] != UNKNOWN:
@@ -188,33 +278,39 @@ def prune(
     columns: Columns,
     program: ArcProgram,
     bits: int,
-    weights: np.ndarray,
+    weights: WeightVector,
     max_heads: int,
     margin: float,
     needed: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The candidates by a first pass: the `max_heads` best heads of each token, none more than `margin` below the best.
 
-    columns: of T tokens. program, bits, weights: templates and weights of the first pass, float [2^bits].
+    columns: of T tokens. program, bits, weights: templates and weights of the first pass, in steps, all of arcs.
     needed: int32 [T], a head that is kept in any case, or UNKNOWN. The token before is always kept.
     Returns candidate starts int64 [T + 1] and candidates int32, ascending for each token.
     """
     n_tokens = int(columns.starts[-1])
     candidate_starts = np.zeros(n_tokens + 1, np.int64)
     candidates = np.zeros(n_tokens * (max_heads + 2), np.int32)
-    _prune(columns, program, bits, either_precision(weights), max_heads, margin, needed, candidate_starts, candidates)
+    _prune(columns, program, bits, weights, max_heads, margin, needed, candidate_starts, candidates)
     return candidate_starts, candidates[: candidate_starts[-1]].copy()
 
 
-BITS = 18
-"""Size of the first pass's hashed index: 2^BITS weights."""
+BITS = 20
+"""Size of the hashed index of a first pass that is trained: 2^BITS weights."""
+
+TRAINING_SLACK = 1.0
+"""Added to the margin in training, because the first pass is surer of sentences that it was trained on."""
+
+SIZES = (0, 1 << 18, 1 << BITS)
+"""The numbers of weights that a first pass may have: none, those of older files, and those of new ones."""
 
 
 @dataclass(frozen=True)
 class FirstPass:
     """The first pass: it keeps the most probable heads of each token.
 
-    program: its templates. weights: float64 or float32 [2^BITS]; if empty, the heads within REACH are kept.
+    program: its templates. weights: float32, as many as `SIZES` allows; if empty, the heads within REACH are kept.
     max_heads: the largest number of heads per token. margin: how far below that of the best head the log-probability of
     a head may be.
     """
@@ -224,15 +320,24 @@ class FirstPass:
     max_heads: int
     margin: float
 
-    def candidates(self, columns: Columns, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def bits(self) -> int:
+        """Features are hashed to 2^bits weights."""
+        return len(self.weights).bit_length() - 1
+
+    @cached_property
+    def _steps(self) -> WeightVector:
+        return in_steps(self.weights, len(self.weights))
+
+    def candidates(self, columns: Columns, needed: np.ndarray, slack: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Candidate starts int64 [T + 1] and candidates int32.
 
         needed: int32 [T], heads that are kept in any case, -1 for none. The token before is also kept in any case, so
-        that every token can be reached from the root.
+        that every token can be reached from the root. slack: added to the margin.
         """
         if not len(self.weights):
             return near_candidates(columns.starts, needed)
-        return prune(columns, self.program, BITS, self.weights, self.max_heads, self.margin, needed)
+        return prune(columns, self.program, self.bits, self._steps, self.max_heads, self.margin + slack, needed)
 
     def keeps(self, columns: Columns, heads: np.ndarray) -> tuple[np.ndarray, int]:
         """Whether each of these heads, int32 [T], is a candidate, bool [T], and the number of all candidates."""

@@ -49,8 +49,11 @@ class TreeCodec(Codec):
     multi_root: bool = False
 
     @abstractmethod
-    def sentences(self, doc: Doc) -> np.ndarray:
-        """The first tokens of a Doc's sentences, and its length, int64 [S + 1]."""
+    def sentences(self, starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
+        """The first tokens of the sentences of Docs, and the number of tokens, int64 [S + 1].
+
+        starts: int64 [n + 1], of the Docs. sent_start: uint64 [T], spaCy's attribute SENT_START of their tokens.
+        """
 
     @abstractmethod
     def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> "Limits | None":

@@ -6,7 +6,7 @@ from ...features.arc_program import read_sentence
 from ...kernels import kernel
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import FORBIDDEN, LOOPY, PROJECTIVE, ROOT_LABEL, SPANNING, UNKNOWN
-from .data import Trees, either_precision
+from .data import Trees, double_precision
 from .oracles import DecodedTrees, decode
 from .scores import candidate_arcs
 
@@ -35,7 +35,7 @@ def complete(trees: Trees, examples: np.ndarray, weights: np.ndarray) -> np.ndar
     from their old tree is void.
     """
     changed = np.zeros(len(examples), np.bool_)
-    _complete(DecodedTrees(trees, decode), examples, either_precision(weights), changed)
+    _complete(DecodedTrees(trees, decode), examples, double_precision(weights), changed)
     return np.asarray(examples[changed])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...features.arc_program import ArcProgram, max_features
 from ...features.index import Columns
-from ...kernels import FirstClassFunction, Float32Array, Float64Array, Int32Array, Int64Array, kernel
+from ...kernels import FirstClassFunction, Float64Array, Int8Array, Int32Array, Int64Array, kernel
 from ...structures.tree.parts import (
     DECODER,
     LOOPY,
@@ -93,27 +93,54 @@ def plane_entries(trees: Trees) -> np.ndarray:
 
 
 class WeightVector(NamedTuple):
-    """w in one of two precisions; the array of the other precision is empty.
+    """w to learn with, or in steps, to predict with; the array of the other one is empty.
 
     As both have one type, kernels are compiled once for learning and prediction; only code that adds up weights has to
     distinguish them.
 
-    double: float64 [d], for learning. single: float32 [d], for prediction.
+    double: float64 [d]. steps: int8 [d], in units of arc_step for arcs and pairs of arcs, and of label_step for labels.
+    Sums of steps are exact, in any order and on any processor.
     """
 
     double: Float64Array
-    single: Float32Array
+    steps: Int8Array
+    arc_step: float
+    label_step: float
+
+
+MAX_STEPS = 127
+"""The largest magnitude of a weight, in steps."""
 
 
 @kernel
 def double_precision(weights):
     """The `WeightVector` of w, float64 [d]."""
-    return WeightVector(weights, np.empty(0, np.float32))
+    return WeightVector(weights, np.empty(0, np.int8), 1.0, 1.0)
 
 
-def either_precision(weights: np.ndarray) -> WeightVector:
-    """The `WeightVector` of w, float32 or float64 [d]."""
-    nothing = weights[:0]
-    if weights.dtype == np.float32:
-        return WeightVector(nothing.astype(np.float64), weights)
-    return WeightVector(weights, nothing.astype(np.float32))
+@kernel
+def _write_steps(weights, steps):
+    largest = np.float32(0.0)
+    for weight in weights:
+        largest = max(largest, abs(weight))
+    if largest == 0.0:
+        return 1.0
+    step = largest / MAX_STEPS
+    for k in range(len(weights)):
+        steps[k] = np.int8(np.rint(weights[k] / step))
+    return step
+
+
+def in_steps(weights: np.ndarray, n_arcs: int) -> WeightVector:
+    """The `WeightVector` of w, float32 [d], rounded; n_arcs: the number of weights before those of labels."""
+    steps = np.zeros(len(weights), np.int8)
+    arc_step = _write_steps(weights[:n_arcs], steps[:n_arcs])
+    label_step = _write_steps(weights[n_arcs:], steps[n_arcs:])
+    return WeightVector(np.zeros(0), steps, arc_step, label_step)
+
+
+def weights_at(weights: WeightVector, indices: np.ndarray, of_labels: bool) -> np.ndarray:
+    """The weights at these indices, int64 [n], all of them of labels or none of them: float64 [n]."""
+    if len(weights.double):
+        return np.asarray(weights.double[indices])
+    return np.asarray(weights.steps[indices] * (weights.label_step if of_labels else weights.arc_step))

@@ -17,7 +17,7 @@ from .. import frequency
 from ..packing import pack_numbers
 from ..protocol import DataSet
 from .admission import admitting
-from .candidates import FirstPass
+from .candidates import TRAINING_SLACK, FirstPass
 from .completion import complete, project
 from .data import Shape, Trees, dimension, n_rows
 from .oracles import count_features, tree_problem
@@ -103,7 +103,7 @@ class TreeSet(DataSet):
 
     def add(self, encoded: EncodedTrees) -> np.ndarray:
         heads, labels = encoded.heads.copy(), encoded.labels.copy()
-        candidates = self._first_pass.candidates(encoded.columns, heads)
+        candidates = self._first_pass.candidates(encoded.columns, heads, TRAINING_SLACK)
         n_sentences = sum(len(chunk.columns.starts) - 1 for chunk in self._chunks)
         trees = self._trees(encoded.columns, *candidates, heads.copy(), labels.copy())
         project(trees, heads, labels)
@@ -203,7 +203,7 @@ class TreeSet(DataSet):
     def packed_counts(self) -> np.ndarray:
         """How often each row was seen in the gold trees of these Docs or of earlier ones, as in `TreeWeights`."""
         if self._packed_counts is None:
-            counts = np.zeros(n_rows(self._shape), np.int64)
+            counts = np.zeros(n_rows(self._shape), np.int32)
             if self._chunks:
                 count_features(self._all(), counts)
             self._packed_counts = pack_numbers(frequency.exponents(counts, self._seen))

@@ -1,6 +1,7 @@
 """The features that fire in the factors of one sentence's trees, by name, and what each adds to the score."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -28,7 +29,7 @@ from ...features.names import Place, Source, arc_feature_name
 from ...structures.tree.parts import ROOT_LABEL
 from ...structures.tree.scored import ANY, NO_LABEL, Arc, LabelledTree, TreeFactor
 from ..scored import NamedPart, PartNames
-from .data import Trees
+from .data import Trees, WeightVector, weights_at
 from .scores import describe_arc, describe_grand
 
 OF_LABELS = "label by "
@@ -60,7 +61,7 @@ class Fired(NamedTuple):
 class TreeFeatures:
     """Implements `models.scored.FactorFeatures` for one sentence of a Doc.
 
-    trees: the sentences of the Doc; sentence: the number of this one. weights: float32 or float64 [d]. source: that of
+    trees: the sentences of the Doc; sentence: the number of this one. weights: to predict with. source: that of
     the Doc. names: names of arcs, for texts.
     """
 
@@ -68,7 +69,7 @@ class TreeFeatures:
         self,
         trees: Trees,
         sentence: int,
-        weights: np.ndarray,
+        weights: WeightVector,
         extractor: ArcExtractor,
         source: Source,
         names: PartNames,
@@ -78,10 +79,17 @@ class TreeFeatures:
         self._templates = extractor.templates
         self._source = source
         self._names = names
-        self._words = [token.text for token in source.doc]
-        self._read = read_sentence(trees.columns, trees.program, sentence)
+        self._sentence = sentence
         self._first, self._end = trees.columns.starts[sentence : sentence + 2].tolist()
         self._known: dict[TreeFactor, list[tuple[str, float]]] = {}
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return [token.text for token in self._source.doc]
+
+    @cached_property
+    def _read(self) -> Sentence:
+        return cast(Sentence, read_sentence(self._trees.columns, self._trees.program, self._sentence))
 
     def features(self, factor: TreeFactor) -> list[tuple[str, float]]:
         """The name of each feature that fires, and what it adds to the score, which is not 0."""
@@ -101,8 +109,8 @@ class TreeFeatures:
             yield OF_LABELS * (factor.kind == "label") + name, feature.added
 
 
-def fired(trees: Trees, read: Sentence, weights: np.ndarray, factor: TreeFactor) -> list[Fired]:
-    """The features of a factor whose weight is not 0; read: the factor's sentence. weights: float [d]."""
+def fired(trees: Trees, read: Sentence, weights: WeightVector, factor: TreeFactor) -> list[Fired]:
+    """The features of a factor whose weight is not 0; read: the factor's sentence."""
     shape, arc = trees.shape, np.zeros((N_ARC_ROWS, 1), np.int64)
     if factor.kind == "grandparent":
         describe_grand(arc, FIRST, factor.third, factor.head, factor.modifier)
@@ -121,7 +129,7 @@ def fired(trees: Trees, read: Sentence, weights: np.ndarray, factor: TreeFactor)
         else:
             at = write_features(read, kind, arc, FIRST, FIRST + 1, bits, indices, values, FIRST)
             places = [(template, 0) for template in range(read.starts[kind, 0], read.starts[kind, -1])]
-        added = weights[first_row + indices[:at] * width + label] * values[:at]
+        added = weights_at(weights, first_row + indices[:at] * width + label, is_label) * values[:at]
         found += [
             Fired(template, between, int(arc[DISTANCE_ROW, 0]), float(product))
             for (template, between), product in zip(places, added.tolist(), strict=True)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .predictor import TreePredictor
 
 LOGGER = logging.getLogger("spacy")
-FIRST_PASS_EPOCHS = 2
-FIRST_PASS_RATE = 0.2
+FIRST_PASS_EPOCHS = 6
+FIRST_PASS_RATE = 0.1
 """AdaGrad's learning rate for the first pass."""
 FIRST_PASS_LENGTH = 100
 """The first pass is trained on sentences of at most this many tokens: the number of its arcs is quadratic in them."""
@@ -101,9 +101,9 @@ class TreeModel:
         return self._data_set(self._trained_first_pass(batches, seed)), None
 
     def resumed(self, index: np.ndarray) -> "TreeSet":
-        from .candidates import BITS
+        from .candidates import SIZES
 
-        if index.dtype != np.float32 or index.shape not in ((0,), (1 << BITS,)) or not np.isfinite(index).all():
+        if index.dtype != np.float32 or index.ndim != 1 or len(index) not in SIZES or not np.isfinite(index).all():
             raise ValueError("its solver state has no first pass")
         return self._data_set(index, self._counts(self.load()))
 
@@ -124,12 +124,12 @@ class TreeModel:
         files.store(self._model, weights, self.labels, packing, exact)
 
     def load(self, labels: Sequence[str] | None = None) -> TreeWeights:
-        from .candidates import BITS
+        from .candidates import SIZES
         from .data import dimension
 
         labels = self.labels if labels is None else labels
         shape = self.shape._replace(n_labels=len(labels))
-        return files.load(self._model, labels, dimension(shape), 1 << BITS)
+        return files.load(self._model, labels, dimension(shape), SIZES)
 
     def widened(self, weights: TreeWeights, before: Sequence[str]) -> TreeWeights:
         return files.widen(weights, 1 << self.shape.arc_bits, len(before), len(self.labels))

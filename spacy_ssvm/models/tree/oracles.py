@@ -180,7 +180,7 @@ def feature_difference(trees, sentence, read, heads, labels, indices, values):
 
 @kernel
 def count_features(trees, counts):
-    """Add to counts, int64 [R], how often each feature fires in the gold trees.
+    """Add to counts, int32 [R], how often each feature fires in the gold trees.
 
     A row for each hashed feature of arcs and pairs of arcs, then one for each of labels.
     """

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 
 from ...features.arc_program import read_sentence
@@ -19,8 +20,7 @@ from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .candidates import FirstPass
 from .codec import TreeCodec
-from .data import Shape, Trees, either_precision
-from .data_set import cut
+from .data import Shape, Trees, WeightVector, in_steps
 from .oracles import DecodedTrees, decode
 from .scores import add_grandparents, add_siblings, score_labelled_arcs
 from .weights import TreeWeights
@@ -42,6 +42,7 @@ class TreePredictor:
         self.extractor = extractor
         self.shape = shape
         self.weights = weights
+        self._steps = in_steps(weights.trees, 1 << shape.arc_bits)
         self._codec = codec
         self._first_pass = first_pass
 
@@ -54,7 +55,7 @@ class TreePredictor:
         def parses() -> list[tuple[np.ndarray, np.ndarray]]:
             trees = self._trees(columns, limits)
             if limits is None:
-                heads, labels = decode_all(trees, self.weights.trees)
+                heads, labels = decode_all(trees, self._steps)
             else:
                 best = [tree for scores in self._limited_scores(trees, limits) for tree in scores.best(1)]
                 nothing = np.zeros(0, np.int32)
@@ -79,8 +80,9 @@ class TreePredictor:
         from .factors import TreeFeatures
 
         trees, scores = self._scores(doc)
-        extractor, weights, names = self.extractor, self.weights.trees, self._codec.names()
-        source = Source(doc, extractor.reader.attributes, trees.columns.keys, extractor.clusters)
+        extractor, weights, names = self.extractor, self._steps, self._codec.names()
+        # Names are read later, when the Doc may have changed.
+        source = Source(doc.copy(), extractor.reader.attributes, trees.columns.keys, extractor.clusters)
         return [
             (sequence, TreeFeatures(trees, number, weights, extractor, source, names))
             for number, sequence in enumerate(_sequences(trees, scores))
@@ -97,14 +99,12 @@ class TreePredictor:
                 "trees and without margins: use order 1, or projective trees"
             )
         columns, limits = self._read([doc])
-        if not len(doc):
-            columns = columns._replace(starts=columns.starts[:1])
         trees = self._trees(columns, limits)
         return trees, self._limited_scores(trees, limits)
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Limits | None]:
-        bounds = [self._codec.sentences(doc) for doc in docs]
-        columns = cut(self.extractor.reader.read(docs, docs[0].vocab), bounds)[0]
+        columns, _, sent_start = self.extractor.reader.read_types(docs, docs[0].vocab, [SENT_START])
+        columns = columns._replace(starts=self._codec.sentences(columns.starts, sent_start[:, 0]))
         return columns, self._codec.limits(docs, columns.starts)
 
     def _trees(self, columns: Columns, limits: Limits | None) -> Trees:
@@ -129,7 +129,7 @@ class TreePredictor:
             raise Contradiction(first + error.token, reason) from None
 
     def _limited_scores(self, trees: Trees, limits: Limits | None) -> list[TreeScores]:
-        all_scores = tree_scores(trees, self.weights.trees)
+        all_scores = tree_scores(trees, self._steps)
         if limits is None:
             return all_scores
         bounds = pairwise(trees.columns.starts.tolist())
@@ -171,14 +171,14 @@ def _decode_all(data, weights, heads, labels):
             heads[first + m - 1], labels[first + m - 1] = node_heads[m], node_labels[m]
 
 
-def decode_all(trees: Trees, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def decode_all(trees: Trees, weights: WeightVector) -> tuple[np.ndarray, np.ndarray]:
     """The best trees, argmax_y wᵀΦ(x_i, y), of all sentences.
 
-    weights: float32 or float64 [d]. Returns heads int32 [T], 0 for the root, and labels int32 [T].
+    Returns heads int32 [T], 0 for the root, and labels int32 [T].
     """
     n_tokens = int(trees.columns.starts[-1])
     heads, labels = np.zeros(n_tokens, np.int32), np.zeros(n_tokens, np.int32)
-    _decode_all(DecodedTrees(trees, decode), either_precision(weights), heads, labels)
+    _decode_all(DecodedTrees(trees, decode), weights, heads, labels)
     return heads, labels
 
 
@@ -193,11 +193,11 @@ def _score(trees, sentence, weights):
     return parts, label_scores
 
 
-def tree_scores(trees: Trees, weights: np.ndarray) -> list[TreeScores]:
-    """The `TreeScores` of every sentence under w, float32 or float64 [d]."""
-    shape, w = trees.shape, either_precision(weights)
+def tree_scores(trees: Trees, weights: WeightVector) -> list[TreeScores]:
+    """The `TreeScores` of every sentence under w."""
+    shape = trees.shape
     scores = []
     for sentence in range(len(trees.columns.starts) - 1):
-        parts, label_scores = _score(trees, sentence, w)
+        parts, label_scores = _score(trees, sentence, weights)
         scores.append(TreeScores(parts, label_scores, shape.structure, shape.multi_root, trees.decoder))
     return scores

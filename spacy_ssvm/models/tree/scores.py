@@ -39,7 +39,10 @@ CACHE_LINE = 64
 
 
 class FeatureBuffer(NamedTuple):
-    """Scratch for the features of CHUNK arcs: indices int64, values float64, and end positions, ends, int64 [CHUNK]."""
+    """Scratch for the features of CHUNK arcs.
+
+    indices: int64. values: float64, empty where all are 1. ends: int64 [CHUNK], end positions.
+    """
 
     indices: np.ndarray
     values: np.ndarray
@@ -47,10 +50,10 @@ class FeatureBuffer(NamedTuple):
 
 
 @kernel
-def feature_buffer(program, n):
-    """A `FeatureBuffer` for a sentence of n tokens."""
-    size = CHUNK * max_features(program, n)
-    return FeatureBuffer(np.empty(size, np.int64), np.empty(size), np.empty(CHUNK, np.int64))
+def feature_buffer(program, read):
+    """A `FeatureBuffer` for a sentence."""
+    size = CHUNK * max_features(program, read.keys.shape[1] - 2)
+    return FeatureBuffer(np.empty(size, np.int64), np.empty(0 if read.ones else size), np.empty(CHUNK, np.int64))
 
 
 @kernel
@@ -69,25 +72,47 @@ def _sum(weights, indices, values, begin, end):
 
 
 @kernel
-def _add_sums(weights, buffer, begin, end, scores):
+def _sum_of_ones(weights, indices, begin, end):
+    """The same where all values are 1; a whole number for steps."""
+    zero = weights.dtype.type(0)
+    first, second, third, fourth = zero, zero, zero, zero
+    fours = begin + (end - begin) // 4 * 4
+    for k in range(begin, fours, 4):
+        first += weights[indices[k]]
+        second += weights[indices[k + 1]]
+        third += weights[indices[k + 2]]
+        fourth += weights[indices[k + 3]]
+    for k in range(fours, end):
+        first += weights[indices[k]]
+    return (first + second) + (third + fourth)
+
+
+@kernel
+def _add_sums(weights, step, buffer, begin, end, scores):
     indices, values, ends = buffer.indices, buffer.values, buffer.ends
     # Prefetching all of them first keeps more fetches in flight than the additions would.
     for k in range(ends[end - begin - 1]):
         prefetch(weights, indices[k])
     at = 0
+    if len(values) == 0:
+        for arc in range(begin, end):
+            stop = ends[arc - begin]
+            scores[arc] += step * _sum_of_ones(weights, indices, at, stop)
+            at = stop
+        return
     for arc in range(begin, end):
         stop = ends[arc - begin]
-        scores[arc] += _sum(weights, indices, values, at, stop)
+        scores[arc] += step * _sum(weights, indices, values, at, stop)
         at = stop
 
 
 @kernel
 def _add_weights(weights, buffer, begin, end, scores):
     """Add the weighted features in the buffer to the scores of arcs begin … end − 1; weights: `WeightVector`."""
-    if len(weights.single):
-        _add_sums(weights.single, buffer, begin, end, scores)
+    if len(weights.steps):
+        _add_sums(weights.steps, weights.arc_step, buffer, begin, end, scores)
     else:
-        _add_sums(weights.double, buffer, begin, end, scores)
+        _add_sums(weights.double, 1.0, buffer, begin, end, scores)
 
 
 @kernel
@@ -146,52 +171,66 @@ def _block(weights, first_row, n_labels, index):
 
 @kernel
 def _add_blocks(weights, first_row, indices, values, begin, end, total):
-    """Add the features' label weights to total, float64 [L], four at a time, which saves loads and stores of sums."""
-    n_labels = len(total)
+    """Add the features' label weights to total, float [L], four at a time, which saves loads and stores of sums."""
+    n_labels, real, with_values = len(total), total.dtype.type, len(values) > 0
+    a = b = c = d = real(1.0)
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
         first = _block(weights, first_row, n_labels, indices[k])
         second = _block(weights, first_row, n_labels, indices[k + 1])
         third = _block(weights, first_row, n_labels, indices[k + 2])
         fourth = _block(weights, first_row, n_labels, indices[k + 3])
+        if with_values:
+            a, b, c, d = real(values[k]), real(values[k + 1]), real(values[k + 2]), real(values[k + 3])
         for label in range(n_labels):
             # Evaluated from left to right: the same sum as one feature after the other.
             total[label] = (
                 total[label]
-                + first[label] * values[k]
-                + second[label] * values[k + 1]
-                + third[label] * values[k + 2]
-                + fourth[label] * values[k + 3]
+                + real(first[label]) * a
+                + real(second[label]) * b
+                + real(third[label]) * c
+                + real(fourth[label]) * d
             )
     for k in range(fours, end):
         added = _block(weights, first_row, n_labels, indices[k])
+        if with_values:
+            a = real(values[k])
         for label in range(n_labels):
-            total[label] += added[label] * values[k]
+            total[label] += real(added[label]) * a
 
 
 @kernel
-def _add_rows(weights, first_row, buffer, begin, end, scores):
-    indices, values, ends, n_labels = buffer.indices, buffer.values, buffer.ends, scores.shape[1]
+def _prefetch_rows(weights, first_row, indices, end, n_labels):
     step = CACHE_LINE // weights.itemsize
-    for k in range(ends[end - begin - 1]):
+    for k in range(end):
         block = first_row + indices[k] * n_labels
         for place in range(block, block + n_labels - 1, step):
             prefetch(weights, place)
         prefetch(weights, block + n_labels - 1)
-    at = 0
-    for arc in range(begin, end):
-        stop = ends[arc - begin]
-        _add_blocks(weights, first_row, indices, values, at, stop, scores[arc])
-        at = stop
 
 
 @kernel
 def _add_label_weights(weights, first_row, buffer, begin, end, scores):
     """`_add_weights` for all labels: scores are float64 [·, L]; first_row: where the label weights start."""
-    if len(weights.single):
-        _add_rows(weights.single, first_row, buffer, begin, end, scores)
+    indices, values, ends, n_labels = buffer.indices, buffer.values, buffer.ends, scores.shape[1]
+    at, n_features = 0, ends[end - begin - 1]
+    if len(weights.steps):
+        _prefetch_rows(weights.steps, first_row, indices, n_features, n_labels)
+        total = np.empty(n_labels, np.float32)
+        for arc in range(begin, end):
+            stop = ends[arc - begin]
+            total[:] = 0.0
+            _add_blocks(weights.steps, first_row, indices, values, at, stop, total)
+            row = scores[arc]
+            for label in range(n_labels):
+                row[label] += weights.label_step * total[label]
+            at = stop
     else:
-        _add_rows(weights.double, first_row, buffer, begin, end, scores)
+        _prefetch_rows(weights.double, first_row, indices, n_features, n_labels)
+        for arc in range(begin, end):
+            stop = ends[arc - begin]
+            _add_blocks(weights.double, first_row, indices, values, at, stop, scores[arc])
+            at = stop
 
 
 @kernel
@@ -264,7 +303,7 @@ def score_labelled_arcs(trees, sentence, read, weights, loss_scale):
     arcs = np.empty((N_ARC_ROWS, size), np.int64)
     for arc in range(size):
         describe_arc(arcs, arc, heads[arc], modifiers[arc], n + 1)
-    bits, buffer = trees.shape.arc_bits, feature_buffer(trees.program, n)
+    bits, buffer = trees.shape.arc_bits, feature_buffer(trees.program, read)
     score_features(read, ARCS, arcs, bits, weights, buffer, scores)
     score_between(read, ARCS_BETWEEN, arcs, bits, weights, buffer, scores)
     label_scores = np.zeros((size if with_labels else 0, trees.shape.n_labels))
@@ -277,14 +316,16 @@ def score_labelled_arcs(trees, sentence, read, weights, loss_scale):
         if not with_labels:
             continue
         cost, gold = loss_scale * trees.label_costs[token], trees.gold_labels[token]
-        from_root = heads[arc] == 0
-        for label in range(trees.shape.n_labels):
-            if from_root != (label == ROOT_LABEL):
-                label_scores[arc, label] = FORBIDDEN
-            else:
-                # Labels of arcs from the root have no features of their own.
-                before = 0.0 if from_root else label_scores[arc, label]
-                label_scores[arc, label] = before + (cost if label != gold else 0.0)
+        if heads[arc] == 0:
+            # Labels of arcs from the root have no features of their own.
+            label_scores[arc] = FORBIDDEN
+            label_scores[arc, ROOT_LABEL] = cost if gold != ROOT_LABEL else 0.0
+            continue
+        label_scores[arc, ROOT_LABEL] = FORBIDDEN
+        if cost != 0.0:
+            for label in range(ROOT_LABEL + 1, trees.shape.n_labels):
+                if label != gold:
+                    label_scores[arc, label] += cost
     return parts, label_scores
 
 
@@ -313,7 +354,7 @@ def add_siblings(trees, read, parts, weights):
                 siblings[k] = parts.number[h, s]
                 describe_arc(pairs, k, h, m, s)
                 k += 1
-    score_features(read, SIBLINGS, pairs, trees.shape.arc_bits, weights, feature_buffer(trees.program, n), scores)
+    score_features(read, SIBLINGS, pairs, trees.shape.arc_bits, weights, feature_buffer(trees.program, read), scores)
     return Parts(
         parts.number,
         parts.heads,
@@ -367,7 +408,9 @@ def add_grandparents(trees, sentence, read, parts, weights):
                 grands[k] = upper
                 describe_grand(pairs, k, parts.heads[upper], h, m)
                 k += 1
-    score_features(read, GRANDPARENTS, pairs, trees.shape.arc_bits, weights, feature_buffer(trees.program, n), scores)
+    score_features(
+        read, GRANDPARENTS, pairs, trees.shape.arc_bits, weights, feature_buffer(trees.program, read), scores
+    )
     return Parts(
         parts.number,
         parts.heads,

@@ -1,6 +1,6 @@
 """The weights of a parser in a model file: those that are not zero, of the trees and of the first pass."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,10 +47,10 @@ def store(
     store_arrays(model, arrays, [len(labels), *map(len, vectors)], labels, exact and packing == EXACT)
 
 
-def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int) -> TreeWeights:
+def load(model: Model, labels: Sequence[str], n_weights: int, first_pass_sizes: Collection[int]) -> TreeWeights:
     """Read the weights from the model, and check all shapes and indices.
 
-    n_weights, n_first_pass: the required lengths of the vectors; the second one may also be empty.
+    n_weights: the required length of the trees' vector. first_pass_sizes: the possible lengths of the other one.
 
     Raises:
         DamagedModel: the digest does not match, or an array is of a wrong type, shape or range.
@@ -58,7 +58,7 @@ def load(model: Model, labels: Sequence[str], n_weights: int, n_first_pass: int)
     arrays, (width, *lengths) = load_arrays(model, TYPES, 3, labels, added=[SEEN])
     require(width == len(labels), f"it has weights for {width} labels, but the component has {len(labels)}")
     require(lengths[0] == n_weights, f"it has {lengths[0]:,} weights where the features have {n_weights:,}")
-    require(lengths[1] in (0, n_first_pass), "its first pass is of a wrong size")
+    require(lengths[1] in first_pass_sizes, "its first pass is of a wrong size")
     trees, first_pass = (np.zeros(length, np.float32) for length in lengths)
     for prefix, dense in zip(PREFIXES, (trees, first_pass)):
         indices, values = unpack(prefix, arrays, len(dense))

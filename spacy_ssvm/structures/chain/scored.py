@@ -1,6 +1,6 @@
 """The scores of one sequence's tokens and transitions: its k best label sequences, probabilities and margins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -12,7 +12,7 @@ from ...kernels import kernel
 from .. import UNKNOWN
 from .constraints import FORBIDDEN
 from .forward_backward import backward, forward, steps_backward, steps_forward
-from .viterbi import k_viterbi
+from .viterbi import best_steps, k_viterbi, largest_of_rows
 
 
 class LabelSequence(NamedTuple):
@@ -127,6 +127,11 @@ class ChainScores:
             ValueError: every sequence is ruled out.
         """
         return self._maxima
+
+    def margins_of(self, best: LabelSequence, parts: Sequence[Run]) -> list[float]:
+        """How far the best sequence without each run of the best sequence is below it; ∞ if there is none."""
+        margins = (0.0 - self._maxima.others[np.arange(len(best.labels)), best.labels]).tolist()
+        return [min(margins[part.tokens]) for part in parts]
 
     def best_without(self, best: LabelSequence, part: Run) -> LabelSequence | None:
         """The best sequence without a run of the best sequence; None if there is no such sequence.
@@ -279,21 +284,22 @@ def labels_above(lattice: Lattice, min_value: float) -> Iterator[tuple[Run, floa
 def _fill_maxima(scores, transitions, start, end, before, after):
     """Fill the lattices of `forward` and `backward`, with maxima instead of sums."""
     length, n_labels = scores.shape
-    for t in range(length):
+    if length == 0:
+        return
+    reach, backward = largest_of_rows(transitions), np.ascontiguousarray(transitions.T)
+    reach_backward, ahead = largest_of_rows(backward), np.empty(n_labels)
+    for j in range(n_labels):
+        before[0, j] = start[j] + scores[0, j]
+        after[length - 1, j] = end[j]
+    for t in range(1, length):
+        row = before[t]
+        best_steps(before[t - 1], transitions, reach, row)
         for j in range(n_labels):
-            best = start[j] if t == 0 else -np.inf
-            if t > 0:
-                for i in range(n_labels):
-                    best = max(best, before[t - 1, i] + transitions[i, j])
-            before[t, j] = best + scores[t, j]
-    for back in range(length):
-        t = length - 1 - back
-        for i in range(n_labels):
-            best = end[i] if back == 0 else -np.inf
-            if back > 0:
-                for j in range(n_labels):
-                    best = max(best, transitions[i, j] + scores[t + 1, j] + after[t + 1, j])
-            after[t, i] = best
+            row[j] += scores[t, j]
+    for t in range(length - 2, -1, -1):
+        for j in range(n_labels):
+            ahead[j] = scores[t + 1, j] + after[t + 1, j]
+        best_steps(ahead, backward, reach_backward, after[t])
 
 
 def _legal(lattice: Lattice) -> Lattice:

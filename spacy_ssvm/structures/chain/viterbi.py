@@ -7,12 +7,35 @@ from .constraints import FORBIDDEN
 
 
 @kernel
-def _largest_of_rows(matrix):
+def largest_of_rows(matrix):
+    """The largest element of each row of float64 [L, L]."""
     largest = matrix[:, 0].copy()
     for j in range(1, matrix.shape[1]):
         for i in range(matrix.shape[0]):
             largest[i] = max(largest[i], matrix[i, j])
     return largest
+
+
+@kernel
+def best_steps(before, transitions, reach, row):
+    """Write max_i before_i + transitions_ij to row, float64 [L]; reach: of `largest_of_rows` for these transitions.
+
+    A label is skipped if even its best transition cannot make it the best predecessor of any label; the maxima are the
+    same. The inner loop is a plain maximum, which vectorises.
+    """
+    n_labels, top = len(before), 0
+    for i in range(1, n_labels):
+        if before[i] > before[top]:
+            top = i
+    lowest = np.inf
+    for j in range(n_labels):
+        row[j] = before[top] + transitions[top, j]
+        lowest = min(lowest, row[j])
+    for i in range(n_labels):
+        score = before[i]
+        if i != top and score + reach[i] > lowest:
+            for j in range(n_labels):
+                row[j] = max(row[j], score + transitions[i, j])
 
 
 @kernel
@@ -22,31 +45,17 @@ def viterbi(scores, transitions, start, end, best, path):
     Writes the lattice to best [T, L] and the labels to path [T]. Returns the score. Among equal sequences the result is
     the one with the lowest label at the last token where they differ.
 
-    No back pointers are stored, so that the inner loop is a plain maximum, which vectorises; the transitions on the
-    best path are searched again. A label is skipped if even its best transition cannot make it the best predecessor of
-    any label; the maxima are the same.
+    No back pointers are stored; the transitions on the best path are searched again.
     """
     length, n_labels = scores.shape
     if length == 0:
         return 0.0
-    reach = _largest_of_rows(transitions)
+    reach = largest_of_rows(transitions)
     for j in range(n_labels):
         best[0, j] = scores[0, j] + start[j]
     for t in range(1, length):
-        row, before = best[t], best[t - 1]
-        top = 0
-        for i in range(1, n_labels):
-            if before[i] > before[top]:
-                top = i
-        lowest = np.inf
-        for j in range(n_labels):
-            row[j] = before[top] + transitions[top, j]
-            lowest = min(lowest, row[j])
-        for i in range(n_labels):
-            score = before[i]
-            if i != top and score + reach[i] > lowest:
-                for j in range(n_labels):
-                    row[j] = max(row[j], score + transitions[i, j])
+        row = best[t]
+        best_steps(best[t - 1], transitions, reach, row)
         for j in range(n_labels):
             row[j] += scores[t, j]
     last = 0

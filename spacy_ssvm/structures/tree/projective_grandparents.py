@@ -1,9 +1,37 @@
 """Exact projective decoding with siblings and grandparents (Koo & Collins 2010, model 1, with pairs of arcs only)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...kernels import kernel
 from .parts import NONE
+
+
+class GrandCharts(NamedTuple):
+    """The best score of each item, −∞ where there is no such item, and its best option.
+
+    A span is identified by the arc to its head, with A for the root. span[a, e], float64 [A + 1, n + 1]: the nodes from
+    the modifier of arc a to e, as its descendants. part[a, b], float64 [A, ·]: arc a with the nodes between its ends,
+    where slot b stands for the arc to the head of a: the b-th of them. Spans that contain the head of their own head
+    are impossible.
+
+    last_arc: int32 [A + 1, n + 1], of a span, the arc from its head to its farthest child. inner: int32 [A, ·], of a
+    part, the inner neighbour as an arc, or NONE.
+    children: int32 [A], the arcs sorted by head, then by modifier; those of head h from starts[h] on, int64 [n + 2],
+    those to its right from right_of[h] on, int64 [n + 1]. place: int64 [A], the place of each arc among them.
+    above: int64 [n + 2], the first arc to each node.
+    """
+
+    span: np.ndarray
+    part: np.ndarray
+    last_arc: np.ndarray
+    inner: np.ndarray
+    children: np.ndarray
+    starts: np.ndarray
+    right_of: np.ndarray
+    place: np.ndarray
+    above: np.ndarray
 
 
 @kernel
@@ -39,6 +67,18 @@ def _first_arcs_to(parts):
 
 
 @kernel
+def _places(parts, starts, children):
+    """The place of each arc in `children`, int64 [A], and each head's first place of an arc to the right, [n + 1]."""
+    place, right_of = np.empty(len(children), np.int64), starts[1:].copy()
+    for head in range(len(starts) - 1):
+        for c in range(starts[head], starts[head + 1]):
+            place[children[c]] = c
+            if parts.modifiers[children[c]] > head:
+                right_of[head] = min(right_of[head], c)
+    return place, right_of
+
+
+@kernel
 def _split(span, left_arc, right_arc, left, right):
     """The best border k between the spans of two neighbouring siblings, left … k and k + 1 … right, and its score."""
     best, border = -np.inf, left
@@ -50,24 +90,31 @@ def _split(span, left_arc, right_arc, left, right):
 
 
 @kernel
-def _listed_score(arcs, scores, first, end, arc):
-    """The score of the pair with the given arc in a list, or 0 if the list does not contain the arc."""
-    for k in range(first, end):
-        if arcs[k] == arc:
-            return scores[k]
-    return 0.0
+def arcs_up_to(parts, charts, head, tip):
+    """The range (first, end) of places in `children`: the arcs from a head to nodes up to the tip of a span."""
+    first = end = charts.right_of[head]
+    if head < tip:
+        while end < charts.starts[head + 1] and parts.modifiers[charts.children[end]] <= tip:
+            end += 1
+    else:
+        while first > charts.starts[head] and parts.modifiers[charts.children[first - 1]] >= tip:
+            first -= 1
+    return first, end
 
 
 @kernel
-def eisner_grandparents(parts, multi_root, heads):
-    """The best projective tree under all `Parts`; O(n³) for a bounded number of candidate heads.
+def arcs_inside(charts, arc, head, modifier):
+    """The range (first, end) of places in `children`: the arcs from the same head to nodes between both ends."""
+    if head < modifier:
+        return charts.right_of[head], charts.place[arc]
+    return charts.place[arc] + 1, charts.right_of[head]
 
-    A span is identified by the arc to its head. span[a, e]: best score of the nodes from the modifier of arc a to e, as
-    its descendants. part[a, b]: best score of arc a with the nodes between its ends, where slot b stands for the arc to
-    the head of a. Spans that contain the head of their own head are impossible, and stay at −∞.
 
-    multi_root: whether several tokens may have head 0. heads: int32 [n + 1], output; heads[0] = NONE.
-    Returns the score. It is −inf if the candidates contain no projective tree; heads is then the chain 0 → 1 → 2 …
+@kernel
+def fill_grand_charts(parts, multi_root):
+    """The `GrandCharts` of all `Parts`; O(n³) for a bounded number of candidate heads.
+
+    multi_root: whether several tokens may have head 0.
     """
     n, size = len(parts.number) - 1, len(parts.heads)
     starts, children = _children(parts)
@@ -76,12 +123,14 @@ def eisner_grandparents(parts, multi_root, heads):
     for node in range(1, n + 1):
         max_above = max(max_above, above[node + 1] - above[node])
     span = np.full((size + 1, n + 1), -np.inf)
-    last = np.full((size + 1, n + 1), NONE, np.int32)
+    last_arc = np.full((size + 1, n + 1), NONE, np.int32)
     part = np.full((size, max_above), -np.inf)
     inner = np.full((size, max_above), NONE, np.int32)
     for arc in range(size):
         span[arc, parts.modifiers[arc]] = 0.0
     span[size, 0] = 0.0
+    place, right_of = _places(parts, starts, children)
+    charts = GrandCharts(span, part, last_arc, inner, children, starts, right_of, place, above)
     between, pair = np.empty(n + 1), np.empty(n + 1)
     siblings = np.empty(n + 1, np.int32)
     for width in range(1, n + 1):
@@ -92,29 +141,36 @@ def eisner_grandparents(parts, multi_root, heads):
                 arc = parts.number[h, m]
                 if arc == NONE:
                     continue
-                first, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
-                alone = span[arc, h + 1 if way == 0 else h - 1] + _listed_score(
-                    parts.siblings, parts.sibling_scores, first, end, NONE
-                )
+                pairs, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
+                alone = span[arc, h + 1 if way == 0 else h - 1]
+                if pairs < end and parts.siblings[pairs] == NONE:
+                    alone += parts.sibling_scores[pairs]
                 n_siblings = 0
                 if h > 0 or multi_root:
-                    for c in range(starts[h], starts[h + 1]):
+                    first, last = arcs_inside(charts, arc, h, m)
+                    for c in range(first, last):
                         sibling = children[c]
                         s = parts.modifiers[sibling]
-                        if i < s < j:
-                            ends = (sibling, arc, s, m) if way == 0 else (arc, sibling, m, s)
-                            siblings[n_siblings] = sibling
-                            between[n_siblings] = _split(span, *ends)[0]
-                            pair[n_siblings] = _listed_score(parts.siblings, parts.sibling_scores, first, end, sibling)
-                            n_siblings += 1
-                first, end = parts.grand_starts[arc], parts.grand_starts[arc + 1]
+                        ends = (sibling, arc, s, m) if way == 0 else (arc, sibling, m, s)
+                        siblings[n_siblings] = sibling
+                        between[n_siblings] = _split(span, *ends)[0]
+                        while pairs < end and parts.siblings[pairs] < sibling:
+                            pairs += 1
+                        is_listed = pairs < end and parts.siblings[pairs] == sibling
+                        pair[n_siblings] = parts.sibling_scores[pairs] if is_listed else 0.0
+                        n_siblings += 1
+                pairs, end = parts.grand_starts[arc], parts.grand_starts[arc + 1]
                 slots = above[h + 1] - above[h] if h > 0 else 1
                 for slot in range(slots):
                     grand = 0.0
                     if h > 0:
-                        if i <= parts.heads[above[h] + slot] <= j:
+                        upper = above[h] + slot
+                        if i <= parts.heads[upper] <= j:
                             continue
-                        grand = _listed_score(parts.grands, parts.grand_scores, first, end, above[h] + slot)
+                        while pairs < end and parts.grands[pairs] < upper:
+                            pairs += 1
+                        if pairs < end and parts.grands[pairs] == upper:
+                            grand = parts.grand_scores[pairs]
                     best, chosen = alone, NONE
                     for k in range(n_siblings):
                         score = part[siblings[k], slot] + between[k] + pair[k]
@@ -123,20 +179,34 @@ def eisner_grandparents(parts, multi_root, heads):
                     part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, chosen
             for way in range(2):
                 h, tip = (i, j) if way == 0 else (j, i)
+                first, last = arcs_up_to(parts, charts, h, tip)
+                if first == last:
+                    continue
                 slots = above[h + 1] - above[h] if h > 0 else 1
-                for slot in range(slots if h > 0 or way == 0 else 0):
+                for slot in range(slots):
                     row = above[h] + slot if h > 0 else size
                     if h > 0 and i <= parts.heads[row] <= j:
                         continue
                     best, chosen = -np.inf, NONE
-                    for c in range(starts[h], starts[h + 1]):
+                    for c in range(first, last):
                         arc = children[c]
-                        m = parts.modifiers[arc]
-                        if min(h, tip) <= m <= max(h, tip):
-                            score = part[arc, slot] + span[arc, tip]
-                            if score > best:
-                                best, chosen = score, arc
-                    span[row, tip], last[row, tip] = best, chosen
+                        score = part[arc, slot] + span[arc, tip]
+                        if score > best:
+                            best, chosen = score, arc
+                    span[row, tip], last_arc[row, tip] = best, chosen
+    return charts
+
+
+@kernel
+def eisner_grandparents(parts, multi_root, heads):
+    """The best projective tree under all `Parts`, as in `fill_grand_charts`.
+
+    heads: int32 [n + 1], output; heads[0] = NONE.
+    Returns the score. It is −inf if the candidates contain no projective tree; heads is then the chain 0 → 1 → 2 …
+    """
+    n, size = len(parts.number) - 1, len(parts.heads)
+    charts = fill_grand_charts(parts, multi_root)
+    span, last_arc, inner, above = charts.span, charts.last_arc, charts.inner, charts.above
     heads[0] = NONE
     if span[size, n] == -np.inf:
         for m in range(1, n + 1):
@@ -152,7 +222,7 @@ def eisner_grandparents(parts, multi_root, heads):
         if h == tip:
             continue
         slot = row - above[h] if h > 0 else 0
-        arc = last[row, tip]
+        arc = last_arc[row, tip]
         stack[top, 0], stack[top, 1] = arc, tip
         top += 1
         while True:

@@ -1,6 +1,6 @@
 """The scores of one sentence's arcs and labels: its k best labelled trees, probabilities and margins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
@@ -10,6 +10,7 @@ import numpy as np
 from ...kernels import FirstClassFunction
 from .. import UNKNOWN
 from .kbest import labelled_kbest, sum_out_labels
+from .max_marginals import max_marginals
 from .parts import FORBIDDEN, PROJECTIVE, ROOT_LABEL, SPANNING, Parts, dense_scores, has_grandparents, has_siblings
 from .projective import projective_marginals
 from .spanning import tree_marginals
@@ -255,7 +256,7 @@ class TreeScores:
         return TreeMarginals(self.parts, arcs, arcs[:, None] * labels if len(labels) else arcs[:, None])
 
     def margins(self) -> TreeMargins:
-        """The margins of the best tree, by decoding without each of its arcs and labels, which must be exact.
+        """The margins of the best tree; the structure must have exact decoding.
 
         Raises:
             ValueError: every tree is ruled out.
@@ -266,22 +267,50 @@ class TreeScores:
             raise ValueError("every tree is ruled out")
         arcs = self._arcs(heads)
         labels = self.label_scores[arcs].argmax(axis=1) if with_labels else np.zeros(len(arcs), np.int64)
-        of_heads, of_labels = np.full(len(arcs), np.inf), np.full(len(arcs), np.inf)
+        others = self._others_by_decoding if self.structure == SPANNING else self._others
+        margins = [best - values for values in others(scores, arcs, labels)]
+        for values in margins:
+            values[values > -FORBIDDEN / 2] = np.inf
+            # The same sum in another order may exceed the best score by rounding.
+            np.maximum(values, 0.0, out=values)
+        return TreeMargins(LabelledTree(best, heads[1:], labels.astype(np.int32)), *margins)
+
+    def _others(self, scores: np.ndarray, arcs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of the best trees with another head, and with another label, at each token: float64 [n].
+
+        The structure must be projective. scores: float64 [A], with the best labels'. arcs, labels: of the best tree.
+        """
+        places, with_arc = self.parts.modifiers - 1, max_marginals(self.parts._replace(scores=scores), self.multi_root)
+        of_heads = with_arc.copy()
+        of_heads[arcs] = -np.inf
+        if not len(self.label_scores):
+            return _largest(of_heads, places), np.full(len(arcs), -np.inf)
+        left = self.label_scores.copy()
+        left[np.arange(len(left)), labels[places]] = -np.inf
+        return _largest(of_heads, places), _largest(with_arc - scores + self.parts.scores + left.max(axis=1), places)
+
+    def _others_by_decoding(
+        self, scores: np.ndarray, arcs: np.ndarray, labels: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same for any structure with exact decoding."""
+        of_heads, of_labels = np.full(len(arcs), -np.inf), np.full(len(arcs), -np.inf)
         for place, (arc, label) in enumerate(zip(arcs, labels)):
             without = scores.copy()
             without[arc] = FORBIDDEN
-            of_heads[place] = best - self._decode(without)[0]
-            if with_labels:
+            of_heads[place] = self._decode(without)[0]
+            if len(self.label_scores):
                 into = np.flatnonzero(self.parts.modifiers == place + 1)
                 others = np.delete(self.label_scores[into], label, axis=1).max(axis=1)
                 without = scores.copy()
                 without[into] = np.maximum(self.parts.scores[into] + others, FORBIDDEN)
-                of_labels[place] = best - self._decode(without)[0]
-        for values in (of_heads, of_labels):
-            values[values > -FORBIDDEN / 2] = np.inf
-            # The same sum in another order may exceed the best score by rounding.
-            np.maximum(values, 0.0, out=values)
-        return TreeMargins(LabelledTree(best, heads[1:], labels.astype(np.int32)), of_heads, of_labels)
+                of_labels[place] = self._decode(without)[0]
+        return of_heads, of_labels
+
+    def margins_of(self, best: LabelledTree, parts: Sequence[Arc]) -> list[float]:
+        """How far the best tree without each labelled arc of the best tree is below it; ∞ if there is none."""
+        found = self.margins()
+        margins = np.minimum(found.heads, found.labels).tolist()
+        return [margins[part.modifier - 1] for part in parts]
 
     def best_without(self, best: LabelledTree, part: Arc) -> LabelledTree | None:
         """The best labelled tree in which the modifier of an arc of the best tree has another head or another label.
@@ -369,3 +398,10 @@ class TreeScores:
     def _arcs(self, heads: np.ndarray) -> np.ndarray:
         """The numbers of a tree's arcs, int32 [n]; heads: int32 [n + 1]."""
         return np.asarray(self.parts.number[heads[1:], np.arange(1, len(heads))])
+
+
+def _largest(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The largest value at each place, float64 [n]; values: float64 [A], at least one at each place."""
+    largest = np.full(int(places.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(largest, places, values)
+    return largest

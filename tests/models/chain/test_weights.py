@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.features.sets import templates
 from spacy_ssvm.models.architectures import chain
-from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.chain.weights import (
     MAX_NAME,
     TYPES,
@@ -96,12 +95,11 @@ def test_file_does_not_depend_on_earlier_contents():
     assert used.to_bytes() == stored(weights()).to_bytes()
 
 
-@pytest.mark.parametrize("at_once", [1, 4, 1 << 14])
-def test_rows_in_use_are_those_with_weights_in_the_order_of_their_keys(monkeypatch, at_once):
-    monkeypatch.setattr(chain_weights, "AT_ONCE", at_once)
+def test_rows_in_use_are_those_with_weights_in_the_order_of_their_keys():
     given, order = weights(20), np.random.default_rng(2).permutation(20)
     learnt = np.concatenate([transitions(given).ravel(), rows(given)[order].ravel()]).astype(np.float64)
-    found = in_use(learnt, given.keys[order], 0, 3, given.seen[order])
+    indices = np.flatnonzero(learnt)
+    found = in_use(indices, learnt[indices], given.keys[order], 0, 3, given.seen[order])
     assert found.vector.dtype == np.float32 and (np.diff(found.keys) > 0).all()
     assert as_dict(found) == as_dict(given) and rows(found).any(axis=1).all()
     assert found.seen.tolist() == given.seen[rows(given).any(axis=1)].tolist()

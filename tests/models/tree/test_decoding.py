@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.models.tree.data import Shape, dimension
+from spacy_ssvm.models.tree.data import Shape, dimension, double_precision, in_steps, weights_at
 from spacy_ssvm.models.tree.predictor import decode_all
 from spacy_ssvm.structures.tree.decoders import decoder
 from spacy_ssvm.structures.tree.parts import (
@@ -24,7 +24,8 @@ PER_TOKEN = ("gold", "gold_labels", "head_costs", "label_costs")
 
 
 def decoded(data, weights) -> list[Labelled]:
-    heads, labels = decode_all(data, weights)
+    """By w, float64 [d], or by a `WeightVector`."""
+    heads, labels = decode_all(data, double_precision(weights) if isinstance(weights, np.ndarray) else weights)
     assert heads.dtype == labels.dtype == np.int32 and len(heads) == len(labels) == data.columns.starts[-1]
     return [labelled_tree(heads[example.tokens], labels[example.tokens]) for example in examples_of(data)]
 
@@ -33,18 +34,22 @@ def decoded(data, weights) -> list[Labelled]:
 @few
 @given(data=st.data())
 def test_every_tree_of_a_batch_is_the_best(structure, data):
-    """In either precision, and whatever gold and its costs say."""
+    """In double precision and in steps, and whatever gold and its costs say."""
     tiny = data.draw(tiny_trees(structure))
-    for weights in (tiny.weights, tiny.weights.astype(np.float32)):
+    n_arcs = 1 << tiny.data.shape.arc_bits
+    steps = in_steps(tiny.weights.astype(np.float32), n_arcs)
+    arcs, labels = np.split(np.arange(len(tiny.weights)), [n_arcs])
+    rounded = np.concatenate([weights_at(steps, arcs, of_labels=False), weights_at(steps, labels, of_labels=True)])
+    for weights, scored in ((tiny.weights, tiny.weights), (steps, rounded)):
         for example, y in zip(tiny.examples, decoded(tiny.data, weights), strict=True):
-            values = example.scores(example.labelled, weights.astype(np.float64))
+            values = example.scores(example.labelled, scored)
             assert values[example.labelled.index(y)] == pytest.approx(values.max(), abs=1e-5)
 
 
 def long_sentences(structure: int, sizes: list[int], multi_root: bool = False):
     rng = np.random.default_rng(len(sizes))
     data = random_sentences(rng, Shape(4, 12, 8, structure, multi_root), sizes, 0.2)
-    return data, np.random.default_rng(7).normal(size=dimension(data.shape)).astype(np.float32)
+    return data, np.random.default_rng(7).normal(size=dimension(data.shape))
 
 
 @pytest.mark.parametrize("multi_root", [False, True])
@@ -94,7 +99,7 @@ def test_more_trees_are_no_worse():
     for structure, multi_root in ((SPANNING, True), (PROJECTIVE, True), (PROJECTIVE, False)):
         shape = data.shape._replace(structure=structure, multi_root=multi_root)
         found = decoded(data._replace(shape=shape, decoder=decoder(structure)), weights)
-        totals.append(sum(e.scores([y], weights.astype(np.float64))[0] for e, y in zip(examples_of(data), found)))
+        totals.append(sum(e.scores([y], weights)[0] for e, y in zip(examples_of(data), found)))
     assert totals == sorted(totals, reverse=True)
     assert totals[0] > totals[-1]
 
@@ -108,11 +113,10 @@ def test_each_order_is_best_at_its_own_scores(lower, higher):
     above = decoded(data, weights)
     assert above != below
     for example, simple, better in zip(examples_of(data), below, above, strict=True):
-        worse, best = example.scores([simple, better], weights.astype(np.float64))
+        worse, best = example.scores([simple, better], weights)
         assert best >= worse - 1e-4
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_no_sentences(dtype):
+def test_no_sentences():
     data, weights = long_sentences(PROJECTIVE, [])
-    assert decoded(data, weights.astype(dtype)) == []
+    assert decoded(data, weights) == []

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.models.tree.data import Shape, dimension
+from spacy_ssvm.models.tree.data import Shape, dimension, double_precision
 from spacy_ssvm.models.tree.predictor import decode_all, tree_scores
 from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
@@ -77,7 +77,7 @@ def test_the_best_trees_that_are_left(structure, data):
             assert bool(keep_to(Limits(heads, labels), example)) == solvable
         return
     assert all(possible)
-    scored = tree_scores(trees, tiny.weights)
+    scored = tree_scores(trees, double_precision(tiny.weights))
     for example, old, found, all_left in zip(examples_of(trees), tiny.examples, scored, possible, strict=True):
         left = keep_to(given, example)
         assert set(keep_to(given, old)) <= set(left) <= set(all_left)
@@ -100,7 +100,7 @@ def test_marginals_of_the_trees_that_are_left(structure, data):
         trees = within(tiny.data, given)
     except ContradictionError:
         return
-    for example, found in zip(examples_of(trees), tree_scores(trees, tiny.weights), strict=True):
+    for example, found in zip(examples_of(trees), tree_scores(trees, double_precision(tiny.weights)), strict=True):
         if not example.n:
             continue
         left = keep_to(given, example)
@@ -121,11 +121,11 @@ def test_long_sentences_keep_given_heads(structure):
     rng = np.random.default_rng(3)
     shape = Shape(3, 12, 8, structure, False)
     other = random_sentences(rng, shape._replace(structure=PROJECTIVE), lengths)
-    wanted, _ = decode_all(other, rng.normal(size=dimension(shape)))
+    wanted, _ = decode_all(other, double_precision(rng.normal(size=dimension(shape))))
     heads = np.where(rng.random(len(wanted)) < 0.5, wanted, UNKNOWN).astype(np.int32)
     given = Limits(heads, np.ones((len(heads), 3), np.bool_))
     trees = within(random_sentences(rng, shape, lengths, density=0.1), given)
-    decoded, _ = decode_all(trees, rng.normal(size=dimension(shape)))
+    decoded, _ = decode_all(trees, double_precision(rng.normal(size=dimension(shape))))
     known = heads != UNKNOWN
     assert known.any() and (decoded[known] == heads[known]).all()
     assert all(head in left for left, head in zip(np.split(trees.candidates, trees.candidate_starts[1:-1]), decoded))

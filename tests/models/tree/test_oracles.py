@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_program import read_sentence
-from spacy_ssvm.models.tree.data import either_precision, n_rows, plane_entries
+from spacy_ssvm.models.tree.data import double_precision, n_rows, plane_entries
 from spacy_ssvm.models.tree.oracles import count_features, decode, feature_difference, tree_problem
 from spacy_ssvm.solvers.planes import plane_buffer
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
@@ -19,7 +19,7 @@ def decoded(tiny, example, loss_scale) -> Labelled:
     data = tiny.data
     heads, labels = np.zeros((2, example.n + 1), np.int32)
     words = read_sentence(data.columns, data.program, example.example)
-    decode(data, example.example, words, either_precision(tiny.weights), loss_scale, heads, labels)
+    decode(data, example.example, words, double_precision(tiny.weights), loss_scale, heads, labels)
     return Labelled(tuple(heads.tolist()), tuple(labels.tolist()))
 
 

@@ -32,7 +32,7 @@ def test_round_trip(trees, pruned, data):
     first_pass = data.draw(arrays(np.float32, 16 if pruned else 0, elements=SPARSE))
     holder = model()
     store(holder, TreeWeights(trees, first_pass), LABELS)
-    again = load(model().from_bytes(holder.to_bytes()), LABELS, len(trees), 16)
+    again = load(model().from_bytes(holder.to_bytes()), LABELS, len(trees), (0, 16))
     for before, after in zip((trees, first_pass), again):
         assert after.dtype == np.float32
         assert np.array_equal(before, after)
@@ -58,7 +58,7 @@ def test_weights_of_something_else(labels, n_weights, n_first_pass, complaint):
     holder = model()
     store(holder, weights(), LABELS)
     with pytest.raises(DamagedModel, match=complaint):
-        load(holder, labels, n_weights, n_first_pass)
+        load(holder, labels, n_weights, (0, n_first_pass))
 
 
 def test_packing_rounds_both_vectors_and_prunes_the_trees():
@@ -66,7 +66,7 @@ def test_packing_rounds_both_vectors_and_prunes_the_trees():
     holder = model()
     store(holder, given, LABELS, Packing("int8", 0.5))
     assert not is_exact(holder)
-    again = load(model().from_bytes(holder.to_bytes()), LABELS, 300, 200)
+    again = load(model().from_bytes(holder.to_bytes()), LABELS, 300, (0, 200))
     assert np.array_equal(again.seen, given.seen)
     for before, after in zip(given[:2], again):
         kept = after != 0
@@ -96,7 +96,7 @@ def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, indice
     vectors = {**pack("", good), **pack("first_pass_", good), **pack(prefix, bad)}
     store_arrays(holder, {**vectors, SEEN: pack_numbers(None)}, shape, LABELS)
     with pytest.raises(DamagedModel, match=complaint):
-        load(holder, LABELS, 7, 4)
+        load(holder, LABELS, 7, (0, 4))
 
 
 @given(n_before=st.integers(1, 4), more=st.integers(0, 3), n_arcs=st.sampled_from([0, 4, 8]), n_rows=st.integers(1, 5))

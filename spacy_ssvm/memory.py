@@ -1,0 +1,50 @@
+"""The memory of this process: its peak, and what was freed but not returned."""
+
+import ctypes
+import re
+import sys
+from pathlib import Path
+
+
+def peak() -> int | None:
+    """The largest resident memory of this process so far, in bytes; None where the system does not say."""
+    try:
+        if sys.platform == "linux":
+            # Unlike getrusage, this does not include what the parent held when it started this process.
+            found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+            return None if found is None else 1024 * int(found[1])
+        if sys.platform == "darwin":
+            import resource
+
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        if sys.platform == "win32":
+            return _windows_peak()
+    except (OSError, AttributeError, ImportError):
+        return None
+    return None
+
+
+def _windows_peak() -> int | None:
+    # PROCESS_MEMORY_COUNTERS: two numbers of 32 bits, then sizes, of which the first is PeakWorkingSetSize.
+    class Counters(ctypes.Structure):
+        _fields_ = [("cb", ctypes.c_uint32), ("faults", ctypes.c_uint32), ("sizes", ctypes.c_size_t * 8)]
+
+    counters = Counters(ctypes.sizeof(Counters))
+    kernel32 = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined, unused-ignore]
+    kernel32.GetCurrentProcess.restype = ctypes.c_void_p
+    read = kernel32.K32GetProcessMemoryInfo
+    read.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32]
+    done = read(kernel32.GetCurrentProcess(), ctypes.byref(counters), counters.cb)
+    return int(counters.sizes[0]) if done else None
+
+
+def release() -> None:
+    """Return freed memory to the system, where the allocator is glibc's, which keeps that of small objects.
+
+    After Docs were copied for an update, that is as much as the Docs take.
+    """
+    if sys.platform == "linux":
+        try:
+            ctypes.CDLL(None).malloc_trim(0)
+        except (OSError, AttributeError):
+            return

@@ -1,0 +1,91 @@
+"""The best projective tree with each arc: max-marginals, by an outside pass over the items of the decoder."""
+
+import numpy as np
+
+from ...kernels import kernel
+from .parts import NONE
+from .projective_grandparents import arcs_inside, arcs_up_to, fill_grand_charts
+
+
+@kernel
+def _pass_to_spans(parts, charts, outside_span, outside_part, h, tip):
+    """From the spans of head h up to the tip to their options: the farthest child, and that child's own span."""
+    low, high = min(h, tip), max(h, tip)
+    first, end = arcs_up_to(parts, charts, h, tip)
+    for slot in range(charts.above[h + 1] - charts.above[h] if h > 0 else 1):
+        row = charts.above[h] + slot if h > 0 else len(parts.heads)
+        outside = outside_span[row, tip]
+        if outside == -np.inf or (h > 0 and low <= parts.heads[row] <= high):
+            continue
+        for c in range(first, end):
+            arc = charts.children[c]
+            outside_part[arc, slot] = max(outside_part[arc, slot], outside + charts.span[arc, tip])
+            outside_span[arc, tip] = max(outside_span[arc, tip], outside + charts.part[arc, slot])
+
+
+@kernel
+def _pass_to_parts(parts, charts, outside_span, outside_part, arc, multi_root, grand_scores, best):
+    """From the parts of an arc to their options, the inner neighbours; notes the arc's best tree.
+
+    grand_scores: float64, scratch, one for each slot.
+    """
+    h, m = parts.heads[arc], parts.modifiers[arc]
+    step, n_slots = 1 if h < m else -1, charts.above[h + 1] - charts.above[h] if h > 0 else 1
+    grand_scores[:n_slots] = 0.0
+    for k in range(parts.grand_starts[arc], parts.grand_starts[arc + 1]):
+        grand_scores[parts.grands[k] - charts.above[h]] = parts.grand_scores[k]
+    alone = -np.inf
+    for slot in range(n_slots):
+        outside = outside_part[arc, slot]
+        best[arc] = max(best[arc], outside + charts.part[arc, slot])
+        grand_scores[slot] += outside + parts.scores[arc]
+        alone = max(alone, grand_scores[slot])
+    pair, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
+    if pair < end and parts.siblings[pair] == NONE:
+        alone += parts.sibling_scores[pair]
+    outside_span[arc, h + step] = max(outside_span[arc, h + step], alone)
+    if h == 0 and not multi_root:
+        return
+    first, last = arcs_inside(charts, arc, h, m)
+    for c in range(first, last):
+        sibling = charts.children[c]
+        s = parts.modifiers[sibling]
+        while pair < end and parts.siblings[pair] < sibling:
+            pair += 1
+        score = parts.sibling_scores[pair] if pair < end and parts.siblings[pair] == sibling else 0.0
+        left_arc, right_arc, left, right = (sibling, arc, s, m) if h < m else (arc, sibling, m, s)
+        between = -np.inf
+        for k in range(left, right):
+            between = max(between, charts.span[left_arc, k] + charts.span[right_arc, k + 1])
+        around = -np.inf
+        for slot in range(n_slots):
+            outside = grand_scores[slot] + score
+            outside_part[sibling, slot] = max(outside_part[sibling, slot], outside + between)
+            around = max(around, outside + charts.part[sibling, slot])
+        for k in range(left, right):
+            outside_span[left_arc, k] = max(outside_span[left_arc, k], around + charts.span[right_arc, k + 1])
+            outside_span[right_arc, k + 1] = max(outside_span[right_arc, k + 1], around + charts.span[left_arc, k])
+
+
+@kernel
+def max_marginals(parts, multi_root):
+    """The score of the best projective tree with each arc of `Parts`, float64 [A]; −∞ for arcs in no tree.
+
+    The outside pass visits the items of `fill_grand_charts` in reverse order, and takes two to three times as long.
+    multi_root: whether several tokens may have head 0.
+    """
+    n, size = len(parts.number) - 1, len(parts.heads)
+    charts = fill_grand_charts(parts, multi_root)
+    outside_span, outside_part = np.full(charts.span.shape, -np.inf), np.full(charts.part.shape, -np.inf)
+    outside_span[size, n] = 0.0
+    best, grand_scores = np.full(size, -np.inf), np.empty(charts.part.shape[1])
+    for width in range(n, 0, -1):
+        for i in range(n + 1 - width):
+            _pass_to_spans(parts, charts, outside_span, outside_part, i, i + width)
+            _pass_to_spans(parts, charts, outside_span, outside_part, i + width, i)
+        for i in range(n + 1 - width):
+            for way in range(2):
+                arc = parts.number[i, i + width] if way == 0 else parts.number[i + width, i]
+                if arc != NONE:
+                    _pass_to_parts(parts, charts, outside_span, outside_part, arc, multi_root, grand_scores, best)
+    return best

@@ -1,0 +1,96 @@
+"""Weights that are numbered in the order of their use, against weights that are numbered by row."""
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.models.chain.data import make_chains
+from spacy_ssvm.models.chain.numbered import (
+    CHUNK,
+    NONE,
+    chunks_of_row,
+    new_numbering,
+    numbered_problem,
+    numbering_of,
+    pairs_of,
+    with_rows,
+)
+from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.solvers import oracle_pass
+from spacy_ssvm.solvers.learner import fit
+from spacy_ssvm.solvers.parameters import Dcd
+from spacy_ssvm.structures.chain.constraints import unconstrained
+
+R = 40
+
+
+def random_chains(n_labels, seed=0, n=30):
+    rng = np.random.default_rng(seed)
+    starts = np.append(0, np.cumsum(rng.integers(1, 7, n)))
+    feature_starts = np.append(0, np.cumsum(rng.integers(0, 6, starts[-1])))
+    # Some rows are frequent, others occur once or never.
+    rows = (R * rng.random(feature_starts[-1]) ** 3).astype(np.int32)
+    values = rng.choice([1.0, 1.0, 0.5, -2.0], len(rows))
+    gold = rng.integers(0, n_labels, starts[-1])
+    return make_chains(starts, feature_starts, rows, gold, unconstrained(n_labels), values)
+
+
+def nothing_numbered(n_labels):
+    return new_numbering(R, n_labels, np.zeros(0, np.int64))
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 5, 9])
+@pytest.mark.parametrize("frequent", [[], [0, 3]])
+def test_learning_is_the_same_but_for_rounding(n_labels, frequent):
+    chains, solver = random_chains(n_labels), Dcd(seed=0, tolerance=0)
+    numbering = new_numbering(R, n_labels, np.array(frequent, np.int64))
+    expected, by_row = fit(solver, chain_problem(chains, R), 8)
+    found, by_use = fit(solver, numbered_problem(chains, numbering), 8)
+    begin, pairs = n_labels * n_labels, pairs_of(numbering, n_labels)
+    weights = np.zeros(begin + R * n_labels)
+    weights[:begin] = found.w[:begin]
+    used = np.flatnonzero(pairs != NONE)
+    weights[begin + pairs[used]] = found.w[begin + used]
+    np.testing.assert_allclose(weights, expected.w, atol=1e-12)
+    assert by_use == pytest.approx(by_row, abs=1e-10)
+    assert not found.w[begin + np.flatnonzero(pairs == NONE)].any() and not found.w[begin + len(pairs) :].any()
+    assert found.progress().planes == expected.progress().planes
+
+
+def test_oracles_that_number_weights_run_in_one_thread(monkeypatch):
+    asked = []
+    monkeypatch.setattr(oracle_pass, "in_threads", lambda n, find, parts: asked.append(n) or map(find, parts))
+    for problem in (chain_problem(random_chains(3), R), numbered_problem(random_chains(3), nothing_numbered(3))):
+        assert [*oracle_pass.find_all(problem, np.zeros(problem.dimension), np.arange(30), n_threads=2)]
+    assert asked == [2, 1]
+
+
+@pytest.mark.parametrize("frequent", [[], [7, 3]])
+def test_numberings_are_restored(frequent):
+    chains, n_labels = random_chains(6), 6
+    numbering = new_numbering(R, n_labels, np.array(frequent, np.int64))
+    fit(Dcd(seed=0), numbered_problem(chains, numbering), 3)
+    pairs = pairs_of(numbering, n_labels)
+    assert len(np.unique(pairs[pairs != NONE])) == (pairs != NONE).sum() > 20
+    restored = numbering_of(pairs, R, n_labels)
+    assert all(np.array_equal(*parts) for parts in zip(restored, numbering))
+    larger = with_rows(numbering, R + 5, n_labels)
+    assert len(larger.first) == R + 5 and len(larger.chunks) == (R + 5) * chunks_of_row(n_labels)
+    assert np.array_equal(pairs_of(larger, n_labels), pairs)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [0, 1],
+        [NONE] * CHUNK,
+        [0, 5, NONE, NONE],
+        [R * 5, NONE, NONE, NONE],
+        [-2, NONE, NONE, NONE],
+        [0, 1, 2, 3, 4, NONE, NONE, NONE] * 2,
+        [*[0, 1, 2, 3, 4, NONE, NONE, NONE], 2, NONE, NONE, NONE],
+        [0, NONE, NONE, NONE] * (2 * R + 1),
+    ],
+)
+def test_impossible_numberings_are_refused(pairs):
+    with pytest.raises(ValueError, match="its solver state has weights of features"):
+        numbering_of(np.array(pairs, np.int64), R, 5)

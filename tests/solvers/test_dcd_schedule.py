@@ -1,0 +1,72 @@
+"""DCD-SSVM: visits that leave out what hardly raised the dual, and what ends that."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.solvers.dcd import MAX_PAUSE
+from spacy_ssvm.solvers.learner import fit, run_epoch, start
+from spacy_ssvm.solvers.parameters import Dcd
+
+from ..problems import all_planes, halves, objective, random_problem, slacks_of
+from .running import epochs
+
+
+def waiting(learner):
+    return bool(learner.schedule.pauses.any() or learner.schedule.rests.any() or learner.schedule.slacks.any())
+
+
+def test_a_call_that_is_left_out_lends_its_last_slack():
+    """Near the optimum all examples pause; then the running primal is that of the last calls, and nearly exact."""
+    problem, parameters = random_problem(5), Dcd(C=0.5, delta=0, inner_passes=20, tolerance=0)
+    planes, rng = all_planes(problem), np.random.default_rng(0)
+    learner = epochs(start(parameters, problem), 60)
+    for _ in range(MAX_PAUSE):
+        paused = learner.schedule.pauses > 0
+        slacks = learner.schedule.slacks.copy()
+        figures = run_epoch(learner, rng)
+        np.testing.assert_array_equal(learner.schedule.slacks[paused], slacks[paused])
+        assert figures.loss == pytest.approx(learner.schedule.slacks.sum(), rel=1e-12)
+        assert figures.primal == pytest.approx(objective(planes, learner.w, 0.5, 2), rel=1e-4)
+    assert learner.schedule.lengths.max() == MAX_PAUSE
+    np.testing.assert_allclose(learner.schedule.slacks, np.maximum(slacks_of(planes, learner.w), 0), atol=1e-2)
+
+
+def test_no_example_waits_longer_than_the_longest_pause():
+    """Each call asks the oracle of the example, so that no plane is missed for good."""
+    problem = random_problem(5)
+    learner, rng = start(Dcd(C=0.5), problem), np.random.default_rng(0)
+    waited = np.zeros(problem.n_examples, np.int64)
+    for _ in range(50):
+        pauses = learner.schedule.pauses.copy()
+        run_epoch(learner, rng)
+        waited = np.where(pauses > 0, waited + 1, 0)
+        assert waited.max() <= MAX_PAUSE
+    assert (learner.schedule.lengths > 0).any()
+
+
+@pytest.mark.parametrize("change", ["retune", "extend", "remove", "forget"])
+def test_what_changes_the_problem_ends_all_waiting(change):
+    part, whole = halves()
+    learner = epochs(start(Dcd(C=0.5), part), 20)
+    assert waiting(learner)
+    every = np.arange(part.n_examples)
+    if change == "retune":
+        assert learner.retune(replace(learner.parameters, C=2.0))
+    elif change == "extend":
+        learner.extend(whole)
+    elif change == "remove":
+        learner.remove(every)
+    else:
+        learner.forget(every)
+    assert not waiting(learner) and len(learner.schedule.pauses) == learner.problem.n_examples
+
+
+def test_retuned_learners_reach_the_optimum():
+    problem = random_problem(5)
+    learner = epochs(start(Dcd(C=0.05, delta=0), problem), 20)
+    assert learner.retune(Dcd(C=0.5, delta=0))
+    _, fresh = fit(Dcd(C=0.5, delta=0, tolerance=1e-6), problem, 2000)
+    certificate = epochs(learner, 300).certificate()
+    assert certificate.relative_gap <= 1e-4 and certificate.primal == pytest.approx(fresh.primal, rel=1e-4)

@@ -164,13 +164,13 @@ sys.path.append({str(Path(__file__).parents[1])!r})
 for name in {modules}:
     importlib.import_module(name)
 import numpy as np
-from spacy_ssvm.structures.chain.viterbi import viterbi
+from spacy_ssvm.structures.chain.viterbi import steps_of, viterbi
 from spacy_ssvm.structures.tree.projective import eisner
 from spacy_ssvm.solvers.parameters import Dcd
 from tests.handmade import learnt
 labels, heads = np.zeros(3, np.int32), np.zeros(3, np.int32)
 tokens, transitions = np.array([[1.0, 0.0], [0.0, 0.5], [0.0, 0.5]]), np.array([[0.0, -2.0], [0.0, 0.0]])
-viterbi(tokens, transitions, np.zeros(2), np.zeros(2), np.zeros((3, 2)), labels)
+viterbi(tokens, steps_of(transitions), np.zeros(2), np.zeros(2), np.zeros((3, 2)), labels)
 eisner(np.array([[0.0, 1.0, 2.0], [0.0, 0.0, 2.0], [0.0, 3.0, 0.0]]), False, heads)
 print(json.dumps([labels.tolist(), heads.tolist(), learnt(Dcd())]))
 """

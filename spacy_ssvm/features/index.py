@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, kernel
+from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, kernel, prefetch
 from .sets import KEY_BITS
 
 OUTSIDE = np.uint64(0x9E3779B97F4A7C15)
@@ -148,6 +148,16 @@ def feature(columns, program, template, token, first, end):
 
 
 @kernel
+def _hash(columns, program, table, token, first, end, keys, values):
+    """Write the KEY_BITS of each template's hash at a token, and its value; start to fetch the slots of the table."""
+    last = np.uint64(len(table.keys) - 1)
+    for template in range(len(program.seeds)):
+        key, values[template] = feature(columns, program, template, token, first, end)
+        keys[template] = key & _KEY
+        prefetch(table.keys, np.int64(keys[template] & last))
+
+
+@kernel
 def extract(columns, program, table, growing, sequence, feature_starts, rows, values):
     """Append the feature rows and values of all tokens from `sequence` on to those that are already there.
 
@@ -157,16 +167,22 @@ def extract(columns, program, table, growing, sequence, feature_starts, rows, va
     first sequence that might fill more than half of the table. Returns the next sequence to process.
     """
     n_templates = len(program.seeds)
+    keys, found = np.empty((2, n_templates), np.uint64), np.empty((2, n_templates), np.float32)
     while sequence < len(columns.starts) - 1:
         first, end = columns.starts[sequence], columns.starts[sequence + 1]
         if growing and table.counts[1] == 0 and table.counts[0] + (end - first) * n_templates > len(table.keys) // 2:
             return sequence
+        if first < end:
+            _hash(columns, program, table, first, first, end, keys[first % 2], found[first % 2])
         for token in range(first, end):
+            if token + 1 < end:
+                # Of the next token, so that its slots are at hand once this token's rows have been read.
+                after = (token + 1) % 2
+                _hash(columns, program, table, token + 1, first, end, keys[after], found[after])
             place = feature_starts[token]
             for template in range(n_templates):
-                key, value = feature(columns, program, template, token, first, end)
+                key, value = keys[token % 2, template], found[token % 2, template]
                 if value != 0.0:
-                    key &= _KEY
                     row = insert(table, key) if growing else look_up(table, key)
                     if row != ABSENT:
                         rows[place] = row

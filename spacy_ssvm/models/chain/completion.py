@@ -7,7 +7,7 @@ import numpy as np
 
 from ...kernels import kernel
 from ...structures.chain.constraints import FORBIDDEN, broken
-from ...structures.chain.viterbi import viterbi
+from ...structures.chain.viterbi import steps_of, viterbi
 from .data import Chains
 from .scores import emission_scores, transition_scores
 from .weights import has_weight, split
@@ -30,7 +30,7 @@ def _agreeing_scores(chains, example, annotated, weights, penalty, scores):
 @kernel
 def _complete(chains, examples, annotated, weights, penalty, changed):
     """Set chains.gold to argmax_y wᵀΦ(x_i, y) + penalty · (tokens where y differs from `annotated`)."""
-    transitions = transition_scores(chains, weights)
+    transitions = steps_of(transition_scores(chains, weights))
     constraints = chains.constraints
     for k in range(len(examples)):
         first, end = chains.starts[examples[k]], chains.starts[examples[k] + 1]
@@ -74,7 +74,7 @@ def _best_without(chains, example, annotated, weights, penalty, tokens, labels, 
     _agreeing_scores(chains, example, annotated, weights, penalty, scores)
     for k in range(len(tokens)):
         scores[tokens[k], labels[k]] += penalty
-    transitions = transition_scores(chains, weights)
+    transitions = steps_of(transition_scores(chains, weights))
     return viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
 
 

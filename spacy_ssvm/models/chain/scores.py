@@ -3,10 +3,13 @@
 import numpy as np
 
 from ...features.index import Columns, Program, Table, extract
-from ...kernels import kernel
+from ...kernels import kernel, prefetch
 from ...structures.chain.constraints import Constraints
-from ...structures.chain.viterbi import viterbi
+from ...structures.chain.viterbi import steps_of, viterbi
 from .data import Chains, SharedScores, nothing_shared, require_finite
+
+WEIGHTS_OF_A_LINE = 16
+"""Weights of 32 bits in a cache line of 64 bytes; for larger ones every second line is fetched."""
 
 
 @kernel
@@ -19,6 +22,15 @@ def add_rows(feature_starts, rows, values, token, weights, score):
         value = values[f]
         for label in range(n_labels):
             score[label] += value * weights[block + label]
+
+
+@kernel
+def fetch_rows(feature_starts, rows, token, weights, n_labels):
+    """Start to fetch the weights of a token's features."""
+    for f in range(feature_starts[token], feature_starts[token + 1]):
+        block = n_labels * (n_labels + np.int64(rows[f]))
+        for first in range(block, block + n_labels, WEIGHTS_OF_A_LINE):
+            prefetch(weights, first)
 
 
 @kernel
@@ -44,9 +56,11 @@ def add_shared(shared, first, end, scores):
 @kernel
 def emission_scores(chains, example, weights, scores):
     """Write wᵀΦ of each token and label of a sequence, plus the tokens' constraints, to scores, float64 [T, L]."""
-    first = chains.starts[example]
-    for t in range(chains.starts[example + 1] - first):
+    first, end = chains.starts[example], chains.starts[example + 1]
+    for t in range(end - first):
         token = first + t
+        if token + 1 < end:
+            fetch_rows(chains.feature_starts, chains.rows, token + 1, weights, scores.shape[1])
         score = scores[t]
         allowed = chains.constraints.token[chains.kinds[token]]
         for label in range(len(score)):
@@ -86,14 +100,14 @@ def decode(chains, example, weights, loss_scale, path):
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
     constraints = chains.constraints
-    transitions = transition_scores(chains, weights)
+    transitions = steps_of(transition_scores(chains, weights))
     return viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
 
 
 @kernel
 def decode_all(chains, shared, weights, labels):
     """Write argmax_y wᵀΦ(x_i, y) of every sequence to labels, int32 [T]; weights: length `dimension(L, R)`."""
-    transitions = transition_scores(chains, weights)
+    transitions = steps_of(transition_scores(chains, weights))
     constraints = chains.constraints
     for example in range(len(chains.starts) - 1):
         first, end = chains.starts[example], chains.starts[example + 1]

@@ -12,7 +12,7 @@ from ...kernels import kernel
 from .. import UNKNOWN
 from .constraints import FORBIDDEN
 from .forward_backward import backward, forward, steps_backward, steps_forward
-from .viterbi import best_steps, k_viterbi, largest_of_rows
+from .viterbi import best_steps, k_viterbi, steps_of
 
 
 class LabelSequence(NamedTuple):
@@ -286,20 +286,20 @@ def _fill_maxima(scores, transitions, start, end, before, after):
     length, n_labels = scores.shape
     if length == 0:
         return
-    reach, backward = largest_of_rows(transitions), np.ascontiguousarray(transitions.T)
-    reach_backward, ahead = largest_of_rows(backward), np.empty(n_labels)
+    onward, ahead = steps_of(transitions), np.empty(n_labels)
+    backward = steps_of(onward.reverse)
     for j in range(n_labels):
         before[0, j] = start[j] + scores[0, j]
         after[length - 1, j] = end[j]
     for t in range(1, length):
         row = before[t]
-        best_steps(before[t - 1], transitions, reach, row)
+        best_steps(before[t - 1], onward, row)
         for j in range(n_labels):
             row[j] += scores[t, j]
     for t in range(length - 2, -1, -1):
         for j in range(n_labels):
             ahead[j] = scores[t + 1, j] + after[t + 1, j]
-        best_steps(ahead, backward, reach_backward, after[t])
+        best_steps(ahead, backward, after[t])
 
 
 def _legal(lattice: Lattice) -> Lattice:

@@ -1,24 +1,39 @@
 """Exact decoding of a chain: the best label sequence, and the k best (list Viterbi), plain or loss-augmented."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ...kernels import kernel
+from ...kernels import Float64Array, Float64Array2d, kernel
 from .constraints import FORBIDDEN
 
 
-@kernel
-def largest_of_rows(matrix):
-    """The largest element of each row of float64 [L, L]."""
-    largest = matrix[:, 0].copy()
-    for j in range(1, matrix.shape[1]):
-        for i in range(matrix.shape[0]):
-            largest[i] = max(largest[i], matrix[i, j])
-    return largest
+class Steps(NamedTuple):
+    """Transition scores in the forms that decoding reads, from `steps_of`.
+
+    scores: float64 [L, L], of each step (from, to). reverse: float64 [L, L], the same (to, from). reach: float64 [L],
+    the largest score of a step from each label.
+    """
+
+    scores: Float64Array2d
+    reverse: Float64Array2d
+    reach: Float64Array
 
 
 @kernel
-def best_steps(before, transitions, reach, row):
-    """Write max_i before_i + transitions_ij to row, float64 [L]; reach: of `largest_of_rows` for these transitions.
+def steps_of(transitions):
+    """The `Steps` of transition scores, float64 [L, L]."""
+    reverse = np.ascontiguousarray(transitions.T)
+    reach = reverse[0].copy()
+    for j in range(1, len(reach)):
+        for i in range(len(reach)):
+            reach[i] = max(reach[i], reverse[j, i])
+    return Steps(transitions, reverse, reach)
+
+
+@kernel
+def best_steps(before, steps, row):
+    """Write max_i before_i + the score of the step from i to j to row_j, float64 [L].
 
     A label is skipped if even its best transition cannot make it the best predecessor of any label; the maxima are the
     same. The inner loop is a plain maximum, which vectorises.
@@ -29,18 +44,18 @@ def best_steps(before, transitions, reach, row):
             top = i
     lowest = np.inf
     for j in range(n_labels):
-        row[j] = before[top] + transitions[top, j]
+        row[j] = before[top] + steps.scores[top, j]
         lowest = min(lowest, row[j])
     for i in range(n_labels):
         score = before[i]
-        if i != top and score + reach[i] > lowest:
+        if i != top and score + steps.reach[i] > lowest:
             for j in range(n_labels):
-                row[j] = max(row[j], score + transitions[i, j])
+                row[j] = max(row[j], score + steps.scores[i, j])
 
 
 @kernel
-def viterbi(scores, transitions, start, end, best, path):
-    """The best sequence for token scores, float64 [T, L], and transition scores, float64 [L, L].
+def viterbi(scores, steps, start, end, best, path):
+    """The best sequence for token scores, float64 [T, L], and the `Steps` between labels.
 
     Writes the lattice to best [T, L] and the labels to path [T]. Returns the score. Among equal sequences the result is
     the one with the lowest label at the last token where they differ.
@@ -50,12 +65,11 @@ def viterbi(scores, transitions, start, end, best, path):
     length, n_labels = scores.shape
     if length == 0:
         return 0.0
-    reach = largest_of_rows(transitions)
     for j in range(n_labels):
         best[0, j] = scores[0, j] + start[j]
     for t in range(1, length):
         row = best[t]
-        best_steps(best[t - 1], transitions, reach, row)
+        best_steps(best[t - 1], steps, row)
         for j in range(n_labels):
             row[j] += scores[t, j]
     last = 0
@@ -64,10 +78,12 @@ def viterbi(scores, transitions, start, end, best, path):
             last = j
     path[length - 1] = last
     for t in range(length - 1, 0, -1):
-        before = 0
+        row, step, before = best[t - 1], steps.reverse[last], 0
+        largest = row[0] + step[0]
         for i in range(1, n_labels):
-            if best[t - 1, i] + transitions[i, last] > best[t - 1, before] + transitions[before, last]:
-                before = i
+            score = row[i] + step[i]
+            if score > largest:
+                largest, before = score, i
         path[t - 1] = before
         last = before
     return best[length - 1, path[length - 1]] + end[path[length - 1]]

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import SupportsIndex
 
 from ..models.scored import MIN_PROBABILITY, Listing, NamedPart, PartNames, ScoredSequence
@@ -16,16 +16,15 @@ def inverse_temperature(solver: Parameters) -> float | None:
 
 def scored_parts(
     sequences: Iterable[ScoredSequence], names: PartNames, listing: Listing, beta: float | None, min_score: float
-) -> list[tuple[NamedPart, float]]:
+) -> Iterator[tuple[NamedPart, float]]:
     """The parts of a Doc that score at least `min_score`, with their scores: probabilities, or margins if β is None.
 
     sequences: the Doc or its sentences, in order. listing: lists the parts of one kind.
     """
-    parts = []
     for first, scored in sequences:
         values = scored.margins() if beta is None else scored.marginals(beta)
-        parts += [(names.named(part, first), value) for part, value in listing(values, min_score)]
-    return parts
+        for part, value in listing(values, min_score):
+            yield names.named(part, first), value
 
 
 def best_analyses(sequences: Iterable[ScoredSequence], names: PartNames, k: int) -> list[tuple[float, list[NamedPart]]]:

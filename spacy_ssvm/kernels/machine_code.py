@@ -102,7 +102,7 @@ def _architecture() -> str:
 
 
 def _processor_features() -> set[str]:
-    """None where LLVM cannot tell."""
+    """The features that are present; none where LLVM cannot tell."""
     try:
         return {name for name, present in llvmlite.binding.get_host_cpu_features().items() if present}
     except RuntimeError:

@@ -727,17 +727,17 @@ class SsvmPipe(TrainablePipe):
 
     def _scored(
         self, docs: Sequence[Doc], min_score: float | None, listing: Listing | None = None
-    ) -> list[list[tuple[NamedPart, float]]]:
+    ) -> Iterator[Iterator[tuple[NamedPart, float]]]:
         """For each Doc the parts that score at least `min_score`, and their scores; listing: by default the codec's.
 
         All annotation of the Docs acts as a constraint.
         """
         smallest = checked_min_score(self.name, min_score, self.has_probabilities)
         listing, names = listing or self.codec.listing(), self.codec.names()
-        return [
+        return (
             scored_parts(sequences, names, listing, self.inverse_temperature, smallest)
             for sequences in self._sequences(docs)
-        ]
+        )
 
     @contextmanager
     def _naming(self, docs: Sequence[Doc]) -> Iterator[None]:

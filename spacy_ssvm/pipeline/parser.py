@@ -354,13 +354,16 @@ class SsvmParser(SsvmPipe):
         from ..structures.tree.scored import heads_and_labels_above
 
         def ask(asked: Sequence[Doc]) -> list[tuple[dict[tuple[int, int], float], dict[tuple[int, str], float]]]:
-            return [
-                (
-                    {(part.start, part.head): score for part, score in found if part.head is not None},
-                    {(part.start, part.label): score for part, score in found if part.head is None},
-                )
-                for found in self._scored(asked, min_score, heads_and_labels_above)
-            ]
+            answers = []
+            for found in self._scored(asked, min_score, heads_and_labels_above):
+                heads, labels = {}, {}
+                for part, score in found:
+                    if part.head is None:
+                        labels[part.start, part.label] = score
+                    else:
+                        heads[part.start, part.head] = score
+                answers.append((heads, labels))
+            return answers
 
         found = self._in_kind(docs, ask)
         return found if isinstance(docs, Doc) else ([heads for heads, _ in found], [labels for _, labels in found])

@@ -39,6 +39,12 @@ def state(position: int, segment_type: int) -> int:
     return 4 * segment_type + position
 
 
+def position_and_type(label: int) -> tuple[int, int]:
+    """The position and the segment type of a chain label other than OUTSIDE: the inverse of `state`."""
+    segment_type, position = divmod(label - 1, 4)
+    return position + 1, segment_type
+
+
 def continues(labels: np.ndarray) -> np.ndarray:
     """Whether each chain label, or -1 for none, says that a segment continues from the token before, bool [T]."""
     position = (labels - 1) % 4 + 1
@@ -70,7 +76,7 @@ def segments(labels: np.ndarray) -> list[tuple[int, int, int]]:
     found = []
     first = 0
     for token in np.flatnonzero(labels):
-        position, segment_type = (int(labels[token]) - 1) % 4 + 1, (int(labels[token]) - 1) // 4
+        position, segment_type = position_and_type(int(labels[token]))
         if position in (BEGIN, UNIT):
             first = int(token)
         if position in (LAST, UNIT):
@@ -87,7 +93,7 @@ def run(first: int, end: int, segment_type: int) -> Run:
 
 def type_of(part: Run) -> int:
     """The segment type of a run of chain labels that is a segment."""
-    return (part.labels[0] - 1) // 4
+    return position_and_type(part.labels[0])[1]
 
 
 def segments_above(lattice: Lattice, min_value: float) -> list[tuple[Run, float]]:
@@ -114,25 +120,27 @@ def _through(lattice: Lattice, min_value: float) -> list[tuple[int, int, int, fl
     The value is the log-sum or the maximum over all sequences with the segment, minus `total`. Segments that are ruled
     out are never returned.
     """
-    found = []
+    found: list[tuple[int, int, int, float]] = []
     rounding = lattice.rounding
     min_value = max(min_value, FORBIDDEN / 2) - rounding
     tokens, transitions = lattice.scores.tokens, lattice.scores.transitions
     before, after = lattice.before - lattice.total, lattice.after
-    n_tokens, n_types = len(tokens), (tokens.shape[1] - 1) // 4
-    for kind in range(n_types):
-        begin, inside, last, unit = (state(position, kind) for position in (BEGIN, INSIDE, LAST, UNIT))
-        units, begins = before[:, unit] + after[:, unit], before[:, begin] + after[:, begin]
-        found += [(t, t + 1, kind, float(units[t])) for t in np.flatnonzero(units >= min_value).tolist()]
-        for first in np.flatnonzero(begins >= min_value).tolist():
-            value, label = before[first, begin], begin
-            for t in range(first + 1, n_tokens):
-                # All longer segments begin in the same way: none has a larger value.
-                if value + after[t - 1, label] < min_value:
-                    break
-                closed = value + transitions[label, last] + tokens[t, last] + after[t, last]
-                if closed >= min_value:
-                    found.append((first, t + 1, kind, float(closed)))
-                value += transitions[label, inside] + tokens[t, inside]
-                label = inside
-    return sorted((*place, 0.0 if value > -rounding else value) for *place, value in found)
+    for first, label in np.argwhere(before + after >= min_value).tolist():
+        if label == OUTSIDE:
+            continue
+        position, kind = position_and_type(label)
+        if position == UNIT:
+            found.append((first, first + 1, kind, float(before[first, label] + after[first, label])))
+        if position != BEGIN:
+            continue
+        inside, last, value = state(INSIDE, kind), state(LAST, kind), before[first, label]
+        for t in range(first + 1, len(tokens)):
+            # All longer segments begin in the same way: none has a larger value.
+            if value + after[t - 1, label] < min_value:
+                break
+            closed = value + transitions[label, last] + tokens[t, last] + after[t, last]
+            if closed >= min_value:
+                found.append((first, t + 1, kind, float(closed)))
+            value += transitions[label, inside] + tokens[t, inside]
+            label = inside
+    return sorted((first, end, kind, 0.0 if value > -rounding else value) for first, end, kind, value in found)

@@ -243,14 +243,11 @@ class Lattice:
     @cached_property
     def others(self) -> np.ndarray:
         """For each label, the largest value of `through` among the token's other labels, float64 [T, L]; −∞ if none."""
-        n_tokens, n_labels = self.through.shape
-        if n_labels < 2:
+        if self.through.shape[1] < 2:
             return np.full_like(self.through, -np.inf)
-        ranked, tokens = np.argsort(self.through, axis=1), np.arange(n_tokens)
-        best, second = ranked[:, -1], ranked[:, -2]
-        others = np.repeat(self.through[tokens, best][:, None], n_labels, axis=1)
-        others[tokens, best] = self.through[tokens, second]
-        return others
+        ranked = np.partition(self.through, -2, axis=1)
+        best, second = ranked[:, -1:], ranked[:, -2:-1]
+        return np.where(self.through == best, second, best)
 
     def values(self) -> np.ndarray:
         """The probability or the margin of each label at each token, float64 [T, L].

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 import numpy as np
 import srsly
 from spacy import util
+from spacy.attrs import ORTH
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
@@ -704,7 +705,8 @@ class SsvmPipe(TrainablePipe):
         with self._naming([doc]):
             sequences = self._predictor().explained(doc)
         try:
-            return explain([token.text for token in doc], sequences, self.codec.names(), part)
+            words = [doc.vocab.strings[orth] for orth in doc.to_array(ORTH).tolist()]
+            return explain(words, sequences, self.codec.names(), part)
         except ValueError as error:
             raise ValueError(f"[{self.name}] {error}") from None
 

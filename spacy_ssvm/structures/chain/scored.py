@@ -12,7 +12,7 @@ from ...kernels import kernel
 from .. import UNKNOWN
 from .constraints import FORBIDDEN
 from .forward_backward import backward, forward, steps_backward, steps_forward
-from .viterbi import best_steps, k_viterbi, steps_of
+from .viterbi import best_steps, k_viterbi, steps_of, viterbi
 
 
 class LabelSequence(NamedTuple):
@@ -83,6 +83,10 @@ class ChainScores:
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         length, n_labels = self.tokens.shape
+        if k == 1:
+            path, steps = np.zeros(length, np.int32), steps_of(self.transitions)
+            score = viterbi(self.tokens, steps, self.start, self.end, np.empty_like(self.tokens), path)
+            return [LabelSequence(float(score), path)] if score > FORBIDDEN / 2 else []
         lattice = length, n_labels, k
         paths, scores = np.zeros((k, length), np.int32), np.zeros(k)
         arrays = self.tokens, self.transitions, self.start, self.end

@@ -1,5 +1,6 @@
 """Memory: of training, from its clock, and of one very long Doc, each length in a process of its own."""
 
+from pathlib import Path
 from typing import Any
 
 import srsly
@@ -11,7 +12,9 @@ from .clock import spend
 from .settings import Settings
 
 TOKENS = (1_000, 250_000, 500_000, 1_000_000)
-MAX_TRAINING, GROWTH = 1000, 1.25
+TRAININGS = {"ours-ewt": ("the EWT tagger", 600), "ours-parser": ("the EWT parser with its taggers", 1000)}
+"""For each model, what was trained, and the megabytes that this may take."""
+GROWTH = 1.25
 SCRIPT = """
 import json, sys, time
 import spacy
@@ -36,11 +39,15 @@ print(json.dumps({"tokens": len(doc), "seconds": seconds, "before": before, "meg
 def measure(settings: Settings) -> dict[str, Any]:
     path, corpus = models.model(settings.training, "ours-ewt"), settings.data / "ewt-test.spacy"
     numbers = TOKENS if settings.limit is None else TOKENS[:1]
-    clock = list(srsly.read_jsonl(path.parent / "clock.jsonl"))
     return {
-        "training": max((row.get("megabytes", 0) for row in clock), default=0),
+        "trainings": {name: _peak(models.model(settings.training, name).parent / "clock.jsonl") for name in TRAININGS},
         "doc": [spend(["-c", SCRIPT, str(path), str(corpus), str(n)]).figures for n in numbers],
     }
+
+
+def _peak(clock: Path) -> float:
+    """The megabytes that `scripts/clocked_train.py` has noted; 0 if it has not."""
+    return max((row.get("megabytes", 0) for row in srsly.read_jsonl(clock)), default=0)
 
 
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:
@@ -51,12 +58,13 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     grown = [row["megabytes"] - row["before"] for row in rows]
     curves = [Curve("ours", tokens, grown)]
     page.plot("speed-memory", "Memory of tagging one Doc.", [Panel("", "tokens of the Doc", "MB", curves)])
-    title, peak = "Memory, peak of training the EWT tagger", figures["training"]
-    bars = [
-        Bar(title, peak, at_most=MAX_TRAINING, unit="MB")
-        if peak
-        else missing(title, "its clock does not say", at_most=MAX_TRAINING, unit="MB")
-    ]
+    bars = []
+    for name, (trained, max_megabytes) in TRAININGS.items():
+        title, peak = f"Memory, peak of training {trained}", figures["trainings"][name]
+        if peak:
+            bars.append(Bar(title, peak, at_most=max_megabytes, unit="MB"))
+        else:
+            bars.append(missing(title, "its clock does not say", at_most=max_megabytes, unit="MB"))
     longest = rows[-1]
     speed = f"{longest['tokens'] / longest['seconds']:,.0f} tokens/s"
     bars.append(Bar(f"Memory, tagging a Doc of {longest['tokens']:,} tokens", grown[-1], unit="MB", ours=speed))

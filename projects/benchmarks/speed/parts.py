@@ -1,6 +1,6 @@
 """The parts of the measurement, in the order of the report."""
 
-from . import analyses, growth, memory, prediction, size, startup, threads, token_profile, training
+from . import analyses, growth, large, memory, prediction, size, startup, threads, token_profile, training
 
 PARTS = {
     "prediction": prediction,
@@ -10,6 +10,7 @@ PARTS = {
     "threads": threads,
     "size": size,
     "memory": memory,
+    "large": large,
     "startup": startup,
     "analyses": analyses,
 }

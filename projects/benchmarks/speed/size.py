@@ -18,15 +18,14 @@ from .clock import Contender, race, spend
 from .settings import Settings
 
 COMPONENTS = {
-    "ours-ewt": ("tagger", "ewt", "tag_acc", 4, 0.05),
-    "ours-ner-dutch": ("ner", "conll2002-ned", "ents_f", 4, 0.05),
-    "ours-parser": ("parser", "ewt", "dep_las", 15, 0.1),
+    "ours-ewt": ("tagger", "ewt", "tag_acc", 4, 0.05, 100),
+    "ours-ner-dutch": ("ner", "conll2002-ned", "ents_f", 4, 0.05, 100),
+    "ours-parser": ("parser", "ewt", "dep_las", 15, 0.1, 80),
 }
-"""For each model its component, corpus and score, the megabytes that it may take, and the points that may cost."""
+"""For each model its component, corpus and score, the megabytes and points that it may cost, and the ms to load it."""
 PLAIN = "as trained"
 VARIANTS = [("float16", 1.0), ("int8", 1.0), ("int8", 0.5)]
 """Of `spacy ssvm compress`: how values are stored, and the share of the weights that is kept."""
-MAX_MILLISECONDS = 100
 
 
 def measure(settings: Settings) -> dict[str, Any]:
@@ -77,7 +76,7 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         "that is there, with what its first prediction builds."
     )
     rows, bars = [], []
-    for name, (component, _, _, max_megabytes, max_loss) in COMPONENTS.items():
+    for name, (component, _, _, max_megabytes, max_loss, max_ms) in COMPONENTS.items():
         variants = {key: variant for key, variant in figures[name].items() if key != "missing"}
         plain = variants[PLAIN]["score"]
         for stored, variant in variants.items():
@@ -96,6 +95,6 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         else:
             bars.append(Bar(title, good[best], at_most=max_megabytes, unit="MB", ours=best, peer=trained))
         milliseconds = 1000 * median(variants[best]["seconds"])
-        bars.append(Bar(f"Loading, {component}", milliseconds, at_most=MAX_MILLISECONDS, unit="ms", ours=best))
+        bars.append(Bar(f"Loading, {component}", milliseconds, at_most=max_ms, unit="ms", ours=best))
     page.table(["model", "stored", "MB", "dev", "loss", "load, ms"], rows, texts=2)
     return bars

@@ -143,7 +143,7 @@ class Learner(ABC):
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         self.parameters = parameters
-        problem.oracle(self.needs)
+        problem.oracles(self.needs)
         self.problem = problem
         self._reserved: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)

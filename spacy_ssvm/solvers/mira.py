@@ -79,7 +79,7 @@ class MiraLearner(AveragedLearner):
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         if self.parameters.k > 1:
-            problem.oracle("kbest")
+            problem.oracles("kbest")
 
     def visit(self, examples: np.ndarray) -> None:
         C = self.parameters.C if isinstance(self.parameters, Mira) else math.inf

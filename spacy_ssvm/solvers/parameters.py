@@ -67,12 +67,7 @@ class DualParameters(Parameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         _positive(self, "C")
-        _not_negative(self, "tolerance")
-        if 0 < self.tolerance < self.min_tolerance:
-            raise ValueError(
-                f"solver.tolerance must be at least {self.min_tolerance:g}, not {self.tolerance:g}: planes are stored "
-                "in single precision, so that a smaller gap is not told from rounding errors; 0 trains for all epochs"
-            )
+        _tolerance(self, self.min_tolerance)
         _flag(self, "check_oracle")
 
 
@@ -258,6 +253,34 @@ class Lbfgs(LossFamily):
         _whole(self, "iterations")
         _not_negative(self, "tolerance")
         _flag(self, "proximal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentiatedGradient(LossFamily):
+    """Exponentiated gradient on the dual of ½‖w‖² + C Σ L_{β,γ}, β < ∞, one example after the other.
+
+    Collins et al. 2008, with a rate for each example. Softmax-margin by default.
+
+    tolerance: relative duality gap at which training is complete; 0 is never reached. A positive tolerance must be at
+        least 1e-6: marginals are stored in single precision. With small β, a part C log|Y| / β of the primal is
+        constant, so that the relative gap is small from the start: choose a smaller tolerance.
+    """
+
+    learner = "spacy_ssvm.solvers.exponentiated_gradient:ExponentiatedGradientLearner"
+    min_tolerance: ClassVar[float] = 1e-6
+
+    C: float = 1.0
+    beta: float | Literal["inf"] = 1.0
+    tolerance: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.is_smooth:
+            raise ValueError(
+                "solver.beta must be finite for exponentiated gradient, which needs a smooth loss: choose another "
+                "solver"
+            )
+        _tolerance(self, self.min_tolerance)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -470,6 +493,16 @@ def _number(parameters: Parameters, name: str) -> float:
         raise ValueError(f"solver.{name} must be a finite number, not {value!r}")
     object.__setattr__(parameters, name, number)
     return number
+
+
+def _tolerance(parameters: Any, smallest: float) -> None:
+    _not_negative(parameters, "tolerance")
+    if 0 < parameters.tolerance < smallest:
+        raise ValueError(
+            f"solver.tolerance must be at least {smallest:g}, not {parameters.tolerance:g}: planes and marginals are "
+            "stored in single precision, so that a smaller gap is not told from rounding errors; 0 trains for all "
+            "epochs"
+        )
 
 
 def _positive(parameters: Parameters, name: str) -> None:

@@ -2,23 +2,57 @@
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..kernels import Float64Array, Int64Array, array_type, numba_type, signature, specialise
 
-Kind = Literal["max", "marginal", "kbest"]
+Kind = Literal["max", "marginal", "kbest", "cliques"]
 """The kinds of oracle that solvers call."""
 _PLANE = tuple[int, float]
 _SIGNATURES = {
-    "max": lambda data: signature(_PLANE, data, int, Float64Array, float, Int64Array, Float64Array),
-    "marginal": lambda data: signature(_PLANE, data, int, Float64Array, float, float, Int64Array, Float64Array),
-    "kbest": lambda data: signature(
-        int, data, int, Float64Array, float, int, Int64Array, Float64Array, Int64Array, Float64Array
-    ),
+    "max": lambda data: [signature(_PLANE, data, int, Float64Array, float, Int64Array, Float64Array)],
+    "marginal": lambda data: [signature(_PLANE, data, int, Float64Array, float, float, Int64Array, Float64Array)],
+    "kbest": lambda data: [
+        signature(int, data, int, Float64Array, float, int, Int64Array, Float64Array, Int64Array, Float64Array)
+    ],
+    "cliques": lambda data: [
+        signature(None, data, int, Float64Array, Float64Array, Float64Array, Float64Array),
+        signature(float, data, int, Float64Array, Float64Array),
+        signature(float, data, int, Float64Array, Float64Array),
+    ],
 }
-_OFFERS = {"max": "the best structure", "marginal": "exact marginals", "kbest": "the k best structures, exactly"}
+_OFFERS = {
+    "max": "the best structure",
+    "marginal": "exact marginals",
+    "kbest": "the k best structures, exactly",
+    "cliques": "exact marginals",
+}
+
+RULED_OUT = -1e20
+"""Scores below this rule a clique out."""
+
+
+class Cliques(NamedTuple):
+    """The cliques of structures, whose scores and losses add up to those of a structure.
+
+    A distribution P(y) ∝ exp(Σ of the scores of y's cliques) is given by an example's m scores. What it expects is
+    given by its m surpluses: how often a clique is expected to occur, less how often gold has it.
+
+    sizes: int64 [n], the number m of each example's cliques.
+    score: (data, example, weights float64 [d], scores float64 [m], costs float64 [m], wrong float64 [m]) → None. It
+        writes wᵀΦ; the part of Δ(y_i, y), which is 0 for gold's cliques; and 1 for cliques that gold does not have,
+        even if they cost nothing, enough of them for gold to be the only structure without any, 0 for the others.
+        Cliques that are ruled out score less than RULED_OUT.
+    infer: (data, example, scores, surplus float64 [m]) → −log P(y_i). It writes the surpluses.
+    move: (data, example, weights, steps float64 [m]) → rise of ½‖w‖². It adds Σ step · Φ to w.
+    """
+
+    sizes: np.ndarray
+    score: Any
+    infer: Any
+    move: Any
 
 
 @dataclass(frozen=True)
@@ -37,6 +71,7 @@ class Problem:
     marginal_oracle: (data, example, weights, beta, gamma, indices, values) → (entries, loss), or None where marginals
         are not exact. It writes −∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))), and
         returns L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))) (Martins et al. 2010, equation 4).
+    cliques: None where marginals are not exact.
     max_gradient_entries: upper bound of the number of pairs the marginal oracle writes.
     exact: whether the max-oracle always finds the maximum; if not, no objective and no gap is reliable.
     kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values) →
@@ -61,6 +96,7 @@ class Problem:
     plane_entries: np.ndarray
     marginal_oracle: Any = None
     max_gradient_entries: int = 0
+    cliques: Cliques | None = None
     kbest_oracle: Any = None
     exact: bool = True
     rates: np.ndarray | None = None
@@ -79,19 +115,21 @@ class Problem:
         """The largest of `plane_entries`."""
         return int(self.plane_entries.max(initial=0))
 
-    def oracle(self, kind: Kind) -> Any:
-        """The kernel of one kind.
+    def oracles(self, kind: Kind) -> list[Any]:
+        """The kernel of one kind of oracle, or the kernels that read scores from cliques, infer and move w.
 
         Raises:
             ValueError: the structure does not offer it.
         """
-        kernel = {"max": self.max_oracle, "marginal": self.marginal_oracle, "kbest": self.kbest_oracle}[kind]
+        if kind == "cliques" and self.cliques is not None:
+            return list(self.cliques[1:])
+        kernel = {"max": self.max_oracle, "marginal": self.marginal_oracle, "kbest": self.kbest_oracle}.get(kind)
         if kernel is None:
             raise ValueError(
                 f"this solver needs {_OFFERS[kind]}, which the model's structure does not offer: choose another "
                 "solver, or a model with order = 1"
             )
-        return kernel
+        return [kernel]
 
     def max_entries(self, kind: Kind) -> int:
         """An upper bound of the number of pairs that this kind of oracle writes for one plane or gradient."""
@@ -105,25 +143,26 @@ def unit_of(costs: np.ndarray) -> float:
 
 
 def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> Any:
-    """Call a solver kernel as dispatcher(oracle, data, *arguments), compiled once per structure.
+    """Call a solver kernel as dispatcher(*oracles, data, *arguments), compiled once per structure.
 
-    The oracle is passed as a first-class function, so that the next process finds the kernel's compiled code on disk.
+    Oracles are passed as first-class functions, so that the next process finds the kernel's compiled code on disk.
 
     Raises:
         ValueError: the structure does not offer such an oracle.
     """
-    oracle, called_as = problem.oracle(kind), _signature(kind, problem.data_type)
-    specialise(oracle, *called_as.args)
+    oracles, called_as = problem.oracles(kind), _signatures(kind, problem.data_type)
+    for oracle, its_signature in zip(oracles, called_as):
+        specialise(oracle, *its_signature.args)
     specialise(
         dispatcher,
-        numba_type(called_as),
+        *map(numba_type, called_as),
         problem.data_type,
         *(array_type(argument) for argument in arguments),
     )
-    return dispatcher(oracle, problem.data, *arguments)
+    return dispatcher(*oracles, problem.data, *arguments)
 
 
 @cache
-def _signature(kind: Kind, data_type: Any) -> Any:
-    """The numba signature of an oracle; problems of one structure share it."""
+def _signatures(kind: Kind, data_type: Any) -> list[Any]:
+    """The numba signatures of the oracles of one kind; problems of one structure share them."""
     return _SIGNATURES[kind](data_type)

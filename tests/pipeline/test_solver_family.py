@@ -21,7 +21,7 @@ SETTINGS = {
 }
 """Where it is not C = 10: all are nearly unregularised."""
 EPOCHS = {"LSE": 20, "OneSlack": 40, "LSECuttingPlane": 40, "PredictionMIRA": 15, "ProjectedSubgradient": 60, "SAP": 25}
-CERTIFIED = {"CPD", "DCD", "DCDLight", "FrankWolfe", "LBFGS", "OneSlack", "SAP", "SDM"}
+CERTIFIED = {"CPD", "DCD", "DCDLight", "ExponentiatedGradient", "FrankWolfe", "LBFGS", "OneSlack", "SAP", "SDM"}
 FORGETFUL = {"Extragradient"}
 """Without its working sets it knows the newest batch only."""
 
@@ -101,6 +101,7 @@ def test_a_stream_that_never_repeats_goes_online(kind, solver, monkeypatch):
     ("solver", "settings", "missing"),
     [
         ("DCA", {}, "exact marginals"),
+        ("ExponentiatedGradient", {}, "exact marginals"),
         ("LBFGS", {}, "exact marginals"),
         ("SGD", {"beta": 1}, "exact marginals"),
         ("LSE", {}, "k best structures"),

@@ -42,7 +42,7 @@ def test_bad_values_are_named(solver, name):
 @pytest.mark.parametrize("solver", [name for name in SOLVERS if "tolerance" in signature(SOLVERS[name]).parameters])
 def test_a_tolerance_below_rounding_is_refused(solver):
     """That of planes in single precision; L-BFGS has none, and Frank–Wolfe's are rounded again in each step."""
-    smallest = {"LBFGS": 0.0, "FrankWolfe": 1e-6}.get(solver, 1e-8)
+    smallest = {"LBFGS": 0.0, "FrankWolfe": 1e-6, "ExponentiatedGradient": 1e-6}.get(solver, 1e-8)
     SOLVERS[solver](tolerance=0)
     SOLVERS[solver](tolerance=smallest)
     for tolerance in (smallest / 2, 1e-300) if smallest else ():

@@ -1,14 +1,13 @@
 """The oracles of a chain: planes of the most violated and of the k best sequences, losses and gradients."""
 
-import math
-
 import numpy as np
 
 from ...kernels import kernel
-from ...solvers.problem import Problem, unit_of
+from ...solvers.problem import Cliques, Problem, unit_of
 from ...structures.chain.constraints import unconstrained
-from ...structures.chain.forward_backward import backward, count_steps, forward, steps_backward, steps_forward
+from ...structures.chain.forward_backward import marginals
 from ...structures.chain.viterbi import k_viterbi
+from . import cliques
 from .data import CHAINS, Chains, dimension, make_chains, plane_entries
 from .scores import add_loss, decode, emission_scores, transition_scores
 
@@ -93,11 +92,6 @@ def kbest_oracle(chains, example, weights, loss_scale, k, starts, losses, indice
     return n_sequences
 
 
-MAX_DRIFT = 1e-8
-"""A token's probabilities whose sum differs from 1 by more are divided by it: over a long sequence, the rounding of
-the log-sums before and after it adds up. A smaller difference is left, so that division adds no rounding of its own."""
-
-
 @kernel
 def expect(chains, example, weights, beta, gamma, scores, labels, counts):
     """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
@@ -107,8 +101,6 @@ def expect(chains, example, weights, beta, gamma, scores, labels, counts):
     Returns the log-partition; the constraints must allow some sequence.
     """
     constraints = chains.constraints
-    length, n_labels = scores.shape
-    before = np.empty_like(scores)
     emission_scores(chains, example, weights, scores)
     if gamma != 0.0:
         add_loss(chains, example, gamma, scores)
@@ -116,22 +108,7 @@ def expect(chains, example, weights, beta, gamma, scores, labels, counts):
     if beta != 1.0:
         scores *= beta
         transitions *= beta
-    steps = steps_forward(transitions)
-    log_partition = forward(scores, steps, constraints.start, constraints.end, before)
-    backward(scores, steps_backward(steps), constraints.end, labels)
-    ahead = np.empty(n_labels)
-    for t in range(length):
-        total, log_total = 0.0, log_partition
-        for j in range(n_labels):
-            ahead[j] = scores[t, j] + labels[t, j]
-            labels[t, j] = math.exp(before[t, j] + labels[t, j] - log_partition)
-            total += labels[t, j]
-        if abs(total - 1.0) > MAX_DRIFT:
-            labels[t] /= total
-            log_total += math.log(total)
-        if t > 0:
-            count_steps(before[t - 1], steps, ahead, log_total, counts)
-    return log_partition
+    return marginals(scores, transitions, constraints.start, constraints.end, labels, counts)
 
 
 MIN_GRADIENT = 1e-14
@@ -194,6 +171,7 @@ def chain_problem(chains: Chains, n_rows: int, rates: np.ndarray | None = None, 
         plane_entries=plane_entries(chains),
         marginal_oracle=marginal_oracle,
         max_gradient_entries=max_gradient_entries(chains),
+        cliques=Cliques(cliques.sizes(chains), cliques.score, cliques.infer, cliques.move),
         kbest_oracle=kbest_oracle,
         rates=rates,
         with_margin=with_margin,

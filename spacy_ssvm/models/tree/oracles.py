@@ -22,7 +22,7 @@ from ...features.arc_program import (
     write_features,
 )
 from ...kernels import FirstClassFunction, Int32Array, kernel, numba_type, signature
-from ...solvers.problem import Problem, unit_of
+from ...solvers.problem import Cliques, Problem, unit_of
 from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest, sum_out_labels
 from ...structures.tree.parts import (
     LOOPY,
@@ -36,6 +36,7 @@ from ...structures.tree.parts import (
 )
 from ...structures.tree.projective import projective_marginals
 from ...structures.tree.spanning import tree_marginals
+from . import cliques
 from .candidates import RANKING, Ranking, max_ranking_entries, ranking_oracle
 from .data import Trees, WeightVector, dimension, double_precision, plane_entries
 from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
@@ -332,6 +333,7 @@ def tree_problem(trees: Trees, rates: np.ndarray | None = None) -> Problem:
         plane_entries=plane_entries(trees),
         marginal_oracle=marginal_oracle if first_order else None,
         max_gradient_entries=max_gradient_entries(trees) if first_order else 0,
+        cliques=Cliques(cliques.sizes(trees), cliques.score, cliques.infer, cliques.move) if first_order else None,
         kbest_oracle=kbest_oracle if first_order else None,
         exact=trees.shape.structure != LOOPY,
         rates=rates,

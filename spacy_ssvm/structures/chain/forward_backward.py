@@ -145,3 +145,37 @@ def count_steps(before, steps, ahead, log_partition, counts):
         beginning = math.exp(before[i] - largest_before + excess)
         for j in range(n_labels):
             counts[i, j] += beginning * steps.factors[i, j] * ahead[j]
+
+
+MAX_DRIFT = 1e-8
+"""A token's probabilities whose sum differs from 1 by more are divided by it: over a long sequence, the rounding of
+the log-sums before and after it adds up. A smaller difference is left, so that division adds no rounding of its own."""
+
+
+@kernel
+def marginals(scores, transitions, start, end, labels, counts):
+    """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
+
+    scores: float64 [T, L], of tokens. transitions: float64 [L, L]. start, end: float64 [L], added at the first and the
+    last token.
+
+    Returns the log-partition; some sequence must be possible.
+    """
+    length, n_labels = scores.shape
+    before = np.empty_like(scores)
+    steps = steps_forward(transitions)
+    log_partition = forward(scores, steps, start, end, before)
+    backward(scores, steps_backward(steps), end, labels)
+    ahead = np.empty(n_labels)
+    for t in range(length):
+        total, log_total = 0.0, log_partition
+        for j in range(n_labels):
+            ahead[j] = scores[t, j] + labels[t, j]
+            labels[t, j] = math.exp(before[t, j] + labels[t, j] - log_partition)
+            total += labels[t, j]
+        if abs(total - 1.0) > MAX_DRIFT:
+            labels[t] /= total
+            log_total += math.log(total)
+        if t > 0:
+            count_steps(before[t - 1], steps, ahead, log_total, counts)
+    return log_partition

@@ -1,0 +1,252 @@
+"""Block-coordinate exponentiated gradient for the smooth losses L_{β,γ}, β < ∞ (Collins et al. 2008).
+
+The dual variable of an example is a distribution P_i over its structures: w = w₀ + C Σ (Φ(y_i) − E_i[Φ]), and the dual
+objective is C Σ (γ E_i[Δ] + H(P_i) / β) − ½‖w‖² + ½‖w₀‖². At the optimum P_i is P(·; w) ∝ exp(β(wᵀΦ + γ Δ)). A visit
+moves the scores θ of P_i ∝ exp θ towards those of P(·; w), by a rate of its own in place of the paper's common one.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels import kernel
+from .gradients import sum_losses
+from .learner import Certificate, Field, Learner, Progress
+from .parameters import ExponentiatedGradient
+from .problem import RULED_OUT, Kind, Problem, call
+
+FIRST_PENALTY = 12.0
+"""At its first visit an example moves from scores of −FIRST_PENALTY for each wrong clique: from nearly gold alone. Each
+trial that lowers the dual objective adds as much, as a large C asks for."""
+
+MIN_RATE = 1e-3
+"""The smallest rate that an example tries first at its next visit."""
+
+TRIES = 12
+"""Steps of a visit, at most, until one does not lower the dual objective; after that the example stays as it is."""
+
+ROUNDING = 1e-6
+"""A step may lower the dual objective by this part of what it is summed from: surpluses are in single precision."""
+
+
+class Distributions(NamedTuple):
+    """The distributions of n examples, with the cliques of example i at starts[i] … starts[i + 1] − 1.
+
+    starts: int64 [n + 1]. scores: float32 [M], θ. surplus: float32 [M], as in `Cliques`. values: float64 [n], γ E[Δ] +
+    H / β. rates: float64 [n], of the next step, in (0, 1]; 0 before an example's first step, while its P_i is gold
+    alone and θ is not in use.
+    """
+
+    starts: np.ndarray
+    scores: np.ndarray
+    surplus: np.ndarray
+    values: np.ndarray
+    rates: np.ndarray
+
+
+def gold_alone(sizes: np.ndarray) -> Distributions:
+    """Distributions before their first step, for examples of these numbers of cliques, int64 [n]."""
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    scores, surplus = (np.zeros(int(starts[-1]), np.float32) for _ in range(2))
+    return Distributions(starts, scores, surplus, np.zeros(len(sizes)), np.zeros(len(sizes)))
+
+
+@kernel
+def _ascend(
+    score, infer, move, data, examples, weights, C, beta, gamma, starts, all_scores, all_surplus, values, rates
+):
+    """Visit these examples. Returns Σ L_{β,γ} before each step, up to terms of third order in the step."""
+    largest = 0
+    for example in examples:
+        largest = max(largest, starts[example + 1] - starts[example])
+    buffers = np.empty((6, largest))
+    total = 0.0
+    for example in examples:
+        begin, end = starts[example], starts[example + 1]
+        theta, surplus = all_scores[begin:end], all_surplus[begin:end]
+        scores, costs, mixed = buffers[0, : end - begin], buffers[1, : end - begin], buffers[2, : end - begin]
+        found, steps, wrong = buffers[3, : end - begin], buffers[4, : end - begin], buffers[5, : end - begin]
+        score(data, example, weights, scores, costs, wrong)
+        rate = rates[example] if rates[example] > 0.0 else 1.0
+        for trial in range(TRIES):
+            if rates[example] == 0.0:
+                for k in range(len(theta)):
+                    theta[k] = -FIRST_PENALTY * (trial + 1) * wrong[k]
+            for k in range(len(theta)):
+                mixed[k] = scores[k]
+                if scores[k] > RULED_OUT:
+                    mixed[k] = np.float32(theta[k] + rate * (beta * (scores[k] + gamma * costs[k]) - theta[k]))
+            loss = infer(data, example, mixed, found)
+            # Sums over the cliques c of: what P_i expects of θ_c, of the target's score, of Δ and of w; the symmetric
+            # divergence between old and new P_i along the way to the target; and the size of what is added up.
+            of_theta, of_target, cost, of_weights, divergence, size = 0.0, 0.0, 0.0, 0.0, 0.0, abs(loss)
+            for k in range(len(theta)):
+                new = np.float64(np.float32(found[k]))
+                change = new - surplus[k]
+                steps[k] = -C * change
+                if scores[k] > RULED_OUT:
+                    target = beta * (scores[k] + gamma * costs[k])
+                    of_theta += mixed[k] * found[k]
+                    of_target += target * new
+                    cost += costs[k] * new
+                    of_weights += scores[k] * change
+                    divergence += (target - theta[k]) * change
+                    size += abs(mixed[k] * new) + abs(target * change)
+            entropy = loss - of_theta
+            value = gamma * cost + entropy / beta
+            rise_of_norm = move(data, example, weights, steps)
+            rise = C * (value - values[example]) - rise_of_norm
+            # The rise is quadratic in the rate r, up to third order: C/β J (r − r²/2) − ½ r² ‖Δw‖² at full rate.
+            curvature = max(0.0, 2.0 * (rise_of_norm + C * of_weights)) / rate**2 * beta / C
+            slope = divergence / rate
+            best = slope / (slope + curvature) if slope > 0.0 else rate
+            if trial == 0:
+                estimate = entropy + of_target + (1.0 - rate) ** 2 * max(0.0, slope) / 2.0
+                total += max(0.0, estimate) / beta
+            if rise >= -ROUNDING * C / beta * size:
+                for k in range(len(theta)):
+                    theta[k], surplus[k] = mixed[k], found[k]
+                values[example], rates[example] = value, max(MIN_RATE, best)
+                break
+            for k in range(len(theta)):
+                steps[k] = -steps[k]
+            move(data, example, weights, steps)
+            rate /= 2.0
+    return total
+
+
+@kernel
+def _withdraw(score, infer, move, data, examples, weights, C, starts, surplus):
+    """Subtract what these examples have added to w."""
+    for example in examples:
+        move(data, example, weights, C * surplus[starts[example] : starts[example + 1]].astype(np.float64))
+
+
+class ExponentiatedGradientLearner(Learner):
+    """½‖w − w₀‖² + C Σ L_{β,γ} by ascent of the dual, one example after the other; w₀ are the initial weights.
+
+    The dual objective never falls, except by rounding.
+    """
+
+    parameters: ExponentiatedGradient
+    STATE = (Field("w0", like="w"), Field("has_forgotten"), Field("distributions", grows=True))
+
+    def __init__(self, parameters: ExponentiatedGradient, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.w0 = None if weights is None else self.w.copy()
+        self.has_forgotten = False
+        self.distributions = gold_alone(self._sizes())
+
+    @property
+    def needs(self) -> Kind:
+        return "cliques"
+
+    def visit(self, examples: np.ndarray) -> None:
+        self._fit(examples)
+        p = self.parameters
+        settings = p.C, float(p.beta), p.gamma
+        self.loss += call(_ascend, self.problem, examples, self.w, *settings, *self.distributions, kind=self.needs)
+
+    def progress(self) -> Progress:
+        """The primal is a running estimate."""
+        if self.has_forgotten:
+            return Progress(self.loss, None, None, None)
+        return Progress(self.loss, self._regulariser() + self.parameters.C * self.loss, self._dual(), None)
+
+    def certificate(self) -> Certificate | None:
+        if self.has_forgotten:
+            return None
+        losses = sum_losses(self.problem, self.w, self.parameters, n_threads=self.n_threads).value
+        return Certificate(self._regulariser() + self.parameters.C * losses, self._dual())
+
+    def done(self) -> bool:
+        """Whether the gap is within the tolerance: the true gap is computed only where its running estimate is."""
+        figures, tolerance = self.progress(), self.parameters.tolerance
+        if figures.primal is None or figures.dual is None or not tolerance:
+            return False
+        if figures.primal - figures.dual > tolerance * figures.primal:
+            return False
+        certificate = self.certificate()
+        return certificate is not None and certificate.relative_gap <= tolerance
+
+    def retune(self, parameters: Any) -> bool:
+        """Keep the distributions, unless the loss changes: another objective values them differently."""
+        if self.has_forgotten:
+            return False
+        before, self.parameters = self.parameters, parameters
+        w0 = np.zeros_like(self.w) if self.w0 is None else self.w0
+        if (before.beta, before.gamma) == (parameters.beta, parameters.gamma):
+            self.w = w0 + parameters.C / before.C * (self.w - w0)
+        else:
+            self.w, self.distributions = w0.copy(), gold_alone(self._sizes())
+        return True
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.w0 = None if self.w0 is None else self.grown(self.w0)
+        starts, scores, surplus, values, rates = self.distributions
+        n, more = problem.n_examples, max(0, problem.n_examples - len(rates))
+        starts, nothing = np.append(starts, np.full(more, starts[-1]))[: n + 1], np.zeros(more)
+        scores, surplus = scores[: starts[-1]], surplus[: starts[-1]]
+        self.distributions = Distributions(
+            starts, scores, surplus, np.append(values, nothing)[:n], np.append(rates, nothing)[:n]
+        )
+
+    def remove(self, examples: np.ndarray) -> None:
+        moved = examples[self.distributions.rates[examples] > 0.0]
+        starts, _, surplus, _, _ = self.distributions
+        call(_withdraw, self.problem, moved, self.w, self.parameters.C, starts, surplus, kind=self.needs)
+        self._reset(examples)
+
+    def forget(self, examples: np.ndarray) -> None:
+        self._reset(examples)
+        self.has_forgotten = True
+
+    def check(self) -> None:
+        starts, scores, surplus, values, rates = self.distributions
+        n, sizes = self.problem.n_examples, np.diff(starts)
+        fits = len(starts) == n + 1 and starts[0] == 0 and (sizes >= 0).all() and len(values) == len(rates) == n
+        if not fits or not starts[-1] == len(scores) == len(surplus) or not ((rates >= 0) & (rates <= 1)).all():
+            raise ValueError("its distributions are not those of these examples")
+
+    def _reset(self, examples: np.ndarray) -> None:
+        """Gold alone is the distribution of these examples."""
+        starts, _, surplus, values, rates = self.distributions
+        values[examples] = rates[examples] = 0.0
+        for example in examples:
+            surplus[starts[example] : starts[example + 1]] = 0.0
+
+    def _fit(self, examples: np.ndarray) -> None:
+        """Make room for the cliques of these examples where they are more or fewer than before.
+
+        Those of an example that has moved are the same, except in a damaged state.
+        """
+        before, sizes = self.distributions, self._sizes()
+        old = np.diff(before.starts)
+        differs = old != sizes
+        if not differs[examples].any():
+            return
+        moved = before.rates > 0.0
+        torn = examples[differs[examples] & moved[examples]]
+        if len(torn):
+            self.forget(torn)
+            moved[torn] = False
+        after = gold_alone(np.where(moved, old, sizes))
+        for example in np.flatnonzero(moved):
+            here, there = (slice(d.starts[example], d.starts[example + 1]) for d in (after, before))
+            after.scores[here], after.surplus[here] = before.scores[there], before.surplus[there]
+        self.distributions = after._replace(values=before.values, rates=before.rates)
+
+    def _sizes(self) -> np.ndarray:
+        """The number of cliques of each example, int64 [n]."""
+        assert self.problem.cliques is not None
+        return self.problem.cliques.sizes
+
+    def _regulariser(self) -> float:
+        """½‖w − w₀‖²."""
+        offset = self.w if self.w0 is None else self.w - self.w0
+        return float(offset @ offset) / 2
+
+    def _dual(self) -> float:
+        norm = float(self.w @ self.w) - (0.0 if self.w0 is None else float(self.w0 @ self.w0))
+        return self.parameters.C * float(self.distributions.values.sum()) - norm / 2

@@ -1,9 +1,10 @@
 """Products and sums of vectors as long as w, which threads share; each reads every vector from memory once.
 
 Vectors are cut into blocks of a fixed size, whose sums are added up in order: no result depends on the number of
-threads, and none on the processor, as those of a BLAS may.
+threads, and none of `products` and `combination` on the processor, as those of a BLAS may.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -20,6 +21,9 @@ BLOCK = 1024
 
 LANES = 256
 """Sums that a product of two blocks is added up in, side by side, as processors do; a power of 2."""
+
+PART = 1 << 20
+"""Entries of a vector that `square` adds up together."""
 
 MIN_BLOCKS = 16
 """Blocks that are worth a thread."""
@@ -99,6 +103,16 @@ def combination(
 
     _in_blocks(add_up, _n_blocks(result), n_threads)
     return result
+
+
+def square(vector: np.ndarray, n_threads: int = 1) -> float:
+    """‖v‖² of a vector, float64 [d]. By NumPy, as kernels for it alone would not be worth their compilation."""
+
+    def of_part(first: int) -> float:
+        part = vector[first : first + PART]
+        return float(part @ part)
+
+    return math.fsum(in_threads(n_threads, of_part, range(0, len(vector), PART)))
 
 
 def _n_blocks(vector: np.ndarray) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.solvers import vectors
-from spacy_ssvm.solvers.vectors import BLOCK, LANES, MAX_VECTORS, combination, products
+from spacy_ssvm.solvers.vectors import BLOCK, LANES, MAX_VECTORS, combination, products, square
 
 LENGTHS = [0, 1, LANES - 1, LANES + 1, BLOCK, 3 * BLOCK + LANES + 5]
 
@@ -39,3 +39,10 @@ def test_combinations(n, length, n_threads):
     first = given[0]
     assert combination(factors, given, n_threads, out=first) is first
     assert first.tobytes() == found.tobytes()
+
+
+@pytest.mark.parametrize("length", [0, 1, 9, 10, 35])
+def test_square(length, monkeypatch):
+    monkeypatch.setattr(vectors, "PART", 10)
+    (vector,) = random_vectors(1, length)
+    assert square(vector) == square(vector, 3) == pytest.approx(vector @ vector)

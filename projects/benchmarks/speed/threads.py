@@ -22,7 +22,7 @@ SOLVERS = {
     "1-slack, an epoch": ("OneSlack", {"C": 0.1}),
     "L-BFGS, an epoch": ("LBFGS", {"C": 1.0}),
 }
-NAMES = [*SOLVERS, "certificate", "prediction"]
+NAMES = [*SOLVERS, "certificate", "tagging", "parsing"]
 SENTENCES = 1000
 ROUNDS = 3
 WANTED = 1.7
@@ -83,7 +83,12 @@ def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
     order = range(problem.n_examples)
     learnt = learner("DCD", problem, n_threads, C=0.1)
     epoch(learnt, order)
-    nlp = spacy.load(models.model(settings.training, "ours-ewt"), config={"components.tagger.n_threads": n_threads})
+    tagger = spacy.load(models.model(settings.training, "ours-ewt"), config={"components.tagger.n_threads": n_threads})
+    parser = spacy.load(
+        models.model(settings.training, "ours-parser"),
+        exclude=["tagger", "pos_tagger"],
+        config={"components.parser.n_threads": n_threads},
+    )
     sentences = corpora.read(settings.data / "ewt-test.spacy", settings.limit)
 
     def learn(solver: Any) -> np.ndarray:
@@ -95,7 +100,10 @@ def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
         return np.array([certificate.primal, certificate.dual])
 
     def tag(docs: list[Doc]) -> np.ndarray:
-        return np.concatenate([doc.to_array("TAG") for doc in nlp.pipe(docs)])
+        return np.concatenate([doc.to_array("TAG") for doc in tagger.pipe(docs)])
+
+    def parse(docs: list[Doc]) -> np.ndarray:
+        return np.concatenate([doc.to_array(["HEAD", "DEP"]) for doc in parser.pipe(docs)])
 
     solvers = {
         name: Contender(lambda solver=solver, given=given: learner(solver, problem, n_threads, **given), learn)
@@ -104,31 +112,31 @@ def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
     return {
         **solvers,
         "certificate": Contender(lambda: learnt, certify),
-        "prediction": Contender(lambda: corpora.bare(nlp.vocab, sentences), tag),
+        "tagging": Contender(lambda: corpora.bare(tagger.vocab, sentences), tag),
+        "parsing": Contender(lambda: corpora.tagged(parser.vocab, sentences), parse),
     }
 
 
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:
-    titles = {name: f"Two threads beside one, {name}" for name in NAMES}
+    title = "Two threads beside one, {}".format
     if "missing" in figures:
-        return [missing(title, figures["missing"], at_least=WANTED) for title in titles.values()]
+        return [missing(title(name), figures["missing"], at_least=WANTED) for name in NAMES]
     page.heading("Threads", 3)
     changing, different = (
         ", ".join(name for name, holds in figures[kind].items() if not holds) or "none"
         for kind in ("reproducible", "equal")
     )
     page.text(
-        f"Wall time on tags of {SENTENCES:,} sentences of EWT, prediction on its test part. Results that are not the "
+        f"Wall time on tags of {SENTENCES:,} sentences of EWT, predictions on its test part. Results that are not the "
         f"same each time with two threads: {changing}. Rounded otherwise than with one: {different}. "
         "Two processes that tag on their own show how much more two of this machine's cores do than one."
     )
     bars = []
-    for name, title in titles.items():
-        seconds = figures["seconds"][name]
+    for name, seconds in figures["seconds"].items():
         one, two = (f"{median(seconds[n]):.3f} s" for n in ("1", "2"))
-        bars.append(Bar(title, ratio(seconds, "1", "2"), WANTED, ours=two, peer=f"ours: {one}"))
+        bars.append(Bar(title(name), ratio(seconds, "1", "2"), WANTED, ours=two, peer=f"ours: {one}"))
     if "processes" in figures:
         one, two = (f"{median(figures['processes'][n]):.2f} s" for n in ("1", "2"))
         gain = 2 * ratio(figures["processes"], "1", "2")
-        bars.append(Bar("Two processes beside one, sharing nothing, prediction", gain, ours=two, peer=f"ours: {one}"))
+        bars.append(Bar("Two processes beside one, sharing nothing, tagging", gain, ours=two, peer=f"ours: {one}"))
     return bars

@@ -22,8 +22,8 @@ BLOCK = 1024
 LANES = 256
 """Sums that a product of two blocks is added up in, side by side, as processors do; a power of 2."""
 
-PART = 1 << 20
-"""Entries of a vector that `square` adds up together."""
+PART = 1 << 18
+"""Entries of a vector that NumPy works on at a time."""
 
 MIN_BLOCKS = 16
 """Blocks that are worth a thread."""
@@ -105,14 +105,25 @@ def combination(
     return result
 
 
-def square(vector: np.ndarray, n_threads: int = 1) -> float:
-    """‖v‖² of a vector, float64 [d]. By NumPy, as kernels for it alone would not be worth their compilation."""
+def squared_distance(vector: np.ndarray, origin: np.ndarray | None = None, n_threads: int = 1) -> float:
+    """‖v − v₀‖² of vectors, float64 [d]; ‖v‖² without v₀. By NumPy, as kernels would not be worth their compilation."""
 
     def of_part(first: int) -> float:
         part = vector[first : first + PART]
+        if origin is not None:
+            part = part - origin[first : first + PART]
         return float(part @ part)
 
     return math.fsum(in_threads(n_threads, of_part, range(0, len(vector), PART)))
+
+
+def nonzero(vector: np.ndarray, n_threads: int = 1) -> np.ndarray:
+    """The ascending indices, int64, of what is not 0 in a vector, [d]."""
+
+    def of_part(first: int) -> np.ndarray:
+        return np.flatnonzero(vector[first : first + PART]) + first
+
+    return np.concatenate([np.zeros(0, np.int64), *in_threads(n_threads, of_part, range(0, len(vector), PART))])
 
 
 def _n_blocks(vector: np.ndarray) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.solvers import vectors
-from spacy_ssvm.solvers.vectors import BLOCK, LANES, MAX_VECTORS, combination, products, square
+from spacy_ssvm.solvers.vectors import BLOCK, LANES, MAX_VECTORS, combination, nonzero, products, squared_distance
 
 LENGTHS = [0, 1, LANES - 1, LANES + 1, BLOCK, 3 * BLOCK + LANES + 5]
 
@@ -42,7 +42,11 @@ def test_combinations(n, length, n_threads):
 
 
 @pytest.mark.parametrize("length", [0, 1, 9, 10, 35])
-def test_square(length, monkeypatch):
+def test_distances_and_nonzeros(length, monkeypatch):
     monkeypatch.setattr(vectors, "PART", 10)
-    (vector,) = random_vectors(1, length)
-    assert square(vector) == square(vector, 3) == pytest.approx(vector @ vector)
+    vector, origin = random_vectors(2, length)
+    vector[::3] = 0.0
+    assert squared_distance(vector) == squared_distance(vector, None, 3) == pytest.approx(vector @ vector)
+    moved = vector - origin
+    assert squared_distance(vector, origin) == squared_distance(vector, origin, 3) == pytest.approx(moved @ moved)
+    assert nonzero(vector).tolist() == nonzero(vector, 3).tolist() == np.flatnonzero(vector).tolist()

@@ -1,6 +1,7 @@
 """Threads: our kernels release Python's global lock, so that they run side by side on as many cores."""
 
 from bisect import bisect
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence, Sized
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
@@ -31,6 +32,25 @@ def in_threads(n_threads: int, work: Callable[[Part], Result], parts: Sequence[P
         return list(pool.map(work, parts))
 
 
+def worked_ahead(n_threads: int, work: Callable[[Part], Result], parts: Sequence[Part], ahead: int) -> Iterator[Result]:
+    """work(part) of each part, in order; while the caller uses a result, threads work on the next `ahead` parts.
+
+    A single thread works on a part when its result is asked for.
+    """
+    if min(n_threads, len(parts)) <= 1:
+        yield from map(work, parts)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(n_threads, len(parts))) as pool:
+        tasks = deque(pool.submit(work, part) for part in parts[:ahead])
+        for part in parts[ahead:]:
+            yield tasks.popleft().result()
+            tasks.append(pool.submit(work, part))
+        while tasks:
+            yield tasks.popleft().result()
+
+
 def read_ahead(n_threads: int, read: Callable[[Part], Callable[[], Result]], parts: Sequence[Part]) -> Iterator[Result]:
     """read(part)() of each part, in order; as many threads do the second step, the calling one all of the first.
 
@@ -49,7 +69,10 @@ def shares(texts: Sequence[Text], n_threads: int) -> list[Sequence[Text]]:
     if n_threads == 1:
         return [texts]
     ends = list(accumulate(map(len, texts), initial=0))
-    n_parts = max(1, min(PARTS_OF_A_THREAD * n_threads, ends[-1] // MIN_SHARE))
+    n_parts = min(PARTS_OF_A_THREAD * n_threads, max(1, ends[-1] // MIN_SHARE))
+    if n_parts > n_threads:
+        # As many parts for each thread: threads with fewer would wait.
+        n_parts -= n_parts % n_threads
     cuts = [0, *(bisect(ends, ends[-1] * k // n_parts) - 1 for k in range(1, n_parts)), len(texts)]
     return [texts[first:end] for first, end in pairwise(cuts) if first < end] or [texts]
 

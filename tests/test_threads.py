@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm import threads
-from spacy_ssvm.threads import checked_threads, in_threads, read_ahead, shares
+from spacy_ssvm.threads import checked_threads, in_threads, read_ahead, shares, worked_ahead
 
 
 def test_parts_are_worked_on_at_the_same_time():
@@ -50,6 +50,30 @@ def test_parts_are_read_by_the_calling_thread_and_worked_on_at_the_same_time():
     assert readers == {get_ident()}
 
 
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_threads_are_ahead_of_the_caller_by_a_few_parts_only(n_threads):
+    begun = []
+
+    def work(part):
+        begun.append(part)
+        return str(part)
+
+    results = []
+    for number, result in enumerate(worked_ahead(n_threads, work, range(20), 3)):
+        assert max(begun) <= number + 3
+        results.append(result)
+    assert results == [str(part) for part in range(20)]
+    assert list(worked_ahead(n_threads, work, [], 3)) == []
+
+
+def test_the_caller_works_beside_the_threads():
+    meet = Barrier(2, timeout=30)
+    results = worked_ahead(2, lambda part: part or meet.wait(), [1, 0], 2)
+    assert next(results) == 1
+    meet.wait()
+    assert next(results) in (0, 1)
+
+
 @given(st.lists(st.text(max_size=9), max_size=40), st.integers(1, 5))
 def test_shares_are_the_whole_batch_in_about_equal_parts(texts, n_threads):
     with pytest.MonkeyPatch.context() as patch:
@@ -60,6 +84,13 @@ def test_shares_are_the_whole_batch_in_about_equal_parts(texts, n_threads):
     n_parts = 1 if n_threads == 1 else threads.PARTS_OF_A_THREAD * n_threads
     assert len(parts) <= max(1, min(n_parts, sum(lengths) // 10))
     assert max(lengths) <= sum(lengths) / len(parts) + 9 * len(parts)
+
+
+@pytest.mark.parametrize("n_threads, n_texts", [(2, 10), (3, 9), (3, 20), (5, 4)])
+def test_no_thread_gets_more_parts_than_others(n_threads, n_texts):
+    texts = ["x" * threads.MIN_SHARE] * n_texts
+    n_parts = len(shares(texts, n_threads))
+    assert n_parts == n_texts if n_texts < n_threads else n_parts % n_threads == 0
 
 
 @pytest.mark.parametrize("given_", [0, -1, 1.5, "two", None, float("nan"), float("inf")])

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from .learner import Certificate, Field, Learner, Progress
-from .oracle_pass import find_all
+from .oracle_pass import find_violations
 from .parameters import DualParameters, Parameters
 from .problem import Problem
 
@@ -29,8 +29,7 @@ class Slacks(NamedTuple):
 def slacks(problem: Problem, weights: np.ndarray, examples: np.ndarray | None = None, n_threads: int = 1) -> Slacks:
     """Call the oracles of all examples, or of the given ones (int64), at w, float64 [d]: one pass."""
     chosen = np.arange(problem.n_examples) if examples is None else examples
-    violations = (found.violations.tolist() for _, found in find_all(problem, weights, chosen, n_threads))
-    positive = [max(0.0, g) for part in violations for g in part]
+    positive = np.maximum(find_violations(problem, weights, chosen, n_threads), 0.0).tolist()
     return Slacks(math.fsum(positive), math.fsum(slack * slack for slack in positive))
 
 

@@ -4,11 +4,13 @@ DCD-Light and DCD-SSVM (algorithms 1 to 3) update w after each oracle call. CPD 
 w, then runs coordinate descent over the working sets.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..kernels import kernel
+from ..threads import in_threads
 from .certificate import GAP_REDUCTION, BatchLearner, CertifiedLearner
 from .dual import NEGLIGIBLE_GAP, DualLearner
 from .learner import Field
@@ -208,11 +210,15 @@ MAX_PASSES = 1000
 """Passes in one epoch, at most; the rest of the gap is left to the next epoch."""
 
 
+GAP_PART = 512
+"""Examples whose gaps a thread adds up at a time."""
+
+
 @kernel
-def _gap(weights, planes, C):
-    """The duality gap over the working sets alone: Σ_i C ξ_i² − Σ_y α g + (Σ_y α)² / 4C, each at least 0."""
+def _gap_of(first, end, weights, planes, C):
+    """Σ_i C ξ_i² − Σ_y α g + (Σ_y α)² / 4C, each at least 0, of the examples from `first` to `end`."""
     gap = 0.0
-    for example in range(len(planes.head)):
+    for example in range(first, end):
         slack = 0.0
         p = planes.head[example]
         while p != NONE:
@@ -235,11 +241,20 @@ class CpdLearner(DualLearner, BatchLearner):
 
     def _solve(self, rng: np.random.Generator) -> None:
         C = self.parameters.C
-        gap = _gap(self.w, self.planes, C)
+        gap = self._gap()
         if gap <= NEGLIGIBLE_GAP * self._dual_sums()[0]:
             return
         for _ in range(0, MAX_PASSES, PASSES_PER_CHECK):
             for _ in range(PASSES_PER_CHECK):
                 inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, C)
-            if _gap(self.w, self.planes, C) <= GAP_REDUCTION * gap:
+            if self._gap() <= GAP_REDUCTION * gap:
                 break
+
+    def _gap(self) -> float:
+        """The duality gap over the working sets alone."""
+        n, C = self.problem.n_examples, self.parameters.C
+
+        def add_up(first: int) -> float:
+            return float(_gap_of(first, min(first + GAP_PART, n), self.w, self.planes, C))
+
+        return math.fsum(in_threads(self.n_threads, add_up, range(0, n, GAP_PART)))

@@ -11,6 +11,7 @@ from .learner import Field, Learner, Progress
 from .oracle_pass import assert_oracles_are_maximal, collect, find_all
 from .parameters import Parameters
 from .problem import Kind, Problem, call
+from .vectors import squared_distance
 
 NEGLIGIBLE_GAP = 1e-10
 """A gap over the working sets is left as it is where it is below this fraction of Σ αΔ."""
@@ -199,8 +200,8 @@ class DualLearner(WorkingSetLearner):
 
     def _penalty(self, w: np.ndarray) -> tuple[float, float]:
         """Ω(w), and Ω*(s) of the dual point s that w belongs to."""
-        norm = float(w @ w) / 2
-        return norm, norm
+        penalty = squared_distance(w, n_threads=self.n_threads) / 2
+        return penalty, penalty
 
     def _dual_point(self, w: np.ndarray) -> np.ndarray:
         """A dual point s that w belongs to, float64 [d], a copy."""

@@ -13,6 +13,7 @@ from ..threads import in_threads
 from .parameters import LossFamily
 from .planes import axpy, plane_buffer
 from .problem import Problem, call
+from .vectors import combination
 
 
 class LossSum(NamedTuple):
@@ -81,7 +82,7 @@ def sum_losses(
     shares = [np.ascontiguousarray(chosen[k::n_threads]) for k in range(n_threads)]
     total, *others = in_threads(n_threads, add_up, shares)
     for other in others:
-        total.descent[:] += other.descent
+        combination([1.0, 1.0], [total.descent, other.descent], n_threads, out=total.descent)
     return LossSum(math.fsum([total.value, *(other.value for other in others)]), total.descent)
 
 

@@ -12,6 +12,7 @@ from .parameters import OneSlack
 from .planes import axpy, dot
 from .problem import Problem
 from .small_qp import smo
+from .vectors import nonzero, squared_distance
 
 GOLD = 0
 """Number of the plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C minus the sum of the others."""
@@ -121,7 +122,7 @@ class OneSlackLearner(BatchLearner):
         self._clear_sum()
 
     def _clear_sum(self) -> None:
-        self.summed = np.zeros_like(self.w)
+        self.summed = np.zeros(len(self.w))
         self.summed_loss = 0.0
 
     def _solve(self, rng: np.random.Generator) -> None:
@@ -134,7 +135,7 @@ class OneSlackLearner(BatchLearner):
 
     def _add_plane(self) -> None:
         """Add the epoch's plane, ΔΦ = Σ ΔΦ_i and loss Σ Δ_i − w₀ᵀΣ ΔΦ_i, with α = 0 and its row of the Gram matrix."""
-        indices = np.flatnonzero(self.summed).astype(np.int32)
+        indices = nonzero(self.summed, self.n_threads).astype(np.int32)
         self.indices.append(indices)
         self.values.append(self.summed[indices].astype(np.float32))
         self.summed[indices] = self.values[-1]
@@ -177,9 +178,8 @@ class OneSlackLearner(BatchLearner):
 
     def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
         """½‖w − w₀‖²: the planes' losses include w₀ᵀΔΦ."""
-        moved = w - self.w0
-        norm = float(moved @ moved) / 2
-        return norm, norm
+        penalty = squared_distance(w, self.w0, self.n_threads) / 2
+        return penalty, penalty
 
     def _count(self) -> int:
         return len(self.alpha) - 1

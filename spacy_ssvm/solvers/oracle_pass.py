@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import kernel
-from ..threads import in_threads
+from ..threads import in_threads, worked_ahead
 from .planes import dot, find_plane, plane_buffer
 from .problem import Problem, call
 from .working_set import NONE, WorkingSet, add, dual_slack, find, plane_dot
@@ -18,8 +18,8 @@ from .working_set import NONE, WorkingSet, add, dual_slack, find, plane_dot
 PART = 64
 """Number of examples that a thread processes at a time."""
 
-ROUND = 16 * PART
-"""Number of examples whose planes are in memory at a time."""
+AHEAD = 16
+"""Number of parts whose planes are in memory at a time."""
 
 
 class FoundPlanes(NamedTuple):
@@ -74,9 +74,32 @@ def find_all(
         found: FoundPlanes = call(_find, problem, part, weights, plane_buffer(problem.max_plane_entries))
         return found
 
-    for first in range(0, len(examples), ROUND):
-        parts = [examples[k : k + PART] for k in range(first, min(first + ROUND, len(examples)), PART)]
-        yield from zip(parts, in_threads(1 if problem.one_thread else n_threads, find, parts))
+    parts = _parts(examples)
+    yield from zip(parts, worked_ahead(1 if problem.one_thread else n_threads, find, parts, AHEAD))
+
+
+def _parts(examples: np.ndarray) -> list[np.ndarray]:
+    return [examples[first : first + PART] for first in range(0, len(examples), PART)]
+
+
+@kernel
+def _violations(oracle, data, examples, weights, plane):
+    violations = np.empty(len(examples))
+    for k in range(len(examples)):
+        entries, loss = oracle(data, examples[k], weights, 1.0, plane.indices, plane.values)
+        violations[k] = loss - dot(weights, plane.indices, plane.values, entries)
+    return violations
+
+
+def find_violations(problem: Problem, weights: np.ndarray, examples: np.ndarray, n_threads: int = 1) -> np.ndarray:
+    """Call the max-oracle of the given examples, int64 [m], at w, float64 [d]: g, float64 [m], without planes."""
+
+    def find(part: np.ndarray) -> np.ndarray:
+        g: np.ndarray = call(_violations, problem, part, weights, plane_buffer(problem.max_plane_entries))
+        return g
+
+    parts = in_threads(1 if problem.one_thread else n_threads, find, _parts(examples))
+    return np.concatenate([np.zeros(0), *parts])
 
 
 @kernel

@@ -88,14 +88,52 @@ def shell_sort(keys):
         gap //= 3
 
 
+DIGIT_BITS = 8
+"""Bits of an index that a pass of `_radix_sort` sorts by."""
+
+MIN_RADIX = 64
+"""Keys that are worth the counting of digits."""
+
+
+@kernel
+def _radix_sort(keys, size, largest, spare):
+    """Sort keys[:size] in place by what they hold above 32 bits; keys where that is equal stay in their order.
+
+    keys, spare: int64 [≥ size]. largest: at least what any key holds there.
+    """
+    counts, source, target = np.empty(1 << DIGIT_BITS, np.int64), keys, spare
+    shift = 32
+    while largest > 0:
+        counts[:] = 0
+        for k in range(size):
+            counts[(source[k] >> shift) & ((1 << DIGIT_BITS) - 1)] += 1
+        place = 0
+        for digit in range(1 << DIGIT_BITS):
+            counts[digit], place = place, place + counts[digit]
+        for k in range(size):
+            digit = (source[k] >> shift) & ((1 << DIGIT_BITS) - 1)
+            target[counts[digit]] = source[k]
+            counts[digit] += 1
+        source, target = target, source
+        largest >>= DIGIT_BITS
+        shift += DIGIT_BITS
+    if (shift - 32) // DIGIT_BITS % 2:
+        for k in range(size):
+            keys[k] = spare[k]
+
+
 @kernel
 def merge(plane, entries):
     """Sort a plane's entries by index, add up those of equal index, and drop zeros. Returns the number that remains."""
-    order = plane.order[:entries]
+    order, largest = plane.order, 0
     for k in range(entries):
+        largest = max(largest, plane.indices[k])
         order[k] = (plane.indices[k] << 32) | k
         plane.scratch[k] = plane.values[k]
-    shell_sort(order)
+    if entries < MIN_RADIX:
+        shell_sort(order[:entries])
+    else:
+        _radix_sort(order, entries, largest, plane.indices)
     kept = 0
     k = 0
     while k < entries:

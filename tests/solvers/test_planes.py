@@ -51,6 +51,22 @@ def test_merge_of_the_largest_index():
     assert buffer.indices[0] == 2**31 - 1 and buffer.values[0] == 2.0
 
 
+@pytest.mark.parametrize("largest", [0, 255, 256, 2**16, 2**24 - 1, 2**31 - 1])
+@pytest.mark.parametrize("entries", [64, 1000])
+def test_merge_of_many_entries(entries, largest):
+    """Values of equal index are added up in their order: so are the bytes of NumPy's stable sort."""
+    rng, buffer = np.random.default_rng(entries), plane_buffer(entries)
+    indices = np.append(rng.choice(rng.integers(0, largest, entries // 2, endpoint=True), entries - 1), largest)
+    values = rng.normal(size=entries)
+    buffer.indices[:], buffer.values[:] = indices, values
+    size = merge(buffer, entries)
+    order = np.argsort(indices, kind="stable")
+    kept, starts = np.unique(indices[order], return_index=True)
+    sums = [sum(part.tolist()) for part in np.split(values[order], starts[1:])]
+    assert buffer.indices[:size].tolist() == kept.tolist()
+    assert buffer.values[:size].tolist() == sums
+
+
 @without_deadline
 @given(PAIRS, st.lists(st.floats(-3, 3), min_size=D, max_size=D), st.floats(-2, 2))
 def test_dot_axpy_and_norm(pairs, weights, step):

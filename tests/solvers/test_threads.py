@@ -30,7 +30,7 @@ PROBLEMS = {
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
     monkeypatch.setattr(oracle_pass, "PART", 3)
-    monkeypatch.setattr(oracle_pass, "ROUND", 30)
+    monkeypatch.setattr(oracle_pass, "AHEAD", 10)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -118,24 +118,23 @@ def _contenders(settings: Settings, n_threads: int) -> dict[str, Contender]:
 
 
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:
-    titles = {name: f"Two threads beside one, {name}" for name in NAMES}
+    title = "Two threads beside one, {}".format
     if "missing" in figures:
-        return [missing(title, figures["missing"], at_least=WANTED) for title in titles.values()]
+        return [missing(title(name), figures["missing"], at_least=WANTED) for name in NAMES]
     page.heading("Threads", 3)
     changing, different = (
         ", ".join(name for name, holds in figures[kind].items() if not holds) or "none"
         for kind in ("reproducible", "equal")
     )
     page.text(
-        f"Wall time on tags of {SENTENCES:,} sentences of EWT, tagging and parsing on its test part. Results that are "
+        f"Wall time on tags of {SENTENCES:,} sentences of EWT, predictions on its test part. Results that are "
         f"not the same each time with two threads: {changing}. Rounded otherwise than with one: {different}. "
         "Two processes that tag on their own show how much more two of this machine's cores do than one."
     )
     bars = []
-    for name, title in titles.items():
-        seconds = figures["seconds"][name]
+    for name, seconds in figures["seconds"].items():
         one, two = (f"{median(seconds[n]):.3f} s" for n in ("1", "2"))
-        bars.append(Bar(title, ratio(seconds, "1", "2"), WANTED, ours=two, peer=f"ours: {one}"))
+        bars.append(Bar(title(name), ratio(seconds, "1", "2"), WANTED, ours=two, peer=f"ours: {one}"))
     if "processes" in figures:
         one, two = (f"{median(figures['processes'][n]):.2f} s" for n in ("1", "2"))
         gain = 2 * ratio(figures["processes"], "1", "2")

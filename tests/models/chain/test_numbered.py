@@ -58,10 +58,12 @@ def test_learning_is_the_same_but_for_rounding(n_labels, frequent):
 
 def test_oracles_that_number_weights_run_in_one_thread(monkeypatch):
     asked = []
-    monkeypatch.setattr(oracle_pass, "in_threads", lambda n, find, parts: asked.append(n) or map(find, parts))
+    for name in ("in_threads", "worked_ahead"):
+        monkeypatch.setattr(oracle_pass, name, lambda n, find, parts, *ahead: asked.append(n) or map(find, parts))
     for problem in (chain_problem(random_chains(3), R), numbered_problem(random_chains(3), nothing_numbered(3))):
-        assert [*oracle_pass.find_all(problem, np.zeros(problem.dimension), np.arange(30), n_threads=2)]
-    assert asked == [2, 1]
+        for find in (oracle_pass.find_all, oracle_pass.find_violations):
+            assert [*find(problem, np.zeros(problem.dimension), np.arange(30), n_threads=2)]
+    assert asked == [2, 2, 1, 1]
 
 
 @pytest.mark.parametrize("frequent", [[], [7, 3]])

@@ -436,6 +436,9 @@ class StructuredModel(Protocol):
             DamagedModel: an array is damaged, or of a wrong type, shape or range.
         """
 
+    def count(self, weights: Any) -> tuple[int, int]:
+        """How many weights are not zero, and how many there are."""
+
     def widened(self, weights: Any, before: Sequence[str]) -> Any:
         """Weights that have the labels `before`, with zeros for the labels that the codec has besides."""
 

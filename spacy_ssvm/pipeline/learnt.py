@@ -150,8 +150,7 @@ class Learnt:
         self.store()
         if not store.has_weights(self._model):
             return 0, 0
-        vectors = [part for part in self.structured.load() if getattr(part, "dtype", None) == np.float32]
-        return sum(int(np.count_nonzero(vector)) for vector in vectors), sum(map(len, vectors))
+        return self.structured.count(self.structured.load())
 
     def store(self, packing: Packing = EXACT) -> None:
         """Put the weights into the model; weights that were pruned or rounded before stay as they are."""

@@ -134,6 +134,9 @@ class ChainModel:
     def load(self, labels: Sequence[str] | None = None) -> ChainWeights:
         return files.load(self._model, self.labels if labels is None else labels)
 
+    def count(self, weights: ChainWeights) -> tuple[int, int]:
+        return int(np.count_nonzero(weights.vector)), len(weights.vector)
+
     def widened(self, weights: ChainWeights, before: Sequence[str]) -> ChainWeights:
         return files.widen(weights, len(before), len(self.labels))
 

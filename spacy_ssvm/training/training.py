@@ -102,6 +102,9 @@ class Training:
         """Whether each unseen example has not come back in a whole epoch, so that none waits for it, bool [n]."""
         self._saved_gold: dict[int, np.ndarray] = {}
         """The gold structures of unseen examples, by number."""
+        self._taken: list[int] = []
+        self._fresh: list[int] = []
+        """The numbers of the examples of batches that `learn` is to visit, and of those that are new or changed."""
         self._epoch_began_here = False
         """Whether the current epoch began in this object, and not before its state was saved."""
 
@@ -158,17 +161,26 @@ class Training:
         self._state.finished = self._state.in_epoch = False
         self._visited[:] = self._given_up
 
-    def update(self, references: Sequence[Doc], read: Sequence[bytes], places: list[int], encoded: Any) -> float:
+    def update(
+        self,
+        references: Sequence[Doc],
+        read: Sequence[bytes],
+        places: list[int],
+        encoded: Any,
+        is_part: bool = False,
+    ) -> float:
         """Learn from one batch.
 
         references, read: as for `prepare`. places: the places in the batch of the examples that `knows` does not know.
-        encoded: these examples, in order.
+        encoded: these examples, in order. is_part: whether other parts of the batch follow; `learn` then ends it.
 
         Returns the sum of the losses that the solver has suffered.
         """
         if self._state.online:
-            return self._update_online(encoded)
-        batch = self._known.recognise(references, read, places, encoded.digests(), self._visited, self._unseen)
+            return self.learn() + self._update_online(encoded)
+        visited = self._visited.copy()
+        visited[self._taken] = True
+        batch = self._known.recognise(references, read, places, encoded.digests(), visited, self._unseen)
         fresh = self._take_in(batch, encoded)
         new = [places[k] for k in batch.new]
         self._known.bind([references[k] for k in new], [read[k] for k in new], len(self) - len(new))
@@ -176,7 +188,15 @@ class Training:
         self._state.surplus = max(0, self._state.surplus + 2 * len(new) - len(references))
         if self._state.surplus > MAX_NEW:
             self._go_online()
-        return self._learn([number for number in batch.numbers if number is not None], fresh)
+        self._taken += [number for number in batch.numbers if number is not None]
+        self._fresh += fresh
+        return 0.0 if is_part else self.learn()
+
+    def learn(self) -> float:
+        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns what it returns."""
+        numbers, fresh = self._taken, self._fresh
+        self._taken, self._fresh = [], []
+        return self._learn(numbers, fresh) if numbers else 0.0
 
     def state(self) -> dict[str, Any] | None:
         """The state for `resumed`, not copied; None if nothing has been learnt or prepared."""

@@ -148,7 +148,7 @@ class ChainSet(DataSet):
                 chains.rows[features],
                 chains.gold[tokens],
                 self._constraints,
-                chains.values[features],
+                chains.values[features] if len(chains.values) else None,
                 chains.costs[tokens],
                 chains.kinds[tokens],
             )
@@ -302,12 +302,21 @@ class ChainSet(DataSet):
                     np.concatenate([chunk.rows for chunk in chunks]),
                     np.concatenate([chunk.gold for chunk in chunks]),
                     self._constraints,
-                    np.concatenate([chunk.values for chunk in chunks]),
+                    _joined_values(chunks),
                     np.concatenate([chunk.costs for chunk in chunks]),
                     np.concatenate([chunk.kinds for chunk in chunks]),
                 )
             ]
         return self._chunks[0]
+
+
+def _joined_values(chunks: Sequence[Chains]) -> np.ndarray | None:
+    """The values of all features, float32; None if all are 1."""
+    if not any(len(chunk.values) for chunk in chunks):
+        return None
+    return np.concatenate(
+        [chunk.values if len(chunk.values) else np.ones(len(chunk.rows), np.float32) for chunk in chunks]
+    )
 
 
 def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

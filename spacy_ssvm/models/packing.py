@@ -7,7 +7,7 @@ exact weights are stored as they are: deflating would save a sixth, and inflatin
 """
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -108,19 +108,27 @@ class Masked(NamedTuple):
         return int(_ONES[self.bits[: -(-end // 8)]].sum(dtype=np.int64))
 
 
-_MASKED_TOGETHER = 1 << 20
+_ROUNDED_TOGETHER = 1 << 20
 """Weights of which a rounded copy is in memory at a time; a multiple of 8."""
 
 
 def masked(vector: np.ndarray) -> Masked:
     """A vector, float [d], rounded to single precision, without its zeros."""
-    bits, values = [np.zeros(0, np.uint8)], [np.zeros(0, np.float32)]
-    for first in range(0, len(vector), _MASKED_TOGETHER):
-        part = vector[first : first + _MASKED_TOGETHER].astype(np.float32)
+    bits = np.empty(-(-len(vector) // 8), np.uint8)
+    values = np.empty(sum(int(np.count_nonzero(part)) for _, part in _rounded(vector)), np.float32)
+    end = 0
+    for first, part in _rounded(vector):
         is_stored = part != 0
-        bits.append(np.packbits(is_stored, bitorder="little"))
-        values.append(part[is_stored])
-    return Masked(np.concatenate(bits), np.concatenate(values), len(vector))
+        bits[first // 8 : -(-(first + len(part)) // 8)] = np.packbits(is_stored, bitorder="little")
+        begin, end = end, end + int(np.count_nonzero(is_stored))
+        values[begin:end] = part[is_stored]
+    return Masked(bits, values, len(vector))
+
+
+def _rounded(vector: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Parts of a vector in single precision, and the first index of each."""
+    for first in range(0, len(vector), _ROUNDED_TOGETHER):
+        yield first, vector[first : first + _ROUNDED_TOGETHER].astype(np.float32)
 
 
 def _require_finite(weights: np.ndarray) -> None:

@@ -357,7 +357,12 @@ class SsvmPipe(TrainablePipe):
         None if the solver has no certificate, if examples were forgotten, if gold is incomplete, or if decoding is not
         exact. If training started from earlier weights, the objective is the one that keeps w close to them.
         """
-        return None if self._learnt.training is None else self._learnt.training.certificate()
+        training = self._learnt.training
+        if training is None:
+            return None
+        # The weights of a predictor would take memory beside those that the certificate sums up.
+        self._learnt.moved(training)
+        return training.certificate()
 
     def problem(self) -> "Problem":
         """The examples of `initialize` as every solver sees them: for `solvers.learner.fit` and `set_weights`.

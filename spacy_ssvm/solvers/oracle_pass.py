@@ -19,7 +19,7 @@ PART = 64
 """Number of examples that a thread processes at a time."""
 
 ROUND = 16 * PART
-"""Number of examples whose planes are in memory at a time."""
+"""Number of examples whose planes are in memory at a time, with several threads; PART with one."""
 
 
 class FoundPlanes(NamedTuple):
@@ -74,9 +74,12 @@ def find_all(
         found: FoundPlanes = call(_find, problem, part, weights, plane_buffer(problem.max_plane_entries))
         return found
 
-    for first in range(0, len(examples), ROUND):
-        parts = [examples[k : k + PART] for k in range(first, min(first + ROUND, len(examples)), PART)]
-        yield from zip(parts, in_threads(1 if problem.one_thread else n_threads, find, parts))
+    if problem.one_thread:
+        n_threads = 1
+    size = PART if n_threads == 1 else ROUND
+    for first in range(0, len(examples), size):
+        parts = [examples[k : k + PART] for k in range(first, min(first + size, len(examples)), PART)]
+        yield from zip(parts, in_threads(n_threads, find, parts))
 
 
 @kernel

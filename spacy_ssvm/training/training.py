@@ -139,6 +139,7 @@ class Training:
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
+        self.data.rest()
         release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 

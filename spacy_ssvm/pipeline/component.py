@@ -73,7 +73,6 @@ class SsvmPipe(TrainablePipe):
     _state: Learnt
     _tutor: "SsvmPipe | None"
     _awaits_update: bool
-    _gets_parts: bool
     _losses: dict[str, float] | None
     _unreadable: Unreadable
     _said: set[str]
@@ -196,7 +195,7 @@ class SsvmPipe(TrainablePipe):
             self._facts = Facts(labels_are_given=labels is not None)
             if nlp is not None:
                 settings = nlp.config.interpolate()["training"]
-                self._gets_parts = (settings.get("accumulate_gradient") or 1) > 1
+                self._learnt.gets_parts = (settings.get("accumulate_gradient") or 1) > 1
                 if self.solver.seed is None:
                     self._learnt.seed = settings.get("seed") or 0
             self._load_resources(nlp)
@@ -297,8 +296,8 @@ class SsvmPipe(TrainablePipe):
         references = [numbered[number].reference for number in learnt]
         places = [place for place, number in enumerate(learnt) if number in readable]
         annotation = [read[number] for number in learnt]
-        losses[self.name] += training.update(references, annotation, places, encoded, self._gets_parts)
-        self._losses = losses if self._gets_parts else None
+        losses[self.name] += training.update(references, annotation, places, encoded)
+        self._losses = losses
         return losses
 
     def finish_update(self, sgd: Any) -> None:
@@ -306,11 +305,11 @@ class SsvmPipe(TrainablePipe):
 
         The solver's loss is added to the `losses` of the last `update`.
         """
-        if self._losses is not None and self._learnt.training is not None:
-            training = self._learnt.training
-            self._learnt.moved(training)
-            self._losses[self.name] += training.learn()
+        training, losses = self._learnt.training, self._losses
         self._losses = None
+        if training is not None and losses is not None and training.gets_parts:
+            self._learnt.moved(training)
+            losses[self.name] += training.learn()
 
     @property
     def _rehearsal_model(self) -> "SsvmPipe | None":
@@ -961,7 +960,7 @@ class SsvmPipe(TrainablePipe):
         self._state = Learnt(self.model, self.codec, self.vocab, self.settings)
         self._tutor = None
         self._awaits_update = True
-        self._gets_parts, self._losses = False, None
+        self._losses = None
         self._unreadable = Unreadable(self.name)
         self._said = set()
         self._written = Written()

@@ -83,6 +83,8 @@ class Training:
         self.parameters = parameters
         self.data = data
         self.n_threads = n_threads
+        self.gets_parts = False
+        """Whether `update` gets parts of a batch, which `learn` ends."""
         self.figures: Figures | None = None
         self._start_weights = weights
         self._last_weights: np.ndarray | None = None
@@ -168,14 +170,13 @@ class Training:
         read: Sequence[bytes],
         places: list[int],
         encoded: Any,
-        is_part: bool = False,
     ) -> float:
         """Learn from one batch.
 
         references, read: as for `prepare`. places: the places in the batch of the examples that `knows` does not know.
-        encoded: these examples, in order. is_part: whether other parts of the batch follow; `learn` then ends it.
+        encoded: these examples, in order.
 
-        Returns the sum of the losses that the solver has suffered.
+        Returns the sum of the losses that the solver has suffered: 0 if `gets_parts`, as learning waits for `learn`.
         """
         if self._state.online:
             return self.learn() + self._update_online(encoded)
@@ -191,7 +192,7 @@ class Training:
             self._go_online()
         self._taken += [number for number in batch.numbers if number is not None]
         self._fresh += fresh
-        return 0.0 if is_part else self.learn()
+        return 0.0 if self.gets_parts else self.learn()
 
     def learn(self) -> float:
         """Learn from the parts of a batch that `update` has taken in, as from one batch; returns what it returns."""
@@ -213,6 +214,7 @@ class Training:
             "gold": [self._saved_gold.get(doc, self.data.gold(doc)) for doc in range(n)] if has_gold else [],
             "visited": self._visited,
             "gone": self._given_up,
+            "gets_parts": self.gets_parts,
             "rng": json.dumps(self._rng.bit_generator.state),
             **asdict(self._state),
             "start": np.zeros(0) if self._start_weights is None else np.asarray(self._start_weights, np.float64),
@@ -256,6 +258,7 @@ class Training:
         if not np.isfinite(start_weights).all():
             raise ValueError("the weights that training started from, in its solver state, are not all finite")
         training._state = EpochState.restored(state)
+        training.gets_parts = bool(state.get("gets_parts"))
         training._known.append([digests[k : k + DIGEST_SIZE].tobytes() for k in range(0, len(digests), DIGEST_SIZE)])
         data.add(nothing.reserved(sizes))
         training._learner = start(parameters, data.problem(), None, n_threads)

@@ -170,6 +170,9 @@ class Learnt:
         before = store.snapshot(self._model)
         try:
             self.store(packing)
+            if self.training is not None:
+                # In training, scores that the predictor has stored are of no more use, and learning comes next.
+                self._predictor = None
             yield
         finally:
             store.restore(self._model, before)

@@ -38,6 +38,25 @@ def _windows_peak() -> int | None:
     return int(counters.sizes[0]) if done else None
 
 
+_MMAP_THRESHOLD = -3
+"""glibc's number of the size, in bytes, from which an allocation is a mapping of its own."""
+
+LARGE = 1 << 18
+"""Bytes of an array that is returned to the system as soon as it is freed."""
+
+
+def return_large() -> None:
+    """From now on, return large arrays to the system when they are freed, where the allocator is glibc's.
+
+    By default, it soon keeps arrays of up to 32 MB, and Docs that outlive them scatter what it keeps.
+    """
+    if sys.platform == "linux":
+        try:
+            ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, LARGE)
+        except (OSError, AttributeError):
+            return
+
+
 def release() -> None:
     """Return freed memory to the system, where the allocator is glibc's, which keeps that of small objects.
 

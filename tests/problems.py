@@ -80,7 +80,7 @@ def single_tokens(n_labels: int, seed: int) -> tuple[Problem, np.ndarray, np.nda
     problem = random_problem(seed, n_examples=40, n_labels=n_labels, max_length=1, n_rows=6, real=True)
     chains = problem.data
     X = np.zeros((problem.n_examples, 6))
-    X[np.repeat(np.arange(40), 3), chains.rows] = chains.values
+    X[np.repeat(np.arange(40), 3), chains.rows] = chains.values if len(chains.values) else 1.0
     starts = np.arange(0, 121, 3)
     return multiclass_problem(starts, chains.rows, chains.values, chains.gold, n_labels, 6), X, chains.gold
 

@@ -185,5 +185,5 @@ def _part(chains: Chains, starts: np.ndarray) -> Chains:
         chains.rows[features[0] : features[-1]],
         chains.gold[first:end],
         chains.constraints,
-        chains.values[features[0] : features[-1]],
+        chains.values[features[0] : features[-1]] if len(chains.values) else None,
     )

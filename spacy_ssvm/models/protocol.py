@@ -276,6 +276,10 @@ class DataSet(ABC):
         """The same with the weights of each feature side by side, for every solver and any number of threads."""
         return self.problem()
 
+    def rest(self) -> None:
+        """Give up what is needed to add Docs; it is made anew if some are added. By default, there is nothing."""
+        return None
+
     def number_weights(self, by_use: bool) -> None:
         """Number weights in the order in which the max-oracle first writes them, for solvers that call no other oracle,
         and in one thread, or else by row: from now on, of all vectors but those of `problem_by_row`.
@@ -435,6 +439,9 @@ class StructuredModel(Protocol):
         Raises:
             DamagedModel: an array is damaged, or of a wrong type, shape or range.
         """
+
+    def count(self, weights: Any) -> tuple[int, int]:
+        """How many weights are not zero, and how many there are."""
 
     def widened(self, weights: Any, before: Sequence[str]) -> Any:
         """Weights that have the labels `before`, with zeros for the labels that the codec has besides."""

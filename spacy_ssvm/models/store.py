@@ -8,11 +8,14 @@ import numpy as np
 import srsly
 from thinc.api import Model, NumpyOps
 
-FORMAT = 3
+FORMAT = 4
 """Version of the model file."""
 
 OLDEST_FORMAT = 2
 """The first version that can still be read."""
+
+COMPLETE_FORMAT = 3
+"""The first version that has all arrays of later ones."""
 
 MAX_WEIGHT = 1e30
 """Weights must be smaller than this, so that sums of weights do not overflow."""
@@ -69,7 +72,7 @@ def load_arrays(
 ) -> tuple[dict[str, np.ndarray], list[int]]:
     """Read the arrays of the model, and the n_shape numbers of their shape.
 
-    types: name → dtype. added: names of arrays that files of an older format lack.
+    types: name → dtype, or its possible dtypes. added: names of arrays that files before COMPLETE_FORMAT lack.
 
     Raises:
         DamagedModel: the digest does not match, or an array is missing or of a wrong type.
@@ -82,7 +85,7 @@ def load_arrays(
     require(version <= FORMAT, f"it was written by a newer version (format {version}): upgrade spacy-ssvm")
     require(version >= OLDEST_FORMAT, f"it was written by an older version (format {version}), train it again")
     require(len(shape) == n_shape + 2, "its shape is incomplete")
-    expected = {key: dtype for key, dtype in types.items() if version == FORMAT or key not in added}
+    expected = {key: dtype for key, dtype in types.items() if version >= COMPLETE_FORMAT or key not in added}
     arrays = {key: _array(model, key, dtype) for key, dtype in {**expected, SHAPE: np.int64, DIGEST: np.uint64}.items()}
     if not np.array_equal(arrays.pop(DIGEST), _digest(model, arrays, labels)):
         raise DamagedModel("its digest does not fit its contents: the file was changed or damaged")
@@ -146,7 +149,8 @@ def require_weights(weights: np.ndarray) -> None:
 
 def _array(model: Model, key: str, dtype: Any) -> np.ndarray:
     array = model.get_param(key) if model.has_param(key) else None
-    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+    types = dtype if isinstance(dtype, tuple) else (dtype,)
+    if not isinstance(array, np.ndarray) or array.dtype not in types:
         raise DamagedModel(f'its array "{key}" is missing or of a wrong type')
     return array
 

@@ -25,6 +25,7 @@ from ..corpus.unreadable import Unreadable
 from ..corpus.wording import quoted, token_name
 from ..files import replace_files
 from ..inspect.confidence import best_analyses, checked_count, checked_min_score, inverse_temperature, scored_parts
+from ..memory import return_large
 from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Contradiction, Predictor, Settings, require_architecture
@@ -73,6 +74,7 @@ class SsvmPipe(TrainablePipe):
     _state: Learnt
     _tutor: "SsvmPipe | None"
     _awaits_update: bool
+    _losses: dict[str, float] | None
     _unreadable: Unreadable
     _said: set[str]
     _written: Written
@@ -182,6 +184,7 @@ class SsvmPipe(TrainablePipe):
         """
         if not callable(get_examples):
             raise TypeError(f"[{self.name}] initialize takes a function that returns examples, not {get_examples!r}")
+        return_large()
         examples = self._examples(get_examples(), "initialize")
         if not examples:
             raise TypeError(f"[{self.name}] initialize got no training examples: {complaints.no_examples(nlp)}")
@@ -191,8 +194,11 @@ class SsvmPipe(TrainablePipe):
             self._forget()
             store.clear(self.model)
             self._facts = Facts(labels_are_given=labels is not None)
-            if nlp is not None and self.solver.seed is None:
-                self._learnt.seed = nlp.config.interpolate()["training"].get("seed") or 0
+            if nlp is not None:
+                settings = nlp.config.interpolate()["training"]
+                self._learnt.gets_parts = (settings.get("accumulate_gradient") or 1) > 1
+                if self.solver.seed is None:
+                    self._learnt.seed = settings.get("seed") or 0
             self._load_resources(nlp)
             if is_placeholder(examples):
                 self._prepare_without_examples(checked or [])
@@ -247,6 +253,9 @@ class SsvmPipe(TrainablePipe):
     ) -> dict[str, float]:
         """Learn from a batch of examples. `drop` and `sgd` are ignored: our solvers do not use them.
 
+        If the config's training.accumulate_gradient, at `initialize`, was more than 1, this is a part of a batch, and
+        `finish_update` learns from all parts.
+
         Returns `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
@@ -287,11 +296,21 @@ class SsvmPipe(TrainablePipe):
         self._learnt.moved(training)
         references = [numbered[number].reference for number in learnt]
         places = [place for place, number in enumerate(learnt) if number in readable]
-        losses[self.name] += training.update(references, [read[number] for number in learnt], places, encoded)
+        annotation = [read[number] for number in learnt]
+        losses[self.name] += training.update(references, annotation, places, encoded)
+        self._losses = losses
         return losses
 
     def finish_update(self, sgd: Any) -> None:
-        """Nothing to do: the solver has moved the weights in `update`."""
+        """Learn from the parts of a batch that `update` has got; without parts, `update` has done so. `sgd` is ignored.
+
+        The solver's loss is added to the `losses` of the last `update`.
+        """
+        training, losses = self._learnt.training, self._losses
+        self._losses = None
+        if training is not None and losses is not None and training.gets_parts:
+            self._learnt.moved(training)
+            losses[self.name] += training.learn()
 
     @property
     def _rehearsal_model(self) -> "SsvmPipe | None":
@@ -323,7 +342,9 @@ class SsvmPipe(TrainablePipe):
             return losses
         docs = [doc.copy() for doc in self._without_own(example.predicted for example in examples)]
         self._tutor.set_annotations(docs, self._tutor.predict(docs))
-        return self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
+        losses = self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
+        self.finish_update(sgd)
+        return losses
 
     @property
     def figures(self) -> Figures | None:
@@ -336,7 +357,12 @@ class SsvmPipe(TrainablePipe):
         None if the solver has no certificate, if examples were forgotten, if gold is incomplete, or if decoding is not
         exact. If training started from earlier weights, the objective is the one that keeps w close to them.
         """
-        return None if self._learnt.training is None else self._learnt.training.certificate()
+        training = self._learnt.training
+        if training is None:
+            return None
+        # The weights of a predictor would take memory beside those that the certificate sums up.
+        self._learnt.moved(training)
+        return training.certificate()
 
     def problem(self) -> "Problem":
         """The examples of `initialize` as every solver sees them: for `solvers.learner.fit` and `set_weights`.
@@ -936,6 +962,7 @@ class SsvmPipe(TrainablePipe):
         self._state = Learnt(self.model, self.codec, self.vocab, self.settings)
         self._tutor = None
         self._awaits_update = True
+        self._losses = None
         self._unreadable = Unreadable(self.name)
         self._said = set()
         self._written = Written()

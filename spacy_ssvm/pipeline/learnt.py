@@ -32,6 +32,8 @@ class Learnt:
         self.saved_state: bytes | None = None
         self.seed = 0
         """That of a solver whose parameters have none."""
+        self.gets_parts = False
+        """As in `Training`."""
         self._has_begun = False
         self._model, self._codec, self._vocab, self._settings = model, codec, vocab, settings
         self._structured: StructuredModel | None = None
@@ -114,7 +116,9 @@ class Learnt:
             if resumed is not None:
                 self._has_begun, self.seed = True, resumed.seed or 0
                 nothing, data = self.structured.encode([], []), self.structured.resumed(state["index"])
-                return Training.resumed(self._codec.name, resumed, data, nothing, state, self._settings.n_threads)
+                training = Training.resumed(self._codec.name, resumed, data, nothing, state, self._settings.n_threads)
+                self.gets_parts = training.gets_parts
+                return training
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise store.DamagedModel(f"[{self._codec.name}] learning cannot go on: {error}") from error
         warn(
@@ -140,7 +144,7 @@ class Learnt:
         weights = self._stored() if store.has_weights(self._model) else None
         exact = store.is_exact(self._model)
         after = Learnt(self._model, codec, self._vocab, self._settings)
-        after._has_begun, after.seed = self._has_begun, self.seed
+        after._has_begun, after.seed, after.gets_parts = self._has_begun, self.seed, self.gets_parts
         if weights is not None:
             after.structured.store(after.structured.widened(weights, self._codec.weight_labels), EXACT, exact)
         return after
@@ -150,8 +154,7 @@ class Learnt:
         self.store()
         if not store.has_weights(self._model):
             return 0, 0
-        vectors = [part for part in self.structured.load() if getattr(part, "dtype", None) == np.float32]
-        return sum(int(np.count_nonzero(vector)) for vector in vectors), sum(map(len, vectors))
+        return self.structured.count(self.structured.load())
 
     def store(self, packing: Packing = EXACT) -> None:
         """Put the weights into the model; weights that were pruned or rounded before stay as they are."""
@@ -167,6 +170,9 @@ class Learnt:
         before = store.snapshot(self._model)
         try:
             self.store(packing)
+            if self.training is not None:
+                # In training, scores that the predictor has stored are of no more use, and learning comes next.
+                self._predictor = None
             yield
         finally:
             store.restore(self._model, before)
@@ -179,7 +185,9 @@ class Learnt:
     def _training(self, solver: Parameters, data: Any, weights: np.ndarray | None) -> "Training":
         from ..training.training import Training
 
-        return Training(self._codec.name, solver, data, weights, self._settings.n_threads)
+        training = Training(self._codec.name, solver, data, weights, self._settings.n_threads)
+        training.gets_parts = self.gets_parts
+        return training
 
     def _present(self) -> Any:
         if self._predictor is not None:

@@ -30,7 +30,7 @@ CODES_OF_ENTRY, CODES_OF_PLANE = 4, 1 << 31 >> 2 * GAP_BITS
 SPARE_PLANES, SPARE_CODES = 1024, 65536
 """Capacity added to what a caller asks for."""
 
-GROWTH = 8
+GROWTH = 16
 """Arrays that grow get room for this part of what is stored in addition: they grow in place where the system can."""
 
 
@@ -200,8 +200,9 @@ def _close_gaps(planes):
         planes.norm[to_plane] = planes.norm[p]
         planes.begin[to_plane] = to_code
         planes.size[to_plane] = size
-        for k in range(size):
-            planes.codes[to_code + k] = planes.codes[begin + k]
+        if begin != to_code:
+            for k in range(size):
+                planes.codes[to_code + k] = planes.codes[begin + k]
         to_plane += 1
         to_code += size
     for example in range(len(planes.head)):

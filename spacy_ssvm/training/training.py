@@ -83,6 +83,8 @@ class Training:
         self.parameters = parameters
         self.data = data
         self.n_threads = n_threads
+        self.gets_parts = False
+        """Whether `update` gets parts of a batch, which `learn` ends."""
         self.figures: Figures | None = None
         self._start_weights = weights
         self._last_weights: np.ndarray | None = None
@@ -102,6 +104,9 @@ class Training:
         """Whether each unseen example has not come back in a whole epoch, so that none waits for it, bool [n]."""
         self._saved_gold: dict[int, np.ndarray] = {}
         """The gold structures of unseen examples, by number."""
+        self._taken: list[int] = []
+        self._fresh: list[int] = []
+        """The numbers of the examples of batches that `learn` is to visit, and of those that are new or changed."""
         self._epoch_began_here = False
         """Whether the current epoch began in this object, and not before its state was saved."""
 
@@ -136,6 +141,7 @@ class Training:
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
+        self.data.rest()
         release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 
@@ -158,17 +164,25 @@ class Training:
         self._state.finished = self._state.in_epoch = False
         self._visited[:] = self._given_up
 
-    def update(self, references: Sequence[Doc], read: Sequence[bytes], places: list[int], encoded: Any) -> float:
+    def update(
+        self,
+        references: Sequence[Doc],
+        read: Sequence[bytes],
+        places: list[int],
+        encoded: Any,
+    ) -> float:
         """Learn from one batch.
 
         references, read: as for `prepare`. places: the places in the batch of the examples that `knows` does not know.
         encoded: these examples, in order.
 
-        Returns the sum of the losses that the solver has suffered.
+        Returns the sum of the losses that the solver has suffered: 0 if `gets_parts`, as learning waits for `learn`.
         """
         if self._state.online:
-            return self._update_online(encoded)
-        batch = self._known.recognise(references, read, places, encoded.digests(), self._visited, self._unseen)
+            return self.learn() + self._update_online(encoded)
+        visited = self._visited.copy()
+        visited[self._taken] = True
+        batch = self._known.recognise(references, read, places, encoded.digests(), visited, self._unseen)
         fresh = self._take_in(batch, encoded)
         new = [places[k] for k in batch.new]
         self._known.bind([references[k] for k in new], [read[k] for k in new], len(self) - len(new))
@@ -176,7 +190,15 @@ class Training:
         self._state.surplus = max(0, self._state.surplus + 2 * len(new) - len(references))
         if self._state.surplus > MAX_NEW:
             self._go_online()
-        return self._learn([number for number in batch.numbers if number is not None], fresh)
+        self._taken += [number for number in batch.numbers if number is not None]
+        self._fresh += fresh
+        return 0.0 if self.gets_parts else self.learn()
+
+    def learn(self) -> float:
+        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns what it returns."""
+        numbers, fresh = self._taken, self._fresh
+        self._taken, self._fresh = [], []
+        return self._learn(numbers, fresh) if numbers else 0.0
 
     def state(self) -> dict[str, Any] | None:
         """The state for `resumed`, not copied; None if nothing has been learnt or prepared."""
@@ -192,6 +214,7 @@ class Training:
             "gold": [self._saved_gold.get(doc, self.data.gold(doc)) for doc in range(n)] if has_gold else [],
             "visited": self._visited,
             "gone": self._given_up,
+            "gets_parts": self.gets_parts,
             "rng": json.dumps(self._rng.bit_generator.state),
             **asdict(self._state),
             "start": np.zeros(0) if self._start_weights is None else np.asarray(self._start_weights, np.float64),
@@ -235,6 +258,7 @@ class Training:
         if not np.isfinite(start_weights).all():
             raise ValueError("the weights that training started from, in its solver state, are not all finite")
         training._state = EpochState.restored(state)
+        training.gets_parts = bool(state.get("gets_parts"))
         training._known.append([digests[k : k + DIGEST_SIZE].tobytes() for k in range(0, len(digests), DIGEST_SIZE)])
         data.add(nothing.reserved(sizes))
         training._learner = start(parameters, data.problem(), None, n_threads)

@@ -216,6 +216,18 @@ def test_train_accumulates_batches(factory, folder, tmp_path):
     assert nlp.meta["performance"][SCORE[factory]] == 1.0
 
 
+@every
+def test_a_batch_in_parts_teaches_the_same_as_a_whole_one(factory, folder, tmp_path):
+    """spaCy copies the Docs of a part at a time, so that parts save memory."""
+    path, outcomes = config(factory, folder, "parts", one_batch_per_epoch(factory)), []
+    for parts in (1, 3):
+        output = tmp_path / str(parts)
+        nlp = train(path, output, {"training.accumulate_gradient": parts, "training.max_epochs": 4})
+        model = (output / "model-last" / factory / "model").read_bytes()
+        outcomes.append((model, nlp.meta["performance"][f"{factory}_loss"]))
+    assert outcomes[0] == outcomes[1]
+
+
 @sampled("factory, reader", EXAMPLES, ["spacy.Corpus.v1", "spacy-ssvm.Corpus.v1"])
 def test_two_runs_write_the_same_bytes(factory, reader, folder, tmp_path):
     """On a stream of spaCy's reader, and in epochs of ours."""

@@ -116,6 +116,29 @@ def test_a_saved_state_keeps_the_seed_of_its_training():
     assert component(loaded).to_bytes(exclude=["vocab"]) == component(nlp).to_bytes(exclude=["vocab"])
 
 
+@sampled("factory, solver", EXAMPLES, SOLVERS, shift=1)
+def test_batches_in_parts_teach_the_same_also_after_loading(factory, solver):
+    config = settings(solver)
+    if factory == "ssvm_parser":
+        config["model"] = tree_of("projective", 1)
+    nlp = blank(factory, **config)
+    nlp.config["training"]["accumulate_gradient"] = 2
+    examples = EXAMPLES[factory](nlp)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nlp.initialize(lambda: examples)
+    for epoch in range(4):
+        if epoch == 2:
+            nlp = again(nlp, factory, **config)
+            examples = EXAMPLES[factory](nlp)
+        losses = {}
+        for part in (examples[1:], examples[:1]):
+            nlp.update(part, sgd=False, losses=losses)
+        assert losses[factory] == 0
+        component(nlp).finish_update(None)
+    assert without_state(nlp) == without_state(uninterrupted(factory, 4, **config))
+
+
 @sampled("factory, solver", EXAMPLES, SOLVERS, shift=3)
 def test_so_they_do_for_other_components(factory, solver):
     config = settings(solver)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...kernels import kernel
 from ...structures.chain.forward_backward import marginals
-from .data import Chains
+from .data import Chains, value_of
 from .scores import emission_scores, transition_scores
 
 
@@ -77,7 +77,7 @@ def move(chains, example, weights, steps):
         step = tokens[t]
         for f in range(chains.feature_starts[first + t], chains.feature_starts[first + t + 1]):
             block = n_labels * (n_labels + np.uint64(chains.rows[f]))
-            value = chains.values[f]
+            value = value_of(chains.values, f)
             for label in range(n_labels):
                 change, weight = value * step[label], weights[block + label]
                 rise += change * (weight + change / 2.0)

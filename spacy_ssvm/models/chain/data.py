@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array, numba_type
+from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array, kernel, numba_type
 from ...structures.chain.constraints import Constraints
 
 
@@ -17,7 +17,7 @@ class Chains(NamedTuple):
     starts: int64 [n + 1], first token of each sequence.
     feature_starts: int64 [T + 1], first feature of each token.
     rows: int32 [F], the features' rows.
-    values: float32 [F], their values.
+    values: float32 [F], their values; empty if all of them are 1.
     gold: int32 [T], gold labels, complete and within the constraints.
     costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
     kinds: int32 [T], rows of `constraints.token`.
@@ -51,6 +51,12 @@ CHAINS = numba_type(Chains)
 """The numba type of `Chains`."""
 
 
+@kernel
+def value_of(values, f):
+    """The value of feature f: `values` as in `Chains`."""
+    return values[f] if len(values) else np.float32(1.0)
+
+
 def make_chains(
     starts: np.ndarray,
     feature_starts: np.ndarray,
@@ -63,18 +69,18 @@ def make_chains(
 ) -> Chains:
     """Make `Chains` from arrays, which are converted to their types, with default values.
 
-    values, costs: 1 everywhere by default. kinds: 0 everywhere by default.
+    values, costs: 1 everywhere by default; values that are all 1 are not kept. kinds: 0 everywhere by default.
 
     Raises:
         ValueError: a feature value or a cost is not finite, a cost is negative, or lengths disagree.
     """
     n_tokens = len(gold)
-    values = np.ones(len(rows), np.float32) if values is None else np.ascontiguousarray(values, np.float32)
+    values = np.zeros(0, np.float32) if values is None else np.ascontiguousarray(values, np.float32)
     costs = np.ones(n_tokens) if costs is None else np.ascontiguousarray(costs, np.float64)
     kinds = np.zeros(n_tokens, np.int32) if kinds is None else np.ascontiguousarray(kinds, np.int32)
     starts = np.ascontiguousarray(starts, np.int64)
     feature_starts = np.ascontiguousarray(feature_starts, np.int64)
-    if not len(values) == len(rows) or not len(costs) == len(kinds) == n_tokens:
+    if len(values) not in (0, len(rows)) or not len(costs) == len(kinds) == n_tokens:
         raise ValueError(
             f"{len(values)} values of {len(rows)} features, {len(costs)} costs and {len(kinds)} kinds of {n_tokens} "
             "tokens do not fit together"
@@ -87,6 +93,8 @@ def make_chains(
             f"{len(rows)} of {feature_starts[-1]} features do not fit together"
         )
     require_finite(starts, feature_starts, values)
+    if (values == 1).all():
+        values = values[:0].copy()
     if not (np.isfinite(costs).all() and (costs >= 0).all()):
         raise ValueError("label costs must be finite and not negative")
     return Chains(

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...features.columns import elements, joined_starts, ranges_of, take_columns, taken_starts
-from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys
+from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys, table_of
 from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from .. import frequency
@@ -84,7 +84,8 @@ class EncodedChains:
 class ChainSet(DataSet):
     """Chains with their feature rows.
 
-    program: compiled templates. table: the feature index so far; it grows as chains are added.
+    program: compiled templates. table: the feature index so far; it grows as chains are added, and is made from its
+    keys after `rest`.
     constraints: of all of them. seen: as in `ChainWeights`, of earlier Docs and the rows that the table has.
     has_new_labels: whether a label is still to be learnt, although others have been.
     annotated: int32 [T], gold labels within the constraints, -1 where unknown.
@@ -100,7 +101,9 @@ class ChainSet(DataSet):
         seen: np.ndarray | None = None,
         has_new_labels: bool = False,
     ) -> None:
-        self.table = table
+        self._table: Table | None = table
+        self._keys = np.zeros(0, np.uint64)
+        """The keys of the rows while there is no table."""
         self._seen = seen
         self._has_new_labels = has_new_labels
         self.annotated = np.zeros(0, np.int32)
@@ -112,7 +115,7 @@ class ChainSet(DataSet):
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
-        self.table, feature_starts, rows, values = add_features(encoded.columns, self._program, self.table)
+        self._table, feature_starts, rows, values = add_features(encoded.columns, self._program, self.table)
         annotated = encoded.annotated.copy()
         chunk = make_chains(
             encoded.columns.starts,
@@ -148,25 +151,49 @@ class ChainSet(DataSet):
                 chains.rows[features],
                 chains.gold[tokens],
                 self._constraints,
-                chains.values[features],
+                chains.values[features] if len(chains.values) else None,
                 chains.costs[tokens],
                 chains.kinds[tokens],
             )
         ]
+
+    @property
+    def table(self) -> Table:
+        """The feature index."""
+        if self._table is None:
+            self._table, self._keys = table_of(self._keys, 0), np.zeros(0, np.uint64)
+        return self._table
+
+    def rest(self) -> None:
+        if self._table is not None and not self.hash_bits():
+            self._keys = row_keys(self._table)
+            self._table = None
+
+    def n_rows(self) -> int:
+        """The number of feature rows."""
+        return len(self._keys) if self._table is None else n_rows(self._table)
+
+    def keys(self) -> np.ndarray:
+        """The key of each row, uint64 [R]."""
+        return self._keys if self._table is None else row_keys(self._table)
+
+    def hash_bits(self) -> int:
+        """The bits of a hashed index; 0 for an exact one."""
+        return 0 if self._table is None else int(self._table.counts[1])
 
     def problem(self) -> Problem:
         if self._problem is None:
             if self._numbering is None:
                 self._problem = self.problem_by_row()
             else:
-                self._numbering = with_rows(self._numbering, n_rows(self.table), len(self._constraints.start))
+                self._numbering = with_rows(self._numbering, self.n_rows(), len(self._constraints.start))
                 self._problem = numbered_problem(self._chains(), self._numbering)
         return self._problem
 
     def problem_by_row(self) -> Problem:
         # Examples that are barely right teach a new label little. A margin is for those that return: one example
         # that has only been seen once would spread the label to its other features.
-        return chain_problem(self._chains(), n_rows(self.table), self._rates, self._has_new_labels)
+        return chain_problem(self._chains(), self.n_rows(), self._rates, self._has_new_labels)
 
     def number_weights(self, by_use: bool) -> None:
         self._problem = self._numbering = None
@@ -181,7 +208,7 @@ class ChainSet(DataSet):
             ValueError: a pair of row and label does not exist, or their order is impossible.
         """
         if len(pairs):
-            self._numbering = numbering_of(pairs, n_rows(self.table), len(self._constraints.start))
+            self._numbering = numbering_of(pairs, self.n_rows(), len(self._constraints.start))
 
     def by_row(self, vector: np.ndarray) -> np.ndarray:
         if self._numbering is None:
@@ -204,7 +231,7 @@ class ChainSet(DataSet):
         return pairs[used], vector[used]
 
     def dimension(self) -> int:
-        return dimension(len(self._constraints.start), n_rows(self.table))
+        return dimension(len(self._constraints.start), self.n_rows())
 
     def examples_of(self, docs: np.ndarray) -> np.ndarray:
         return docs
@@ -240,8 +267,7 @@ class ChainSet(DataSet):
         return changed
 
     def index(self) -> np.ndarray:
-        is_hashed = len(self.table.keys) == 1
-        keys = np.zeros(0, np.uint64) if is_hashed else row_keys(self.table)
+        keys = np.zeros(0, np.uint64) if self.hash_bits() else self.keys()
         if self._numbering is None:
             return keys
         pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NONE).astype(np.uint64)
@@ -273,7 +299,7 @@ class ChainSet(DataSet):
 
     def _row_counts(self) -> np.ndarray:
         """How often each row occurs in these Docs, int64 [R]."""
-        counts = np.zeros(n_rows(self.table), np.int64)
+        counts = np.zeros(self.n_rows(), np.int64)
         for chunk in self._chunks:
             # NumPy copies what it counts, to numbers of eight bytes.
             for first in range(0, len(chunk.rows), COUNTED_TOGETHER):
@@ -302,12 +328,21 @@ class ChainSet(DataSet):
                     np.concatenate([chunk.rows for chunk in chunks]),
                     np.concatenate([chunk.gold for chunk in chunks]),
                     self._constraints,
-                    np.concatenate([chunk.values for chunk in chunks]),
+                    _joined_values(chunks),
                     np.concatenate([chunk.costs for chunk in chunks]),
                     np.concatenate([chunk.kinds for chunk in chunks]),
                 )
             ]
         return self._chunks[0]
+
+
+def _joined_values(chunks: Sequence[Chains]) -> np.ndarray | None:
+    """The values of all features, float32; None if all are 1."""
+    if not any(len(chunk.values) for chunk in chunks):
+        return None
+    return np.concatenate(
+        [chunk.values if len(chunk.values) else np.ones(len(chunk.rows), np.float32) for chunk in chunks]
+    )
 
 
 def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

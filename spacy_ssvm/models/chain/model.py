@@ -112,10 +112,7 @@ class ChainModel:
         return np.where(weights.keys[places] == index, weights.seen[places], 0).astype(np.uint8)
 
     def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
-        from ...features.index import row_keys
-
-        keys, hash_bits = row_keys(data.table), int(data.table.counts[1])
-        weights = files.in_use(*data.non_zeros(vector), keys, hash_bits, len(self.labels), data.seen())
+        weights = files.in_use(*data.non_zeros(vector), data.keys(), data.hash_bits(), len(self.labels), data.seen())
         names = self._names
         return weights if names is None else weights._replace(names=names.of_rows(weights.keys))
 
@@ -133,6 +130,9 @@ class ChainModel:
 
     def load(self, labels: Sequence[str] | None = None) -> ChainWeights:
         return files.load(self._model, self.labels if labels is None else labels)
+
+    def count(self, weights: ChainWeights) -> tuple[int, int]:
+        return int(np.count_nonzero(weights.vector)), len(weights.vector)
 
     def widened(self, weights: ChainWeights, before: Sequence[str]) -> ChainWeights:
         return files.widen(weights, len(before), len(self.labels))

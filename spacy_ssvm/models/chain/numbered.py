@@ -13,7 +13,7 @@ import numpy as np
 from ...kernels import Int64Array, Int64Array2d, kernel, numba_type, prefetch
 from ...solvers.problem import Problem, unit_of
 from ...structures.chain.viterbi import steps_of, viterbi
-from .data import Chains, plane_entries
+from .data import Chains, plane_entries, value_of
 from .oracles import feature_difference
 from .scores import add_loss, transition_scores
 
@@ -137,7 +137,7 @@ def _add_rows(data, token, found, weights, score):
     n_labels, mask = np.uint64(len(score)), (1 << LABEL_BITS) - 1
     first = chains.feature_starts[token]
     for f in range(first, chains.feature_starts[token + 1]):
-        value, chunk = chains.values[f], found[f - first]
+        value, chunk = value_of(chains.values, f), found[f - first]
         if chunk < NONE:
             block = np.uint64(begin + CHUNK * (-2 - chunk))
             for label in range(n_labels):

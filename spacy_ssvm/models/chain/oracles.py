@@ -8,7 +8,7 @@ from ...structures.chain.constraints import unconstrained
 from ...structures.chain.forward_backward import marginals
 from ...structures.chain.viterbi import k_viterbi
 from . import cliques
-from .data import CHAINS, Chains, dimension, make_chains, plane_entries
+from .data import CHAINS, Chains, dimension, make_chains, plane_entries, value_of
 from .scores import add_loss, decode, emission_scores, transition_scores
 
 
@@ -29,9 +29,10 @@ def feature_difference(chains, example, labels, indices, values):
             for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
                 block = n_labels * (n_labels + int(chains.rows[f]))
                 indices[entries] = block + gold
-                values[entries] = chains.values[f]
+                value = value_of(chains.values, f)
+                values[entries] = value
                 indices[entries + 1] = block + label
-                values[entries + 1] = -chains.values[f]
+                values[entries + 1] = -value
                 entries += 2
         if t > 0 and (label != gold or labels[t - 1] != chains.gold[token - 1]):
             indices[entries] = int(chains.gold[token - 1]) * n_labels + gold
@@ -139,7 +140,7 @@ def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
             if abs(labels[t, label]) > MIN_GRADIENT:
                 for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
                     indices[entries] = n_labels * (n_labels + np.int64(chains.rows[f])) + label
-                    values[entries] = -labels[t, label] * chains.values[f]
+                    values[entries] = -labels[t, label] * value_of(chains.values, f)
                     entries += 1
     for i in range(n_labels):
         for j in range(n_labels):

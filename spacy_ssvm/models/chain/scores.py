@@ -6,7 +6,7 @@ from ...features.index import Columns, Program, Table, extract
 from ...kernels import kernel, prefetch
 from ...structures.chain.constraints import Constraints
 from ...structures.chain.viterbi import steps_of, viterbi
-from .data import Chains, SharedScores, nothing_shared, require_finite
+from .data import Chains, SharedScores, nothing_shared, require_finite, value_of
 
 WEIGHTS_OF_A_LINE = 16
 """Weights of 32 bits in a cache line of 64 bytes; for larger ones every second line is fetched."""
@@ -19,7 +19,7 @@ def add_rows(feature_starts, rows, values, token, weights, score):
     n_labels = np.uint64(len(score))
     for f in range(feature_starts[token], feature_starts[token + 1]):
         block = n_labels * (n_labels + np.uint64(rows[f]))
-        value = values[f]
+        value = value_of(values, f)
         for label in range(n_labels):
             score[label] += value * weights[block + label]
 

@@ -26,7 +26,7 @@ from ..store import NAMES, DamagedModel, load_arrays, require, require_weights, 
 MAX_NAME = 200
 """Characters of a name that are kept."""
 SEEN = "seen"
-TYPES = {"keys": np.uint8, **PART_TYPES, "transitions": np.float32, SEEN: np.uint8}
+TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.float32,), SEEN: (np.uint8,)}
 
 
 class ChainWeights(NamedTuple):

@@ -11,7 +11,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from .. import architectures
-from ..packing import EXACT, Packing, unpack_numbers
+from ..packing import EXACT, Packing, masked, unpack_numbers
 from ..protocol import Settings
 from . import weights as files
 from .codec import TreeCodec, TreeGold
@@ -97,7 +97,7 @@ class TreeModel:
         self, weights: TreeWeights | None, batches: "Sequence[EncodedTrees]", seed: int
     ) -> "tuple[TreeSet, np.ndarray | None]":
         if weights is not None:
-            return self._data_set(weights.first_pass, self._counts(weights)), weights.trees
+            return self._data_set(weights.first_pass, self._counts(weights)), weights.trees.dense()
         return self._data_set(self._trained_first_pass(batches, seed)), None
 
     def resumed(self, index: np.ndarray) -> "TreeSet":
@@ -108,12 +108,12 @@ class TreeModel:
         return self._data_set(index, self._counts(self.load()))
 
     def trained(self, data: "TreeSet", vector: np.ndarray) -> TreeWeights:
-        return TreeWeights(vector.astype(np.float32), data.index(), data.packed_counts())
+        return TreeWeights(masked(vector), data.index(), data.packed_counts())
 
     def zero(self) -> TreeWeights:
         from .data import dimension
 
-        return TreeWeights(np.zeros(dimension(self.shape), np.float32), np.zeros(0, np.float32))
+        return TreeWeights(masked(np.zeros(dimension(self.shape), np.float32)), np.zeros(0, np.float32))
 
     def predictor(self, weights: TreeWeights) -> "TreePredictor":
         from .predictor import TreePredictor
@@ -130,6 +130,10 @@ class TreeModel:
         labels = self.labels if labels is None else labels
         shape = self.shape._replace(n_labels=len(labels))
         return files.load(self._model, labels, dimension(shape), SIZES)
+
+    def count(self, weights: TreeWeights) -> tuple[int, int]:
+        n_used = int(np.count_nonzero(weights.trees.values)) + int(np.count_nonzero(weights.first_pass))
+        return n_used, weights.trees.length + len(weights.first_pass)
 
     def widened(self, weights: TreeWeights, before: Sequence[str]) -> TreeWeights:
         return files.widen(weights, 1 << self.shape.arc_bits, len(before), len(self.labels))

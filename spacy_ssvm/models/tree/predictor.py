@@ -20,7 +20,7 @@ from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .candidates import FirstPass
 from .codec import TreeCodec
-from .data import Shape, Trees, WeightVector, in_steps
+from .data import Shape, Trees, WeightVector, masked_in_steps
 from .oracles import DecodedTrees, decode
 from .scores import add_grandparents, add_siblings, score_labelled_arcs
 from .weights import TreeWeights
@@ -42,7 +42,7 @@ class TreePredictor:
         self.extractor = extractor
         self.shape = shape
         self.weights = weights
-        self._steps = in_steps(weights.trees, 1 << shape.arc_bits)
+        self._steps = masked_in_steps(weights.trees, 1 << shape.arc_bits)
         self._codec = codec
         self._first_pass = first_pass
 

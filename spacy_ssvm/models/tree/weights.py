@@ -6,7 +6,16 @@ from typing import NamedTuple
 import numpy as np
 from thinc.api import Model
 
-from ..packing import EXACT, PART_TYPES, Packing, compress, pack, pack_numbers, unpack
+from ..packing import (
+    EXACT,
+    PART_TYPES,
+    Masked,
+    Packing,
+    masked,
+    pack_masked,
+    pack_numbers,
+    unpack_masked,
+)
 from ..store import load_arrays, require, store_arrays
 
 PREFIXES = ("", "first_pass_")
@@ -15,18 +24,18 @@ SEEN = "seen"
 
 UNKNOWN_COUNTS = pack_numbers(None)
 
-TYPES = {f"{prefix}{name}": dtype for prefix in PREFIXES for name, dtype in PART_TYPES.items()} | {SEEN: np.uint8}
+TYPES = {f"{prefix}{name}": types for prefix in PREFIXES for name, types in PART_TYPES.items()} | {SEEN: (np.uint8,)}
 
 
 class TreeWeights(NamedTuple):
     """The weights to predict with, as `Trees` lays them out.
 
-    trees: float32 [2^arc_bits + 2^label_bits · L]. first_pass: float32 [2^first_pass_bits], or empty: no pruning.
+    trees: of 2^arc_bits + 2^label_bits · L weights. first_pass: float32 [2^first_pass_bits], or empty: no pruning.
     seen: as `pack_numbers` packs it, since only training reads it: uint8 [2^arc_bits + 2^label_bits], log₂(1 + n),
     rounded, of how often each row was seen in the gold trees of training; None if unknown.
     """
 
-    trees: np.ndarray
+    trees: Masked
     first_pass: np.ndarray
     seen: np.ndarray = UNKNOWN_COUNTS
 
@@ -40,11 +49,12 @@ def store(
     are few and decide which trees are possible, are rounded but not pruned. exact: whether the weights are as learnt.
     """
     arrays: dict[str, np.ndarray] = {}
-    vectors = weights.trees, weights.first_pass
-    for prefix, dense, keep in zip(PREFIXES, vectors, (packing.keep_fraction, 1.0)):
-        arrays |= pack(prefix, compress(dense, Packing(packing.weight_dtype, keep)))
+    vectors = weights.trees, masked(weights.first_pass)
+    for prefix, vector, keep in zip(PREFIXES, vectors, (packing.keep_fraction, 1.0)):
+        arrays |= pack_masked(prefix, vector, Packing(packing.weight_dtype, keep))
     arrays[SEEN] = weights.seen
-    store_arrays(model, arrays, [len(labels), *map(len, vectors)], labels, exact and packing == EXACT)
+    lengths = [vector.length for vector in vectors]
+    store_arrays(model, arrays, [len(labels), *lengths], labels, exact and packing == EXACT)
 
 
 def load(model: Model, labels: Sequence[str], n_weights: int, first_pass_sizes: Collection[int]) -> TreeWeights:
@@ -59,11 +69,8 @@ def load(model: Model, labels: Sequence[str], n_weights: int, first_pass_sizes: 
     require(width == len(labels), f"it has weights for {width} labels, but the component has {len(labels)}")
     require(lengths[0] == n_weights, f"it has {lengths[0]:,} weights where the features have {n_weights:,}")
     require(lengths[1] in first_pass_sizes, "its first pass is of a wrong size")
-    trees, first_pass = (np.zeros(length, np.float32) for length in lengths)
-    for prefix, dense in zip(PREFIXES, (trees, first_pass)):
-        indices, values = unpack(prefix, arrays, len(dense))
-        dense[indices] = values
-    return TreeWeights(trees, first_pass, arrays.get(SEEN, UNKNOWN_COUNTS))
+    trees, first_pass = (unpack_masked(prefix, arrays, length) for prefix, length in zip(PREFIXES, lengths))
+    return TreeWeights(trees, first_pass.dense(), arrays.get(SEEN, UNKNOWN_COUNTS))
 
 
 def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:
@@ -71,6 +78,6 @@ def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> Tre
 
     n_arcs: the number of weights before the blocks of labels.
     """
-    blocks = weights.trees[n_arcs:].reshape(-1, n_before)
-    wider = np.pad(blocks, ((0, 0), (0, n_after - n_before)))
-    return weights._replace(trees=np.concatenate([weights.trees[:n_arcs], wider.ravel()]))
+    trees = weights.trees.dense()
+    wider = np.pad(trees[n_arcs:].reshape(-1, n_before), ((0, 0), (0, n_after - n_before)))
+    return weights._replace(trees=masked(np.concatenate([trees[:n_arcs], wider.ravel()])))

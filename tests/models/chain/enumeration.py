@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from spacy_ssvm.models.chain.data import Chains, dimension, make_chains
+from spacy_ssvm.models.chain.data import Chains, dimension, make_chains, value_of
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
 from ...structures.enumeration import draw_constraints, legal_sequences, listed
@@ -82,7 +82,7 @@ def joint_feature(chains: Chains, example: int, y, d: int) -> np.ndarray:
         phi[i * n_labels + j] += 1
     for token, label in enumerate(y, chains.starts[example]):
         for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
-            phi[n_labels * n_labels + int(chains.rows[f]) * n_labels + label] += chains.values[f]
+            phi[n_labels * n_labels + int(chains.rows[f]) * n_labels + label] += value_of(chains.values, f)
     return phi
 
 

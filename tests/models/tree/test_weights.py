@@ -8,8 +8,9 @@ from hypothesis.extra.numpy import arrays
 
 from spacy_ssvm.features.arc_sets import arc_templates
 from spacy_ssvm.models.architectures import tree
-from spacy_ssvm.models.packing import Packing, Sparse, pack, pack_numbers
-from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
+from spacy_ssvm.models.packing import Packing, Sparse, compress, masked, pack, pack_masked, pack_numbers
+from spacy_ssvm.models.store import DamagedModel, _digest, is_exact, store_arrays
+from spacy_ssvm.models.tree.data import in_steps, masked_in_steps
 from spacy_ssvm.models.tree.weights import SEEN, TreeWeights, load, store, widen
 
 LABELS = ("ROOT", "nsubj", "obj")
@@ -24,25 +25,62 @@ def weights(n_trees: int = 7, n_first_pass: int = 4) -> TreeWeights:
     rng = np.random.default_rng(0)
     trees, first_pass = (rng.normal(size=n).astype(np.float32) for n in (n_trees, n_first_pass))
     trees[::3] = 0
-    return TreeWeights(trees, first_pass, pack_numbers(rng.integers(0, 33, 5).astype(np.uint8)))
+    return TreeWeights(masked(trees), first_pass, pack_numbers(rng.integers(0, 33, 5).astype(np.uint8)))
 
 
 @given(trees=arrays(np.float32, st.integers(0, 40), elements=SPARSE), pruned=st.booleans(), data=st.data())
 def test_round_trip(trees, pruned, data):
     first_pass = data.draw(arrays(np.float32, 16 if pruned else 0, elements=SPARSE))
     holder = model()
-    store(holder, TreeWeights(trees, first_pass), LABELS)
+    store(holder, TreeWeights(masked(trees), first_pass), LABELS)
     again = load(model().from_bytes(holder.to_bytes()), LABELS, len(trees), (0, 16))
-    for before, after in zip((trees, first_pass), again):
+    for before, after in zip((trees, first_pass), (again.trees.dense(), again.first_pass)):
         assert after.dtype == np.float32
         assert np.array_equal(before, after)
+
+
+@given(dense=arrays(np.float32, st.integers(0, 40), elements=SPARSE), n_arcs=st.sampled_from([0, 8, 16]))
+def test_steps_are_those_of_the_dense_vector(dense, n_arcs):
+    n_arcs = min(n_arcs, len(dense) // 8 * 8)
+    expected, found = in_steps(dense, n_arcs), masked_in_steps(masked(dense), n_arcs)
+    assert np.array_equal(expected.steps, found.steps)
+    assert (expected.arc_step, expected.label_step) == (found.arc_step, found.label_step)
+
+
+@pytest.mark.parametrize("packing", [Packing(), Packing("int8", 0.5)])
+def test_a_file_of_format_3_has_the_same_weights(packing):
+    """Its arrays are all packed, and its indices are gaps."""
+    vector = weights(300, 16)
+    holder, sparse = model(), compress(vector.trees.dense(), packing)
+    arrays_of_old = pack("", sparse) | pack("first_pass_", compress(vector.first_pass, packing))
+    store_arrays(holder, {**arrays_of_old, SEEN: vector.seen}, [3, 300, 16], LABELS)
+    shape = np.array(holder.get_param("shape"))
+    shape[0] = 3
+    old = {name: holder.get_param(name) for name in holder.param_names if name not in ("shape", "digest")}
+    holder.set_param("shape", shape)
+    holder.set_param("digest", _digest(holder, {**old, "shape": shape}, LABELS))
+    again = load(holder, LABELS, 300, (0, 16))
+    store(holder, vector, LABELS, packing)
+    expected = load(holder, LABELS, 300, (0, 16))
+    assert np.array_equal(again.trees.dense(), expected.trees.dense())
+    assert np.array_equal(again.first_pass, expected.first_pass) or packing.keep_fraction < 1
+
+
+def test_a_bit_beyond_the_last_weight_is_an_index_out_of_range():
+    holder, vector = model(), masked(np.ones(7, np.float32))
+    bad = pack_masked("", vector._replace(bits=np.array([255], np.uint8), values=np.ones(8, np.float32)))
+    store_arrays(
+        holder, {**bad, **pack_masked("first_pass_", masked(np.ones(4))), SEEN: pack_numbers(None)}, [3, 7, 4], LABELS
+    )
+    with pytest.raises(DamagedModel, match="index is out of range"):
+        load(holder, LABELS, 7, (0, 4))
 
 
 def test_only_weights_that_are_not_zero_are_kept():
     holder = model()
     few = np.zeros(1 << 20, np.float32)
     few[[3, 500_000]] = 1.5
-    store(holder, TreeWeights(few, np.zeros(0, np.float32)), LABELS)
+    store(holder, TreeWeights(masked(few), np.zeros(0, np.float32)), LABELS)
     assert len(holder.to_bytes()) < 10_000
 
 
@@ -68,12 +106,13 @@ def test_packing_rounds_both_vectors_and_prunes_the_trees():
     assert not is_exact(holder)
     again = load(model().from_bytes(holder.to_bytes()), LABELS, 300, (0, 200))
     assert np.array_equal(again.seen, given.seen)
-    for before, after in zip(given[:2], again):
+    trees, trees_again = given.trees.dense(), again.trees.dense()
+    for before, after in ((trees, trees_again), (given.first_pass, again.first_pass)):
         kept = after != 0
         assert 0 < np.abs(after - before)[kept].max() <= np.abs(before).max() / 254 * 1.001
-    kept = again.trees != 0
-    assert kept.sum() == np.count_nonzero(given.trees) / 2
-    assert np.abs(given.trees[kept]).min() >= np.abs(given.trees[~kept]).max()
+    kept = trees_again != 0
+    assert kept.sum() == np.count_nonzero(trees) / 2
+    assert np.abs(trees[kept]).min() >= np.abs(trees[~kept]).max()
     assert np.count_nonzero(again.first_pass) >= 190
 
 
@@ -102,9 +141,10 @@ def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, indice
 @given(n_before=st.integers(1, 4), more=st.integers(0, 3), n_arcs=st.sampled_from([0, 4, 8]), n_rows=st.integers(1, 5))
 def test_widening_moves_no_weight_to_another_label(n_before, more, n_arcs, n_rows):
     dense = np.arange(1, n_arcs + n_rows * n_before + 1, dtype=np.float32)
-    before = TreeWeights(dense, np.ones(2, np.float32))
+    before = TreeWeights(masked(dense), np.ones(2, np.float32))
     after = widen(before, n_arcs, n_before, n_before + more)
-    assert after.trees.dtype == np.float32 and after.first_pass is before.first_pass
-    assert np.array_equal(after.trees[:n_arcs], dense[:n_arcs])
-    rows = after.trees[n_arcs:].reshape(n_rows, n_before + more)
+    trees = after.trees.dense()
+    assert trees.dtype == np.float32 and after.first_pass is before.first_pass
+    assert np.array_equal(trees[:n_arcs], dense[:n_arcs])
+    rows = trees[n_arcs:].reshape(n_rows, n_before + more)
     assert np.array_equal(rows[:, :n_before], dense[n_arcs:].reshape(n_rows, n_before)) and not rows[:, n_before:].any()

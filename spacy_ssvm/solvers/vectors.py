@@ -80,13 +80,15 @@ def products(left: Sequence[np.ndarray], right: Sequence[np.ndarray], n_threads:
 
     left, right: float64 [d] each, from one vector to MAX_VECTORS.
     """
-    by_block = np.zeros((_n_blocks(left[0]), len(left), len(right)))
+    n_blocks = _n_blocks(left[0])
+    by_block = np.zeros((n_blocks + 1, len(left), len(right)))
 
     def multiply(first: int, end: int) -> None:
         _products(_padded(left), _padded(right), first, end, by_block)
 
-    _in_blocks(multiply, len(by_block), n_threads)
-    return np.asarray(by_block.sum(axis=0))
+    _in_blocks(multiply, n_blocks, n_threads)
+    # In order, while `sum` chooses an order by the shape: a product does not depend on what others are asked for.
+    return np.asarray(np.add.accumulate(by_block)[-1])
 
 
 def combination(

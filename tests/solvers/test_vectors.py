@@ -6,7 +6,7 @@ import pytest
 from spacy_ssvm.solvers import vectors
 from spacy_ssvm.solvers.vectors import BLOCK, LANES, MAX_VECTORS, combination, nonzero, products, squared_distance
 
-LENGTHS = [0, 1, LANES - 1, LANES + 1, BLOCK, 3 * BLOCK + LANES + 5]
+LENGTHS = [0, 1, LANES - 1, LANES + 1, BLOCK, 3 * BLOCK + LANES + 5, 40 * BLOCK]
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +26,7 @@ def test_products(length, n_threads):
     np.testing.assert_allclose(found, np.array(left) @ np.array(right).T, rtol=1e-12, atol=1e-11)
     assert found.tobytes() == products(left, right).tobytes()
     assert found.tobytes() == products(right, left).T.tobytes()
+    assert found.tolist() == [[products([x], [y])[0, 0] for y in right] for x in left]
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

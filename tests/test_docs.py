@@ -431,7 +431,10 @@ def test_the_arrays_of_a_model_file():
     names = {"Chains": chain_weights.TYPES, "Trees": tree_weights.TYPES}
     assert arrays == {
         "Of every model": common,
-        **{heading: {name: dtype.__name__ for name, dtype in kinds.items()} for heading, kinds in names.items()},
+        **{
+            heading: {name: " or ".join(dtype.__name__ for dtype in types) for name, types in kinds.items()}
+            for heading, kinds in names.items()
+        },
     }
 
 

@@ -32,8 +32,11 @@ _HEADER, _CHECKSUM = 2, 4
 _WINDOW = 1 << 15
 """Bytes before a block that it may refer to."""
 
-PART_TYPES = {"indices": (np.uint8,), "values": (np.float32, np.uint8), "scales": (np.float32,)}
+PART_TYPES = {"indices": (np.uint8,), "values": (np.uint8,), "scales": (np.float32,)}
 """The arrays of one sparse vector in a model file, and their possible types."""
+
+MASKED_TYPES = {**PART_TYPES, "values": (np.float32, np.uint8)}
+"""Those of a vector that `pack_masked` has packed."""
 
 _BITS = 0
 """In place of the size of a number: the packed indices are bits."""

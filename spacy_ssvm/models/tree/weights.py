@@ -8,7 +8,7 @@ from thinc.api import Model
 
 from ..packing import (
     EXACT,
-    PART_TYPES,
+    MASKED_TYPES,
     Masked,
     Packing,
     masked,
@@ -24,7 +24,7 @@ SEEN = "seen"
 
 UNKNOWN_COUNTS = pack_numbers(None)
 
-TYPES = {f"{prefix}{name}": types for prefix in PREFIXES for name, types in PART_TYPES.items()} | {SEEN: (np.uint8,)}
+TYPES = {f"{prefix}{name}": types for prefix in PREFIXES for name, types in MASKED_TYPES.items()} | {SEEN: (np.uint8,)}
 
 
 class TreeWeights(NamedTuple):

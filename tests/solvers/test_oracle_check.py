@@ -14,7 +14,9 @@ from ..models.tree.enumeration import tree_problem
 from ..problems import random_problem
 from .test_contract import SOLVERS, names
 
-checked = names(without=("perceptron", "MIRA", "prediction MIRA", "SGD", "DCA", "L-BFGS", "projected subgradient"))
+checked = names(
+    without=("perceptron", "MIRA", "prediction MIRA", "SGD", "DCA", "L-BFGS", "EG", "projected subgradient")
+)
 
 
 @kernel

@@ -46,6 +46,8 @@ ENTRIES = [
     Entry("LSE, cutting plane, C = 0.01", "LSECuttingPlane", {"C": 0.01}),
     Entry("DCA, softmax-margin, C = 1", "DCA", {"C": 1}, 10),
     Entry("SGD, softmax-margin, C = 1", "SGD", {"C": 1, "beta": 1}, 10),
+    Entry("exponentiated gradient, softmax-margin, C = 1", "ExponentiatedGradient", {"C": 1}, 10),
+    Entry("exponentiated gradient, CRF, C = 1", "ExponentiatedGradient", {"C": 1, "gamma": 0}, 10),
     Entry("L-BFGS, softmax-margin, C = 1", "LBFGS", {"C": 1}, 4),
     Entry("L-BFGS, CRF, C = 1", "LBFGS", {"C": 1, "gamma": 0}, 4),
 ]

@@ -46,7 +46,7 @@ def test_signatures():
     assert signature(None, Int32Array) == types.void(Int32)
     plane = types.Tuple((types.int64, types.float64))
     max_oracle = plane(types.int64, types.int64, Float64, types.float64, Int64, Float64)
-    assert _SIGNATURES["max"](types.int64) == max_oracle
+    assert _SIGNATURES["max"](types.int64) == [max_oracle]
 
 
 @pytest.mark.parametrize("annotation", [np.ndarray, str, list[int]])

@@ -164,13 +164,7 @@ class Training:
         self._state.finished = self._state.in_epoch = False
         self._visited[:] = self._given_up
 
-    def update(
-        self,
-        references: Sequence[Doc],
-        read: Sequence[bytes],
-        places: list[int],
-        encoded: Any,
-    ) -> float:
+    def update(self, references: Sequence[Doc], read: Sequence[bytes], places: list[int], encoded: Any) -> float:
         """Learn from one batch.
 
         references, read: as for `prepare`. places: the places in the batch of the examples that `knows` does not know.

@@ -4,14 +4,35 @@ import numpy as np
 
 from ...kernels import kernel
 from .parts import NONE
-from .projective_grandparents import arcs_inside, arcs_up_to, fill_grand_charts
+from .projective_grandparents import fill_grand_charts
+
+
+@kernel
+def _arcs_up_to(modifiers, children, starts, right_of, head, tip):
+    """The range (first, end) of places in `children`: the arcs from a head to nodes up to the tip of a span."""
+    first = end = right_of[head]
+    if head < tip:
+        while end < starts[head + 1] and modifiers[children[end]] <= tip:
+            end += 1
+    else:
+        while first > starts[head] and modifiers[children[first - 1]] >= tip:
+            first -= 1
+    return first, end
+
+
+@kernel
+def _arcs_inside(right_of, place, arc, head, modifier):
+    """The range (first, end) of places in `children`: the arcs from the same head to nodes between both ends."""
+    if head < modifier:
+        return right_of[head], place[arc]
+    return place[arc] + 1, right_of[head]
 
 
 @kernel
 def _pass_to_spans(parts, charts, outside_span, outside_part, h, tip):
     """From the spans of head h up to the tip to their options: the farthest child, and that child's own span."""
     low, high = min(h, tip), max(h, tip)
-    first, end = arcs_up_to(parts, charts, h, tip)
+    first, end = _arcs_up_to(parts.modifiers, charts.children, charts.starts, charts.right_of, h, tip)
     for slot in range(charts.above[h + 1] - charts.above[h] if h > 0 else 1):
         row = charts.above[h] + slot if h > 0 else len(parts.heads)
         outside = outside_span[row, tip]
@@ -46,7 +67,7 @@ def _pass_to_parts(parts, charts, outside_span, outside_part, arc, multi_root, g
     outside_span[arc, h + step] = max(outside_span[arc, h + step], alone)
     if h == 0 and not multi_root:
         return
-    first, last = arcs_inside(charts, arc, h, m)
+    first, last = _arcs_inside(charts.right_of, charts.place, arc, h, m)
     for c in range(first, last):
         sibling = charts.children[c]
         s = parts.modifiers[sibling]

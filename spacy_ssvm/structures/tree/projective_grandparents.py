@@ -90,27 +90,6 @@ def _split(span, left_arc, right_arc, left, right):
 
 
 @kernel
-def arcs_up_to(parts, charts, head, tip):
-    """The range (first, end) of places in `children`: the arcs from a head to nodes up to the tip of a span."""
-    first = end = charts.right_of[head]
-    if head < tip:
-        while end < charts.starts[head + 1] and parts.modifiers[charts.children[end]] <= tip:
-            end += 1
-    else:
-        while first > charts.starts[head] and parts.modifiers[charts.children[first - 1]] >= tip:
-            first -= 1
-    return first, end
-
-
-@kernel
-def arcs_inside(charts, arc, head, modifier):
-    """The range (first, end) of places in `children`: the arcs from the same head to nodes between both ends."""
-    if head < modifier:
-        return charts.right_of[head], charts.place[arc]
-    return charts.place[arc] + 1, charts.right_of[head]
-
-
-@kernel
 def fill_grand_charts(parts, multi_root):
     """The `GrandCharts` of all `Parts`; O(n³) for a bounded number of candidate heads.
 
@@ -147,7 +126,8 @@ def fill_grand_charts(parts, multi_root):
                     alone += parts.sibling_scores[pairs]
                 n_siblings = 0
                 if h > 0 or multi_root:
-                    first, last = arcs_inside(charts, arc, h, m)
+                    # Ranges of arcs are written out here and below: as calls they take a tenth of all parsing.
+                    first, last = (right_of[h], place[arc]) if way == 0 else (place[arc] + 1, right_of[h])
                     for c in range(first, last):
                         sibling = children[c]
                         s = parts.modifiers[sibling]
@@ -179,7 +159,13 @@ def fill_grand_charts(parts, multi_root):
                     part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, chosen
             for way in range(2):
                 h, tip = (i, j) if way == 0 else (j, i)
-                first, last = arcs_up_to(parts, charts, h, tip)
+                first = last = right_of[h]
+                if way == 0:
+                    while last < starts[h + 1] and parts.modifiers[children[last]] <= tip:
+                        last += 1
+                else:
+                    while first > starts[h] and parts.modifiers[children[first - 1]] >= tip:
+                        first -= 1
                 if first == last:
                     continue
                 slots = above[h + 1] - above[h] if h > 0 else 1

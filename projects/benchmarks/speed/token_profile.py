@@ -63,12 +63,12 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
     docs = corpora.bare(nlp.vocab, sentences)
     with nlp.select_pipes(disable=nlp.pipe_names), step("Doc handling"):
         list(nlp.pipe(docs))
-    decoder = pipe._decoder()
+    decoder = pipe._predictor()
     extractor, weights = decoder.extractor, decoder.weights.vector
     for batch in minibatch(corpora.bare(nlp.vocab, sentences), nlp.batch_size):
         with step("columns"):
-            columns, types, preset = extractor.reader.read_types(batch, nlp.vocab, pipe._preset())
-            kinds = pipe._kinds(batch, preset)
+            columns, types, preset = extractor.reader.read_types(batch, nlp.vocab, pipe.codec.preset)
+            kinds = pipe.codec.kinds(batch, preset)
         shared = decoder._shared(types)
         with step("look-ups"):
             starts, rows, values = look_up_features(columns, extractor.split.rest, decoder._table)
@@ -108,9 +108,9 @@ def _scores(chains: Chains, shared: SharedScores, weights: np.ndarray) -> np.nda
 def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     """Bytes of our own tables that a token touches: whole cache lines where it looks something up."""
     ((_, pipe),) = nlp.pipeline
-    decoder = pipe._decoder()
+    decoder = pipe._predictor()
     reader, split = decoder.extractor.reader, decoder.extractor.split
-    columns, types, _ = reader.read_types(docs, nlp.vocab, pipe._preset())
+    columns, types, _ = reader.read_types(docs, nlp.vocab, pipe.codec.preset)
     _, rows, _ = look_up_features(columns, split.rest, decoder._table)
     n_tokens, n_labels = len(types.ids), len(decoder.constraints.start)
     hits = len(rows) / n_tokens

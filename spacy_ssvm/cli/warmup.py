@@ -194,6 +194,8 @@ def _run(nlp: Language) -> None:
         pipe.predict([doc])
         pipe.predict([examples[-1].predicted])
         pipe.from_bytes(pipe.to_bytes())
+        # By the weights of a file, which learning replaces.
+        pipe.predict([doc])
         pipe.update(examples)
         pipe.predict([doc])
         with suppress(ValueError):  # the structure is not decoded exactly

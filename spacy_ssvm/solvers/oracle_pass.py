@@ -16,7 +16,10 @@ from .problem import Problem, call
 from .working_set import NONE, WorkingSet, add, dual_slack, find, plane_dot
 
 PART = 64
-"""Number of examples that a thread processes at a time."""
+"""Number of examples that a thread processes at a time where their planes are kept."""
+
+PART_WITHOUT_PLANES = 256
+"""The same where they are not: to call a kernel takes as long as the oracles of some ten sentences, and is serial."""
 
 AHEAD = 16
 """Number of parts whose planes are in memory at a time."""
@@ -74,12 +77,12 @@ def find_all(
         found: FoundPlanes = call(_find, problem, part, weights, plane_buffer(problem.max_plane_entries))
         return found
 
-    parts = _parts(examples)
+    parts = _parts(examples, PART)
     yield from zip(parts, worked_ahead(1 if problem.one_thread else n_threads, find, parts, AHEAD))
 
 
-def _parts(examples: np.ndarray) -> list[np.ndarray]:
-    return [examples[first : first + PART] for first in range(0, len(examples), PART)]
+def _parts(examples: np.ndarray, size: int) -> list[np.ndarray]:
+    return [examples[first : first + size] for first in range(0, len(examples), size)]
 
 
 @kernel
@@ -98,7 +101,7 @@ def find_violations(problem: Problem, weights: np.ndarray, examples: np.ndarray,
         g: np.ndarray = call(_violations, problem, part, weights, plane_buffer(problem.max_plane_entries))
         return g
 
-    parts = in_threads(1 if problem.one_thread else n_threads, find, _parts(examples))
+    parts = in_threads(1 if problem.one_thread else n_threads, find, _parts(examples, PART_WITHOUT_PLANES))
     return np.concatenate([np.zeros(0), *parts])
 
 

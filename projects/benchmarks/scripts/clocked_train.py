@@ -1,7 +1,7 @@
 """`spacy train` with a clock: CONFIG OUTPUT [--section.key value …].
 
 Writes OUTPUT/clock.jsonl, a row for each evaluation: the CPU seconds of this process and its peak memory in MB until
-then, and the score.
+then, the score that the config weighs together, and each score by its name.
 """
 
 import sys
@@ -25,12 +25,14 @@ def make_clock(path: str) -> Callable[..., tuple[Callable[[dict[str, Any] | None
     """A logger that keeps nothing but the time."""
 
     def set_up(nlp: Language, stdout: IO, stderr: IO) -> tuple[Callable[[dict[str, Any] | None], None], Any]:
-        rows: list[dict[str, float]] = []
+        rows: list[dict[str, Any]] = []
 
         def log(info: dict[str, Any] | None) -> None:
             if info is not None:
                 seconds, megabytes = round(time.process_time(), 2), round(peak_memory())
-                rows.append({"seconds": seconds, "score": info["score"], "megabytes": megabytes})
+                scores = {name: value for name, value in info["other_scores"].items() if isinstance(value, float)}
+                row = {"seconds": seconds, "score": info["score"], "scores": scores, "megabytes": megabytes}
+                rows.append(row)
 
         return log, lambda: srsly.write_jsonl(path, rows)
 

@@ -23,7 +23,7 @@ SOLVERS = {
     "L-BFGS, an epoch": ("LBFGS", {"C": 1.0}),
 }
 NAMES = [*SOLVERS, "certificate", "tagging", "parsing"]
-SENTENCES = 1000
+SENTENCES = 4000
 ROUNDS = 3
 WANTED = 1.7
 TAGGING = """

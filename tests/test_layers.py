@@ -32,7 +32,7 @@ LEVELS = (
 MAY_IMPORT_EACH_OTHER = {"training", "corpus", "inspect"}
 """Layers of one level that do, though not in a circle."""
 COMPILERS = {"numba", "llvmlite", "scipy"}
-RESOLVED = {"factories", "architectures", "readers", "loggers", "scorers", "ssvm_features", "ssvm_solvers"}
+RESOLVED = {"factories", "architectures", "readers", "loggers", "misc", "scorers", "ssvm_features", "ssvm_solvers"}
 """Registries of spaCy whose functions a config names."""
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from .arc_templates import ArcTemplate, parse_arc_templates
-from .attributes import GAZETTEER, cluster_prefix
+from .attributes import CLUSTER, GAZETTEER
+from .resource_set import Clusters, File, Named, ResourceSet, resource_set, with_prefix
 
 MAX_HASH_BITS = 28
 
@@ -16,7 +16,7 @@ class ArcFeatureSet:
 
     arcs: templates for heads: of arcs, siblings and grandparents. labels: templates for the labels of arcs.
     first_pass: templates for the first pass, which prunes improbable arcs.
-    clusters: file with one "cluster<TAB>word" per line (further columns are ignored), or None.
+    resources: what the templates read beside the Doc.
     hash_bits: the features of `arcs` are hashed to 2^hash_bits weights. label_hash_bits: those of `labels` to
     2^label_hash_bits rows of one weight for each label.
     """
@@ -24,7 +24,7 @@ class ArcFeatureSet:
     arcs: tuple[ArcTemplate, ...]
     labels: tuple[ArcTemplate, ...]
     first_pass: tuple[ArcTemplate, ...]
-    clusters: Path | None
+    resources: ResourceSet
     hash_bits: int
     label_hash_bits: int
 
@@ -33,39 +33,50 @@ def arc_templates(
     arcs: list[str],
     labels: list[str],
     first_pass: list[str],
-    clusters: str | Path | None = None,
+    clusters: Clusters = None,
     hash_bits: int = 23,
     label_hash_bits: int = 17,
+    gazetteers: dict[str, File] | None = None,
+    classes: Named | None = None,
 ) -> ArcFeatureSet:
     """A feature set from lists of arc template strings.
 
     Raises:
-        ValueError: a template is bad, repeated, or reads a gazetteer, or reads clusters although no file is given; or a
-            hash size is outside 8 … 28 bits.
+        ValueError: a template is bad or repeated, or reads a resource that is not given, or a hash size is outside
+            8 … 28 bits.
     """
+    resources = resource_set(gazetteers, clusters, classes)
+    return _feature_set(arcs, labels, first_pass, resources, hash_bits, label_hash_bits)
+
+
+def _feature_set(
+    arcs: list[str],
+    labels: list[str],
+    first_pass: list[str],
+    resources: ResourceSet,
+    hash_bits: int,
+    label_hash_bits: int,
+) -> ArcFeatureSet:
     parsed = [parse_arc_templates(texts) for texts in (arcs, labels, first_pass)]
     for template in (template for group in parsed for template in group):
-        for word in template.words.values():
-            for part in word.parts:
-                if part.attribute.startswith(GAZETTEER):
-                    raise ValueError(f'arc template "{template}" reads a gazetteer: the parser has none')
-                if cluster_prefix(part.attribute) is not None and clusters is None:
-                    raise ValueError(f'arc template "{template}" reads clusters, but features.clusters names no file')
+        read = [part.attribute for word in template.words.values() for part in word.parts]
+        resources.require("arc template", template, [*read, *filter(None, [template.between])])
     for name, bits in (("hash_bits", hash_bits), ("label_hash_bits", label_hash_bits)):
         if not 8 <= int(bits) <= MAX_HASH_BITS:
             raise ValueError(f"features.{name} must be between 8 and {MAX_HASH_BITS}, not {bits}")
     for name, group in zip(("arcs", "first_pass"), (parsed[0], parsed[2])):
         if not group:
             raise ValueError(f"features.{name}: the list of templates is empty")
-    path = None if clusters is None else Path(clusters)
-    return ArcFeatureSet(parsed[0], parsed[1], parsed[2], path, int(hash_bits), int(label_hash_bits))
+    return ArcFeatureSet(parsed[0], parsed[1], parsed[2], resources, int(hash_bits), int(label_hash_bits))
 
 
 def parser_features(
     tags: Sequence[str] = ("tag", "pos"),
-    clusters: str | Path | None = None,
+    clusters: Clusters = None,
     hash_bits: int = 23,
     label_hash_bits: int = 17,
+    gazetteers: dict[str, File] | None = None,
+    classes: Named | None = None,
 ) -> ArcFeatureSet:
     """Features after McDonald et al. 2005, with siblings, grandparents, affixes and shapes.
 
@@ -77,7 +88,12 @@ def parser_features(
     if not tags:
         raise ValueError('features.tags is empty: name the attributes with the tags, such as ["tag", "pos"]')
     fine = tags[0]
-    more = [] if clusters is None else ["cluster6", "cluster"]
+    resources = resource_set(gazetteers, clusters, classes)
+    more = [
+        attribute
+        for source in resources.classes
+        for attribute in ([with_prefix(source, PREFIX), source] if source.startswith(CLUSTER) else [source])
+    ]
     words = [_both("lower", "lower"), *(_both("lower", tag) for tag in tags), *(_both(tag, "lower") for tag in tags)]
     heads = [
         *_related(
@@ -97,8 +113,13 @@ def parser_features(
         *_related(_third("sib", tags), ("direction",)),
         *_related(_third("grand", tags), ("direction",)),
     ]
-    labels = [*_labels(fine, tags[-1]), *_related((f"mod.{name}[0]" for name in more), ("direction",))]
-    return arc_templates(heads, labels, _first_pass(fine, tags[-1]), clusters, hash_bits, label_hash_bits)
+    of_modifier = [*more, *(f"{GAZETTEER}{name}" for name in resources.gazetteers)]
+    labels = [*_labels(fine, tags[-1]), *_related((f"mod.{name}[0]" for name in of_modifier), ("direction",))]
+    return _feature_set(heads, labels, _first_pass(fine, tags[-1]), resources, hash_bits, label_hash_bits)
+
+
+PREFIX = 6
+"""Length of the prefixes of clusters that the ready feature set reads, beside whole clusters."""
 
 
 def _both(head: str, mod: str) -> str:

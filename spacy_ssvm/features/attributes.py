@@ -6,6 +6,7 @@ Every value becomes a 64-bit key. Key 0 means "no value", and a template with su
 import difflib
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, SENT_START, SPACY, TAG
 from spacy.lexeme import Lexeme
@@ -97,23 +98,44 @@ ANNOTATION_ATTRIBUTES: dict[str, int] = {
 
 GAZETTEER = "gazetteer."
 CLUSTER = "cluster"
+CLASS = "class."
 EXTENSION = "_."
-_CLUSTER_PREFIX = re.compile(r"cluster([1-9]\d*)?")
+NAME = re.compile(r"[\w.]+", re.ASCII)
+"""What a gazetteer, clusters or classes may be called."""
+_CLASS = re.compile(rf"{CLUSTER}([1-9]\d*)?(\.{NAME.pattern})?|{re.escape(CLASS)}{NAME.pattern}", re.ASCII)
 
 
-def cluster_prefix(name: str) -> int | None:
-    """N for "clusterN", the first N characters of a cluster; 0 for "cluster", all of it; None for other names."""
-    match = _CLUSTER_PREFIX.fullmatch(name)
-    return None if match is None else int(match[1] or 0)
+class ClassPart(NamedTuple):
+    """The first `prefix` characters of a word's class, all of it with prefix = 0.
+
+    source: "cluster" for the clusters of a single source, "cluster.NAME" or "class.NAME".
+    """
+
+    source: str
+    prefix: int
+
+
+def class_part(name: str) -> ClassPart | None:
+    """The word class that "cluster", "cluster4", "cluster4.NAME" or "class.NAME" reads; None for other attributes."""
+    match = _CLASS.fullmatch(name)
+    if match is None:
+        return None
+    if name.startswith(CLASS):
+        return ClassPart(name, 0)
+    return ClassPart(CLUSTER + (match[2] or ""), int(match[1] or 0))
+
+
+NAMED = ("cluster.NAME", "class.NAME", "gazetteer.NAME", "_.NAME")
+"""Attributes that a config gives names to."""
 
 
 def is_attribute(name: str) -> bool:
-    """Whether a template may name the attribute; gazetteers and extensions are checked only when they are used."""
+    """Whether a template may name the attribute; resources and extensions are checked only when they are used."""
     return (
         name in LEXEME_ATTRIBUTES
         or name in TOKEN_ATTRIBUTES
         or name in ANNOTATION_ATTRIBUTES
-        or cluster_prefix(name) is not None
+        or class_part(name) is not None
         or (name.startswith(GAZETTEER) and len(name) > len(GAZETTEER))
         or (name.startswith(EXTENSION) and len(name) > len(EXTENSION))
     )
@@ -121,6 +143,6 @@ def is_attribute(name: str) -> bool:
 
 def suggestions(name: str) -> str:
     """The end of a message about an unknown attribute: similar names, or all known ones."""
-    known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, CLUSTER, "gazetteer.NAME", "_.NAME"]
+    known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, CLUSTER, *NAMED]
     close = difflib.get_close_matches(name, known, 3)
     return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"

@@ -1,7 +1,6 @@
 """Docs as columns of 64-bit keys, and ranges of these: the only module that reads token attributes for features."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -20,11 +19,11 @@ from .attributes import (
     LEXEME_ATTRIBUTES,
     TOKEN_ATTRIBUTES,
     WORD,
-    cluster_prefix,
+    class_part,
 )
 from .gazetteer import mark_phrases
 from .index import Columns, Table, empty_table, grown, insert, n_rows
-from .resources import cluster_key
+from .word_classes import WordClasses
 
 _REAL = np.uint64(0xD6E8FEB86659FD93)
 """The key of all real values of an extension."""
@@ -112,10 +111,10 @@ class ColumnReader:
     """Reads the named attributes of Docs.
 
     attributes: names, as `templates` allows them, in column order.
-    gazetteers: compiled tables by name. clusters: word key → cluster.
+    gazetteers: compiled tables by name. classes: those that the attributes name.
     """
 
-    def __init__(self, attributes: Sequence[str], gazetteers: dict[str, Table], clusters: dict[int, str]) -> None:
+    def __init__(self, attributes: Sequence[str], gazetteers: dict[str, Table], classes: WordClasses) -> None:
         self.attributes = tuple(attributes)
         self.gazetteers = gazetteers
         token_ids = {**TOKEN_ATTRIBUTES, **ANNOTATION_ATTRIBUTES}
@@ -124,15 +123,15 @@ class ColumnReader:
         self._of_gazetteer: dict[int, str] = {}
         self._of_extension: dict[int, str] = {}
         for column, name in enumerate(self.attributes):
-            prefix = cluster_prefix(name)
+            part = class_part(name)
             if name in token_ids:
                 self._of_token[column] = token_ids[name]
             elif name.startswith(GAZETTEER):
                 self._of_gazetteer[column] = name[len(GAZETTEER) :]
             elif name.startswith(EXTENSION):
                 self._of_extension[column] = name[len(EXTENSION) :]
-            elif prefix is not None:
-                of_type[column] = partial(cluster_key, clusters, prefix=prefix)
+            elif part is not None:
+                of_type[column] = classes.key(*part)
             else:
                 of_type[column] = LEXEME_ATTRIBUTES[name]
         # A word's key is read from the tokens, but it is a function of the type as well.

@@ -7,10 +7,10 @@ import numpy as np
 from spacy.tokens import Doc, Token
 
 from .arc_templates import ROLES, ArcTemplate
-from .attributes import EXTENSION, GAZETTEER, LEXEME_TEXTS, cluster_prefix
+from .attributes import EXTENSION, GAZETTEER, LEXEME_TEXTS, class_part
 from .gazetteer import FIRST, INSIDE, LAST, SINGLE
-from .resources import cluster_of
 from .templates import Part, Template
+from .word_classes import WordClasses
 
 _OF_TOKEN: dict[str, Callable[[Token], str]] = {
     "word": lambda token: token.text,
@@ -33,12 +33,12 @@ _IN_PHRASE = {SINGLE: "alone", FIRST: "first", INSIDE: "inside", LAST: "last"}
 
 class Source(NamedTuple):
     """The source of a Doc's features: attributes, the names of the C columns; keys, uint64 [C, tokens], their contents
-    for the Doc; clusters, word key → cluster."""
+    for the Doc; classes, those of words."""
 
     doc: Doc
     attributes: tuple[str, ...]
     keys: np.ndarray
-    clusters: dict[int, str]
+    classes: WordClasses
 
 
 def feature_name(template: Template, source: Source, token: int) -> str:
@@ -61,7 +61,7 @@ def part_value(part: Part, source: Source, token: int, first: int, end: int) -> 
 
 def attribute_value(name: str, source: Source, token: int) -> str:
     """The value of an attribute at a token, where it has one; empty for a flag."""
-    word, prefix = source.doc[token], cluster_prefix(name)
+    word, part = source.doc[token], class_part(name)
     if name in LEXEME_TEXTS:
         return LEXEME_TEXTS[name](word.lex) or ""
     if name in _OF_TOKEN:
@@ -72,8 +72,8 @@ def attribute_value(name: str, source: Source, token: int) -> str:
         value = word._.get(name[len(EXTENSION) :])
         # All numbers belong to the same feature.
         return "number" if isinstance(value, float | np.floating) else str(value)
-    if prefix is not None:
-        return (cluster_of(source.clusters, word.lex) or "")[: prefix or None]
+    if part is not None:
+        return source.classes.class_of(part.source, word.lex)[: part.prefix or None]
     return ""
 
 

@@ -1,68 +1,42 @@
-"""Word clusters, such as Brown clusters, and checks of the clusters and gazetteers in a model file.
+"""The resources that templates read beside the Doc: gazetteers and word classes, as a model file stores them."""
 
-A cluster is a string for each word; its prefixes are coarser clusters.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from spacy.lexeme import Lexeme
-from spacy.strings import get_string_id
+from spacy.vocab import Vocab
+
+from .class_sources import Source
+from .word_classes import WordClasses, pack
 
 
-def read_clusters(path: Path) -> dict[int, str]:
-    """Read lines "cluster<TAB>word" into word key → cluster; further columns are ignored.
+def load_gazetteers(files: Mapping[str, Path], words: Callable[[str], np.ndarray]) -> dict[str, Any]:
+    """Read gazetteers, name → file.
 
-    Raises:
-        ValueError: the file cannot be read, a line has no tab, or there is no line.
-    """
-    clusters: dict[int, str] = {}
-    try:
-        lines = path.read_text(encoding="utf8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"features.clusters: cannot read {path}: {error}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        columns = line.split("\t")
-        if len(columns) < 2:
-            raise ValueError(f'features.clusters: line {number} of {path} is not "cluster<TAB>word": {line[:80]!r}')
-        clusters[int(get_string_id(columns[1]))] = columns[0]
-    if not clusters:
-        raise ValueError(f"features.clusters: {path} is empty")
-    return clusters
-
-
-def load_clusters(path: Path | None) -> dict[str, Any]:
-    """The clusters of a file as plain arrays for a model file; empty without a file.
+    words: turns a phrase into uint64 keys of its lower-cased tokens.
 
     Raises:
-        ValueError: the file cannot be read or is malformed.
+        ValueError: a file cannot be read or is malformed.
     """
-    if path is None:
-        return {}
-    clusters = read_clusters(path)
-    return {"words": np.array(list(clusters), np.uint64), "names": list(clusters.values())}
+    from .gazetteer import read_gazetteer
+
+    return {name: list(read_gazetteer(name, path, words)) for name, path in files.items()}
 
 
-def clusters_of(arrays: dict[str, Any]) -> dict[int, str]:
-    """The arrays of `load_clusters` as a mapping, word key → cluster."""
-    return {int(word): name for word, name in zip(arrays.get("words", []), arrays.get("names", []))}
+def load_classes(sources: Mapping[str, Source], vocab: Vocab) -> dict[str, Any]:
+    """Ask all sources for their words' classes; empty without a source.
+
+    Raises:
+        ValueError: a source cannot be read or is malformed.
+    """
+    return pack({name: source(vocab) for name, source in sources.items()}) if sources else {}
 
 
-def cluster_of(clusters: dict[int, str], lexeme: Lexeme) -> str | None:
-    """A word's cluster, looked up by the word as written, then lower-cased."""
-    return clusters.get(lexeme.orth) or clusters.get(lexeme.lower)
-
-
-def cluster_key(clusters: dict[int, str], lexeme: Lexeme, prefix: int) -> int:
-    """The key of the first `prefix` characters of a word's cluster, or of the whole cluster with prefix = 0."""
-    cluster = cluster_of(clusters, lexeme)
-    if cluster is None:
-        return 0
-    return int(get_string_id(cluster[:prefix] if prefix else cluster))
+def stored_size(stored: Mapping[str, Any]) -> tuple[int, int]:
+    """The number of words in what `load_classes` returns, and its size in bytes."""
+    n_bytes = sum(len(numbers) + sum(map(len, names)) for names, numbers in stored["sources"].values())
+    return WordClasses(stored).n_words, len(stored["hashes"]) + n_bytes
 
 
 def check_gazetteers(stored: Mapping[str, Any]) -> None:
@@ -71,7 +45,7 @@ def check_gazetteers(stored: Mapping[str, Any]) -> None:
     stored: name → keys uint64 [n], rows int32 [n] and counts int64 [2] of a table, n a power of two.
 
     Raises:
-        ValueError: `read_gazetteer` does not make such a table.
+        ValueError: `load_gazetteers` does not make such a table.
     """
     for name, arrays in stored.items():
         tables = [array for array in arrays if isinstance(array, np.ndarray)]
@@ -88,19 +62,10 @@ def check_gazetteers(stored: Mapping[str, Any]) -> None:
             raise ValueError(f'the model file has a damaged gazetteer "{name}"')
 
 
-def check_clusters(stored: Mapping[str, Any]) -> None:
-    """Check clusters from a model file: words, uint64 [n], and n names, or nothing at all.
+def stored_sources(stored: Mapping[str, Any]) -> list[str]:
+    """The names of the word classes in a model file.
 
     Raises:
-        ValueError: `load_clusters` does not make such arrays.
+        ValueError: `load_classes` does not make such arrays.
     """
-    if stored == {}:
-        return
-    words, names = stored["words"], stored["names"]
-    if (
-        not isinstance(words, np.ndarray)
-        or words.dtype != np.uint64
-        or words.shape != (len(names),)
-        or not all(isinstance(name, str) for name in names)
-    ):
-        raise ValueError("the model file has damaged clusters")
+    return list(WordClasses(stored).names)

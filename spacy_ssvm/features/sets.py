@@ -1,11 +1,10 @@
 """Feature sets: templates with the resources they read. Importing this module does not import numba."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from .attributes import CLUSTER, GAZETTEER, cluster_prefix
+from .attributes import CLUSTER, GAZETTEER
+from .resource_set import Clusters, File, Named, ResourceSet, resource_set, with_prefix
 from .templates import Template, parse_templates
 
 MAX_HASH_BITS = 30
@@ -20,60 +19,46 @@ Among 300,000 features two are alike in one index of 6,000; with 40 bits it is o
 class FeatureSet:
     """The features that a component reads from its input.
 
-    templates: parsed templates, in order.
-    gazetteers: name → file with one phrase a line.
-    clusters: file with one "cluster<TAB>word" a line (further columns are ignored), or None.
+    templates: parsed templates, in order. resources: what they read beside the Doc.
     hash_bits: None for an exact index of the features seen in training; b to hash all features into 2ᵇ rows.
     """
 
     templates: tuple[Template, ...]
-    gazetteers: dict[str, Path] = field(default_factory=dict)
-    clusters: Path | None = None
+    resources: ResourceSet = field(default_factory=ResourceSet)
     hash_bits: int | None = None
 
 
 def templates(
     templates: list[str],
-    gazetteers: dict[str, str | Path] | None = None,
-    clusters: str | Path | None = None,
+    gazetteers: dict[str, File] | None = None,
+    clusters: Clusters = None,
     hash_bits: int | None = None,
+    classes: Named | None = None,
 ) -> FeatureSet:
     """A feature set from a list of template strings.
 
     Raises:
-        ValueError: a bad, unknown or repeated template, one that reads a gazetteer or clusters that are not
-            given, or a hash size outside 1 … 30 bits.
+        ValueError: a bad, unknown or repeated template, one that reads a resource that is not given, or a hash size
+            outside 1 … 30 bits.
     """
+    return _feature_set(templates, resource_set(gazetteers, clusters, classes), hash_bits)
+
+
+def _feature_set(templates: list[str], resources: ResourceSet, hash_bits: int | None) -> FeatureSet:
     parsed = parse_templates(templates)
-    files = {name: Path(path) for name, path in (gazetteers or {}).items()}
-    _check_names(files)
     for template in parsed:
-        for part in template.parts:
-            if part.attribute.startswith(GAZETTEER) and part.attribute[len(GAZETTEER) :] not in files:
-                raise ValueError(
-                    f'feature template "{template}" reads a gazetteer that features.gazetteers does not name; '
-                    f"it names {', '.join(sorted(files)) or 'none'}"
-                )
-            if cluster_prefix(part.attribute) is not None and clusters is None:
-                raise ValueError(f'feature template "{template}" reads clusters, but features.clusters names no file')
+        resources.require("feature template", template, (part.attribute for part in template.parts))
     if hash_bits is not None and not 1 <= int(hash_bits) <= MAX_HASH_BITS:
         raise ValueError(f"features.hash_bits must be between 1 and {MAX_HASH_BITS}, not {hash_bits}")
-    return FeatureSet(
-        parsed, files, None if clusters is None else Path(clusters), None if hash_bits is None else int(hash_bits)
-    )
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        if re.fullmatch(r"[\w.]+", name, re.ASCII) is None:
-            raise ValueError(f'features.gazetteers: the name "{name}" may only have letters, digits, "_" and "."')
+    return FeatureSet(parsed, resources, None if hash_bits is None else int(hash_bits))
 
 
 def tagger_features(
-    gazetteers: dict[str, str | Path] | None = None,
-    clusters: str | Path | None = None,
+    gazetteers: dict[str, File] | None = None,
+    clusters: Clusters = None,
     hash_bits: int | None = None,
     extra: list[str] | None = None,
+    classes: Named | None = None,
 ) -> FeatureSet:
     """Features for part-of-speech tagging; `extra` templates and the given resources are added."""
     own = [
@@ -96,14 +81,15 @@ def tagger_features(
         "has_hyphen[0]",
         "has_upper[0]",
     ]
-    return _with_resources(own, gazetteers, clusters, hash_bits, extra)
+    return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra)
 
 
 def ner_features(
-    gazetteers: dict[str, str | Path] | None = None,
-    clusters: str | Path | None = None,
+    gazetteers: dict[str, File] | None = None,
+    clusters: Clusters = None,
     hash_bits: int | None = None,
     extra: list[str] | None = None,
+    classes: Named | None = None,
 ) -> FeatureSet:
     """Features for named entities and other spans; `extra` templates and the given resources are added."""
     own = [
@@ -125,14 +111,15 @@ def ner_features(
         "lower[-1]+short_shape[0]",
         "lower[1]+short_shape[0]",
     ]
-    return _with_resources(own, gazetteers, clusters, hash_bits, extra)
+    return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra)
 
 
 def senter_features(
-    gazetteers: dict[str, str | Path] | None = None,
-    clusters: str | Path | None = None,
+    gazetteers: dict[str, File] | None = None,
+    clusters: Clusters = None,
     hash_bits: int | None = None,
     extra: list[str] | None = None,
+    classes: Named | None = None,
 ) -> FeatureSet:
     """Features for sentence starts, of the text on both sides; `extra` templates and the given resources are added."""
     own = [
@@ -169,23 +156,22 @@ def senter_features(
         *_window("length", -1, 0),
         *_window("is_space", -1, 0),
     ]
-    return _with_resources(own, gazetteers, clusters, hash_bits, extra)
+    return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra)
 
 
 def _window(attribute: str, first: int, last: int) -> Iterable[str]:
     return (f"{attribute}[{offset}]" for offset in range(first, last + 1))
 
 
+PREFIXES = (4, 6, 10)
+"""Lengths of the prefixes of clusters that the ready feature sets read, beside whole clusters."""
+
+
 def _with_resources(
-    own: list[str],
-    gazetteers: dict[str, str | Path] | None,
-    clusters: str | Path | None,
-    hash_bits: int | None,
-    extra: list[str] | None,
+    own: list[str], resources: ResourceSet, hash_bits: int | None, extra: list[str] | None
 ) -> FeatureSet:
-    _check_names(gazetteers or {})
-    for name in gazetteers or {}:
-        own += _window(f"{GAZETTEER}{name}", -1, 1)
-    if clusters is not None:
-        own += [part for n in ("", 4, 6, 10) for part in _window(f"{CLUSTER}{n}", -1, 1)]
-    return templates([*own, *(extra or [])], gazetteers, clusters, hash_bits)
+    names = [f"{GAZETTEER}{name}" for name in resources.gazetteers]
+    for source in resources.classes:
+        names += [source, *(with_prefix(source, n) for n in PREFIXES if source.startswith(CLUSTER))]
+    added = [template for name in names for template in _window(name, -1, 1)]
+    return _feature_set([*own, *added, *(extra or [])], resources, hash_bits)

@@ -1,13 +1,13 @@
 """The registered model architectures. Importing this module does not import numba."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 from thinc.api import Model
 
 from ..features.arc_sets import ArcFeatureSet, arc_templates
-from ..features.resources import check_clusters, check_gazetteers
+from ..features.attributes import CLASS
+from ..features.resources import check_gazetteers, stored_sources
 from ..features.sets import FeatureSet, templates
 from .chain import weights as chain_weights
 from .store import make_model
@@ -71,6 +71,7 @@ def tree(
             "order": order,
             "max_heads": int(max_heads),
             "margin": float(margin),
+            "gazetteers": {},
             "clusters": {},
         },
     )
@@ -85,11 +86,7 @@ def check_chain(model: Model) -> None:
     attributes = model.attrs
 
     def again() -> Model:
-        check_gazetteers(attributes["gazetteers"])
-        check_clusters(attributes["clusters"])
-        files: dict[str, str | Path] = dict.fromkeys(attributes["gazetteers"], "")
-        clusters = "" if attributes["clusters"] else None
-        return chain(templates(attributes["templates"], files, clusters, attributes["hash_bits"]))
+        return chain(templates(attributes["templates"], hash_bits=attributes["hash_bits"], **_named(attributes)))
 
     _check_same(model, again)
 
@@ -103,14 +100,13 @@ def check_tree(model: Model) -> None:
     attributes = model.attrs
 
     def again() -> Model:
-        check_clusters(attributes["clusters"])
         features = arc_templates(
             attributes["arcs"],
             attributes["label_arcs"],
             attributes["first_pass"],
-            "" if attributes["clusters"] else None,
-            attributes["hash_bits"],
-            attributes["label_hash_bits"],
+            hash_bits=attributes["hash_bits"],
+            label_hash_bits=attributes["label_hash_bits"],
+            **_named(attributes),
         )
         return tree(
             features,
@@ -121,6 +117,18 @@ def check_tree(model: Model) -> None:
         )
 
     _check_same(model, again)
+
+
+def _named(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The resources in a model, checked, as a config names them; their files are not needed."""
+    check_gazetteers(attributes["gazetteers"])
+    sources = stored_sources(attributes["clusters"])
+    clusters = {source.partition(".")[2]: "" for source in sources if not source.startswith(CLASS)}
+    return {
+        "gazetteers": dict.fromkeys(attributes["gazetteers"], ""),
+        "clusters": "" if list(clusters) == [""] else clusters,
+        "classes": {source.removeprefix(CLASS): "" for source in sources if source.startswith(CLASS)},
+    }
 
 
 def _check_same(model: Model, again: Callable[[], Model]) -> None:

@@ -29,6 +29,7 @@ from ..memory import return_large
 from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Contradiction, Predictor, Settings, require_architecture
+from ..models.resources import release_tables
 from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
@@ -282,6 +283,7 @@ class SsvmPipe(TrainablePipe):
         self._require_labels()
         if self._awaits_update:
             self._awaits_update = False
+            release_tables(self.model, self.vocab)
             self._note_annotation([numbered[number].predicted for number in gold])
             unlearnt = [name for name in self._learnt.structured.reader.annotation if name not in self._facts.reads]
             self._warn_once("training", complaints.unlearnt_annotation(unlearnt))

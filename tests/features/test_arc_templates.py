@@ -109,7 +109,11 @@ def test_labels_and_the_first_pass_see_single_arcs(third):
     ("changed", "complaint"),
     [
         ({"arcs": ["mod.gazetteer.city[0]"]}, r'"mod\.gazetteer\.city\[0\]" reads a gazetteer'),
-        ({"labels": ["head.cluster4[0]"]}, r'"head\.cluster4\[0\]" reads clusters'),
+        ({"labels": ["head.cluster4[0]"]}, r'"head\.cluster4\[0\]" reads cluster, which features\.clusters'),
+        (
+            {"arcs": ["head.tag[0]+between.class.x+mod.tag[0]"]},
+            r"reads class\.x, which features\.classes does",
+        ),
         ({"arcs": []}, r"features\.arcs.*empty"),
         ({"first_pass": []}, r"features\.first_pass.*empty"),
         *(({"hash_bits": bits}, r"features\.hash_bits") for bits in (7, 29)),
@@ -139,4 +143,14 @@ def test_clusters_extend_the_ready_set():
     plain, full = parser_features(), parser_features(clusters="brown.txt")
     assert set(map(str, full.arcs)) > set(map(str, plain.arcs))
     assert set(map(str, full.labels)) > set(map(str, plain.labels))
-    assert full.first_pass == plain.first_pass and full.clusters.name == "brown.txt"
+    assert full.first_pass == plain.first_pass and full.resources.classes["cluster"].path.name == "brown.txt"
+
+
+def test_named_resources_extend_the_ready_set():
+    full = parser_features(
+        clusters={"a": "a.txt", "b": "b.txt"}, classes={"c": "c.txt"}, gazetteers={"city": "city.txt"}
+    )
+    added = set(map(str, full.arcs)) - set(map(str, parser_features().arcs))
+    assert {f"head.{name}[0]+mod.{name}[0]+distance" for name in ("cluster6.a", "cluster.b", "class.c")} <= added
+    labels = set(map(str, full.labels))
+    assert {f"mod.{name}[0]+direction" for name in ("cluster.a", "class.c", "gazetteer.city")} <= labels

@@ -1,4 +1,4 @@
-"""Gazetteers and word clusters, from their files to features."""
+"""Gazetteers, from their files to features."""
 
 from itertools import chain
 
@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
-from spacy_ssvm.features.extractor import Extractor, load_resources
+from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.gazetteer import FIRST, INSIDE, LAST, SINGLE, compile_gazetteer, mark_phrases, read_gazetteer
 from spacy_ssvm.features.index import add_features, empty_table
-from spacy_ssvm.features.resources import check_clusters, check_gazetteers, read_clusters
+from spacy_ssvm.features.resources import check_gazetteers, load_gazetteers
 from spacy_ssvm.features.sets import templates
 
 from .reference import fired
@@ -66,7 +66,8 @@ def words_of(nlp):
 
 
 def extractor_of(nlp, texts, **files) -> Extractor:
-    return Extractor(texts, *load_resources(templates(texts, **files), words_of(nlp)))
+    resources = templates(texts, **files).resources
+    return Extractor(texts, load_gazetteers(resources.gazetteers, words_of(nlp)), {})
 
 
 def keys_of(extractor, nlp, words) -> list[list[int]]:
@@ -119,52 +120,14 @@ def test_unreadable_gazetteer_is_refused_by_name(content, tmp_path, nlp):
     assert str(path) in str(refusal.value)
 
 
-@pytest.fixture
-def brown(tmp_path):
-    path = tmp_path / "brown.txt"
-    path.write_text("0010\tthe\t999\n0011\tagent\n\n01\tNOUN\n0110\tParis\n0111\tparis\n", encoding="utf8")
-    return path
-
-
-def test_clusters_and_their_prefixes(brown, nlp):
-    extractor = extractor_of(nlp, ["cluster[0]", "cluster3[0]", "cluster1[0]", "cluster20[0]"], clusters=brown)
-    texts = ["the", "The", "agent", "NOUN", "noun", "Paris", "PARIS", "unknown"]
-    clusters = ["0010", "0010", "0011", "01", None, "0110", "0111", None]
-    for row, prefix in zip(keys_of(extractor, nlp, texts), (None, 3, 1, 20)):
-        expected = [cluster and cluster[:prefix] for cluster in clusters]
-        assert [key == 0 for key in row] == [cluster is None for cluster in expected]
-        assert [[a == b for b in row] for a in row] == [[a == b for b in expected] for a in expected]
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (None, "cannot read"),
-        (b"", "is empty"),
-        (b"\n\n", "is empty"),
-        (b"0\tthe\n01 of\n", "line 2 of .*'01 of'"),
-        (b"\xff\t\xfe", "cannot read"),
-    ],
-)
-def test_unreadable_clusters_are_refused(content, complaint, tmp_path):
-    path = tmp_path / "brown.txt"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"features\.clusters: .*{complaint}"):
-        read_clusters(path)
-
-
-def test_extractor_takes_resources_as_a_model_file_gives_them_back(cities, brown, nlp):
-    texts = ["gazetteer.city[0]", "cluster2[0]"]
-    resources = load_resources(templates(texts, gazetteers={"city": cities}, clusters=brown), words_of(nlp))
-    saved, loaded = (
-        Model("resources", None, attrs={"gazetteers": gazetteers, "clusters": clusters}, ops=NumpyOps())
-        for gazetteers, clusters in (resources, ({}, {}))
-    )
+def test_extractor_takes_gazetteers_as_a_model_file_gives_them_back(cities, nlp):
+    given = load_gazetteers({"city": cities}, words_of(nlp))
+    saved, loaded = (Model("gazetteers", None, attrs={"city": known}, ops=NumpyOps()) for known in (given["city"], []))
     loaded.from_bytes(saved.to_bytes())
-    given = resources, (loaded.attrs["gazetteers"], loaded.attrs["clusters"])
-    keys = [keys_of(Extractor(texts, *each), nlp, ["New", "York", "the", "agent"]) for each in given]
-    assert np.array_equal(*keys) and np.count_nonzero(keys[0]) == 5
+    texts = ["gazetteer.city[0]"]
+    made = [Extractor(texts, {"city": known}, {}) for known in (given["city"], loaded.attrs["city"])]
+    keys = [keys_of(extractor, nlp, ["New", "York", "the", "agent"]) for extractor in made]
+    assert np.array_equal(*keys) and np.count_nonzero(keys[0]) == 3
 
 
 def flaw(place, change):
@@ -189,19 +152,3 @@ def test_gazetteer_that_would_mislead_a_kernel_is_refused(damage):
     check_gazetteers({"city": list(table)})
     with pytest.raises(ValueError, match='damaged gazetteer "city"'):
         check_gazetteers({"city": damage(list(table))})
-
-
-@pytest.mark.parametrize(
-    "stored",
-    [
-        {"words": [1, 2], "names": ["0", "1"]},
-        {"words": np.array([1, 2]), "names": ["0", "1"]},
-        {"words": np.array([1, 2], np.uint64), "names": ["0"]},
-        {"words": np.array([1, 2], np.uint64), "names": ["0", 1]},
-    ],
-)
-def test_clusters_of_another_kind_are_refused(stored):
-    check_clusters({})
-    check_clusters({"words": np.array([1, 2], np.uint64), "names": ["0", "1"]})
-    with pytest.raises(ValueError, match="damaged clusters"):
-        check_clusters(stored)

@@ -91,7 +91,11 @@ def test_what_is_no_list_of_templates_is_refused():
     [
         (["bias", "gazetteer.city[0]"], {}, r'"gazetteer\.city\[0\]" reads a gazetteer .* none'),
         (["gazetteer.city[0]"], {"gazetteers": {"people": "a"}}, r'"gazetteer\.city\[0\]" reads a gazetteer .* people'),
-        (["cluster4[0]"], {}, r'"cluster4\[0\]" reads clusters'),
+        (["cluster4[0]"], {}, r'"cluster4\[0\]" reads cluster, which features\.clusters .* none'),
+        (["cluster.b[0]"], {"clusters": {"a": "x"}}, r"reads cluster\.b, .*cluster\.a"),
+        (["class.b[0]"], {"clusters": "x"}, r"reads class\.b, which features\.classes .*cluster"),
+        (["bias"], {"clusters": {"a b": "x"}}, r'features\.clusters: the name "a b"'),
+        (["bias"], {"classes": {"": "x"}}, r'features\.classes: the name ""'),
         *((["bias"], {"hash_bits": bits}, "hash_bits") for bits in (0, -1, 31)),
     ],
 )
@@ -106,6 +110,6 @@ def test_resources_extend_the_ready_sets(features):
     full = features(gazetteers={"city": "city.txt"}, clusters="brown.txt", extra=["_.room[0]"], hash_bits=20)
     added = {str(template) for template in full.templates} - plain
     assert {"gazetteer.city[0]", "cluster[0]", "cluster4[0]", "_.room[0]"} <= added
-    assert full.hash_bits == 20 and full.gazetteers["city"].name == "city.txt"
+    assert full.hash_bits == 20 and full.resources.gazetteers["city"].name == "city.txt"
     with pytest.raises(ValueError, match='"bias" says the same'):
         features(extra=["bias"])

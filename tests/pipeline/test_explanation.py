@@ -14,6 +14,7 @@ from spacy.tokens import Doc, Token
 from spacy_ssvm.features.attributes import LEXEME_TEXTS
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.names import Source, feature_name
+from spacy_ssvm.features.word_classes import WordClasses
 
 from .components import learnt
 from .toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser_examples, templates, tree_of
@@ -248,7 +249,7 @@ def test_texts_of_attributes_have_their_keys(word):
     keys = extractor.reader.read([text], vocab).keys
     for name, template in zip(names, extractor.templates):
         key = int(keys[extractor.reader.attributes.index(name), 0])
-        named = feature_name(template, Source(text, extractor.reader.attributes, keys, {}), 0)
+        named = feature_name(template, Source(text, extractor.reader.attributes, keys, WordClasses({})), 0)
         assert key == 0 or key == get_string_id(named.removeprefix(f"{name}[0] = "))
 
 
@@ -262,7 +263,7 @@ def test_names_of_features():
         {"words": np.array([nlp.vocab.strings["Berlin"]], np.uint64), "names": ["0110"]},
     )
     keys = extractor.reader.read([text], nlp.vocab).keys
-    source = Source(text, extractor.reader.attributes, keys, extractor.clusters)
+    source = Source(text, extractor.reader.attributes, keys, extractor.classes)
     names = [feature_name(template, source, 1) for template in extractor.templates]
     assert names == [
         "bias",

@@ -26,7 +26,7 @@ def weights_by_name(pipe, docs) -> dict[tuple[str, str], float]:
     extractor = decoder.extractor
     for text in docs:
         columns = extractor.reader.read([text], text.vocab)
-        source = Source(text, extractor.reader.attributes, columns.keys, extractor.clusters)
+        source = Source(text, extractor.reader.attributes, columns.keys, extractor.classes)
         for token, features in enumerate(decoder.contributions(columns)):
             for number, added in features:
                 name = feature_name(extractor.templates[number], source, token)

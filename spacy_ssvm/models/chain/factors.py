@@ -30,9 +30,9 @@ class FeatureNames:
 
     def add(self, docs: Sequence[Doc], columns: Columns, extractor: Extractor, hash_bits: int) -> None:
         """Add the names of all features of these Docs. hash_bits: 0 for an exact index."""
-        attributes, clusters = extractor.reader.attributes, extractor.clusters
+        attributes, classes = extractor.reader.attributes, extractor.classes
         sources = [
-            Source(doc, attributes, columns.keys[:, first:end], clusters)
+            Source(doc, attributes, columns.keys[:, first:end], classes)
             for doc, (first, end) in zip(docs, pairwise(columns.starts.tolist()))
         ]
         for number, template in enumerate(extractor.templates):
@@ -82,7 +82,7 @@ class ChainFeatures:
         self._contributions = contributions
         self._transitions = transitions
         self._labels = labels
-        self._source = Source(doc, extractor.reader.attributes, columns.keys, extractor.clusters)
+        self._source = Source(doc, extractor.reader.attributes, columns.keys, extractor.classes)
 
     def features(self, factor: ChainFactor) -> list[tuple[str, float]]:
         """The name of each feature that fires, and its contribution to the score, without labels' zeros."""

@@ -13,6 +13,7 @@ from thinc.api import Model
 from .. import architectures, store
 from ..packing import EXACT, Packing
 from ..protocol import Settings
+from ..resources import store_resources
 from . import weights as files
 from .codec import ChainCodec, ChainGold
 from .weights import ChainWeights
@@ -50,10 +51,7 @@ class ChainModel:
         architectures.check_chain(self._model)
 
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
-        from ...features.extractor import load_resources
-
-        attributes = self._model.attrs
-        attributes["gazetteers"], attributes["clusters"] = load_resources(attributes["features"], words)
+        store_resources(self._model, self._vocab, words)
 
     def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> "EncodedChains":
         from .data_set import EncodedChains

@@ -13,6 +13,7 @@ from thinc.api import Model
 from .. import architectures
 from ..packing import EXACT, Packing, masked, unpack_numbers
 from ..protocol import Settings
+from ..resources import store_resources
 from . import weights as files
 from .codec import TreeCodec, TreeGold
 from .weights import TreeWeights
@@ -50,7 +51,7 @@ class TreeModel:
 
         attributes = self._model.attrs
         return ArcExtractor(
-            attributes["arcs"], attributes["label_arcs"], attributes["first_pass"], attributes["clusters"]
+            *(attributes[name] for name in ("arcs", "label_arcs", "first_pass", "gazetteers", "clusters"))
         )
 
     @cached_property
@@ -71,9 +72,7 @@ class TreeModel:
         architectures.check_tree(self._model)
 
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
-        from ...features.resources import load_clusters
-
-        self._model.attrs["clusters"] = load_clusters(self._model.attrs["features"].clusters)
+        store_resources(self._model, self._vocab, words)
 
     def encode(self, examples: Sequence[Example], gold: Sequence[TreeGold]) -> "EncodedTrees":
         from ...structures.tree.parts import UNKNOWN

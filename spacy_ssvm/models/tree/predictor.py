@@ -82,7 +82,7 @@ class TreePredictor:
         trees, scores = self._scores(doc)
         extractor, weights, names = self.extractor, self._steps, self._codec.names()
         # Names are read later, when the Doc may have changed.
-        source = Source(doc.copy(), extractor.reader.attributes, trees.columns.keys, extractor.clusters)
+        source = Source(doc.copy(), extractor.reader.attributes, trees.columns.keys, extractor.classes)
         return [
             (sequence, TreeFeatures(trees, number, weights, extractor, source, names))
             for number, sequence in enumerate(_sequences(trees, scores))

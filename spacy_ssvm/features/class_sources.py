@@ -1,0 +1,126 @@
+"""Sources of word classes: files, spaCy's table of clusters, word vectors.
+
+A source is called once, when a component is initialized, and returns word key → class for all words that it knows.
+Importing this module does not import numba.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from spacy.strings import get_string_id
+from spacy.vocab import Vocab
+
+Source = Callable[[Vocab], Mapping[int, str]]
+
+CLUSTER_TABLE = "lexeme_cluster"
+"""spaCy's lookups table behind `Lexeme.cluster`."""
+
+
+@dataclass(frozen=True)
+class ClassFile:
+    """A file with one "class<TAB>word" a line; further columns are ignored.
+
+    Called, raises:
+        ValueError: the file cannot be read, a line has no tab, or there is no line.
+    """
+
+    path: Path
+
+    def __call__(self, vocab: Vocab) -> Mapping[int, str]:
+        return {int(get_string_id(word)): name for name, word in _read_pairs(self.path, "class<TAB>word")}
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """A file with one "word<TAB>tag" a line; a word may have several lines, and its class is the set of its tags.
+
+    Called, raises:
+        ValueError: the file cannot be read, a line has no tab, or there is no line.
+    """
+
+    path: Path
+
+    def __call__(self, vocab: Vocab) -> Mapping[int, str]:
+        tags: dict[int, set[str]] = {}
+        for word, tag in _read_pairs(self.path, "word<TAB>tag"):
+            tags.setdefault(int(get_string_id(word)), set()).add(tag)
+        return {word: "|".join(sorted(found)) for word, found in tags.items()}
+
+
+@dataclass(frozen=True)
+class LookupsClusters:
+    """The Brown clusters in spaCy's lookups table, as `[initialize.lookups]` and spacy-lookups-data fill it.
+
+    The table has the bit string of a cluster as a number, read backwards; 0 is no cluster.
+
+    Called, raises:
+        ValueError: the vocabulary has no such table, or the table has no cluster.
+    """
+
+    table: str = CLUSTER_TABLE
+
+    def __call__(self, vocab: Vocab) -> Mapping[int, str]:
+        numbers = vocab.lookups.get_table(self.table) if vocab.lookups.has_table(self.table) else {}
+        length = max(numbers.values(), default=0).bit_length()
+        found = {int(word): f"{number:b}"[::-1].ljust(length, "0") for word, number in numbers.items() if number}
+        if not found:
+            raise ValueError(
+                f'features.clusters: nlp.vocab.lookups has no clusters in a table "{self.table}". Install '
+                "spacy-lookups-data and let [initialize.lookups] load it: @misc = "
+                f'"spacy.LookupsDataLoader.v1", lang = "en", tables = ["{self.table}"]'
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class VectorClasses:
+    """Classes of the word vectors in `nlp.vocab`, by k-means over the directions of the vectors.
+
+    n_classes: their number; classes of several sizes are several sources.
+
+    Called, raises:
+        ValueError: n_classes is less than 1, or the vocabulary has no vectors of words.
+        ImportError: scikit-learn is not installed.
+    """
+
+    n_classes: int = 500
+    seed: int = 0
+
+    def __call__(self, vocab: Vocab) -> Mapping[int, str]:
+        from .vector_classes import classes_of_vectors
+
+        return classes_of_vectors(vocab.vectors, self.n_classes, self.seed)
+
+
+def class_file(path: str | Path) -> ClassFile:
+    """Word classes from a file: the registered function."""
+    return ClassFile(Path(path))
+
+
+def lexicon(path: str | Path) -> Lexicon:
+    """A lexicon of tags from a file: the registered function."""
+    return Lexicon(Path(path))
+
+
+def _read_pairs(path: Path, form: str) -> list[tuple[str, str]]:
+    """The first two columns of each line.
+
+    Raises:
+        ValueError: the file cannot be read, a line has fewer columns, or there is no line.
+    """
+    try:
+        lines = path.read_text(encoding="utf8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"features.clusters: cannot read {path}: {error}") from error
+    pairs = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        columns = line.split("\t")
+        if len(columns) < 2 or not columns[0] or not columns[1]:
+            raise ValueError(f'features.clusters: line {number} of {path} is not "{form}": {line[:80]!r}')
+        pairs.append((columns[0], columns[1]))
+    if not pairs:
+        raise ValueError(f"features.clusters: {path} is empty")
+    return pairs

@@ -1,0 +1,132 @@
+"""Word classes in a model file and in use: the Brown cluster of a word, the tags that a lexicon gives it.
+
+A word is looked up as it is written, in lower case, with each digit as 0, and the latter in lower case; the first of
+these forms that a source knows decides. Importing this module does not import numba.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from spacy.lexeme import Lexeme
+from spacy.strings import get_string_id
+
+_FACTOR = 0x9E3779B97F4A7C15
+"""A word is known by the high 32 bits of its key times this, modulo 2⁶⁴, as spaCy's own symbols, such as "NOUN"
+and "agent", have small numbers for keys. One in 8,600 other words passes for one of 500,000 known ones."""
+
+_MAX_BYTES = 1 << 30
+
+
+def pack(classes: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
+    """The classes of some sources, word key → class, as a model file stores them.
+
+    All sources share one list of words. Returns "hashes", the differences of the ascending hashes as compressed planes
+    of bytes, and "sources": name → [names of its classes, compressed planes of 1 + the number of each word's class].
+    """
+    words = np.array(sorted({word for known in classes.values() for word in known}), np.uint64)
+    hashes, first = np.unique(words * np.uint64(_FACTOR) >> np.uint64(32), return_index=True)
+    kept = words[first].tolist()
+    sources = {}
+    for source, known in classes.items():
+        names = sorted(set(known.values()))
+        number = {name: place for place, name in enumerate(names, 1)}
+        numbers = np.array([number[known[word]] if word in known else 0 for word in kept], np.uint32)
+        sources[source] = [names, _compressed(numbers)]
+    return {"hashes": _compressed(np.diff(hashes, prepend=np.uint64(0)).astype(np.uint32)), "sources": sources}
+
+
+def _compressed(numbers: np.ndarray) -> bytes:
+    """Numbers, uint32, with their first bytes one after the other, then their second ones, and so on."""
+    return zlib.compress(np.ascontiguousarray(numbers.astype("<u4").view(np.uint8).reshape(-1, 4).T).tobytes(), 9)
+
+
+def _decompressed(stored: bytes) -> np.ndarray:
+    reader = zlib.decompressobj()
+    planes = np.frombuffer(reader.decompress(stored, _MAX_BYTES), np.uint8)
+    if not reader.eof or reader.unused_data:
+        raise ValueError("too long")
+    return np.ascontiguousarray(planes.reshape(4, -1).T).view("<u4").ravel().astype(np.uint32)
+
+
+class WordClasses:
+    """The classes of words, from arrays of `pack`, or of a model file of format 4 and before.
+
+    names: source → the names of its classes; the first one is that of words without a class, and empty.
+
+    Raises:
+        ValueError: neither has made these arrays.
+    """
+
+    def __init__(self, stored: Mapping[str, Any]) -> None:
+        self.names: dict[str, list[str]] = {}
+        self._numbers: dict[str, np.ndarray] = {}
+        self._hashes = np.zeros(0, np.uint32)
+        try:
+            # Before word classes had names, there were the clusters of one file.
+            if "words" in stored:
+                stored = pack({"cluster": dict(zip(stored["words"].tolist(), stored["names"], strict=True))})
+            if stored:
+                self._load(stored)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
+            raise ValueError("the model file has damaged word classes") from error
+
+    def _load(self, stored: Mapping[str, Any]) -> None:
+        differences = _decompressed(stored["hashes"]).astype(np.uint64)
+        hashes = np.cumsum(differences, dtype=np.uint64)
+        if (differences[1:] == 0).any() or (len(hashes) and hashes[-1] >> np.uint64(32)):
+            raise ValueError("hashes do not ascend")
+        self._hashes = hashes.astype(np.uint32)
+        for source, (names, numbers) in stored["sources"].items():
+            if not all(isinstance(name, str) for name in (source, *names)):
+                raise ValueError("a name is no string")
+            found = _decompressed(numbers)
+            if found.shape != hashes.shape or found.max(initial=0) > len(names):
+                raise ValueError("a word has an unknown class")
+            self.names[source] = ["", *names]
+            self._numbers[source] = found.astype(np.uint16 if len(names) < 1 << 16 else np.uint32)
+
+    @property
+    def n_words(self) -> int:
+        """The number of words that have a class of any source."""
+        return len(self._hashes)
+
+    def class_of(self, source: str, lexeme: Lexeme) -> str:
+        """The name of the word's class; empty if it has none, or the source is unknown."""
+        return self.names.get(source, [""])[self._number(source, lexeme)]
+
+    def key(self, source: str, prefix: int) -> Callable[[Lexeme], int]:
+        """A function that returns the key of the first `prefix` characters of a word's class; prefix = 0: of all."""
+        keys = [int(get_string_id(name[: prefix or None])) for name in self.names.get(source, [""])]
+        keys[0] = 0
+
+        def read(lexeme: Lexeme) -> int:
+            return keys[self._number(source, lexeme)]
+
+        return read
+
+    def _number(self, source: str, lexeme: Lexeme) -> int:
+        numbers = self._numbers.get(source)
+        if numbers is None:
+            return 0
+        for key in _forms(lexeme):
+            wanted = (key * _FACTOR >> 32) & 0xFFFFFFFF
+            place = int(np.searchsorted(self._hashes, np.uint32(wanted)))
+            if place < len(self._hashes) and self._hashes[place] == wanted and numbers[place]:
+                return int(numbers[place])
+        return 0
+
+
+def _forms(lexeme: Lexeme) -> list[int]:
+    """The keys of the forms that a word is looked up by."""
+    forms = [lexeme.orth, lexeme.lower]
+    if any(map(str.isdigit, lexeme.text)):
+        forms += [int(get_string_id(without_digits(text))) for text in (lexeme.text, lexeme.lower_)]
+    return forms
+
+
+def without_digits(text: str) -> str:
+    """The text with each digit as 0."""
+    return re.sub(r"\d", "0", text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .arc_templates import ArcTemplate, parse_arc_templates
 from .attributes import CLUSTER, GAZETTEER
-from .resource_set import Clusters, File, Named, ResourceSet, resource_set, with_prefix
+from .resource_set import Clusters, Named, ResourceSet, resource_set, with_prefix
 
 MAX_HASH_BITS = 28
 
@@ -36,7 +36,7 @@ def arc_templates(
     clusters: Clusters = None,
     hash_bits: int = 23,
     label_hash_bits: int = 17,
-    gazetteers: dict[str, File] | None = None,
+    gazetteers: Named | None = None,
     classes: Named | None = None,
 ) -> ArcFeatureSet:
     """A feature set from lists of arc template strings.
@@ -75,7 +75,7 @@ def parser_features(
     clusters: Clusters = None,
     hash_bits: int = 23,
     label_hash_bits: int = 17,
-    gazetteers: dict[str, File] | None = None,
+    gazetteers: Named | None = None,
     classes: Named | None = None,
 ) -> ArcFeatureSet:
     """Features after McDonald et al. 2005, with siblings, grandparents, affixes and shapes.

@@ -1,11 +1,12 @@
 """Gazetteers: lists of phrases of one or more tokens, and their longest matches in a text."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
+from spacy.strings import get_string_id
 
 from ..kernels import kernel
+from .gazetteer_sources import PhraseSource
 from .index import ABSENT, Table, insert, look_up, mix, new_table
 
 SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
@@ -65,17 +66,21 @@ def compile_gazetteer(phrases: Iterable[np.ndarray]) -> Table:
     return table
 
 
-def read_gazetteer(name: str, path: Path, words: Callable[[str], np.ndarray]) -> Table:
-    """Read a file with one phrase per line; `words` turns a phrase into uint64 keys of its lower-cased tokens.
+def read_gazetteer(name: str, source: PhraseSource, words: Callable[[str], np.ndarray]) -> Table:
+    """Read the phrases of a source; `words` turns a text into uint64 keys of its lower-cased tokens.
 
     Raises:
-        ValueError: the file cannot be read or has no phrase.
+        ValueError: the source cannot be read or has no phrase.
     """
     try:
-        lines = path.read_text(encoding="utf8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f'features.gazetteers: cannot read "{name}" from {path}: {error}') from error
-    phrases = [words(line.strip()) for line in lines if line.strip()]
-    if not phrases:
-        raise ValueError(f'features.gazetteers: "{name}" has no phrase in {path}')
-    return compile_gazetteer(phrases)
+        phrases = list(source())
+    except ValueError as error:
+        raise ValueError(f'features.gazetteers: "{name}": {error}') from error
+    keys = [words(phrase) if isinstance(phrase, str) else _lower_keys(phrase) for phrase in phrases]
+    if not any(map(len, keys)):
+        raise ValueError(f'features.gazetteers: "{name}" has no phrase: {source}')
+    return compile_gazetteer(keys)
+
+
+def _lower_keys(tokens: list[str]) -> np.ndarray:
+    return np.array([get_string_id(token.lower()) for token in tokens], np.uint64)

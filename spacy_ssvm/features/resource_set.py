@@ -7,6 +7,7 @@ from typing import Any
 
 from .attributes import CLASS, CLUSTER, GAZETTEER, NAME, class_part
 from .class_sources import ClassFile, Source
+from .gazetteer_sources import PhraseFile, PhraseSource
 
 File = str | Path
 Given = File | Callable
@@ -21,11 +22,11 @@ Clusters = Given | Named | None
 class ResourceSet:
     """What templates may read beside the Doc.
 
-    gazetteers: name → file with one phrase a line. classes: "cluster", "cluster.NAME" or "class.NAME", as templates
+    gazetteers: name → source of phrases. classes: "cluster", "cluster.NAME" or "class.NAME", as templates
     write it → source.
     """
 
-    gazetteers: dict[str, Path] = field(default_factory=dict)
+    gazetteers: dict[str, PhraseSource] = field(default_factory=dict)
     classes: dict[str, Source] = field(default_factory=dict)
 
     def require(self, kind: str, template: object, attributes: Iterable[str]) -> None:
@@ -52,7 +53,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
 
 
-def resource_set(gazetteers: Mapping[str, File] | None, clusters: Clusters, classes: Named | None) -> ResourceSet:
+def resource_set(gazetteers: Named | None, clusters: Clusters, classes: Named | None) -> ResourceSet:
     """The resources of a config.
 
     clusters: those whose prefixes are clusters, too. classes: other word classes.
@@ -60,28 +61,25 @@ def resource_set(gazetteers: Mapping[str, File] | None, clusters: Clusters, clas
     Raises:
         ValueError: a name has characters that templates do not allow, or something is neither a file nor a source.
     """
-    files = {name: Path(path) for name, path in (gazetteers or {}).items()}
     named = clusters if isinstance(clusters, Mapping) else {}
-    single = {} if clusters is None or isinstance(clusters, Mapping) else {CLUSTER: _source(clusters)}
-    for setting, names in (("gazetteers", files), ("clusters", named), ("classes", classes or {})):
+    single = {} if clusters is None or isinstance(clusters, Mapping) else {CLUSTER: _source("clusters", clusters)}
+    for setting, names in (("gazetteers", gazetteers or {}), ("clusters", named), ("classes", classes or {})):
         for name in names:
             if NAME.fullmatch(name) is None:
                 raise ValueError(f'features.{setting}: the name "{name}" may only have letters, digits, "_" and "."')
-    sources = {f"{CLUSTER}.{name}": _source(given) for name, given in named.items()}
-    others = {f"{CLASS}{name}": _source(given) for name, given in (classes or {}).items()}
-    return ResourceSet(files, {**single, **sources, **others})
+    sources = {f"{CLUSTER}.{name}": _source("clusters", given) for name, given in named.items()}
+    others = {f"{CLASS}{name}": _source("classes", given) for name, given in (classes or {}).items()}
+    phrases = {name: _source("gazetteers", given, PhraseFile) for name, given in (gazetteers or {}).items()}
+    return ResourceSet(phrases, {**single, **sources, **others})
 
 
-def _source(given: Any) -> Source:
+def _source(setting: str, given: Any, file: Callable[[Path], Any] = ClassFile) -> Any:
+    """The source that a config gives to a setting: a registered one, or a file of the setting's own kind."""
     if isinstance(given, str | Path):
-        return ClassFile(Path(given))
+        return file(Path(given))
     if not callable(given):
-        raise ValueError(
-            f"features.clusters and features.classes take files and registered sources, such as "
-            f'"spacy-ssvm.LookupsClusters.v1", not {given!r}'
-        )
-    source: Source = given
-    return source
+        raise ValueError(f"features.{setting} takes files and registered sources, not {given!r}")
+    return given
 
 
 def with_prefix(source: str, prefix: int) -> str:

@@ -1,27 +1,27 @@
 """The resources that templates read beside the Doc: gazetteers and word classes, as a model file stores them."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from spacy.vocab import Vocab
 
 from .class_sources import Source
+from .gazetteer_sources import PhraseSource
 from .word_classes import WordClasses, pack
 
 
-def load_gazetteers(files: Mapping[str, Path], words: Callable[[str], np.ndarray]) -> dict[str, Any]:
-    """Read gazetteers, name → file.
+def load_gazetteers(sources: Mapping[str, PhraseSource], words: Callable[[str], np.ndarray]) -> dict[str, Any]:
+    """Read gazetteers, name → source.
 
     words: turns a phrase into uint64 keys of its lower-cased tokens.
 
     Raises:
-        ValueError: a file cannot be read or is malformed.
+        ValueError: a source cannot be read or has no phrase.
     """
     from .gazetteer import read_gazetteer
 
-    return {name: list(read_gazetteer(name, path, words)) for name, path in files.items()}
+    return {name: list(read_gazetteer(name, source, words)) for name, source in sources.items()}
 
 
 def load_classes(sources: Mapping[str, Source], vocab: Vocab) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .attributes import CLUSTER, GAZETTEER
-from .resource_set import Clusters, File, Named, ResourceSet, resource_set, with_prefix
+from .resource_set import Clusters, Named, ResourceSet, resource_set, with_prefix
 from .templates import Template, parse_templates
 
 MAX_HASH_BITS = 30
@@ -30,7 +30,7 @@ class FeatureSet:
 
 def templates(
     templates: list[str],
-    gazetteers: dict[str, File] | None = None,
+    gazetteers: Named | None = None,
     clusters: Clusters = None,
     hash_bits: int | None = None,
     classes: Named | None = None,
@@ -54,7 +54,7 @@ def _feature_set(templates: list[str], resources: ResourceSet, hash_bits: int | 
 
 
 def tagger_features(
-    gazetteers: dict[str, File] | None = None,
+    gazetteers: Named | None = None,
     clusters: Clusters = None,
     hash_bits: int | None = None,
     extra: list[str] | None = None,
@@ -85,7 +85,7 @@ def tagger_features(
 
 
 def ner_features(
-    gazetteers: dict[str, File] | None = None,
+    gazetteers: Named | None = None,
     clusters: Clusters = None,
     hash_bits: int | None = None,
     extra: list[str] | None = None,
@@ -115,7 +115,7 @@ def ner_features(
 
 
 def senter_features(
-    gazetteers: dict[str, File] | None = None,
+    gazetteers: Named | None = None,
     clusters: Clusters = None,
     hash_bits: int | None = None,
     extra: list[str] | None = None,

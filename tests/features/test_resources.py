@@ -4,6 +4,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
+import srsly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
@@ -11,6 +12,7 @@ from thinc.api import Model, NumpyOps
 
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.gazetteer import FIRST, INSIDE, LAST, SINGLE, compile_gazetteer, mark_phrases, read_gazetteer
+from spacy_ssvm.features.gazetteer_sources import PatternFile, PhraseFile, TableColumn, phrase_file
 from spacy_ssvm.features.index import add_features, empty_table
 from spacy_ssvm.features.resources import check_gazetteers, load_gazetteers
 from spacy_ssvm.features.sets import templates
@@ -116,12 +118,12 @@ def test_unreadable_gazetteer_is_refused_by_name(content, tmp_path, nlp):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ValueError, match=r'features\.gazetteers: .*"city"') as refusal:
-        read_gazetteer("city", path, words_of(nlp))
+        read_gazetteer("city", PhraseFile(path), words_of(nlp))
     assert str(path) in str(refusal.value)
 
 
 def test_extractor_takes_gazetteers_as_a_model_file_gives_them_back(cities, nlp):
-    given = load_gazetteers({"city": cities}, words_of(nlp))
+    given = load_gazetteers({"city": PhraseFile(cities)}, words_of(nlp))
     saved, loaded = (Model("gazetteers", None, attrs={"city": known}, ops=NumpyOps()) for known in (given["city"], []))
     loaded.from_bytes(saved.to_bytes())
     texts = ["gazetteer.city[0]"]
@@ -152,3 +154,60 @@ def test_gazetteer_that_would_mislead_a_kernel_is_refused(damage):
     check_gazetteers({"city": list(table)})
     with pytest.raises(ValueError, match='damaged gazetteer "city"'):
         check_gazetteers({"city": damage(list(table))})
+
+
+@pytest.fixture
+def patterns(tmp_path):
+    path = tmp_path / "patterns.jsonl"
+    lines = [
+        {"label": "GPE", "pattern": "New York"},
+        {"label": "GPE", "pattern": [{"LOWER": "san"}, {"TEXT": "José"}], "id": "sj"},
+        {"label": "ORG", "pattern": [{"ORTH": "ACME"}]},
+        {"label": "ORG", "pattern": [{"LOWER": "the"}, {"IS_TITLE": True, "OP": "+"}]},
+        {"label": "ORG", "pattern": [{"LOWER": {"REGEX": "a.*"}}]},
+    ]
+    srsly.write_jsonl(path, lines)
+    return path
+
+
+def test_patterns_of_an_entity_ruler(patterns, nlp):
+    assert PatternFile(patterns, ("GPE",))() == ["New York", ["san", "José"]]
+    with pytest.warns(UserWarning, match=r"2 patterns in .*patterns\.jsonl are no phrases"):
+        assert PatternFile(patterns)() == ["New York", ["san", "José"], ["ACME"]]
+    extractor = extractor_of(nlp, ["gazetteer.g[0]"], gazetteers={"g": PatternFile(patterns, ("GPE",))})
+    assert keys_of(extractor, nlp, ["SAN", "josé", "new", "york", "ACME"]) == [[FIRST, LAST, FIRST, LAST, 0]]
+
+
+def test_columns_of_tables(tmp_path, nlp):
+    (tmp_path / "cities.csv").write_text('name,country\n"Washington, DC",US\nOslo,NO\n,XX\n', encoding="utf8")
+    (tmp_path / "cities.tsv").write_text("country\tname\nUS\tNew York\n", encoding="utf8")
+    assert TableColumn(tmp_path / "cities.csv", "name")() == ["Washington, DC", "Oslo"]
+    assert TableColumn(tmp_path / "cities.tsv", "name")() == ["New York"]
+    extractor = extractor_of(nlp, ["gazetteer.g[0]"], gazetteers={"g": TableColumn(tmp_path / "cities.csv", "name")})
+    assert keys_of(extractor, nlp, ["oslo", "New", "York"]) == [[SINGLE, 0, 0]]
+
+
+def test_determiners_may_be_missing(tmp_path, nlp):
+    (tmp_path / "names").write_text("The Hague\nthe\nOslo\n", encoding="utf8")
+    extractor = extractor_of(nlp, ["gazetteer.g[0]"], gazetteers={"g": phrase_file(tmp_path / "names", ["The"])})
+    words = ["the", "Hague", ".", "Hague", "OSLO"]
+    assert keys_of(extractor, nlp, words) == [[FIRST, LAST, 0, SINGLE, SINGLE]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "source", "complaint"),
+    [
+        ("a.jsonl", '{"label": "A", "pattern": "x"}\n{"label": "A"}\n', PatternFile, r"line 2 of .*a\.jsonl"),
+        ("a.jsonl", '{"label": "A", "pattern": "x"}\nx\n', PatternFile, r"line 2 of .*a\.jsonl"),
+        ("a.jsonl", '{"label": "A", "pattern": 7}\n', PatternFile, r"line 1 of .*a\.jsonl"),
+        ("a.jsonl", '["A"]\n', PatternFile, r"line 1 of .*a\.jsonl"),
+        ("a.jsonl", "", PatternFile, "has no phrase"),
+        ("a.csv", "x,y\n1,2\n", lambda path: TableColumn(path, "name"), r'no column "name" but x, y'),
+        ("a.csv", "", lambda path: TableColumn(path, "name"), r'no column "name" but none'),
+        ("a.csv", "name\n \n", lambda path: TableColumn(path, "name"), "has no phrase"),
+    ],
+)
+def test_sources_that_cannot_be_read(name, content, source, complaint, tmp_path, nlp):
+    (tmp_path / name).write_text(content, encoding="utf8")
+    with pytest.raises(ValueError, match=rf'features\.gazetteers: "g".*{complaint}'):
+        read_gazetteer("g", source(tmp_path / name), words_of(nlp))

@@ -110,6 +110,6 @@ def test_resources_extend_the_ready_sets(features):
     full = features(gazetteers={"city": "city.txt"}, clusters="brown.txt", extra=["_.room[0]"], hash_bits=20)
     added = {str(template) for template in full.templates} - plain
     assert {"gazetteer.city[0]", "cluster[0]", "cluster4[0]", "_.room[0]"} <= added
-    assert full.hash_bits == 20 and full.resources.gazetteers["city"].name == "city.txt"
+    assert full.hash_bits == 20 and full.resources.gazetteers["city"].path.name == "city.txt"
     with pytest.raises(ValueError, match='"bias" says the same'):
         features(extra=["bias"])

@@ -81,7 +81,7 @@ def tagger_features(
         "has_hyphen[0]",
         "has_upper[0]",
     ]
-    return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra)
+    return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra, class_window=0)
 
 
 def ner_features(
@@ -168,10 +168,11 @@ PREFIXES = (4, 6, 10)
 
 
 def _with_resources(
-    own: list[str], resources: ResourceSet, hash_bits: int | None, extra: list[str] | None
+    own: list[str], resources: ResourceSet, hash_bits: int | None, extra: list[str] | None, class_window: int = 1
 ) -> FeatureSet:
-    names = [f"{GAZETTEER}{name}" for name in resources.gazetteers]
+    """Add templates that read the resources; class_window: how many tokens to both sides word classes are read at."""
+    added = [template for name in resources.gazetteers for template in _window(f"{GAZETTEER}{name}", -1, 1)]
     for source in resources.classes:
-        names += [source, *(with_prefix(source, n) for n in PREFIXES if source.startswith(CLUSTER))]
-    added = [template for name in names for template in _window(name, -1, 1)]
+        names = [source, *(with_prefix(source, n) for n in PREFIXES if source.startswith(CLUSTER))]
+        added += [template for name in names for template in _window(name, -class_window, class_window)]
     return _feature_set([*own, *added, *(extra or [])], resources, hash_bits)

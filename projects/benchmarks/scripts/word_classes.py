@@ -1,0 +1,152 @@
+"""Components with and without word classes: DATA RAW OUTPUT [RUN …] [--test] [--metrics METRICS].
+
+RAW: the folder of `scripts.raw_text`. Without RUN, all that have no row in METRICS/word-classes.jsonl yet. A row has
+the score of the development part and, with --test, of the test part, each with the range of 95 % of 1,000 samples of
+sentences of the difference from the run without classes (paired), the CPU seconds of training, the size of the pipeline
+in MB, and the number of tokens that it annotates in a second of CPU time.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import spacy
+from papers import metrics
+from spacy.language import Language
+from spacy.util import load_config
+from tqdm import tqdm
+
+from spacy_ssvm.cli.score_counts import COUNTS
+from spacy_ssvm.corpus.reader import create_corpus
+
+from .peers import train
+from .train import CONFIGS
+
+TABLE = "word-classes"
+SAMPLES = 1000
+RAW_CORPORA = {"en": ("brown", "ewt", "wnut17"), "es": ("conll2002-esp",), "nl": ("conll2002-ned",)}
+"""Corpora whose training words are raw text, too."""
+N_CLASSES = {"en": 1000, "es": 500, "nl": 500}
+LOOKUPS = {"@misc": "spacy-ssvm.LookupsClusters.v1"}
+SOURCES = ("none", "table", "own", "all")
+"""No classes; the clusters of spacy-lookups-data; Brown and exchange classes of RAW; both."""
+
+
+class Corpus(NamedTuple):
+    """component: the folder of configs. files: of `scripts.convert`. score: a name in `COUNTS`."""
+
+    component: str
+    files: str
+    language: str
+    score: str
+    costs: float = 1.0
+    """The factor of losses where the gold label is O."""
+
+
+CORPORA = {
+    "ner-spanish": Corpus("ner", "conll2002-esp", "es", "ents_f"),
+    "ner-dutch": Corpus("ner", "conll2002-ned", "nl", "ents_f"),
+    "wnut17": Corpus("ner", "wnut17", "en", "ents_f", 0.3),
+    "ewt": Corpus("tagger", "ewt", "en", "tag_acc"),
+    "parser": Corpus("parser", "ewt", "en", "las"),
+}
+WITHOUT_TABLE = {"nl"}
+"""Languages that spacy-lookups-data has no clusters of."""
+RUNS = [
+    f"{corpus}-{source}"
+    for corpus, (_, _, language, _, _) in CORPORA.items()
+    for source in SOURCES
+    if language not in WITHOUT_TABLE or source in ("none", "own")
+]
+
+
+def classes(language: str, method: str, data: Path, raw: Path) -> str:
+    """The file of a language's classes, made from raw text where it is not there."""
+    path = raw / f"{language}-{method}.tsv"
+    if not path.exists():
+        texts = [str(raw / f"{language}.txt"), *(f"{data}/{name}-train.spacy" for name in RAW_CORPORA[language])]
+        settings = ["--classes", str(N_CLASSES[language]), "--method", method, "--lang", language]
+        subprocess.run([sys.executable, "-m", "spacy", "ssvm", "cluster", *texts, str(path), *settings], check=True)
+    return str(path)
+
+
+def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> Path:
+    """The config of our component with these classes."""
+    made = load_config(CONFIGS / corpus.component / "dcd.cfg")
+    made["nlp"]["lang"] = corpus.language
+    clusters: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    if source in ("table", "all"):
+        clusters["table"] = LOOKUPS
+        loader = {"@misc": "spacy.LookupsDataLoader.v1", "lang": corpus.language, "tables": ["lexeme_cluster"]}
+        made["initialize"]["lookups"] = loader
+    if source in ("own", "all"):
+        clusters["own"] = classes(corpus.language, "brown", data, raw)
+        others["own"] = classes(corpus.language, "exchange", data, raw)
+    for component in made["components"].values():
+        component["model"]["features"] |= {"clusters": clusters, "classes": others}
+        if corpus.costs != 1.0:
+            component["label_costs"] = {"O": corpus.costs}
+    made.to_disk(target / "made.cfg")
+    return target / "made.cfg"
+
+
+def counts(nlp: Language, path: str, score: str) -> tuple[np.ndarray, float]:
+    """For each sentence the numerator and the denominator of the score, [sentences, 2], and tokens per CPU second."""
+    examples = list(create_corpus(path, gold_preproc=True)(nlp))
+    started = time.process_time()
+    list(nlp.pipe([example.predicted for example in examples]))
+    seconds = time.process_time() - started
+    counted = [COUNTS[score](example) for example in examples]
+    return np.array(counted, float), sum(len(example.predicted) for example in examples) / seconds
+
+
+def ratio(counted: np.ndarray) -> np.ndarray:
+    """The score, in per cent, of the sums over the second last axis."""
+    sums = counted.sum(axis=-2)
+    return 100 * sums[..., 0] / sums[..., 1]
+
+
+def interval(plain: np.ndarray, other: np.ndarray) -> list[float]:
+    """95 % of the samples of the difference of two scores."""
+    draws = np.random.default_rng(0).integers(0, len(plain), (SAMPLES, len(plain)))
+    low, high = np.quantile(ratio(other[draws]) - ratio(plain[draws]), [0.025, 0.975])
+    return [round(float(low), 2), round(float(high), 2)]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("data", type=Path)
+    arguments.add_argument("raw", type=Path)
+    arguments.add_argument("output", type=Path)
+    arguments.add_argument("runs", nargs="*", metavar="RUN", choices=[*RUNS, []], help=", ".join(RUNS))
+    arguments.add_argument("--test", action="store_true", help="score the test part, too")
+    arguments.add_argument("--metrics", type=Path, default=Path("metrics"))
+    given = arguments.parse_args()
+    done = metrics.read(given.metrics, TABLE)
+    for run in tqdm(given.runs or [run for run in RUNS if run not in done], unit="run"):
+        name, _, source = run.rpartition("-")
+        corpus, target = CORPORA[name], given.output / f"classes-{run}"
+        target.mkdir(parents=True, exist_ok=True)
+        paths = {part: f"{given.data}/{corpus.files}-{part}.spacy" for part in ("train", "dev", "test")}
+        made = config(corpus, source, given.data, given.raw, target)
+        values: dict[str, Any] = train(made, {f"paths.{part}": paths[part] for part in ("train", "dev")}, target)
+        files = [path for path in (target / "model-best").rglob("*") if path.is_file()]
+        values["size"] = sum(path.stat().st_size for path in files) / 1e6
+        nlp = spacy.load(target / "model-best")
+        for part in ("dev", "test") if given.test else ("dev",):
+            counted, values["tokens_per_second"] = counts(nlp, paths[part], corpus.score)
+            np.save(target / f"{part}.npy", counted)
+            values[part] = round(float(ratio(counted)), 2)
+            if source != "none":
+                plain = np.load(given.output / f"classes-{name}-none" / f"{part}.npy")
+                values[f"{part}_gain"] = interval(plain, counted)
+        metrics.write(given.metrics, TABLE, run, values)
+
+
+if __name__ == "__main__":
+    main()

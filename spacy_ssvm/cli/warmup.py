@@ -123,6 +123,7 @@ def _jobs(only: Collection[str]) -> Iterator[Job]:
     sequences: list[Job] = [(_run_sequences, (block,)) for block in solvers]
     for pair in zip_longest(trees, sequences):
         yield from (job for job in pair if job)
+    yield _run_clusters, ()
     yield _run_rarities, ()
 
 
@@ -168,6 +169,13 @@ def _run_trees(solver: dict[str, Any], structure: str, order: int) -> None:
     model = {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order, "margin": 0.0}
     nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": {**model, "features": arcs}, "patterns": LIMITS})
     _run(nlp)
+
+
+def _run_clusters() -> None:
+    from ..clustering import brown_classes, exchange_classes
+
+    for learn in (brown_classes, exchange_classes):
+        learn([["an", "example"], ["another"]] * 2, n_classes=2)
 
 
 def _run_rarities() -> None:

@@ -16,7 +16,9 @@ from .mutual_information import table_of_terms, term
 OUTSIDE = -1
 """The place of a word that is a class by itself, and not yet among those to merge."""
 NEVER = np.iinfo(np.int64).min
-"""The gain of a merge that cannot be made."""
+"""A gain less than any."""
+GONE = np.iinfo(np.int64).max
+"""The time of a place without a class that can be merged."""
 
 
 class Window(NamedTuple):
@@ -25,12 +27,13 @@ class Window(NamedTuple):
     right, left: the neighbours of all words. places: int32 [V + 2], a word's place, or OUTSIDE.
     first, following: int32 [S] and [V + 2], the words at a place as linked lists that end in −1.
     sizes: int64 [S], occurrences of the words at a place. after: int32 [S, S], after[c, d] is how often d stands to the
-    right of c; before: int32 [S, S], its transpose. gains: int64 [S, S], what the merge of two classes adds to N times
-    the mutual information, mostly less than 0. since: int64 [S], when all gains of a class were last computed.
-    best, highest: int32 [S] and int64 [S], of each class, the lowest place and the gain of its best merge with a class
-    of an earlier `since`. A young class is best for most others, and soon gone: they need not look for another one.
-    terms: f(n). column, sums: int64 [S], scratch. touched: int32 [S], scratch. seen: int64 [V + 2], scratch, when a
-    word was last met. tick: int64 [1], the time.
+    right of c; before: int32 [S, S], its transpose. since: int64 [S], the time when all gains of a class were last
+    computed, or GONE. gains: int64 [S, S], gains[younger, older] is what the merge of two classes adds to N times the
+    mutual information, mostly less than 0, where the younger one is that of the later time. best, highest: int32 [S]
+    and int64 [S], of each class, the lowest place and the gain of its best merge with an older one. A young class is
+    best for most others, and soon gone: they need not look for another one then. terms: f(n). column, sums: int64 [S],
+    scratch. touched: int32 [S], scratch. seen: int64 [V + 2], scratch, when a word was last met. tick: int64 [1], the
+    time.
     """
 
     right: Neighbours
@@ -69,7 +72,7 @@ def new_window(bigrams: Bigrams, places: np.ndarray, n_places: int) -> Window:
         after=np.zeros((size, size), np.int32),
         before=np.zeros((size, size), np.int32),
         gains=np.zeros((size, size), np.int64),
-        since=np.arange(size),
+        since=np.full(size, GONE),
         best=np.full(size, -1, np.int32),
         highest=np.full(size, NEVER, np.int64),
         terms=table_of_terms(bigrams.n_pairs),
@@ -109,26 +112,19 @@ def _fill(window, counts):
             _count_neighbours(window, window.right, word)
             _add_pairs(window, window.column)
     window.column[:] = 0
-    for a in range(size):
-        for b in range(a + 1):
-            gain = window.gains[a, b] + _rest(window, a, b) if _can_merge(window, a, b) else NEVER
-            window.gains[a, b] = gain
-            window.gains[b, a] = gain
-    for a in range(size):
-        _find_best(window, a)
-
-
-@kernel
-def _can_merge(window, a, b):
-    end = len(window.sizes) - 2
-    return a != b and a < end and b < end and window.first[a] != -1 and window.first[b] != -1
+    for a in range(size - 2):
+        if window.first[a] != -1:
+            window.since[a] = a
+            for b in range(a):
+                window.gains[a, b] += _rest(window, a, b)
+            _find_best(window, a)
 
 
 @kernel
 def _add_pairs(window, numbers):
     """Add what a neighbour contributes to the gain of each pair; numbers: how often it stands beside each class."""
     n = 0
-    for place in range(len(numbers)):
+    for place in range(len(numbers) - 2):
         if numbers[place] > 0:
             window.touched[n] = place
             n += 1
@@ -136,9 +132,7 @@ def _add_pairs(window, numbers):
         a = window.touched[i]
         for j in range(i):
             b = window.touched[j]
-            gain = _joint(window.terms, np.int64(numbers[a]), np.int64(numbers[b]))
-            window.gains[a, b] += gain
-            window.gains[b, a] += gain
+            window.gains[a, b] += _joint(window.terms, np.int64(numbers[a]), np.int64(numbers[b]))
 
 
 @kernel
@@ -161,9 +155,11 @@ def _rest(window, a, b):
     """The gain of merging a and b less the sum over all neighbours, where a and b themselves count as two others."""
     terms, after = window.terms, window.after
     aa, ab, ba, bb = np.int64(after[a, a]), np.int64(after[a, b]), np.int64(window.before[a, b]), np.int64(after[b, b])
+    sizes = _joint(terms, window.sizes[a], window.sizes[b])
+    if ab == 0 and ba == 0:
+        return _joint(terms, aa, bb) - 2 * sizes
     alone = term(terms, aa) + term(terms, ab) + term(terms, ba) + term(terms, bb)
     halves = term(terms, aa + ba) + term(terms, ab + bb) + term(terms, aa + ab) + term(terms, ba + bb)
-    sizes = _joint(terms, window.sizes[a], window.sizes[b])
     return term(terms, aa + ab + ba + bb) + alone - halves - 2 * sizes
 
 
@@ -178,11 +174,18 @@ def _find_best(window, a):
 
 
 @kernel
-def _set_gain(window, a, b, gain):
-    """Set the gain of a pair, and update the best one of the younger class."""
-    window.gains[a, b], window.gains[b, a] = gain, gain
+def _gain(window, a, b):
+    """The gain of a merge."""
+    return window.gains[a, b] if window.since[a] > window.since[b] else window.gains[b, a]
+
+
+@kernel
+def _raise_gain(window, a, b, rise):
+    """Raise, or lower, the gain of a merge, and update what is best for the younger class."""
     if window.since[a] < window.since[b]:
         a, b = b, a
+    gain = window.gains[a, b] + rise
+    window.gains[a, b] = gain
     if gain > window.highest[a] or (gain == window.highest[a] and b < window.best[a]):
         window.best[a], window.highest[a] = b, gain
     elif b == window.best[a] and gain < window.highest[a]:
@@ -254,8 +257,8 @@ def _set_row(window, a):
     window.tick[0] += 1
     window.since[a] = window.tick[0]
     for b in range(len(window.sizes)):
-        gain = window.sums[b] + _rest(window, a, b) if _can_merge(window, a, b) else NEVER
-        window.gains[a, b], window.gains[b, a] = gain, gain
+        if b != a and window.since[b] != GONE:
+            window.gains[a, b] = window.sums[b] + _rest(window, a, b)
     _find_best(window, a)
     for b in range(len(window.sizes)):
         if window.best[b] == a:
@@ -269,7 +272,9 @@ def _merge(window, a, b):
         a, b = b, a
     size = len(window.sizes)
     for c in range(size):
-        window.sums[c] = window.gains[a, c] - _rest(window, a, c) if _can_merge(window, a, c) else 0
+        window.sums[c] = 0
+        if c != a and window.since[c] != GONE:
+            window.sums[c] = _gain(window, a, c) - _rest(window, a, c)
     _sum_outside(window, a, b, window.right, window.left)
     _sum_outside(window, a, b, window.left, window.right)
     _sum_inside(window, a, b, window.after, window.before)
@@ -289,9 +294,7 @@ def _merge(window, a, b):
     window.first[a], window.first[b] = window.first[b], -1
     window.sizes[a] += window.sizes[b]
     window.sizes[b] = 0
-    for c in range(size):
-        window.gains[b, c], window.gains[c, b] = NEVER, NEVER
-    window.best[b], window.highest[b] = -1, NEVER
+    window.best[b], window.highest[b], window.since[b] = -1, NEVER, GONE
     _set_row(window, a)
     for c in range(size):
         if window.best[c] == b:
@@ -378,9 +381,8 @@ def _join_neighbours(window, a, b, of_neighbour):
             gain = both - term(terms, of_a[c] + of_a[d]) - term(terms, of_b[c] + of_b[d])
             if c == a or d == a:
                 window.sums[c + d - a] += gain
-            elif window.gains[c, d] != NEVER:
-                gain += window.gains[c, d]
-                _set_gain(window, c, d, gain)
+            elif window.since[c] != GONE and window.since[d] != GONE:
+                _raise_gain(window, c, d, gain)
 
 
 @kernel

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spacy_ssvm.clustering.bigrams import count_bigrams
 from spacy_ssvm.clustering.brown import first_places
 from spacy_ssvm.clustering.hierarchy import bit_strings
-from spacy_ssvm.clustering.merging import OUTSIDE, _best_pair, enter_and_merge, merge_pairs, new_window
+from spacy_ssvm.clustering.merging import OUTSIDE, _best_pair, _gain, enter_and_merge, merge_pairs, new_window
 from spacy_ssvm.clustering.mutual_information import average_mutual_information
 
 from .reference import information, merged, of_clusters
@@ -62,13 +62,14 @@ def test_what_the_window_keeps_is_what_it_would_compute_anew(sentences, n_classe
     window = new_window(bigrams, first_places(n_words, n_classes), n_classes + 1)
     enter_and_merge(window, bigrams.counts, n_classes, min(n_classes + n_steps, n_words))
     anew = new_window(bigrams, window.places[:-2], n_classes + 1)
-    for name in ("sizes", "after", "before", "gains"):
+    for name in ("sizes", "after", "before"):
         assert np.array_equal(getattr(window, name), getattr(anew, name)), name
-    places = [place for place in range(n_classes + 1) if window.first[place] != -1]
-    if len(places) > 1:
+    pairs = list(combinations([place for place in range(n_classes + 1) if window.first[place] != -1], 2))
+    gains = {pair: _gain(window, *pair) for pair in pairs}
+    assert gains == {pair: _gain(anew, *pair) for pair in pairs}
+    if pairs:
         # Of equal gains, the pair at the lowest places.
-        pairs = list(combinations(places, 2))
-        assert _best_pair(window) == _best_pair(anew) == max(pairs, key=lambda pair: window.gains[pair])
+        assert _best_pair(window) == _best_pair(anew) == max(pairs, key=gains.__getitem__)
 
 
 @given(texts, st.integers(2, 6), st.data())

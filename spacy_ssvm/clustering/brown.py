@@ -14,12 +14,15 @@ from .merging import OUTSIDE, enter_and_merge, merge_pairs, new_window
 STEP = 64
 """Words after which a clustering can be interrupted."""
 MIN_WINDOW = 256
-"""Classes in the window even if fewer are wanted, which are merged at the end: more merges are compared."""
+"""The least number of classes in the window, even if fewer are wanted."""
 
 
 def window_size(n_words: int, n_classes: int) -> int:
-    """The number of classes W between the entries of two words."""
-    return min(n_words, max(n_classes, MIN_WINDOW))
+    """The number of classes W between the entries of two words: half as many again as are wanted.
+
+    The others are merged at the end, when more is known of them.
+    """
+    return min(n_words, max(n_classes + n_classes // 2, MIN_WINDOW))
 
 
 def first_places(n_words: int, size: int) -> np.ndarray:

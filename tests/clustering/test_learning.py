@@ -25,7 +25,7 @@ every_method = pytest.mark.parametrize("method", METHODS)
 def small_steps(monkeypatch):
     """Many states, even of a small text."""
     monkeypatch.setattr(brown, "STEP", 1)
-    monkeypatch.setattr(brown, "MIN_WINDOW", 6)
+    monkeypatch.setattr(brown, "MIN_WINDOW", 2)
     monkeypatch.setattr(exchange, "BATCH", 3)
     monkeypatch.setattr(exchange, "SHARE", 2)
 

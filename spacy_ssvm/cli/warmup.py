@@ -173,9 +173,12 @@ def _run_trees(solver: dict[str, Any], structure: str, order: int) -> None:
 
 def _run_clusters() -> None:
     from ..clustering import brown_classes, exchange_classes
+    from ..clustering.brown import MIN_WINDOW
 
+    # More words than a window has places.
+    sentences = [[chr(0x4E00 + k), "example"] for k in range(2 * MIN_WINDOW)]
     for learn in (brown_classes, exchange_classes):
-        learn([["an", "example"], ["another"]] * 2, n_classes=2)
+        learn(sentences, n_classes=2, min_count=1)
 
 
 def _run_rarities() -> None:

@@ -9,12 +9,12 @@ from time import monotonic
 import numpy as np
 
 from ..files import replace_files
+from ..kernels import source_digest
 from .bigrams import Bigrams
 from .brown import window_size
 from .learning import STAGES, Settings, State, learn
 from .merging import OUTSIDE
 
-FORMAT = 1
 INTERVAL = 20.0
 """Seconds between two checkpoints."""
 
@@ -24,12 +24,13 @@ def learn_with_checkpoints(
 ) -> Iterator[State]:
     """As `learn`, with a checkpoint at `path` every few seconds; goes on from the file that is there.
 
-    A file that is damaged, or belongs to another text or other settings, is written over. The caller removes the file.
+    A file that is damaged, or belongs to another text, other settings or another version of the algorithms, is written
+    over. The caller removes the file.
 
     Raises:
         OSError: the file cannot be written.
     """
-    key = f"{FORMAT} {settings} {bigrams.digest()}"
+    key = f"{settings} {bigrams.digest()} {source_digest().hex()}"
     start = _load(path, key, bigrams, settings)
     last = monotonic()
     if start is not None:

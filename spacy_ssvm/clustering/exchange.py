@@ -76,7 +76,7 @@ def exchange(
         moved += _move_words(clustering, word, np.concatenate(found))
         word = end
         if word == n_words:
-            finished = moved <= MIN_MOVES * n_words or sweep + 1 == MAX_SWEEPS
+            finished = moved <= MIN_MOVES * n_words or sweep + 1 >= MAX_SWEEPS
             sweep, word, moved = sweep + 1, 0, 0
         yield Sweeps(sweep, word, moved, clustering.classes[:-2], finished)
 

@@ -72,7 +72,7 @@ def new_window(bigrams: Bigrams, places: np.ndarray, n_places: int) -> Window:
         after=np.zeros((size, size), np.int32),
         before=np.zeros((size, size), np.int32),
         gains=np.zeros((size, size), np.int64),
-        since=np.full(size, GONE),
+        since=np.full(size, GONE, np.int64),
         best=np.full(size, -1, np.int32),
         highest=np.full(size, NEVER, np.int64),
         terms=table_of_terms(bigrams.n_pairs),
@@ -80,7 +80,7 @@ def new_window(bigrams: Bigrams, places: np.ndarray, n_places: int) -> Window:
         sums=np.zeros(size, np.int64),
         touched=np.zeros(size, np.int32),
         seen=np.zeros(n, np.int64),
-        tick=np.full(1, size),
+        tick=np.full(1, size, np.int64),
     )
     _fill(window, bigrams.counts)
     return window

@@ -33,7 +33,7 @@ class Spellings(NamedTuple):
 
 def no_spellings(n_words: int) -> Spellings:
     """Paths that end at the root, so that nothing can be told from a word's spelling."""
-    return Spellings(np.arange(n_words + 1), np.zeros(n_words, np.int32), np.ones(1))
+    return Spellings(np.arange(n_words + 1, dtype=np.int64), np.zeros(n_words, np.int32), np.ones(1))
 
 
 def spellings(words: Sequence[str]) -> Spellings:

@@ -10,7 +10,7 @@ from spacy.util import get_lang_class
 from tqdm import tqdm
 from wasabi import msg
 
-from ..corpus.texts import find_files, read_sentences
+from ..corpus.texts import SUFFIXES, find_files, read_sentences
 from ..files import replace_files
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ def cluster_command(
         settings = Settings(cast(Method, method), classes)
         if output.is_dir():
             raise ValueError(f"{output} is a folder: name a file for the classes")
+        if output.exists() and output.name.endswith(SUFFIXES):
+            raise ValueError(
+                f"{output} is there already, and may be a text: name a file for the classes, such as x.tsv"
+            )
         files = find_files(inputs)
         bigrams = count_bigrams(_sentences(files, _blank(lang), tokenised), min_count)
         n_tokens = bigrams.n_pairs - int(bigrams.counts[-1])

@@ -124,6 +124,9 @@ def test_what_cannot_be_clustered_is_explained(text, tmp_path):
         assert isinstance(result.exception, SystemExit)
     assert output.read_text() == "as it was"
     assert "isafolder" in "".join(call(text, tmp_path / "none").output.split())
+    before = text.read_bytes()
+    assert "namea file for the classes".replace(" ", "") in "".join(call(text, text).output.split())
+    assert text.read_bytes() == before
 
 
 def test_an_interrupted_command_goes_on(text, tmp_path, monkeypatch):

@@ -102,7 +102,7 @@ def count_bigrams(sentences: Iterable[Iterable[str]], min_count: int = 1) -> Big
     Words that are nothing but whitespace are passed over. Words rarer than `min_count`, and those that no line of a
     file could list because they have a tab or a line break in them, count as one word.
 
-    Memory: some 60 bytes for each different pair, while pairs are merged, and 200 for each different word as written;
+    Memory: some 100 bytes for each different pair, while pairs are merged, and 300 for each different word as written;
     the text is not kept.
 
     Raises:

@@ -56,7 +56,7 @@ def learn(bigrams: Bigrams, settings: Settings, state: State | None = None, n_th
     Going on from a state ends as if there had been no interruption. With fewer words than classes, each word is one.
     The arrays of a state change as soon as the next one is asked for.
 
-    Memory: that of the bigrams; 24 bytes for each pair of classes; with spellings, 4 for each class and node of them.
+    Memory: that of the bigrams; 36 bytes for each pair of classes; with spellings, 4 for each class and node of them.
     """
     n_words = len(bigrams.words)
     n_classes = min(settings.n_classes, n_words)

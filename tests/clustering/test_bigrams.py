@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.clustering import bigrams as module
+from spacy_ssvm.clustering import mutual_information
 from spacy_ssvm.clustering.bigrams import count_bigrams
-from spacy_ssvm.clustering.mutual_information import average_mutual_information
+from spacy_ssvm.clustering.mutual_information import average_mutual_information, table_of_terms, term
 
 from .reference import BOUNDARY, RARE, by_frequency, information, stream
 from .texts import texts
@@ -52,6 +53,13 @@ def test_mutual_information_is_that_of_its_definition(sentences, min_count, data
     classes = data.draw(st.lists(st.integers(0, 3), min_size=len(found.words), max_size=len(found.words)))
     expected = information(sentences, dict(zip(found.words, classes)))
     assert average_mutual_information(found, module.np.array(classes)) == pytest.approx(expected)
+
+
+def test_terms_of_numbers_that_are_not_looked_up(monkeypatch):
+    expected = table_of_terms(1000)
+    monkeypatch.setattr(mutual_information, "MAX_TABLE", 5)
+    assert len(table_of_terms(1000)) == 5
+    assert [term(table_of_terms(1000), n) for n in range(len(expected))] == expected.tolist()
 
 
 def test_words_are_normalised_and_whitespace_is_no_word():

@@ -92,7 +92,7 @@ def test_counts_stay_those_of_the_classes_and_information_never_falls(sentences,
 
 
 def test_spelling_puts_words_that_look_alike_together():
-    """Two verbs and two nouns that stand beside nothing but the same rare word."""
+    """Each is a sentence by itself: nothing else tells them apart."""
     endings = {
         "ing": ["walk", "talk", "jump", "sing", "read", "wait"],
         "ness": ["sad", "glad", "kind", "dark", "soft", "fit"],

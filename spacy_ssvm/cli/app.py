@@ -4,6 +4,7 @@ import typer
 from spacy.cli._util import app
 
 from .calibrate import calibrate_command
+from .cluster import cluster_command
 from .compress import compress_command
 from .debug_data import debug_data_command
 from .evaluate import evaluate_command
@@ -16,6 +17,7 @@ from .warmup import warmup_command
 
 ssvm = typer.Typer(name="ssvm", help="Commands for spacy-ssvm components.", no_args_is_help=True)
 ssvm.command("calibrate")(calibrate_command)
+ssvm.command("cluster")(cluster_command)
 ssvm.command("compress")(compress_command)
 ssvm.command("debug-data", context_settings=OVERRIDES)(debug_data_command)
 ssvm.command("evaluate")(evaluate_command)

@@ -12,6 +12,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
+from ..corpus.texts import read_record
 from ..pipeline.component import SsvmPipe
 from .pipelines import CodePath, PipelineName, load_pipeline
 
@@ -98,19 +99,9 @@ def _texts(nlp: Language, path: Path) -> Iterator[Text]:
         raise ValueError(f"{path} is not text in UTF-8: {error}") from error
     for number, line in enumerate(lines, 1):
         if line.strip():
-            record = _record(path, number, line) if path.suffix == ".jsonl" else {"text": line.strip()}
+            record = read_record(path, number, line) if path.suffix == ".jsonl" else {"text": line.strip()}
             if record["text"].strip():
                 yield Text(number, record, nlp.make_doc(record["text"]))
-
-
-def _record(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        record = srsly.json_loads(line)
-    except ValueError as error:
-        raise ValueError(f"{path}, line {number}: this is not JSON: {error}") from error
-    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
-        raise ValueError(f'{path}, line {number}: a line must be an object with a string "text"')
-    return record
 
 
 def _without_annotation(doc: Doc) -> Doc:

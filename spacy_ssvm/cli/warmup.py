@@ -123,6 +123,7 @@ def _jobs(only: Collection[str]) -> Iterator[Job]:
     sequences: list[Job] = [(_run_sequences, (block,)) for block in solvers]
     for pair in zip_longest(trees, sequences):
         yield from (job for job in pair if job)
+    yield _run_clusters, ()
     yield _run_rarities, ()
 
 
@@ -168,6 +169,16 @@ def _run_trees(solver: dict[str, Any], structure: str, order: int) -> None:
     model = {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order, "margin": 0.0}
     nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": {**model, "features": arcs}, "patterns": LIMITS})
     _run(nlp)
+
+
+def _run_clusters() -> None:
+    from ..clustering import brown_classes, exchange_classes
+    from ..clustering.brown import MIN_WINDOW
+
+    # More words than a window has places.
+    sentences = [[chr(0x4E00 + k), "example"] for k in range(2 * MIN_WINDOW)]
+    for learn in (brown_classes, exchange_classes):
+        learn(sentences, n_classes=2, min_count=1)
 
 
 def _run_rarities() -> None:

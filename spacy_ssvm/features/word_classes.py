@@ -1,10 +1,8 @@
 """Word classes in a model file and in use: the Brown cluster of a word, the tags that a lexicon gives it.
 
-A word is looked up as it is written, in lower case, with each digit as 0, and the latter in lower case; the first of
-these forms that a source knows decides. Importing this module does not import numba.
+Importing this module does not import numba.
 """
 
-import re
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,6 +10,8 @@ from typing import Any
 import numpy as np
 from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
+
+from ..word_forms import looked_up_as
 
 _FACTOR = 0x9E3779B97F4A7C15
 """A word is known by the high 32 bits of its key times this, modulo 2⁶⁴, as spaCy's own symbols, such as "NOUN"
@@ -52,7 +52,7 @@ def _decompressed(stored: bytes) -> np.ndarray:
 
 
 class WordClasses:
-    """The classes of words, from arrays of `pack`, or of a model file of format 4 and before.
+    """The classes of words, from what `pack` returns or a model file has.
 
     names: source → the names of its classes; the first one is that of words without a class, and empty.
 
@@ -65,7 +65,7 @@ class WordClasses:
         self._numbers: dict[str, np.ndarray] = {}
         self._hashes = np.zeros(0, np.uint32)
         try:
-            # Before word classes had names, there were the clusters of one file.
+            # Earlier versions store the clusters of a single file, as two arrays.
             if "words" in stored:
                 stored = pack({"cluster": dict(zip(stored["words"].tolist(), stored["names"], strict=True))})
             if stored:
@@ -111,22 +111,9 @@ class WordClasses:
         numbers = self._numbers.get(source)
         if numbers is None:
             return 0
-        for key in _forms(lexeme):
-            wanted = (key * _FACTOR >> 32) & 0xFFFFFFFF
+        for form in looked_up_as(lexeme.text):
+            wanted = (int(get_string_id(form)) * _FACTOR >> 32) & 0xFFFFFFFF
             place = int(np.searchsorted(self._hashes, np.uint32(wanted)))
             if place < len(self._hashes) and self._hashes[place] == wanted and numbers[place]:
                 return int(numbers[place])
         return 0
-
-
-def _forms(lexeme: Lexeme) -> list[int]:
-    """The keys of the forms that a word is looked up by."""
-    forms = [lexeme.orth, lexeme.lower]
-    if any(map(str.isdigit, lexeme.text)):
-        forms += [int(get_string_id(without_digits(text))) for text in (lexeme.text, lexeme.lower_)]
-    return forms
-
-
-def without_digits(text: str) -> str:
-    """The text with each digit as 0."""
-    return re.sub(r"\d", "0", text)

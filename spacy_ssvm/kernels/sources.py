@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
-_ROOMS = ("features", "structures", "solvers", "models", "kernels")
+_ROOMS = ("features", "structures", "solvers", "clustering", "models", "kernels")
 
 
 @lru_cache(maxsize=1)

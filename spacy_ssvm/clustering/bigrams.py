@@ -1,0 +1,171 @@
+"""Counts of words and of pairs of neighbours in sentences."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import Int32Array, Int64Array
+from ..word_forms import normalised
+
+MAX_PAIRS = (1 << 31) - 1
+"""Counts are stored in 32 bits."""
+_CHUNK = 1 << 20
+"""Tokens whose pairs are counted at a time."""
+_BOUNDARY = 0
+_SKIPPED = -1
+
+
+class Neighbours(NamedTuple):
+    """The neighbours of each of n words on one side: of word w, entries starts[w] … starts[w + 1] − 1.
+
+    starts: int64 [n + 1]. words: int32 [E], ascending for each word. counts: int32 [E], how often each stands there.
+    """
+
+    starts: Int64Array
+    words: Int32Array
+    counts: Int32Array
+
+
+@dataclass(frozen=True)
+class Bigrams:
+    """Counts of a text of V words.
+
+    The text is one stream, with a boundary before its first sentence and after each. Two entries follow the words: V
+    stands for all words that are too rare to be one of them, V + 1 for the boundary.
+
+    words: the words, normalised, most frequent first. counts: int64 [V + 2]. right, left: of each of the V + 2 entries,
+    what stands to its right and to its left.
+    """
+
+    words: list[str]
+    counts: np.ndarray
+    right: Neighbours
+    left: Neighbours
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs of neighbours: that of the tokens and the sentences."""
+        return int(self.counts.sum())
+
+    def digest(self) -> str:
+        """SHA-256 of all that a clustering depends on."""
+        digest = sha256("\n".join(self.words).encode("utf8", "surrogatepass"))
+        for array in (self.counts, *self.right):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+
+class _Numbers(dict):
+    """The number of each word as written, that of its normalised form: from 1, in the order of first appearance."""
+
+    def __init__(self) -> None:
+        self.forms: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> int:
+        form = normalised(word)
+        number = _SKIPPED if not form or form.isspace() else self.forms.setdefault(form, len(self.forms) + 1)
+        self[word] = number
+        return number
+
+
+class _Pairs:
+    """Counts of pairs, left · 2³² + right, sorted; new ones are merged once they are half as many as the others."""
+
+    def __init__(self) -> None:
+        self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._new: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def add(self, stream: np.ndarray) -> None:
+        """Count the pairs of neighbours in a stream of numbers."""
+        self._new.append(np.unique((stream[:-1] << 32) | stream[1:], return_counts=True))
+        if 2 * sum(len(keys) for keys, _ in self._new) > len(self._keys):
+            self._merge()
+
+    def _merge(self) -> None:
+        keys = np.concatenate([self._keys, *(keys for keys, _ in self._new)])
+        counts = np.concatenate([self._counts, *(counts for _, counts in self._new)])
+        self._keys, self._counts = _summed(keys, counts)
+        self._new.clear()
+
+    def all(self) -> tuple[np.ndarray, np.ndarray]:
+        """The keys and their counts."""
+        self._merge()
+        return self._keys, self._counts
+
+
+def count_bigrams(sentences: Iterable[Iterable[str]], min_count: int = 1) -> Bigrams:
+    """Count the words of some sentences, normalised, and the pairs of neighbours.
+
+    Words that are nothing but whitespace are passed over. Words rarer than `min_count`, and those that no line of a
+    file could list because they have a tab or a line break in them, count as one word.
+
+    Memory: some 100 bytes for each different pair, while pairs are merged, and 300 for each different word as written;
+    the text is not kept.
+
+    Raises:
+        TypeError: a sentence is a string.
+        ValueError: there is no word, all words are too rare, or there are more than 2³¹ − 1 pairs.
+    """
+    numbers, pairs = _Numbers(), _Pairs()
+    stream, n_pairs = [_BOUNDARY], 0
+    for sentence in sentences:
+        if isinstance(sentence, str):
+            raise TypeError(f"a sentence has to be a list of words, not a string: {sentence[:80]!r}")
+        found = [number for word in sentence if (number := numbers[word]) != _SKIPPED]
+        if found:
+            stream += found
+            stream.append(_BOUNDARY)
+        if len(stream) > _CHUNK:
+            pairs.add(np.array(stream, np.int64))
+            n_pairs += len(stream) - 1
+            del stream[:-1]
+    pairs.add(np.array(stream, np.int64))
+    n_pairs += len(stream) - 1
+    if not numbers.forms:
+        raise ValueError("there is no word in the text: nothing can be clustered")
+    if n_pairs > MAX_PAIRS:
+        raise ValueError(f"the text has {n_pairs:,} words and sentences; the limit is {MAX_PAIRS:,}: give less of it")
+    return _numbered_by_count(list(numbers.forms), *pairs.all(), min_count)
+
+
+def _numbered_by_count(forms: list[str], keys: np.ndarray, counts: np.ndarray, min_count: int) -> Bigrams:
+    left, right = keys >> 32, keys & 0xFFFFFFFF
+    frequencies = np.bincount(left, counts, len(forms) + 1).astype(np.int64)
+    kept = [number for number, form in enumerate(forms, 1) if frequencies[number] >= min_count and _can_be_listed(form)]
+    if not kept:
+        raise ValueError(f"no word occurs {min_count} times or more in the text: lower the minimum count")
+    kept.sort(key=lambda number: (-frequencies[number], forms[number - 1]))
+    n_words = len(kept)
+    new = np.full(len(forms) + 1, n_words)
+    new[kept] = np.arange(n_words)
+    new[_BOUNDARY] = n_words + 1
+    left, right = new[left], new[right]
+    return Bigrams(
+        [forms[number - 1] for number in kept],
+        np.bincount(left, counts, n_words + 2).astype(np.int64),
+        _neighbours(left, right, counts, n_words + 2),
+        _neighbours(right, left, counts, n_words + 2),
+    )
+
+
+def _can_be_listed(form: str) -> bool:
+    return "\t" not in form and form.splitlines() == [form]
+
+
+def _neighbours(words: np.ndarray, others: np.ndarray, counts: np.ndarray, n: int) -> Neighbours:
+    keys, counts = _summed(words << 32 | others, counts)
+    starts = np.searchsorted(keys, np.arange(n + 1) << 32)
+    return Neighbours(starts.astype(np.int64), (keys & 0xFFFFFFFF).astype(np.int32), counts.astype(np.int32))
+
+
+def _summed(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different keys, ascending, and the sum of the counts of each."""
+    if not len(keys):
+        return keys, counts
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    firsts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return keys[firsts], np.add.reduceat(counts[order], firsts)

@@ -1,0 +1,54 @@
+"""Brown classes by a window that goes through the words, most frequent first.
+
+The most frequent words begin a class each. Every other one joins the window as a class of its own, after which the two
+classes are merged that lose the least mutual information (Brown et al. 1992; the window as in Liang 2005).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .bigrams import Bigrams
+from .merging import OUTSIDE, enter_and_merge, merge_pairs, new_window
+
+STEP = 64
+"""Words after which a clustering can be interrupted."""
+MIN_WINDOW = 256
+"""The least number of classes in the window, even if fewer are wanted."""
+
+
+def window_size(n_words: int, n_classes: int) -> int:
+    """The number of classes W between the entries of two words: half as many again as are wanted.
+
+    The others are merged at the end, when more is known of them.
+    """
+    return min(n_words, max(n_classes + n_classes // 2, MIN_WINDOW))
+
+
+def first_places(n_words: int, size: int) -> np.ndarray:
+    """The places of the words at first: int32 [V], OUTSIDE but for the W most frequent ones."""
+    numbers = np.arange(n_words)
+    return np.where(numbers < size, numbers, OUTSIDE).astype(np.int32)
+
+
+def merge_in_window(
+    bigrams: Bigrams, n_classes: int, places: np.ndarray, word: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Put the words from `word` on into the window; yields the next word and the places to go on from.
+
+    Before the last word is yielded, classes are merged until C are left.
+
+    places: int32 [V], from 0 to W, or OUTSIDE from `word` on. One place is free; which one changes.
+    Memory: 16 bytes for each pair of classes in the window.
+    """
+    n_words = len(bigrams.words)
+    size = window_size(n_words, n_classes)
+    window = new_window(bigrams, places, size + 1)
+    while word < n_words:
+        end = min(word + STEP, n_words)
+        enter_and_merge(window, bigrams.counts, word, end)
+        word = end
+        if word < n_words:
+            yield word, window.places[:-2]
+    merge_pairs(window, np.zeros((size - n_classes, 2), np.int32))
+    yield n_words, window.places[:-2]

@@ -1,0 +1,99 @@
+"""Raw text in files: a text a line, records in JSONL, or Docs, and the sentences of words that they hold."""
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import srsly
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz", ".spacy")
+
+
+def find_files(inputs: list[Path]) -> list[Path]:
+    """The files that paths name: themselves, those of a folder and the folders in it, or those that match a pattern.
+
+    Of a folder, files with other suffixes are left out. Files of a folder or a pattern are in alphabetical order.
+
+    Raises:
+        ValueError: a path names no file, or one whose suffix is not among SUFFIXES.
+    """
+    found: list[Path] = []
+    for path in inputs:
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*") if file.is_file() and file.name.endswith(SUFFIXES))
+        elif has_magic(str(path)) and not path.exists():
+            files = sorted(file for name in glob(str(path), recursive=True) if (file := Path(name)).is_file())
+        else:
+            files = [path] if path.is_file() else []
+        if not files:
+            raise ValueError(f"{path}: there is no file of text ({', '.join(SUFFIXES)})")
+        for file in files:
+            if not file.name.endswith(SUFFIXES):
+                raise ValueError(f"{file}: the name of a file of text has to end in {', '.join(SUFFIXES)}")
+        found += files
+    return found
+
+
+def read_sentences(path: Path, tokenise: Callable[[str], list[str]], vocab: Vocab) -> Iterator[list[str]]:
+    """The sentences of a file: lines of text, the lines of the texts of records, or the sentences of Docs.
+
+    A Doc without sentence boundaries is one sentence.
+
+    Raises:
+        ValueError: the file cannot be read; the message names the file, and the line if there are lines.
+    """
+    if path.suffix == ".spacy":
+        yield from _sentences_of_docs(path, vocab)
+        return
+    is_jsonl = path.name.endswith((".jsonl", ".jsonl.gz"))
+    for number, line in _lines(path):
+        if line.strip():
+            text = read_record(path, number, line)["text"] if is_jsonl else line
+            for part in text.splitlines():
+                try:
+                    yield tokenise(part)
+                except UnicodeEncodeError as error:
+                    raise ValueError(f"{path}, line {number}: this text has half of a character: {error}") from error
+
+
+def read_record(path: Path, number: int, line: str) -> dict[str, Any]:
+    """A line of JSONL with a text.
+
+    Raises:
+        ValueError: it is not JSON, or has no text.
+    """
+    try:
+        found = srsly.json_loads(line)
+    except ValueError as error:
+        raise ValueError(f"{path}, line {number}: this is not JSON: {error}") from error
+    if not isinstance(found, dict) or not isinstance(found.get("text"), str):
+        raise ValueError(f'{path}, line {number}: a line must be an object with a string "text"')
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}, line {number}: this is not text in UTF-8: {error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} cannot be read after line {number}: {error}") from error
+
+
+def _sentences_of_docs(path: Path, vocab: Vocab) -> Iterator[list[str]]:
+    try:
+        docs: Iterator[Doc] = DocBin().from_disk(path).get_docs(vocab)
+        for doc in docs:
+            for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc]:
+                yield [token.text for token in sentence]
+    except Exception as error:
+        # The reader raises errors of many types for garbage.
+        raise ValueError(f"{path} is not a corpus in .spacy format: {error}") from error

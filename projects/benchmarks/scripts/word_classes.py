@@ -10,6 +10,7 @@ import argparse
 import subprocess
 import sys
 import time
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 import spacy
 from papers import metrics
 from spacy.language import Language
+from spacy.tokens import DocBin
 from spacy.util import load_config
 from tqdm import tqdm
 
@@ -32,8 +34,11 @@ RAW_CORPORA = {"en": ("brown", "ewt", "wnut17"), "es": ("conll2002-esp",), "nl":
 """Corpora whose training words are raw text, too."""
 N_CLASSES = {"en": 1000, "es": 500, "nl": 500}
 LOOKUPS = {"@misc": "spacy-ssvm.LookupsClusters.v1"}
-SOURCES = ("none", "table", "own", "all")
-"""No classes; the clusters of spacy-lookups-data; Brown and exchange classes of RAW; both."""
+SOURCES = ("none", "table", "own", "lexicon", "all")
+"""No classes; the clusters of spacy-lookups-data; Brown and exchange classes of RAW; the tags that the Brown corpus
+gives a word; all of these."""
+MIN_SHARE = 0.1
+"""A word has a tag in the lexicon if this share of its tokens has it."""
 
 
 class Corpus(NamedTuple):
@@ -54,14 +59,9 @@ CORPORA = {
     "ewt": Corpus("tagger", "ewt", "en", "tag_acc"),
     "parser": Corpus("parser", "ewt", "en", "las"),
 }
-WITHOUT_TABLE = {"nl"}
-"""Languages that spacy-lookups-data has no clusters of."""
-RUNS = [
-    f"{corpus}-{source}"
-    for corpus, (_, _, language, _, _) in CORPORA.items()
-    for source in SOURCES
-    if language not in WITHOUT_TABLE or source in ("none", "own")
-]
+HAS = {"nl": ("none", "own"), "es": ("none", "table", "own", "all"), "en": SOURCES}
+"""The sources that there are for a language."""
+RUNS = [f"{name}-{source}" for name, corpus in CORPORA.items() for source in HAS[corpus.language]]
 
 
 def classes(language: str, method: str, data: Path, raw: Path) -> str:
@@ -71,6 +71,20 @@ def classes(language: str, method: str, data: Path, raw: Path) -> str:
         texts = [str(raw / f"{language}.txt"), *(f"{data}/{name}-train.spacy" for name in RAW_CORPORA[language])]
         settings = ["--classes", str(N_CLASSES[language]), "--method", method, "--lang", language]
         subprocess.run([sys.executable, "-m", "spacy", "ssvm", "cluster", *texts, str(path), *settings], check=True)
+    return str(path)
+
+
+def lexicon(data: Path, raw: Path) -> str:
+    """The file of the tags that words have in the Brown corpus, made where it is not there."""
+    path = raw / "brown-tags.tsv"
+    if not path.exists():
+        tags: dict[str, Counter[str]] = defaultdict(Counter)
+        for doc in DocBin().from_disk(data / "brown-train.spacy").get_docs(spacy.blank("en").vocab):
+            for token in doc:
+                tags[token.text][token.tag_] += 1
+        pairs = [(word, tag, found) for word, found in tags.items() for tag in found]
+        lines = [f"{word}\t{tag}\n" for word, tag, found in pairs if found[tag] >= MIN_SHARE * found.total()]
+        path.write_text("".join(lines), encoding="utf8")
     return str(path)
 
 
@@ -87,6 +101,8 @@ def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> 
     if source in ("own", "all"):
         clusters["own"] = classes(corpus.language, "brown", data, raw)
         others["own"] = classes(corpus.language, "exchange", data, raw)
+    if source == "lexicon" or (source == "all" and corpus.language == "en"):
+        others["lexicon"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": lexicon(data, raw)}
     for component in made["components"].values():
         component["model"]["features"] |= {"clusters": clusters, "classes": others}
         if corpus.costs != 1.0:

@@ -11,6 +11,8 @@ from pathlib import Path
 from spacy.strings import get_string_id
 from spacy.vocab import Vocab
 
+from .text_lines import read_lines
+
 Source = Callable[[Vocab], Mapping[int, str]]
 
 CLUSTER_TABLE = "lexeme_cluster"
@@ -22,13 +24,21 @@ class ClassFile:
     """A file with one "class<TAB>word" a line; further columns are ignored.
 
     Called, raises:
-        ValueError: the file cannot be read, a line has no tab, or there is no line.
+        ValueError: the file cannot be read, a line has no tab, there is no line, or a word is in two classes.
     """
 
     path: Path
 
     def __call__(self, vocab: Vocab) -> Mapping[int, str]:
-        return {int(get_string_id(word)): name for name, word in _read_pairs(self.path, "class<TAB>word")}
+        classes: dict[str, tuple[str, int]] = {}
+        for line, name, word in _read_pairs(self.path, "class<TAB>word"):
+            first, first_line = classes.setdefault(word, (name, line))
+            if name != first:
+                raise ValueError(
+                    f'word classes: line {line} of {self.path} puts "{word}" into the class {name}, '
+                    f"line {first_line} into {first}"
+                )
+        return {int(get_string_id(word)): name for word, (name, _) in classes.items()}
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class Lexicon:
 
     def __call__(self, vocab: Vocab) -> Mapping[int, str]:
         tags: dict[int, set[str]] = {}
-        for word, tag in _read_pairs(self.path, "word<TAB>tag"):
+        for _, word, tag in _read_pairs(self.path, "word<TAB>tag"):
             tags.setdefault(int(get_string_id(word)), set()).add(tag)
         return {word: "|".join(sorted(found)) for word, found in tags.items()}
 
@@ -66,7 +76,7 @@ class LookupsClusters:
         found = {int(word): f"{number:b}"[::-1].ljust(length, "0") for word, number in numbers.items() if number}
         if not found:
             raise ValueError(
-                f'features.clusters: nlp.vocab.lookups has no clusters in a table "{self.table}". Install '
+                f'word classes: nlp.vocab.lookups has no clusters in a table "{self.table}". Install '
                 "spacy-lookups-data and let [initialize.lookups] load it: @misc = "
                 f'"spacy.LookupsDataLoader.v1", lang = "en", tables = ["{self.table}"]'
             )
@@ -103,24 +113,24 @@ def lexicon(path: str | Path) -> Lexicon:
     return Lexicon(Path(path))
 
 
-def _read_pairs(path: Path, form: str) -> list[tuple[str, str]]:
-    """The first two columns of each line.
+def _read_pairs(path: Path, form: str) -> list[tuple[int, str, str]]:
+    """The number, from 1, and the first two columns of each line that is not empty.
 
     Raises:
         ValueError: the file cannot be read, a line has fewer columns, or there is no line.
     """
     try:
-        lines = path.read_text(encoding="utf8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"features.clusters: cannot read {path}: {error}") from error
+        lines = read_lines(path)
+    except ValueError as error:
+        raise ValueError(f"word classes: {error}") from error
     pairs = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         columns = line.split("\t")
         if len(columns) < 2 or not columns[0] or not columns[1]:
-            raise ValueError(f'features.clusters: line {number} of {path} is not "{form}": {line[:80]!r}')
-        pairs.append((columns[0], columns[1]))
+            raise ValueError(f'word classes: line {number} of {path} is not "{form}": {line[:80]!r}')
+        pairs.append((number, columns[0], columns[1]))
     if not pairs:
-        raise ValueError(f"features.clusters: {path} is empty")
+        raise ValueError(f"word classes: {path} is empty")
     return pairs

@@ -13,6 +13,8 @@ from typing import Any
 
 import srsly
 
+from .text_lines import read_lines
+
 Phrase = str | list[str]
 PhraseSource = Callable[[], Iterable[Phrase]]
 
@@ -31,7 +33,7 @@ class PhraseFile:
     path: Path
 
     def __call__(self) -> list[Phrase]:
-        return [line.strip() for line in _lines(self.path) if line.strip()]
+        return [line.strip() for line in read_lines(self.path) if line.strip()]
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class PatternFile:
 
     def __call__(self) -> list[Phrase]:
         phrases, others = [], 0
-        for number, line in enumerate(_lines(self.path), 1):
+        for number, line in enumerate(read_lines(self.path), 1):
             if not line.strip():
                 continue
             try:
@@ -85,7 +87,7 @@ class TableColumn:
     column: str
 
     def __call__(self) -> list[Phrase]:
-        rows = csv.DictReader(_lines(self.path), delimiter="\t" if self.path.suffix == ".tsv" else ",")
+        rows = csv.DictReader(read_lines(self.path), delimiter="\t" if self.path.suffix == ".tsv" else ",")
         if self.column not in (rows.fieldnames or ()):
             raise ValueError(f'{self.path} has no column "{self.column}" but {", ".join(rows.fieldnames or ["none"])}')
         return [row[self.column].strip() for row in rows if (row[self.column] or "").strip()]
@@ -143,10 +145,3 @@ def _phrase(pattern: Any) -> Phrase | None:
     texts = [text for token in pattern for name, text in token.items() if name.upper() in _TOKEN_TEXTS]
     is_phrase = pattern and all(len(token) == 1 for token in pattern) and len(texts) == len(pattern)
     return texts if is_phrase and all(isinstance(text, str) for text in texts) else None
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"cannot read {path}: {error}") from error

@@ -71,7 +71,6 @@ def tree(
             "order": order,
             "max_heads": int(max_heads),
             "margin": float(margin),
-            "gazetteers": {},
             "clusters": {},
         },
     )
@@ -121,11 +120,13 @@ def check_tree(model: Model) -> None:
 
 def _named(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """The resources in a model, checked, as a config names them; their files are not needed."""
-    check_gazetteers(attributes["gazetteers"])
+    # Trees have this attribute only if they read gazetteers.
+    gazetteers = attributes.get("gazetteers", {})
+    check_gazetteers(gazetteers)
     sources = stored_sources(attributes["clusters"])
     clusters = {source.partition(".")[2]: "" for source in sources if not source.startswith(CLASS)}
     return {
-        "gazetteers": dict.fromkeys(attributes["gazetteers"], ""),
+        "gazetteers": dict.fromkeys(gazetteers, ""),
         "clusters": "" if list(clusters) == [""] else clusters,
         "classes": {source.removeprefix(CLASS): "" for source in sources if source.startswith(CLASS)},
     }

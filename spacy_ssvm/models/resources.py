@@ -23,7 +23,9 @@ def store_resources(model: Model, vocab: Vocab, words: Callable[[str], np.ndarra
         ValueError: a resource cannot be read or is malformed.
     """
     resources: ResourceSet = model.attrs["features"].resources
-    model.attrs["gazetteers"] = load_gazetteers(resources.gazetteers, words)
+    gazetteers = load_gazetteers(resources.gazetteers, words)
+    if gazetteers or "gazetteers" in model.attrs:
+        model.attrs["gazetteers"] = gazetteers
     model.attrs["clusters"] = load_classes(resources.classes, vocab)
     if resources.classes:
         n_words, n_bytes = stored_size(model.attrs["clusters"])

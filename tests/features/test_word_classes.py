@@ -61,6 +61,12 @@ def test_sources_do_not_mix(brown, tmp_path, nlp):
         assert keys == [get_string_id(name) if name else 0 for name in names]
 
 
+def test_a_word_in_two_classes_is_refused(tmp_path, nlp):
+    (tmp_path / "brown.txt").write_text("0\tthe\n1\tof\n0\tthe\n\n1\tthe\n", encoding="utf8")
+    with pytest.raises(ValueError, match=r'line 5 of .*brown\.txt puts "the" into the class 1, line 1 into 0'):
+        ClassFile(tmp_path / "brown.txt")(nlp.vocab)
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
@@ -69,7 +75,7 @@ def test_sources_do_not_mix(brown, tmp_path, nlp):
         (b"\n\n", "is empty"),
         (b"0\tthe\n01 of\n", "line 2 of .*'01 of'"),
         (b"0\tthe\n\n\tof\n", "line 3 of"),
-        (b"\xff\t\xfe", "cannot read"),
+        (b"0\tthe\n\xff\t\xfe", "cannot read .*: line 2 is not in UTF-8"),
     ],
 )
 @pytest.mark.parametrize("source", [ClassFile, Lexicon])
@@ -77,7 +83,7 @@ def test_unreadable_files_are_refused(source, content, complaint, tmp_path):
     path = tmp_path / "brown.txt"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"features\.clusters: .*{complaint}"):
+    with pytest.raises(ValueError, match=rf"word classes: .*{complaint}"):
         source(path)(Vocab())
 
 

@@ -50,9 +50,8 @@ class TreeModel:
         from ...features.extractor import ArcExtractor
 
         attributes = self._model.attrs
-        return ArcExtractor(
-            *(attributes[name] for name in ("arcs", "label_arcs", "first_pass", "gazetteers", "clusters"))
-        )
+        arcs, labels, first_pass = (attributes[name] for name in ("arcs", "label_arcs", "first_pass"))
+        return ArcExtractor(arcs, labels, first_pass, attributes.get("gazetteers", {}), attributes["clusters"])
 
     @cached_property
     def shape(self) -> "Shape":

@@ -52,10 +52,7 @@ class Lexicon:
     path: Path
 
     def __call__(self, vocab: Vocab) -> Mapping[int, str]:
-        tags: dict[int, set[str]] = {}
-        for _, word, tag in _read_pairs(self.path, "word<TAB>tag"):
-            tags.setdefault(int(get_string_id(word)), set()).add(tag)
-        return {word: "|".join(sorted(found)) for word, found in tags.items()}
+        return {int(get_string_id(word)): "|".join(tags) for word, tags in read_lexicon(self.path).items()}
 
 
 @dataclass(frozen=True)
@@ -101,6 +98,18 @@ class VectorClasses:
         from .vector_classes import classes_of_vectors
 
         return classes_of_vectors(vocab.vectors, self.n_classes, self.seed)
+
+
+def read_lexicon(path: Path) -> dict[str, list[str]]:
+    """The tags of each word in a file with one "word<TAB>tag" a line; tags in alphabetical order, each once.
+
+    Raises:
+        ValueError: the file cannot be read, a line has no tab, or there is no line.
+    """
+    tags: dict[str, set[str]] = {}
+    for _, word, tag in _read_pairs(path, "word<TAB>tag"):
+        tags.setdefault(word, set()).add(tag)
+    return {word: sorted(found) for word, found in tags.items()}
 
 
 def class_file(path: str | Path) -> ClassFile:

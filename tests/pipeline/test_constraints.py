@@ -8,6 +8,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.util import load_model_from_config
 
+from spacy_ssvm.pipeline.lexicon_patterns import lexicon_patterns
 from spacy_ssvm.pipeline.patterns import Patterns
 
 from .components import CRF, every, sampled, sequences, written
@@ -55,6 +56,20 @@ def check(factory, nlp, text, keeps, bare=None):
 
 
 # Patterns
+
+
+def test_words_have_the_tags_of_a_lexicon(tmp_path):
+    path = tmp_path / "lexicon.tsv"
+    path.write_text("saw\tNOUN\nsaw\tDET\nham\tVERB\nsaw\tNOUN\nHam\tNOUN\nNOUN\tNOUN\n", encoding="utf8")
+    patterns = {"@misc": "spacy-ssvm.LexiconPatterns.v1", "path": str(path)}
+    nlp = limited("ssvm_tagger", lexicon_patterns(path))
+    check("ssvm_tagger", nlp, doc(nlp, "We saw ham"), lambda tags: tags[1] in ("NOUN", "DET") and tags[2] == "VERB")
+    config = nlp.config.copy()
+    config["components"]["ssvm_tagger"]["patterns"] = patterns
+    again = load_model_from_config(config, auto_fill=True)
+    again.get_pipe("ssvm_tagger").from_bytes(nlp.get_pipe("ssvm_tagger").to_bytes())
+    texts = [doc(nlp, "We saw ham"), doc(nlp, "We eat Ham")]
+    assert [[t.tag_ for t in again(text.copy())] for text in texts] == [[t.tag_ for t in nlp(text)] for text in texts]
 
 
 @pytest.mark.parametrize(

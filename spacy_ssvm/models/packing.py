@@ -41,9 +41,6 @@ MASKED_TYPES = {**PART_TYPES, "values": (np.float32, np.uint8)}
 _BITS = 0
 """In place of the size of a number: the packed indices are bits."""
 
-_ONES = np.array([bin(byte).count("1") for byte in range(256)], np.uint8)
-"""The number of ones in each byte."""
-
 
 @dataclass(frozen=True)
 class Packing:
@@ -108,7 +105,7 @@ class Masked(NamedTuple):
 
     def count(self, end: int) -> int:
         """How many values are stored of the first `end` weights, a multiple of 8 or all."""
-        return int(_ONES[self.bits[: -(-end // 8)]].sum(dtype=np.int64))
+        return int.from_bytes(self.bits[: -(-end // 8)].tobytes(), "little").bit_count()
 
 
 _ROUNDED_TOGETHER = 1 << 20

@@ -208,4 +208,7 @@ def _score_all(trees, weights):
 def tree_scores(trees: Trees, weights: WeightVector) -> list[TreeScores]:
     """The `TreeScores` of every sentence under w."""
     structure, multi_root, decode = trees.shape.structure, trees.shape.multi_root, trees.decoder
-    return [TreeScores(*scores, structure, multi_root, decode) for scores in _score_all(trees, weights)]
+    return [
+        TreeScores(parts, label_scores, structure, multi_root, decode)
+        for parts, label_scores in _score_all(trees, weights)
+    ]

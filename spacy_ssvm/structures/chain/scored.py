@@ -235,9 +235,9 @@ class ChainScores:
             return total, labels, Lattice(tokens, factors.steps, before, after, 1.0, PRECISION, False)
         between = self.between
         parts = self.tokens, between.transitions, between.start, between.end
-        scaled = [np.where(part > FORBIDDEN / 2, beta * part, FORBIDDEN) for part in parts]
-        total, labels, before, after, rounding = _all_logs(*scaled)
-        return total, labels, Lattice(*scaled[:2], before, after, 0.0, rounding, True)
+        tokens, transitions, *ends = (np.where(part > FORBIDDEN / 2, beta * part, FORBIDDEN) for part in parts)
+        total, labels, before, after, rounding = _all_logs(tokens, transitions, *ends)
+        return total, labels, Lattice(tokens, transitions, before, after, 0.0, rounding, True)
 
 
 class Lattice(NamedTuple):

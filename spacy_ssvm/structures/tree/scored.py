@@ -430,30 +430,24 @@ def _others(parts, label_scores, scores, labels, arcs, structure, multi_root):
     The structure must be projective. scores: float64 [A], with the best labels'. labels, arcs: of the best tree.
     """
     n, size = len(arcs), len(scores)
+    labelled = Parts(
+        parts.number,
+        parts.heads,
+        parts.modifiers,
+        scores,
+        parts.sibling_starts,
+        parts.siblings,
+        parts.sibling_scores,
+        parts.grand_starts,
+        parts.grands,
+        parts.grand_scores,
+    )
     if structure == PROJECTIVE:
-        dense = np.full(parts.number.shape, FORBIDDEN)
-        for arc in range(size):
-            dense[parts.heads[arc], parts.modifiers[arc]] = scores[arc]
-        best = arc_max_marginals(dense, multi_root)
-        with_arc = np.empty(size)
+        best, with_arc = arc_max_marginals(dense_scores(labelled), multi_root), np.empty(size)
         for arc in range(size):
             with_arc[arc] = best[parts.heads[arc], parts.modifiers[arc]]
     else:
-        with_arc = max_marginals(
-            Parts(
-                parts.number,
-                parts.heads,
-                parts.modifiers,
-                scores,
-                parts.sibling_starts,
-                parts.siblings,
-                parts.sibling_scores,
-                parts.grand_starts,
-                parts.grands,
-                parts.grand_scores,
-            ),
-            multi_root,
-        )
+        with_arc = max_marginals(labelled, multi_root)
     of_heads, of_labels = np.full(n, -np.inf), np.full(n, -np.inf)
     for arc in range(size):
         place = parts.modifiers[arc] - 1

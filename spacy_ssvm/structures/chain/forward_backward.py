@@ -210,14 +210,19 @@ def marginals(scores, transitions, start, end, labels, counts):
         for j in range(n_labels):
             labels[t, j] = found[t, j]
             ahead[j] = scores[t, j] + after[t, j] if in_logs else tokens[t, j] * after[t, j]
-        if t == 0:
-            continue
-        for i in range(n_labels):
-            beginning, row = before[t - 1, i], counts[i]
-            if in_logs:
-                for j in range(n_labels):
-                    row[j] += math.exp(beginning + transitions[i, j] + ahead[j])
-            else:
-                for j in range(n_labels):
-                    row[j] += beginning * factors.steps[i, j] * ahead[j]
+        if t > 0:
+            _count_steps(before[t - 1], transitions if in_logs else factors.steps, ahead, in_logs, counts)
     return log_partition
+
+
+@kernel
+def _count_steps(before, steps, ahead, in_logs, counts):
+    """Add the probability of each step between two tokens, before · step · ahead, to counts [L, L]."""
+    for i in range(len(before)):
+        beginning, step, row = before[i], steps[i], counts[i]
+        if in_logs:
+            for j in range(len(ahead)):
+                row[j] += math.exp(beginning + step[j] + ahead[j])
+        else:
+            for j in range(len(ahead)):
+                row[j] += beginning * step[j] * ahead[j]

@@ -308,8 +308,7 @@ def labels_above(found: Probabilities | Margins, min_value: float) -> Iterator[t
     """The labels of single tokens whose probability or margin is at least `min_value`, with that value."""
     values = found.values()
     tokens, labels = (values >= min_value).nonzero()
-    for token, label, value in zip(tokens.tolist(), labels.tolist(), values[tokens, labels].tolist()):
-        yield Run(token, (label,)), value
+    return zip(map(Run, tokens.tolist(), zip(labels.tolist())), values[tokens, labels].tolist())
 
 
 @kernel

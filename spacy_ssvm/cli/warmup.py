@@ -182,13 +182,17 @@ def _run_clusters() -> None:
 
 
 def _run_rarities() -> None:
-    """Working sets that are closed up, and tags that a reader of corpora predicts."""
+    """Working sets that are closed up, tags that a reader of corpora predicts, and sums over scores far apart."""
     from ..corpus.jackknife import Jackknife
     from ..solvers.working_set import empty, trim
+    from ..structures.chain.constraints import FORBIDDEN
+    from ..structures.chain.scored import Between, ChainScores
 
     trim(empty(1))
     vocab = spacy.blank("en").vocab
     Jackknife([Doc(vocab, words=["one"])] * 2, 2, 0).predict(np.ones(2, np.uint64), "tags")
+    same = Between(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))
+    ChainScores(1e4 * np.eye(2), same).marginals(1.0)
 
 
 def _run(nlp: Language) -> None:

@@ -146,7 +146,9 @@ class SsvmPipe(TrainablePipe):
         codec, known = facts.read(cfg, self.codec)
         if codec.labels != self.labels:
             raise ValueError(f"[{self.name}] cfg cannot change the labels: use add_label or initialize")
-        self.codec, self._facts = codec, known
+        self._facts = known
+        if codec != self.codec:  # with the same one, what it predicts with stays
+            self.codec = codec
 
     def add_label(self, label: str) -> int:
         """Add a label, with weights of zero; all other weights stay.

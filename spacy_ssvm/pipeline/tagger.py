@@ -177,7 +177,7 @@ class TaggerCodec(ChainCodec):
 
     def named(self, part: "Run", first: int) -> NamedPart:
         token = first + part.first
-        return NamedPart(token, token + 1, self.labels[part.labels[0]], part=part)
+        return NamedPart(token, token + 1, self.labels[part.labels[0]], None, part)
 
     def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
         from ..structures.chain.scored import Run

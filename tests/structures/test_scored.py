@@ -13,7 +13,7 @@ from spacy_ssvm.models.tree.predictor import tree_scores
 from spacy_ssvm.structures import NONE_OF_THESE, UNKNOWN
 from spacy_ssvm.structures.chain.biluo import Kind, biluo_constraints, n_states, run, segments, segments_above
 from spacy_ssvm.structures.chain.constraints import FORBIDDEN
-from spacy_ssvm.structures.chain.scored import ChainScores, KnownLabels, LabelSequence, Run, labels_above
+from spacy_ssvm.structures.chain.scored import Between, ChainScores, KnownLabels, LabelSequence, Run, labels_above
 from spacy_ssvm.structures.tree.parts import PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING
 from spacy_ssvm.structures.tree.scored import ANY, KnownTree, LabelledTree, heads_and_labels_above
 
@@ -42,12 +42,13 @@ def chains(draw) -> ChainScores:
         out = np.array(draw(st.lists(st.sampled_from([False, False, True]), min_size=size, max_size=size)), np.bool_)
         return np.where(out.reshape(shape), FORBIDDEN, _drawn(draw, *shape))
 
-    found = ChainScores(part(length, n_labels), part(n_labels, n_labels), part(n_labels), part(n_labels))
+    between = Between(part(n_labels, n_labels), part(n_labels), part(n_labels))
+    found = ChainScores(part(length, n_labels), between)
     found.tokens[np.arange(length), legal] = 1.0
     for i, j in itertools.pairwise(legal):
         found.transitions[i, j] = 0.5
     if length:
-        found.start[legal[0]], found.end[legal[-1]] = 0.0, -1.0
+        between.start[legal[0]], between.end[legal[-1]] = 0.0, -1.0
     return found
 
 
@@ -59,16 +60,16 @@ def segmented(draw) -> ChainScores:
     kinds = draw(st.lists(st.sampled_from([Kind.FREE, Kind.NO_BEGIN]), min_size=length, max_size=length))
     tokens = _drawn(draw, length, n_states(n_types)) + allowed.token[np.array(kinds, np.int64)]
     transitions = _drawn(draw, n_states(n_types), n_states(n_types)) + allowed.transition
-    return ChainScores(tokens, transitions, allowed.start, allowed.end)
+    return ChainScores(tokens, Between(transitions, allowed.start, allowed.end))
 
 
 def sequences(drawn: ChainScores) -> list[LabelSequence]:
     """Every sequence that is not ruled out."""
     found = []
-    for y in itertools.product(range(len(drawn.start)), repeat=len(drawn.tokens)):
+    for y in itertools.product(range(len(drawn.between.start)), repeat=len(drawn.tokens)):
         parts = [drawn.tokens[t, label] for t, label in enumerate(y)]
         parts += [drawn.transitions[i, j] for i, j in itertools.pairwise(y)]
-        parts += [drawn.start[y[0]], drawn.end[y[-1]]] if y else []
+        parts += [drawn.between.start[y[0]], drawn.between.end[y[-1]]] if y else []
         if min(parts, default=0.0) > FORBIDDEN / 2:
             found.append(LabelSequence(float(sum(parts)), np.array(y, np.int32)))
     return found
@@ -213,7 +214,9 @@ def test_best_with(name, data):
     for scored, ys in examples(name, data):
         of_others = [part for y in ys for part in own_parts(name, y)]
         if name == "labels":
-            of_others += [Run(0, (label,) * len(scored.tokens)) for label in range(len(scored.start)) if len(ys[0][1])]
+            of_others += [
+                Run(0, (label,) * len(scored.tokens)) for label in range(len(scored.between.start)) if len(ys[0][1])
+            ]
         for part in dict.fromkeys(of_others):
             having = [y for y in ys if has(name, y, part)]
             found = scored.best_with(part)
@@ -260,7 +263,7 @@ def test_sums_over_what_agrees_with_a_known_part(name, data, beta):
 @given(chains())
 def test_factors_of_sequences_add_up(drawn):
     for y in sequences(drawn):
-        total = drawn.start[y.labels[0]] + drawn.end[y.labels[-1]] if len(y.labels) else 0.0
+        total = drawn.between.start[y.labels[0]] + drawn.between.end[y.labels[-1]] if len(y.labels) else 0.0
         for token, labels in drawn.factors(y):
             total += drawn.tokens[token, labels[0]] if len(labels) == 1 else drawn.transitions[labels]
         assert total == pytest.approx(y.score, abs=1e-9)
@@ -282,7 +285,7 @@ def test_everything_ruled_out(name, data):
         if name in EXACT:
             closed = replace(scored, parts=scored.parts._replace(scores=np.full(len(scored.parts.heads), FORBIDDEN)))
         else:
-            closed = ChainScores(np.zeros((2, 2)), np.zeros((2, 2)), np.full(2, FORBIDDEN), np.zeros(2))
+            closed = ChainScores(np.zeros((2, 2)), Between(np.zeros((2, 2)), np.full(2, FORBIDDEN), np.zeros(2)))
         assert closed.best(2) == []
         with pytest.raises(ValueError, match=r"every .* is ruled out"):
             closed.margins()
@@ -319,9 +322,7 @@ def test_probabilities_of_a_long_sequence_with_large_scores():
     rng = np.random.default_rng(0)
     drawn = ChainScores(
         rng.normal(0, 1e4, (20_000, 1)) + rng.normal(size=(20_000, 3)) + 1e4,
-        rng.normal(size=(3, 3)),
-        np.zeros(3),
-        np.zeros(3),
+        Between(rng.normal(size=(3, 3)), np.zeros(3), np.zeros(3)),
     )
     lattice = drawn.marginals(1.0)
     values = lattice.values()
@@ -338,7 +339,8 @@ def test_margins_in_another_unit(unit):
     rng = np.random.default_rng(0)
     parts = [unit * rng.normal(size=shape) for shape in ((6, 3), (3, 3), 3, 3)]
     parts[0][2], parts[1][:] = unit * np.array([0.0, 1e-4, -1.0]), 0.0
-    drawn, whole = ChainScores(*parts), ChainScores(*(part / unit for part in parts))
+    tokens, *rest = parts
+    drawn, whole = (ChainScores(tokens / by, Between(*(part / by for part in rest))) for by in (1.0, unit))
     np.testing.assert_allclose(drawn.margins().values() / unit, whole.margins().values(), rtol=1e-9, atol=1e-9)
     assert (drawn.margins().through == 0.0).sum() == 6
 
@@ -349,7 +351,7 @@ def test_rounding_hides_no_segment_of_the_best_sequence():
     rng = np.random.default_rng(0)
     for _ in range(200):
         tokens, transitions = rng.normal(size=(6, n_states(2))) / 3, rng.normal(size=(n_states(2),) * 2) / 3
-        drawn = ChainScores(tokens, transitions + allowed.transition, allowed.start, allowed.end)
+        drawn = ChainScores(tokens, Between(transitions + allowed.transition, allowed.start, allowed.end))
         (best,), lattice = drawn.best(1), drawn.margins()
         assert [part for part, _ in segments_above(lattice, 0.0)] == own_parts("segments", best)
         assert (lattice.values()[np.arange(6), best.labels] >= 0.0).all()
@@ -362,10 +364,11 @@ def test_what_is_predicted_is_listed_where_scores_cancel(n_tokens):
     base = np.repeat([10.0, -10.0], n_tokens // 2)
     tokens = base[:, None] + rng.normal(0, 3, (n_tokens, n_states(1)))
     transitions = constraints.transition + rng.normal(size=constraints.transition.shape)
-    shift = ChainScores(tokens, transitions, constraints.start, constraints.end).margins().total
+    between = Between(transitions, constraints.start, constraints.end)
+    shift = ChainScores(tokens, between).margins().lattice.total
     tokens[n_tokens // 2 :] -= shift / (n_tokens // 2)
-    given = ChainScores(tokens, transitions, constraints.start, constraints.end)
+    given = ChainScores(tokens, between)
     lattice = given.margins()
-    assert abs(lattice.total) < 1e-6
+    assert abs(lattice.lattice.total) < 1e-6
     found = {part for part, _ in segments_above(lattice, 0.0)}
     assert found >= set(own_parts("segments", given.best(1)[0])) and len(found) > n_tokens // 10

@@ -1,7 +1,7 @@
 """Labels for Docs by fixed weights; the scores of features that read one word type only are summed once per type."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from ...features.extractor import Extractor
 from ...features.index import Columns, Program, Table, look_up_features, table_of
 from ...features.program import rows_outside, select
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited
-from ...structures.chain.scored import ChainScores
+from ...structures.chain.scored import Between, ChainScores
 from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .codec import ChainCodec
@@ -87,12 +87,15 @@ class ChainPredictor:
         columns, _, _, allowed = read
         if allowed is not self.constraints:
             self._decoding(*read)()
+        scores, between = token_scores(*self._arguments(*read)), self._between
+        return columns, [ChainScores(scores[first:end], between) for first, end in pairwise(columns.starts.tolist())]
+
+    @cached_property
+    def _between(self) -> Between:
+        # Patterns limit single tokens only.
+        allowed = self.constraints
         transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
-        scores = token_scores(*self._arguments(*read))
-        return columns, [
-            ChainScores(scores[first:end], transitions, allowed.start, allowed.end)
-            for first, end in pairwise(columns.starts.tolist())
-        ]
+        return Between(transitions, allowed.start, allowed.end)
 
     def _decoding(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints

@@ -1,7 +1,7 @@
 """Trees for Docs by fixed weights."""
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,13 +73,21 @@ class TreePredictor:
         Raises:
             ValueError: the structure is not decoded exactly.
         """
-        return [_sequences(*self._scores(doc)) for doc in docs]
+        if not docs:
+            return []
+        trees, scores = self._scores(docs)
+        sequences, ends = iter(_sequences(trees, scores)), np.cumsum([0, *map(len, docs)])
+        counts = np.diff(np.searchsorted(trees.columns.starts, ends)).tolist()
+        return [
+            [ScoredSequence(first - begin, scored) for first, scored in islice(sequences, count)]
+            for begin, count in zip(ends.tolist(), counts)
+        ]
 
     def explained(self, doc: Doc) -> "list[tuple[ScoredSequence, TreeFeatures]]":
         from ...features.names import Source
         from .factors import TreeFeatures
 
-        trees, scores = self._scores(doc)
+        trees, scores = self._scores([doc])
         extractor, weights, names = self.extractor, self._steps, self._codec.names()
         # Names are read later, when the Doc may have changed.
         source = Source(doc.copy(), extractor.reader.attributes, trees.columns.keys, extractor.classes)
@@ -91,14 +99,14 @@ class TreePredictor:
     def forget_types(self) -> None:
         self.extractor.reader.forget_types()
 
-    def _scores(self, doc: Doc) -> tuple[Trees, list[TreeScores]]:
-        """The sentences of a Doc, none if it is empty, and their scores, within the limits set by Doc and patterns."""
+    def _scores(self, docs: Sequence[Doc]) -> tuple[Trees, list[TreeScores]]:
+        """The sentences of Docs, none of empty ones, and their scores, within the limits set by Docs and patterns."""
         if self.shape.structure == LOOPY:
             raise ValueError(
                 f"[{self._codec.name}] non-projective trees of order 2 are decoded approximately, without the k best "
                 "trees and without margins: use order 1, or projective trees"
             )
-        columns, limits = self._read([doc])
+        columns, limits = self._read(docs)
         trees = self._trees(columns, limits)
         return trees, self._limited_scores(trees, limits)
 
@@ -183,21 +191,24 @@ def decode_all(trees: Trees, weights: WeightVector) -> tuple[np.ndarray, np.ndar
 
 
 @kernel
-def _score(trees, sentence, weights):
-    read = read_sentence(trees.columns, trees.program, sentence)
-    parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, 0.0)
-    if has_siblings(trees.shape.structure):
-        parts = add_siblings(trees, read, parts, weights)
-    if has_grandparents(trees.shape.structure):
-        parts = add_grandparents(trees, sentence, read, parts, weights)
-    return parts, label_scores
+def _score_all(trees, weights):
+    """The arcs and pairs of every sentence as `Parts`, and the label scores of its arcs."""
+    structure, scores = trees.shape.structure, []
+    for sentence in range(len(trees.columns.starts) - 1):
+        read = read_sentence(trees.columns, trees.program, sentence)
+        parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, 0.0)
+        if has_siblings(structure):
+            parts = add_siblings(trees, read, parts, weights)
+        if has_grandparents(structure):
+            parts = add_grandparents(trees, sentence, read, parts, weights)
+        scores.append((parts, label_scores))
+    return scores
 
 
 def tree_scores(trees: Trees, weights: WeightVector) -> list[TreeScores]:
     """The `TreeScores` of every sentence under w."""
-    shape = trees.shape
-    scores = []
-    for sentence in range(len(trees.columns.starts) - 1):
-        parts, label_scores = _score(trees, sentence, weights)
-        scores.append(TreeScores(parts, label_scores, shape.structure, shape.multi_root, trees.decoder))
-    return scores
+    structure, multi_root, decode = trees.shape.structure, trees.shape.multi_root, trees.decoder
+    return [
+        TreeScores(parts, label_scores, structure, multi_root, decode)
+        for parts, label_scores in _score_all(trees, weights)
+    ]

@@ -5,8 +5,9 @@ from enum import IntFlag
 
 import numpy as np
 
+from ...kernels import kernel
 from .constraints import FORBIDDEN, Constraints, with_fixed
-from .scored import Lattice, Run
+from .scored import Margins, Probabilities, Run
 
 OUTSIDE = 0
 """The label of tokens outside segments."""
@@ -96,51 +97,58 @@ def type_of(part: Run) -> int:
     return position_and_type(part.labels[0])[1]
 
 
-def segments_above(lattice: Lattice, min_value: float) -> list[tuple[Run, float]]:
+def segments_above(found: Probabilities | Margins, min_value: float) -> list[tuple[Run, float]]:
     """The segments whose probability or margin is at least `min_value`, with that value, in order of position.
 
     The probability of a segment is that of exactly these tokens with this type. The margin is positive for segments of
     the best sequence only, and ∞ for segments of all sequences. It is exact, because a sequence without the segment has
     another label at one of its tokens. min_value: above 0 for probabilities.
     """
-    if lattice.is_sum:
-        return [(run(*place), math.exp(value)) for *place, value in _through(lattice, math.log(min_value))]
-    found = []
-    for *place, value in _through(lattice, min(min_value, 0.0)):
+    lattice = found.lattice
+    if isinstance(found, Probabilities):
+        least = math.log(min_value) if lattice.in_logs else min_value
+        values = sorted(_segments(*lattice, least))
+        return [(run(*place), math.exp(value) if lattice.in_logs else value) for *place, value in values]
+    margins = []
+    for *place, value in sorted(_segments(*lattice, min(min_value, 0.0))):
         part = run(*place)
-        margin = value - float(lattice.others[np.arange(part.first, part.tokens.stop), list(part.labels)].max())
+        margin = value - float(found.others[np.arange(part.first, part.tokens.stop), list(part.labels)].max())
         if margin >= min_value:
-            found.append((part, margin))
+            margins.append((part, margin))
+    return margins
+
+
+@kernel
+def _segments(tokens, transitions, before, after, total, rounding, in_logs, min_value):
+    """[(first, end, type, value), …] of the segments with a value of at least `min_value`, in any order.
+
+    The value is that of all sequences with the segment, by a `Lattice`; in logs, its difference to `total`. Segments
+    that are ruled out are never returned.
+    """
+    length, n_labels = tokens.shape
+    least = max(min_value, FORBIDDEN / 2) - rounding if in_logs else min_value * (1.0 - rounding)
+    shift, largest = (total, 0.0) if in_logs else (0.0, total)
+    found = [(0, 0, 0, 0.0) for _ in range(0)]
+    for first in range(length):
+        for begin in range(BEGIN, n_labels, 4):
+            kind, inside, last, unit = begin // 4, begin + INSIDE - BEGIN, begin + LAST - BEGIN, begin + UNIT - BEGIN
+            value = _times(before[first, unit], after[first, unit], in_logs) - shift
+            if value >= least:
+                found.append((first, first + 1, kind, largest if value > largest - rounding else value))
+            label, value = begin, before[first, begin] - shift
+            for t in range(first + 1, length):
+                # All longer segments begin in the same way: none has a larger value.
+                if _times(value, after[t - 1, label], in_logs) < least:
+                    break
+                step = _times(transitions[label, last], tokens[t, last], in_logs)
+                closed = _times(_times(value, step, in_logs), after[t, last], in_logs)
+                if closed >= least:
+                    found.append((first, t + 1, kind, largest if closed > largest - rounding else closed))
+                value = _times(value, transitions[label, inside], in_logs)
+                value, label = _times(value, tokens[t, inside], in_logs), inside
     return found
 
 
-def _through(lattice: Lattice, min_value: float) -> list[tuple[int, int, int, float]]:
-    """(first, end, type, value) of the segments with a value of at least `min_value`.
-
-    The value is the log-sum or the maximum over all sequences with the segment, minus `total`. Segments that are ruled
-    out are never returned.
-    """
-    found: list[tuple[int, int, int, float]] = []
-    rounding = lattice.rounding
-    min_value = max(min_value, FORBIDDEN / 2) - rounding
-    tokens, transitions = lattice.scores.tokens, lattice.scores.transitions
-    before, after = lattice.before - lattice.total, lattice.after
-    for first, label in np.argwhere(before + after >= min_value).tolist():
-        if label == OUTSIDE:
-            continue
-        position, kind = position_and_type(label)
-        if position == UNIT:
-            found.append((first, first + 1, kind, float(before[first, label] + after[first, label])))
-        if position != BEGIN:
-            continue
-        inside, last, value = state(INSIDE, kind), state(LAST, kind), before[first, label]
-        for t in range(first + 1, len(tokens)):
-            # All longer segments begin in the same way: none has a larger value.
-            if value + after[t - 1, label] < min_value:
-                break
-            closed = value + transitions[label, last] + tokens[t, last] + after[t, last]
-            if closed >= min_value:
-                found.append((first, t + 1, kind, float(closed)))
-            value += transitions[label, inside] + tokens[t, inside]
-            label = inside
-    return sorted((first, end, kind, 0.0 if value > -rounding else value) for first, end, kind, value in found)
+@kernel
+def _times(value, factor, in_logs):
+    return value + factor if in_logs else value * factor

@@ -1,7 +1,8 @@
-"""Log-partition and marginals of P(y) ∝ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))) over a chain.
+"""Log-partition and marginals of P(y) ∝ exp(β · score(y)) over a chain.
 
-Lattices hold logarithms. A step from token to token is computed by sums of products, except where these might underflow
-or overflow: there it is computed in log space. So scores may be of any size.
+Sums are those of products of exponentials, rescaled at each token (Rabiner 1989): a token needs L exponentials and two
+products of a vector and the matrix of steps. Where a product that counts might underflow, all sums of the sequence are
+computed in log space instead. So scores may be of any size.
 """
 
 import math
@@ -9,147 +10,183 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import kernel
+from ...kernels import Float64Array, Float64Array2d, kernel
+from .constraints import FORBIDDEN
 
 FAINT = 1e-200
-"""A sum above this has lost no precision to terms that underflow, each of which is below 1e-307."""
-
-MAX_EXCESS = 300.0
-"""If the log of the largest product is at most this, a factor that underflows belongs to a step of probability below
-1e-170."""
+"""Products are relative to sums of at least this, so that those that underflow, below 1e-307, have no effect."""
 
 
-class Steps(NamedTuple):
-    """The transitions between neighbouring tokens, from the row's label to the column's label.
+class Factors(NamedTuple):
+    """exp(β · score) of what does not depend on tokens, relative to the largest; 0 for what is ruled out.
 
-    scores, factors: float64 [L, L]. largest: the largest score. factors = exp(scores − largest), so that a step needs L
-    exponentials instead of L².
+    steps: float64 [L, L], from the row's label to the column's label. reverse: the same transposed. start, end: float64
+    [L], at the first and the last token. largest, largest_ends: β times the largest score of a step, and of a start and
+    an end together.
     """
 
-    scores: np.ndarray
-    factors: np.ndarray
+    steps: Float64Array2d
+    reverse: Float64Array2d
+    start: Float64Array
+    end: Float64Array
     largest: float
+    largest_ends: float
 
 
 @kernel
-def steps_forward(transitions):
-    """The steps of transitions, float64 [L, L], for `forward`."""
-    largest, factors = -np.inf, np.empty_like(transitions)
-    for i in range(len(transitions)):
-        for j in range(len(transitions)):
-            largest = max(largest, transitions[i, j])
-    for i in range(len(transitions)):
-        for j in range(len(transitions)):
-            factors[i, j] = math.exp(transitions[i, j] - largest)
-    return Steps(transitions, factors, largest)
-
-
-@kernel
-def steps_backward(steps):
-    """The transposed steps, from the later label (row) to the earlier one (column), for `backward`."""
-    scores, factors = np.empty_like(steps.scores), np.empty_like(steps.factors)
-    for i in range(len(scores)):
-        for j in range(len(scores)):
-            scores[i, j] = steps.scores[j, i]
-            factors[i, j] = steps.factors[j, i]
-    return Steps(scores, factors, steps.largest)
-
-
-@kernel
-def _largest(numbers):
+def _exponentials(scores, beta, factors):
+    """Write exp(β(score − the largest score)) to factors [·], 0 for what is ruled out; returns β · the largest."""
     largest = -np.inf
-    for number in numbers:
-        largest = max(largest, number)
-    return largest
+    for k in range(len(scores)):
+        largest = max(largest, scores[k])
+    for k in range(len(scores)):
+        factors[k] = math.exp(beta * (scores[k] - largest)) if scores[k] > FORBIDDEN / 2 else 0.0
+    return beta * largest
 
 
 @kernel
-def _log_sums(logs, steps, sums):
-    """Write log Σ_i exp(logs_i + scores_ij) to sums [L]."""
-    n_labels, largest = len(logs), _largest(logs)
-    sums[:] = 0.0
-    for i in range(n_labels):
-        term = math.exp(logs[i] - largest)
-        for j in range(n_labels):
-            sums[j] += term * steps.factors[i, j]
+def factors_of(transitions, start, end, beta):
+    """The `Factors` of scores float64 [L, L], [L] and [L]."""
+    n_labels = len(transitions)
+    steps, starts, ends = np.empty((n_labels, n_labels)), np.empty(n_labels), np.empty(n_labels)
+    largest = _exponentials(np.ascontiguousarray(transitions).reshape(-1), beta, steps.reshape(-1))
+    largest_ends = _exponentials(start, beta, starts) + _exponentials(end, beta, ends)
+    return Factors(steps, np.ascontiguousarray(steps.T), starts, ends, largest, largest_ends)
+
+
+@kernel
+def _multiply(vector, matrix, product):
+    """Write vector [L] times matrix [L, L] to product [L], four rows at a time, which saves loads and stores of sums.
+
+    The inner loops vectorise.
+    """
+    n_labels = len(vector)
+    fours = n_labels // 4 * 4
     for j in range(n_labels):
-        if sums[j] > FAINT:
-            sums[j] = math.log(sums[j]) + largest + steps.largest
-        else:
-            sums[j] = _log_sum(logs, steps.scores, j)
+        product[j] = 0.0
+    for i in range(0, fours, 4):
+        a, b, c, d = vector[i], vector[i + 1], vector[i + 2], vector[i + 3]
+        first, second, third, fourth = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+        for j in range(n_labels):
+            product[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])
+    for i in range(fours, n_labels):
+        a, first = vector[i], matrix[i]
+        for j in range(n_labels):
+            product[j] += a * first[j]
 
 
 @kernel
-def _log_sum(logs, scores, j):
-    """log Σ_i exp(logs_i + scores_ij), in log space."""
-    largest, total = -np.inf, 0.0
-    for i in range(len(logs)):
-        largest = max(largest, logs[i] + scores[i, j])
-    for i in range(len(logs)):
-        total += math.exp(logs[i] + scores[i, j] - largest)
-    return largest + math.log(total)
+def sum_products(scores, factors, beta, tokens, before, after):
+    """Fill in three arrays, float64 [T, L], that give probabilities as products.
 
+    scores: float64 [T, L], of tokens. tokens: exp(β · score), scaled at each token. before: sums over the beginnings
+    that end at a label, its own factor included, the largest of each token 1. after: sums over the continuations of a
+    label, its own factor excluded. P(a run of labels) = before · Π (step · token) · after.
 
-@kernel
-def forward(scores, steps, start, end, lattice):
-    """Fill lattice, float64 [T, L], with log-sums over all beginnings that end at a label, its own score included.
-
-    scores: float64 [T, L], of tokens; steps: those of `steps_forward`. Returns the log-partition.
+    Returns the log-partition; nan where a product that counts might underflow: the arrays are then of no use.
     """
     length, n_labels = scores.shape
     if length == 0:
         return 0.0
-    for j in range(n_labels):
-        lattice[0, j] = scores[0, j] + start[j]
-    for t in range(1, length):
-        _log_sums(lattice[t - 1], steps, lattice[t])
+    scales, log_partition = np.empty(length), factors.largest_ends + (length - 1) * factors.largest
+    for t in range(length):
+        row, own = before[t], tokens[t]
+        log_partition += _exponentials(scores[t], beta, own)
+        if t == 0:
+            for j in range(n_labels):
+                row[j] = factors.start[j]
+        else:
+            _multiply(before[t - 1], factors.steps, row)
+        scale = 0.0
         for j in range(n_labels):
-            lattice[t, j] += scores[t, j]
-    return _log_sum(lattice[length - 1], end.reshape(n_labels, 1), 0)
+            row[j] *= own[j]
+            scale = max(scale, row[j])
+        if not scale > FAINT:
+            return np.nan
+        for j in range(n_labels):
+            row[j] /= scale
+            own[j] /= scale
+        scales[t] = scale
+        log_partition += math.log(scale)
+    total = 0.0
+    for j in range(n_labels):
+        total += before[length - 1, j] * factors.end[j]
+    if not total > FAINT:
+        return np.nan
+    for j in range(n_labels):
+        after[length - 1, j] = factors.end[j] / total
+    ahead = np.empty(n_labels)
+    for t in range(length - 1, -1, -1):
+        if t < length - 1:
+            for j in range(n_labels):
+                ahead[j] = tokens[t + 1, j] * after[t + 1, j]
+            _multiply(ahead, factors.reverse, after[t])
+        largest = 0.0
+        for j in range(n_labels):
+            largest = max(largest, after[t, j])
+        # Relative to the largest factors on both sides, all products of the token have this sum.
+        if not scales[t] > FAINT * largest:
+            return np.nan
+    return log_partition + math.log(total)
 
 
 @kernel
-def backward(scores, steps, end, lattice):
-    """Fill lattice, float64 [T, L], with log-sums over all continuations of a label, its own score excluded.
+def _log_sum(logs, scores):
+    """log Σ_i exp(logs_i + scores_i)."""
+    largest, total = -np.inf, 0.0
+    for i in range(len(logs)):
+        largest = max(largest, logs[i] + scores[i])
+    for i in range(len(logs)):
+        total += math.exp(logs[i] + scores[i] - largest)
+    return largest + math.log(total)
 
-    scores: float64 [T, L], of tokens; steps: those of `steps_backward`.
+
+@kernel
+def sum_logs(scores, transitions, start, end, before, after):
+    """The logarithms of the sums in `sum_products`, for scores of any size, which are those times β.
+
+    transitions: float64 [L, L]. start, end: float64 [L]. Returns the log-partition.
     """
     length, n_labels = scores.shape
     if length == 0:
-        return
-    ahead = np.empty(n_labels)
-    lattice[length - 1] = end
+        return 0.0
+    reverse, ahead = np.ascontiguousarray(transitions.T), np.empty(n_labels)
+    for j in range(n_labels):
+        before[0, j] = scores[0, j] + start[j]
+        after[length - 1, j] = end[j]
+    for t in range(1, length):
+        for j in range(n_labels):
+            before[t, j] = _log_sum(before[t - 1], reverse[j]) + scores[t, j]
     for t in range(length - 2, -1, -1):
         for j in range(n_labels):
-            ahead[j] = scores[t + 1, j] + lattice[t + 1, j]
-        _log_sums(ahead, steps, lattice[t])
+            ahead[j] = scores[t + 1, j] + after[t + 1, j]
+        for i in range(n_labels):
+            after[t, i] = _log_sum(ahead, transitions[i])
+    return _log_sum(before[length - 1], end)
 
 
 @kernel
-def count_steps(before, steps, ahead, log_partition, counts):
-    """Add the probability of each step between two tokens to counts, float64 [L, L].
+def normalised(before, after, in_logs):
+    """The probability of each label at each token, float64 [T, L], from sums or their logarithms.
 
-    before: float64 [L], log-sums of beginnings up to the first token. ahead: float64 [L], log-sums of continuations
-    from the second token on, its own score included; overwritten.
+    Sums are divided by those of their own token: over a long sequence, the rounding of the sums before and after a
+    token adds up. `after` is changed in the same way.
     """
-    n_labels, largest_before, largest_ahead = len(before), _largest(before), _largest(ahead)
-    excess = largest_before + steps.largest + largest_ahead - log_partition
-    if excess > MAX_EXCESS:
-        for i in range(n_labels):
-            for j in range(n_labels):
-                counts[i, j] += math.exp(before[i] + steps.scores[i, j] + ahead[j] - log_partition)
-        return
-    for j in range(n_labels):
-        ahead[j] = math.exp(ahead[j] - largest_ahead)
-    for i in range(n_labels):
-        beginning = math.exp(before[i] - largest_before + excess)
-        for j in range(n_labels):
-            counts[i, j] += beginning * steps.factors[i, j] * ahead[j]
-
-
-MAX_DRIFT = 1e-8
-"""A token's probabilities whose sum differs from 1 by more are divided by it: over a long sequence, the rounding of
-the log-sums before and after it adds up. A smaller difference is left, so that division adds no rounding of its own."""
+    labels = np.empty_like(before)
+    for t in range(len(before)):
+        row, shift, total = labels[t], -np.inf, 0.0
+        for j in range(len(row)):
+            row[j] = before[t, j] + after[t, j] if in_logs else before[t, j] * after[t, j]
+            shift = max(shift, row[j])
+        for j in range(len(row)):
+            if in_logs:
+                row[j] = math.exp(row[j] - shift)
+            total += row[j]
+        log_total = shift + math.log(total) if in_logs else 0.0
+        for j in range(len(row)):
+            row[j] /= total
+            after[t, j] = after[t, j] - log_total if in_logs else after[t, j] / total
+    return labels
 
 
 @kernel
@@ -157,25 +194,35 @@ def marginals(scores, transitions, start, end, labels, counts):
     """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
 
     scores: float64 [T, L], of tokens. transitions: float64 [L, L]. start, end: float64 [L], added at the first and the
-    last token.
+    last token. All are β times the scores.
 
     Returns the log-partition; some sequence must be possible.
     """
     length, n_labels = scores.shape
-    before = np.empty_like(scores)
-    steps = steps_forward(transitions)
-    log_partition = forward(scores, steps, start, end, before)
-    backward(scores, steps_backward(steps), end, labels)
-    ahead = np.empty(n_labels)
+    tokens, before, after = np.empty_like(scores), np.empty_like(scores), np.empty_like(scores)
+    factors, ahead = factors_of(transitions, start, end, 1.0), np.empty(n_labels)
+    log_partition = sum_products(scores, factors, 1.0, tokens, before, after)
+    in_logs = math.isnan(log_partition)
+    if in_logs:
+        log_partition = sum_logs(scores, transitions, start, end, before, after)
+    found = normalised(before, after, in_logs)
     for t in range(length):
-        total, log_total = 0.0, log_partition
         for j in range(n_labels):
-            ahead[j] = scores[t, j] + labels[t, j]
-            labels[t, j] = math.exp(before[t, j] + labels[t, j] - log_partition)
-            total += labels[t, j]
-        if abs(total - 1.0) > MAX_DRIFT:
-            labels[t] /= total
-            log_total += math.log(total)
+            labels[t, j] = found[t, j]
+            ahead[j] = scores[t, j] + after[t, j] if in_logs else tokens[t, j] * after[t, j]
         if t > 0:
-            count_steps(before[t - 1], steps, ahead, log_total, counts)
+            _count_steps(before[t - 1], transitions if in_logs else factors.steps, ahead, in_logs, counts)
     return log_partition
+
+
+@kernel
+def _count_steps(before, steps, ahead, in_logs, counts):
+    """Add the probability of each step between two tokens, before · step · ahead, to counts [L, L]."""
+    for i in range(len(before)):
+        beginning, step, row = before[i], steps[i], counts[i]
+        if in_logs:
+            for j in range(len(ahead)):
+                row[j] += math.exp(beginning + step[j] + ahead[j])
+        else:
+            for j in range(len(ahead)):
+                row[j] += beginning * step[j] * ahead[j]

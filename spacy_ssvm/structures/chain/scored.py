@@ -1,8 +1,9 @@
 """The scores of one sequence's tokens and transitions: its k best label sequences, probabilities and margins."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,8 +12,8 @@ import numpy as np
 from ...kernels import kernel
 from .. import UNKNOWN
 from .constraints import FORBIDDEN
-from .forward_backward import backward, forward, steps_backward, steps_forward
-from .viterbi import best_steps, k_viterbi, steps_of, viterbi
+from .forward_backward import Factors, factors_of, normalised, sum_logs, sum_products
+from .viterbi import Steps, best_steps, k_viterbi, steps_of, viterbi
 
 
 class LabelSequence(NamedTuple):
@@ -59,20 +60,53 @@ class KnownLabels(NamedTuple):
         return True if known.all() else None
 
 
+PRECISION = 1e-12
+"""A bound of relative rounding errors in sums."""
+
+
+@dataclass(frozen=True, eq=False)
+class Between:
+    """The scores that do not depend on tokens; what is computed from them serves all sequences that share them.
+
+    transitions: float64 [L, L]. start, end: float64 [L].
+    """
+
+    transitions: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Those of decoding, from a label to the next one."""
+        return steps_of(self.transitions)
+
+    @cached_property
+    def steps_back(self) -> Steps:
+        """Those of decoding, from a label to the one before."""
+        return steps_of(self.steps.reverse)
+
+    @cached_property
+    def factors(self) -> Callable[[float], Factors]:
+        """Those of sums, a function of β that remembers the last one."""
+        return lru_cache(1)(partial(factors_of, self.transitions, self.start, self.end))
+
+
 @dataclass(frozen=True, eq=False)
 class ChainScores:
     """The scores of all label sequences y: Σ tokens[t, y_t] + Σ transitions[y_(t−1), y_t] + start[y_1] + end[y_T].
 
     Implements `models.protocol.Scored`, with `LabelSequence`, `Run` and `KnownLabels`.
 
-    tokens: float64 [T, L]. transitions: float64 [L, L]. start, end: float64 [L]. In all of these, a score of
-    FORBIDDEN / 2 or less rules out the label or transition.
+    tokens: float64 [T, L]. between: the other scores. In all of these, a score of FORBIDDEN / 2 or less rules out the
+    label or transition.
     """
 
     tokens: np.ndarray
-    transitions: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
+    between: Between
+
+    @property
+    def transitions(self) -> np.ndarray:
+        return self.between.transitions
 
     def best(self, k: int) -> list[LabelSequence]:
         """The k best sequences, best first; fewer if fewer are allowed.
@@ -84,13 +118,14 @@ class ChainScores:
             raise ValueError(f"k must be at least 1, not {k}")
         length, n_labels = self.tokens.shape
         if k == 1:
-            path, steps = np.zeros(length, np.int32), steps_of(self.transitions)
-            score = viterbi(self.tokens, steps, self.start, self.end, np.empty_like(self.tokens), path)
+            path, between = np.zeros(length, np.int32), self.between
+            lattice = np.empty_like(self.tokens)
+            score = viterbi(self.tokens, between.steps, between.start, between.end, lattice, path)
             return [LabelSequence(float(score), path)] if score > FORBIDDEN / 2 else []
-        lattice = length, n_labels, k
+        shape = length, n_labels, k
         paths, scores = np.zeros((k, length), np.int32), np.zeros(k)
-        arrays = self.tokens, self.transitions, self.start, self.end
-        found = k_viterbi(*arrays, np.zeros(lattice), np.zeros(lattice, np.int64), paths, scores)
+        arrays = self.tokens, self.transitions, self.between.start, self.between.end
+        found = k_viterbi(*arrays, np.zeros(shape), np.zeros(shape, np.int64), paths, scores)
         return [LabelSequence(float(score), labels) for score, labels in zip(scores[:found], paths)]
 
     def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
@@ -101,9 +136,7 @@ class ChainScores:
         scores = self
         if possible is not None:
             scores = replace(self, tokens=np.where(possible, self.tokens, FORBIDDEN))
-        scaled = scores._scaled(beta)
-        steps, lattice = steps_forward(scaled.transitions), np.zeros_like(scaled.tokens)
-        total = float(forward(scaled.tokens, steps, scaled.start, scaled.end, lattice))
+        total = scores._sums(beta)[0]
         return total if total > FORBIDDEN / 2 else -np.inf
 
     def agreeing(self, known: KnownLabels) -> np.ndarray:
@@ -111,30 +144,27 @@ class ChainScores:
         gold = known.labels[:, None]
         return (gold == UNKNOWN) | (gold == np.arange(self.tokens.shape[1]))
 
-    def marginals(self, beta: float) -> "Lattice":
-        """The lattice of log-sums of exp(β · score), whose values are probabilities. β: positive and finite.
+    def marginals(self, beta: float) -> "Probabilities":
+        """The probabilities of labels and runs. β: positive and finite.
 
         Raises:
             ValueError: every sequence is ruled out.
         """
-        scaled = self._scaled(beta)
-        before, after = np.zeros_like(scaled.tokens), np.zeros_like(scaled.tokens)
-        steps = steps_forward(scaled.transitions)
-        total = forward(scaled.tokens, steps, scaled.start, scaled.end, before)
-        backward(scaled.tokens, steps_backward(steps), scaled.end, after)
-        return _legal(Lattice(scaled, before, after, total, is_sum=True))
+        total, labels, lattice = self._sums(beta)
+        _require_legal(total)
+        return Probabilities(lattice, labels)
 
-    def margins(self) -> "Lattice":
-        """The lattice of maxima, whose values are margins.
+    def margins(self) -> "Margins":
+        """The margins of labels and runs.
 
         Raises:
             ValueError: every sequence is ruled out.
         """
-        return self._maxima
+        return self._margins
 
     def margins_of(self, best: LabelSequence, parts: Sequence[Run]) -> list[float]:
         """How far the best sequence without each run of the best sequence is below it; ∞ if there is none."""
-        margins = (0.0 - self._maxima.others[np.arange(len(best.labels)), best.labels]).tolist()
+        margins = (0.0 - self._margins.others[np.arange(len(best.labels)), best.labels]).tolist()
         return [min(margins[part.tokens]) for part in parts]
 
     def best_without(self, best: LabelSequence, part: Run) -> LabelSequence | None:
@@ -143,13 +173,13 @@ class ChainScores:
         It differs from the best sequence around one token of the run, and joins it again on both sides.
         """
         tokens, labels = np.arange(part.tokens.start, part.tokens.stop), list(part.labels)
-        lattice = self._maxima
-        others = lattice.others[tokens, labels]
+        margins = self._margins
+        others, lattice = margins.others[tokens, labels], margins.lattice
         token = part.first + int(np.argmax(others))
         difference = float(others.max())
         if difference == -np.inf:
             return None
-        through = lattice.through[token].copy()
+        through = margins.through[token].copy()
         through[best.labels[token]] = -np.inf
         path = best.labels.copy()
         path[token] = through.argmax()
@@ -165,7 +195,7 @@ class ChainScores:
 
     def best_with(self, part: Run) -> LabelSequence | None:
         """The best sequence with a run, whatever the best sequence is; None if no sequence has it."""
-        lattice, path = self._maxima, np.zeros(len(self.tokens), np.int32)
+        lattice, path = self._margins.lattice, np.zeros(len(self.tokens), np.int32)
         path[part.tokens] = part.labels
         first, last = part.first, part.tokens.stop - 1
         score = lattice.before[first, path[first]] + lattice.after[last, path[last]]
@@ -188,122 +218,168 @@ class ChainScores:
         return factors
 
     @cached_property
-    def _maxima(self) -> "Lattice":
-        before, after = np.zeros_like(self.tokens), np.zeros_like(self.tokens)
-        _fill_maxima(self.tokens, self.transitions, self.start, self.end, before, after)
-        total = float(np.max(before[-1] + self.end)) if len(before) else 0.0
-        return _legal(Lattice(self, before, after, total, is_sum=False))
+    def _margins(self) -> "Margins":
+        between = self.between
+        before, after, through, others, total, rounding = _maxima(
+            self.tokens, between.steps, between.steps_back, between.start, between.end
+        )
+        _require_legal(total)
+        return Margins(Lattice(self.tokens, self.transitions, before, after, total, rounding, True), through, others)
 
-    def _scaled(self, beta: float) -> "ChainScores":
-        """β times the scores; ruled-out labels and transitions remain FORBIDDEN."""
-        parts = self.tokens, self.transitions, self.start, self.end
-        return ChainScores(*(np.where(part > FORBIDDEN / 2, beta * part, FORBIDDEN) for part in parts))
+    def _sums(self, beta: float) -> "tuple[float, np.ndarray, Lattice]":
+        """The log-partition, the probabilities of labels, float64 [T, L], and the lattice of sums."""
+        factors = self.between.factors(beta)
+        total, labels, *products = _all_products(self.tokens, factors, beta)
+        if not math.isnan(total):
+            tokens, before, after = products
+            return total, labels, Lattice(tokens, factors.steps, before, after, 1.0, PRECISION, False)
+        between = self.between
+        parts = self.tokens, between.transitions, between.start, between.end
+        tokens, transitions, *ends = (np.where(part > FORBIDDEN / 2, beta * part, FORBIDDEN) for part in parts)
+        total, labels, before, after, rounding = _all_logs(tokens, transitions, *ends)
+        return total, labels, Lattice(tokens, transitions, before, after, 0.0, rounding, True)
 
 
-@dataclass(frozen=True, eq=False)
-class Lattice:
-    """Log-sums, or maxima, of the scores of the beginnings and continuations of all sequences.
+class Lattice(NamedTuple):
+    """What the value of all sequences with a run of labels is computed from: before · Π (transition · token) · after.
 
-    before: float64 [T, L], over the beginnings that end at a label, its own score included. after: float64 [T, L], over
-    the continuations of a label, its own score excluded. total: over all sequences. All in the unit of `scores`.
-    is_sum: whether these are log-sums; if not, maxima.
+    The value is the probability of these sequences or, `in_logs`, a sum: its logarithm, or the score of the best one.
+
+    tokens: float64 [T, L]. transitions: float64 [L, L]. before: float64 [T, L], of the beginnings that end at a label,
+    its own token included. after: float64 [T, L], of the continuations of a label, its own token excluded. total: of
+    all sequences. rounding: a bound of rounding errors in values; sums on the way may be larger than `total`.
     """
 
-    scores: ChainScores
+    tokens: np.ndarray
+    transitions: np.ndarray
     before: np.ndarray
     after: np.ndarray
     total: float
-    is_sum: bool
+    rounding: float
+    in_logs: bool
 
-    @cached_property
-    def rounding(self) -> float:
-        """A bound of rounding errors in differences of sums; intermediate sums may be larger than `total`."""
-        sums = np.abs(self.before[self.before > FORBIDDEN / 2]).max(initial=0.0)
-        return 1e-12 * max(abs(self.total), float(sums))
 
-    @cached_property
-    def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """`total` as each token has it, the sum of two arrays float64 [T, 1], of which the first may be large.
+class Probabilities(NamedTuple):
+    """Marginals; labels: float64 [T, L], the probability of each label at each token. lattice: of sums."""
 
-        A log-sum is that of the token itself: the rounding of the sums before and after it, which adds up over a long
-        sequence, is then the same in all terms of a probability.
-        """
-        if not self.is_sum:
-            return np.full((len(self.before), 1), self.total), np.zeros((len(self.before), 1))
-        through = self.before + self.after
-        highest = through.max(axis=1, keepdims=True)
-        return highest, np.log(np.exp(through - highest).sum(axis=1, keepdims=True))
-
-    @cached_property
-    def through(self) -> np.ndarray:
-        """The value of all sequences with a label at a token minus `total`, float64 [T, L]; −∞ if there are none.
-
-        At most 0, and 0 where the difference is below rounding: the best score added up in another order may be larger.
-        """
-        through, (large, small) = self.before + self.after, self.totals
-        differences = np.where(through > FORBIDDEN / 2, through - large - small, -np.inf)
-        return np.where(differences > (0.0 if self.is_sum else -self.rounding), 0.0, differences)
-
-    @cached_property
-    def others(self) -> np.ndarray:
-        """For each label, the largest value of `through` among the token's other labels, float64 [T, L]; −∞ if none."""
-        if self.through.shape[1] < 2:
-            return np.full_like(self.through, -np.inf)
-        ranked = np.partition(self.through, -2, axis=1)
-        best, second = ranked[:, -1:], ranked[:, -2:-1]
-        return np.where(self.through == best, second, best)
+    lattice: Lattice
+    labels: np.ndarray
 
     def values(self) -> np.ndarray:
-        """The probability or the margin of each label at each token, float64 [T, L].
-
-        A margin is positive for labels of the best sequence only; −∞ if no sequence has the label, ∞ if all have it.
-        """
-        return np.exp(self.through) if self.is_sum else self.through - self.others
+        """The probability of each label at each token, float64 [T, L]."""
+        return self.labels
 
     def probability(self, part: Run) -> float:
-        """The probability of all sequences that contain the run; the lattice must be one of log-sums."""
-        first, end, labels = part.first, part.tokens.stop, np.array(part.labels)
-        transitions = self.scores.transitions[labels[:-1], labels[1:]]
-        tokens = self.scores.tokens[np.arange(first + 1, end), labels[1:]]
-        ends = self.before[first, labels[0]] + self.after[end - 1, labels[-1]]
-        large, small = (part[first, 0] for part in self.totals)
-        return float(np.exp(min(0.0, ends + transitions.sum() + tokens.sum() - large - small)))
+        """The probability of all sequences that contain the run."""
+        tokens, transitions, before, after, _, _, in_logs = self.lattice
+        first, end, labels = part.first, part.tokens.stop, part.labels
+        factors = [before[first, labels[0]]]
+        for token, pair in enumerate(pairwise(labels), first + 1):
+            factors += [transitions[pair], tokens[token, pair[1]]]
+        factors.append(after[end - 1, labels[-1]])
+        return min(1.0, math.exp(math.fsum(factors)) if in_logs else math.prod(factors))
 
     def has_alternative(self, part: Run) -> bool:
         """Whether any token of the run can have another label."""
-        return bool((np.isfinite(self.through[part.tokens]).sum(axis=1) > 1).any())
+        return bool(((self.labels[part.tokens] > 0.0).sum(axis=1) > 1).any())
 
 
-def labels_above(lattice: Lattice, min_value: float) -> Iterator[tuple[Run, float]]:
+class Margins(NamedTuple):
+    """Differences of maxima; lattice: of maxima, with the scores themselves.
+
+    through: float64 [T, L], the best score with a label at a token minus the best score; −∞ if there is none, 0 where
+    the difference is below rounding: the best score added up in another order may be larger. others: float64 [T, L],
+    the largest value of `through` among the token's other labels; −∞ if none.
+    """
+
+    lattice: Lattice
+    through: np.ndarray
+    others: np.ndarray
+
+    def values(self) -> np.ndarray:
+        """The margin of each label at each token, float64 [T, L].
+
+        It is positive for labels of the best sequence only; −∞ if no sequence has the label, ∞ if all have it.
+        """
+        return self.through - self.others
+
+
+def labels_above(found: Probabilities | Margins, min_value: float) -> Iterator[tuple[Run, float]]:
     """The labels of single tokens whose probability or margin is at least `min_value`, with that value."""
-    values = lattice.values()
-    for token, label in np.argwhere(values >= min_value).tolist():
-        yield Run(token, (label,)), float(values[token, label])
+    values = found.values()
+    tokens, labels = (values >= min_value).nonzero()
+    return zip(map(Run, tokens.tolist(), zip(labels.tolist())), values[tokens, labels].tolist())
 
 
 @kernel
-def _fill_maxima(scores, transitions, start, end, before, after):
-    """Fill the lattices of `forward` and `backward`, with maxima instead of sums."""
+def _all_products(scores, factors, beta):
+    """The log-partition, nan where a product might underflow, the probabilities of labels, and the arrays of
+    `sum_products`."""
+    tokens, before, after = np.empty_like(scores), np.empty_like(scores), np.empty_like(scores)
+    total = sum_products(scores, factors, beta, tokens, before, after)
+    labels = before if math.isnan(total) else normalised(before, after, False)
+    return total, labels, tokens, before, after
+
+
+@kernel
+def _all_logs(scores, transitions, start, end):
+    """The same in log space, of scores times β."""
+    before, after = np.empty_like(scores), np.empty_like(scores)
+    total = sum_logs(scores, transitions, start, end, before, after)
+    return total, normalised(before, after, True), before, after, _rounding(before, total)
+
+
+@kernel
+def _rounding(before, total):
+    """A bound of rounding errors in differences of sums of scores."""
+    largest = abs(total)
+    for row in before:
+        for j in range(len(row)):
+            if row[j] > FORBIDDEN / 2:
+                largest = max(largest, abs(row[j]))
+    return PRECISION * largest
+
+
+@kernel
+def _maxima(scores, steps, steps_back, start, end):
+    """What `Margins` consists of: before, after, through, others, total, rounding."""
     length, n_labels = scores.shape
+    before, after = np.empty_like(scores), np.empty_like(scores)
+    through, others = np.empty_like(scores), np.empty_like(scores)
     if length == 0:
-        return
-    onward, ahead = steps_of(transitions), np.empty(n_labels)
-    backward = steps_of(onward.reverse)
+        return before, after, through, others, 0.0, 0.0
+    ahead = np.empty(n_labels)
     for j in range(n_labels):
         before[0, j] = start[j] + scores[0, j]
         after[length - 1, j] = end[j]
     for t in range(1, length):
         row = before[t]
-        best_steps(before[t - 1], onward, row)
+        best_steps(before[t - 1], steps, row)
         for j in range(n_labels):
             row[j] += scores[t, j]
     for t in range(length - 2, -1, -1):
         for j in range(n_labels):
             ahead[j] = scores[t + 1, j] + after[t + 1, j]
-        best_steps(ahead, backward, after[t])
+        best_steps(ahead, steps_back, after[t])
+    total = -np.inf
+    for j in range(n_labels):
+        total = max(total, before[length - 1, j] + end[j])
+    rounding = _rounding(before, total)
+    for t in range(length):
+        best, second = -np.inf, -np.inf
+        for j in range(n_labels):
+            value = before[t, j] + after[t, j]
+            value = value - total if value > FORBIDDEN / 2 else -np.inf
+            if value > -rounding:
+                value = 0.0
+            through[t, j] = value
+            second = max(second, min(best, value))
+            best = max(best, value)
+        for j in range(n_labels):
+            others[t, j] = second if through[t, j] == best else best
+    return before, after, through, others, total, rounding
 
 
-def _legal(lattice: Lattice) -> Lattice:
-    if lattice.total <= FORBIDDEN / 2:
+def _require_legal(total: float) -> None:
+    if total <= FORBIDDEN / 2:
         raise ValueError("every label sequence is ruled out")
-    return lattice

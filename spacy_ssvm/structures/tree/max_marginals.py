@@ -3,7 +3,8 @@
 import numpy as np
 
 from ...kernels import kernel
-from .parts import NONE
+from .parts import FORBIDDEN, NONE
+from .projective import fill_charts, raise_row
 from .projective_grandparents import fill_grand_charts
 
 
@@ -86,6 +87,55 @@ def _pass_to_parts(parts, charts, outside_span, outside_part, arc, multi_root, g
         for k in range(left, right):
             outside_span[left_arc, k] = max(outside_span[left_arc, k], around + charts.span[right_arc, k + 1])
             outside_span[right_arc, k + 1] = max(outside_span[right_arc, k + 1], around + charts.span[left_arc, k])
+
+
+@kernel
+def _largest_sum(first, second):
+    """max_j first_j + second_j, in four partial maxima, which do not wait for each other; −∞ of nothing."""
+    a, b, c, d = -np.inf, -np.inf, -np.inf, -np.inf
+    fours = len(first) // 4 * 4
+    for j in range(0, fours, 4):
+        a = max(a, first[j] + second[j])
+        b = max(b, first[j + 1] + second[j + 1])
+        c = max(c, first[j + 2] + second[j + 2])
+        d = max(d, first[j + 3] + second[j + 3])
+    for j in range(fours, len(first)):
+        a = max(a, first[j] + second[j])
+    return max(max(a, b), max(c, d))
+
+
+@kernel
+def arc_max_marginals(scores, multi_root):
+    """The score of the best projective tree with each arc, float64 [n + 1, n + 1], where arcs alone have scores.
+
+    scores, multi_root: as for `eisner`. −∞ for FORBIDDEN arcs and for arcs in no tree. The outside pass takes the steps
+    of `fill_charts` backwards.
+    """
+    n = len(scores) - 1
+    charts, best = fill_charts(scores, multi_root), np.full((n + 1, n + 1), -np.inf)
+    right, left = np.full((n + 1, n + 1), -np.inf), np.full((n + 1, n + 1), -np.inf)
+    arc_left, below = np.full((n + 1, n + 1), -np.inf), np.empty(n + 1)
+    right[0, n] = 0.0
+    for i in range(n + 1):
+        below[:] = -np.inf
+        if i > 0:
+            for m in range(n - 1, i - 1, -1):
+                left[i, m] = max(left[i, m], _largest_sum(left[i, m + 1 :], charts.arc_left[m, m + 1 :]))
+                raise_row(arc_left[m, m + 1 :], charts.left[i, m], left[i, m + 1 :])
+            for j in range(i + 1, n + 1):
+                below[j] = arc_left[i, j] + scores[j, i]
+                if scores[j, i] > FORBIDDEN / 2:
+                    best[j, i] = arc_left[i, j] + charts.arc_left[i, j]
+        for j in range(n, i, -1):
+            if scores[i, j] > FORBIDDEN / 2:
+                first = j if i > 0 or multi_root else n
+                outside = _largest_sum(right[i, first:], charts.right[j, first:])
+                raise_row(right[j, first:], charts.arc_right[i, j], right[i, first:])
+                below[j] = max(below[j], outside + scores[i, j])
+                best[i, j] = outside + charts.arc_right[i, j]
+            right[i, j - 1] = max(right[i, j - 1], _largest_sum(below[j:], charts.left[j, j:]))
+            raise_row(left[j, j:], charts.right[i, j - 1], below[j:])
+    return best
 
 
 @kernel

@@ -167,6 +167,83 @@ def share(count, log_sum, first, second, first_counts, second_counts):
         second_counts[j] += part
 
 
+FAINT = 1e-200
+"""A sum of products, each at most 1, beside which products that underflow, below 1e-307, do not count."""
+
+
+@kernel
+def add_row(row, factor, others):
+    """row += factor · others, elementwise."""
+    for j in range(len(row)):
+        row[j] += factor * others[j]
+
+
+@kernel
+def _dot(first, second):
+    """Σ_j first_j · second_j, in four partial sums, so that additions do not wait for each other."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    fours = len(first) // 4 * 4
+    for j in range(0, fours, 4):
+        a += first[j] * second[j]
+        b += first[j + 1] * second[j + 1]
+        c += first[j + 2] * second[j + 2]
+        d += first[j + 3] * second[j + 3]
+    for j in range(fours, len(first)):
+        a += first[j] * second[j]
+    return (a + b) + (c + d)
+
+
+@kernel
+def _potentials(scores):
+    """exp(score) of each arc, divided by the sum over all heads of its modifier, and the log of all these sums.
+
+    The log is −∞ where a token has no head.
+    """
+    n, total = len(scores) - 1, 0.0
+    potentials = np.zeros((n + 1, n + 1))
+    for m in range(1, n + 1):
+        highest, of_token = -np.inf, 0.0
+        for h in range(n + 1):
+            if h != m:
+                highest = max(highest, scores[h, m])
+        if highest <= FORBIDDEN / 2:
+            return potentials, -np.inf
+        for h in range(n + 1):
+            if h != m and scores[h, m] > FORBIDDEN / 2:
+                potentials[h, m] = math.exp(scores[h, m] - highest)
+                of_token += potentials[h, m]
+        for h in range(n + 1):
+            potentials[h, m] /= of_token
+        total += highest + math.log(of_token)
+    return potentials, total
+
+
+@kernel
+def _fill_sums(potentials, multi_root):
+    """`fill_charts` with sums of products of potentials, none of which exceeds 1; 0 where there is no item."""
+    n = len(potentials) - 1
+    right, left = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+    arc_right, arc_left = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+    below = np.empty(n + 1)
+    for i in range(n, -1, -1):
+        right[i, i] = left[i, i] = 1.0
+        below[:] = 0.0
+        for j in range(i + 1, n + 1):
+            if right[i, j - 1] != 0.0:
+                add_row(below[j:], right[i, j - 1], left[j, j:])
+            arc_right[i, j] = below[j] * potentials[i, j]
+            if arc_right[i, j] != 0.0:
+                first = j if i > 0 or multi_root else n
+                add_row(right[i, first:], arc_right[i, j], right[j, first:])
+        if i > 0:
+            for j in range(i + 1, n + 1):
+                arc_left[i, j] = below[j] * potentials[j, i]
+            for m in range(i, n):
+                if left[i, m] != 0.0:
+                    add_row(left[i, m + 1 :], left[i, m], arc_left[m, m + 1 :])
+    return Charts(right, left, arc_right, arc_left)
+
+
 @kernel
 def projective_marginals(scores, multi_root, marginals):
     """Write the probability of each arc to marginals float64 [n + 1, n + 1]; returns log Σ_y exp(score(y)).
@@ -175,10 +252,47 @@ def projective_marginals(scores, multi_root, marginals):
     If the result is below FORBIDDEN / 2, every tree has a FORBIDDEN arc, and all marginals are 0.
 
     The items are those of `Charts`, which derive each tree once, with sums instead of maxima. Marginals are the
-    derivatives of the log-partition, accumulated from the whole sentence down to single arcs.
+    derivatives of the log-partition, accumulated from the whole sentence down to single arcs: the steps of `_fill_sums`
+    backwards. Where a product that counts might underflow, all sums are computed in log space instead.
     """
     n = len(scores) - 1
     marginals[:] = 0.0
+    if n == 0:
+        return 0.0
+    potentials, log_total = _potentials(scores)
+    charts = _fill_sums(potentials, multi_root)
+    total = charts.right[0, n]
+    if not total > FAINT:
+        return _marginals_in_logs(scores, multi_root, marginals)
+    right, left = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+    arc_left, below = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+    right[0, n] = 1.0 / total
+    for i in range(n + 1):
+        below[:] = 0.0
+        if i > 0:
+            for m in range(n - 1, i - 1, -1):
+                left[i, m] += _dot(left[i, m + 1 :], charts.arc_left[m, m + 1 :])
+                if charts.left[i, m] != 0.0:
+                    add_row(arc_left[m, m + 1 :], charts.left[i, m], left[i, m + 1 :])
+            for j in range(i + 1, n + 1):
+                below[j] = arc_left[i, j] * potentials[j, i]
+                marginals[j, i] = arc_left[i, j] * charts.arc_left[i, j]
+        for j in range(n, i, -1):
+            if charts.arc_right[i, j] != 0.0:
+                first = j if i > 0 or multi_root else n
+                outside = _dot(right[i, first:], charts.right[j, first:])
+                add_row(right[j, first:], charts.arc_right[i, j], right[i, first:])
+                below[j] += outside * potentials[i, j]
+                marginals[i, j] = outside * charts.arc_right[i, j]
+            right[i, j - 1] += _dot(below[j:], charts.left[j, j:])
+            add_row(left[j, j:], charts.right[i, j - 1], below[j:])
+    return log_total + math.log(total)
+
+
+@kernel
+def _marginals_in_logs(scores, multi_root, marginals):
+    """`projective_marginals` for scores of any size; marginals: 0 where they are called."""
+    n = len(scores) - 1
     # spans[h, e] = ends[e, h]: span (h, e). arcs[h, m]: arc (h, m) with the tokens between. below[i, j]: split (i, j).
     # Every sum runs along rows.
     spans, ends = np.full((n + 1, n + 1), -np.inf), np.full((n + 1, n + 1), -np.inf)

@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ...kernels import FirstClassFunction
+from ...kernels import FirstClassFunction, kernel
 from .. import UNKNOWN
 from .kbest import labelled_kbest, sum_out_labels
-from .max_marginals import max_marginals
+from .max_marginals import arc_max_marginals, max_marginals
 from .parts import FORBIDDEN, PROJECTIVE, ROOT_LABEL, SPANNING, Parts, dense_scores, has_grandparents, has_siblings
 from .projective import projective_marginals
 from .spanning import tree_marginals
@@ -107,19 +107,23 @@ class TreeMargins(NamedTuple):
     heads: np.ndarray
     labels: np.ndarray
 
-    def of_heads(self) -> Iterator[tuple[Arc, float]]:
-        """The arcs of the best tree, with any label, and their margins."""
-        for arc, margin in zip(self.tree.arcs(), self.heads.tolist()):
-            yield arc._replace(label=ANY), margin
+    def heads_above(self, min_value: float) -> Iterator[tuple[Arc, float]]:
+        """The arcs of the best tree, with any label, whose margins are at least this, and their margins."""
+        for m, (head, margin) in enumerate(zip(self.tree.heads.tolist(), self.heads.tolist()), 1):
+            if margin >= min_value:
+                yield Arc(m, head, ANY), margin
 
-    def of_labels(self) -> Iterator[tuple[Arc, float]]:
-        """The labels of the best tree, with any head, and their margins."""
-        for arc, margin in zip(self.tree.arcs(), self.labels.tolist()):
-            yield arc._replace(head=ANY), margin
+    def labels_above(self, min_value: float) -> Iterator[tuple[Arc, float]]:
+        """The labels of the best tree, with any head, whose margins are at least this, and their margins."""
+        labels = zip(self.tree.heads.tolist(), self.tree.labels.tolist(), self.labels.tolist())
+        for m, (head, label, margin) in enumerate(labels, 1):
+            if margin >= min_value:
+                yield Arc(m, ANY, label_of(head, label)), margin
 
 
 class TreeMarginals(NamedTuple):
-    """Marginals: arcs, float64 [A], probabilities of the arcs; labels, float64 [A, L], of the arcs with each label."""
+    """Marginals: arcs, float64 [A], probabilities of the arcs; labels, float64 [n, L + 1], those that the arc to each
+    token has a label, of which the last one is NO_LABEL."""
 
     parts: Parts
     arcs: np.ndarray
@@ -133,19 +137,19 @@ class TreeMarginals(NamedTuple):
         """Whether the modifier has another candidate for a head."""
         return int((self.parts.number[:, part.modifier] >= 0).sum()) > 1
 
-    def of_heads(self) -> Iterator[tuple[Arc, float]]:
-        """The candidate arcs, with any label, and their probabilities."""
-        for head, m, probability in zip(self.parts.heads.tolist(), self.parts.modifiers.tolist(), self.arcs.tolist()):
+    def heads_above(self, min_value: float) -> Iterator[tuple[Arc, float]]:
+        """The candidate arcs, with any label, that are at least as probable as this, and their probabilities."""
+        chosen = (self.arcs >= min_value).nonzero()[0]
+        columns = (self.parts.heads[chosen], self.parts.modifiers[chosen], self.arcs[chosen])
+        for head, m, probability in zip(*(column.tolist() for column in columns)):
             yield Arc(m, head, ANY), probability
 
-    def of_labels(self) -> Iterator[tuple[Arc, float]]:
-        """The labels that arcs to a token can have, with any head, and their probabilities."""
-        probabilities: dict[Arc, float] = {}
-        for head, m, labels in zip(self.parts.heads.tolist(), self.parts.modifiers.tolist(), self.labels):
-            for label in np.flatnonzero(labels).tolist():
-                arc = Arc(m, ANY, label_of(head, label))
-                probabilities[arc] = probabilities.get(arc, 0.0) + float(labels[label])
-        return iter(probabilities.items())
+    def labels_above(self, min_value: float) -> Iterator[tuple[Arc, float]]:
+        """The labels that arcs to a token can have, with any head, that are at least as probable as this."""
+        tokens, labels = (self.labels >= min_value).nonzero()
+        last = self.labels.shape[1] - 1
+        for token, label, probability in zip(tokens.tolist(), labels.tolist(), self.labels[tokens, labels].tolist()):
+            yield Arc(token + 1, ANY, NO_LABEL if label == last else label), probability
 
 
 def label_of(head: int, label: int) -> int:
@@ -155,13 +159,13 @@ def label_of(head: int, label: int) -> int:
 
 def heads_above(values: TreeMarginals | TreeMargins, min_value: float) -> Iterator[tuple[Arc, float]]:
     """The heads of tokens whose probability or margin is at least `min_value`, with that value."""
-    return ((arc, value) for arc, value in values.of_heads() if value >= min_value)
+    return values.heads_above(min_value)
 
 
 def heads_and_labels_above(values: TreeMarginals | TreeMargins, min_value: float) -> Iterator[tuple[Arc, float]]:
     """The heads and the labels of tokens whose probability or margin is at least `min_value`, with that value."""
-    yield from heads_above(values, min_value)
-    yield from ((arc, value) for arc, value in values.of_labels() if value >= min_value)
+    yield from values.heads_above(min_value)
+    yield from values.labels_above(min_value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +257,7 @@ class TreeScores:
         total, arcs, labels = self._sums(beta, None)
         if total == -np.inf:
             raise ValueError("every tree is ruled out")
-        return TreeMarginals(self.parts, arcs, arcs[:, None] * labels if len(labels) else arcs[:, None])
+        return TreeMarginals(self.parts, arcs, _of_tokens(self.parts, arcs, labels))
 
     def margins(self) -> TreeMargins:
         """The margins of the best tree; the structure must have exact decoding.
@@ -261,38 +265,27 @@ class TreeScores:
         Raises:
             ValueError: every tree is ruled out.
         """
-        scores, with_labels = self._with_best_labels(), len(self.label_scores) > 0
+        scores = self._with_best_labels()
         best, heads = self._decode(scores)
         if best <= FORBIDDEN / 2:
             raise ValueError("every tree is ruled out")
         arcs = self._arcs(heads)
-        labels = self.label_scores[arcs].argmax(axis=1) if with_labels else np.zeros(len(arcs), np.int64)
-        others = self._others_by_decoding if self.structure == SPANNING else self._others
-        margins = [best - values for values in others(scores, arcs, labels)]
+        labels = self._best_labels(arcs, self.label_scores)
+        if self.structure == SPANNING:
+            others = self._others_by_decoding(scores, arcs, labels)
+        else:
+            others = _others(self.parts, self.label_scores, scores, labels, arcs, self.structure, self.multi_root)
+        margins = [best - values for values in others]
         for values in margins:
             values[values > -FORBIDDEN / 2] = np.inf
             # The same sum in another order may exceed the best score by rounding.
             np.maximum(values, 0.0, out=values)
-        return TreeMargins(LabelledTree(best, heads[1:], labels.astype(np.int32)), *margins)
-
-    def _others(self, scores: np.ndarray, arcs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The scores of the best trees with another head, and with another label, at each token: float64 [n].
-
-        The structure must be projective. scores: float64 [A], with the best labels'. arcs, labels: of the best tree.
-        """
-        places, with_arc = self.parts.modifiers - 1, max_marginals(self.parts._replace(scores=scores), self.multi_root)
-        of_heads = with_arc.copy()
-        of_heads[arcs] = -np.inf
-        if not len(self.label_scores):
-            return _largest(of_heads, places), np.full(len(arcs), -np.inf)
-        left = self.label_scores.copy()
-        left[np.arange(len(left)), labels[places]] = -np.inf
-        return _largest(of_heads, places), _largest(with_arc - scores + self.parts.scores + left.max(axis=1), places)
+        return TreeMargins(LabelledTree(best, heads[1:], labels), *margins)
 
     def _others_by_decoding(
         self, scores: np.ndarray, arcs: np.ndarray, labels: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same for any structure with exact decoding."""
+        """The same as `_others`, for any structure with exact decoding."""
         of_heads, of_labels = np.full(len(arcs), -np.inf), np.full(len(arcs), -np.inf)
         for place, (arc, label) in enumerate(zip(arcs, labels)):
             without = scores.copy()
@@ -348,9 +341,7 @@ class TreeScores:
         score, heads = self._decode(scores)
         if score <= FORBIDDEN / 2:
             return None
-        arcs = self._arcs(heads)
-        of_arcs = labels[arcs].argmax(axis=1) if len(labels) else np.zeros(len(arcs), np.int64)
-        return LabelledTree(score, heads[1:], of_arcs.astype(np.int32))
+        return LabelledTree(score, heads[1:], self._best_labels(self._arcs(heads), labels))
 
     def factors(self, y: LabelledTree) -> list[TreeFactor]:
         """The arcs of a tree, their labels, and the pairs of arcs that its structure scores, in order."""
@@ -380,11 +371,8 @@ class TreeScores:
         if possible is not None:
             parts.scores[~possible.any(axis=1)] = FORBIDDEN
             labels[~possible[: len(labels)]] = FORBIDDEN
-        sum_out_labels(parts, labels, beta)
-        marginals = np.zeros((len(parts.number), len(parts.number)))
-        infer = projective_marginals if self.structure == PROJECTIVE else tree_marginals
-        total = float(infer(dense_scores(parts), self.multi_root, marginals))
-        return total if total > FORBIDDEN / 2 else -np.inf, marginals[parts.heads, parts.modifiers], labels
+        total, arcs = _sums(parts, labels, beta, self.structure, self.multi_root)
+        return total if total > FORBIDDEN / 2 else -np.inf, arcs, labels
 
     def _with_best_labels(self) -> np.ndarray:
         """The arcs' scores including their best labels', float64 [A]."""
@@ -399,9 +387,75 @@ class TreeScores:
         """The numbers of a tree's arcs, int32 [n]; heads: int32 [n + 1]."""
         return np.asarray(self.parts.number[heads[1:], np.arange(1, len(heads))])
 
+    def _best_labels(self, arcs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """The best labels of arcs, int32 [n], by scores as in `label_scores`."""
+        of_arcs = labels[arcs].argmax(axis=1) if len(labels) else np.zeros(len(arcs), np.int64)
+        return of_arcs.astype(np.int32)
 
-def _largest(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The largest value at each place, float64 [n]; values: float64 [A], at least one at each place."""
-    largest = np.full(int(places.max(initial=-1)) + 1, -np.inf)
-    np.maximum.at(largest, places, values)
-    return largest
+
+@kernel
+def _sums(parts, label_scores, beta, structure, multi_root):
+    """The log-partition and the marginals of arcs, float64 [A], of a structure of order 1; see `sum_out_labels`."""
+    sum_out_labels(parts, label_scores, beta)
+    marginals, arcs = np.zeros(parts.number.shape), np.empty(len(parts.heads))
+    if structure == PROJECTIVE:
+        total = projective_marginals(dense_scores(parts), multi_root, marginals)
+    else:
+        total = tree_marginals(dense_scores(parts), multi_root, marginals)
+    for arc in range(len(arcs)):
+        arcs[arc] = marginals[parts.heads[arc], parts.modifiers[arc]]
+    return total, arcs
+
+
+@kernel
+def _of_tokens(parts, arcs, labels):
+    """The probabilities of labels in `TreeMarginals`; labels: given the arc, as `sum_out_labels` leaves them."""
+    n, n_labels = len(parts.number) - 1, labels.shape[1]
+    found = np.zeros((n, n_labels + 1))
+    for arc in range(len(arcs)):
+        row, is_root = found[parts.modifiers[arc] - 1], parts.heads[arc] == 0
+        if len(labels) == 0:
+            row[ROOT_LABEL if is_root else n_labels] += arcs[arc]
+            continue
+        if arcs[arc] != 0.0:
+            for label in range(n_labels):
+                row[label] += arcs[arc] * labels[arc, label]
+    return found
+
+
+@kernel
+def _others(parts, label_scores, scores, labels, arcs, structure, multi_root):
+    """The scores of the best trees with another head, and with another label, at each token, float64 [n]; −∞ if none.
+
+    The structure must be projective. scores: float64 [A], with the best labels'. labels, arcs: of the best tree.
+    """
+    n, size = len(arcs), len(scores)
+    labelled = Parts(
+        parts.number,
+        parts.heads,
+        parts.modifiers,
+        scores,
+        parts.sibling_starts,
+        parts.siblings,
+        parts.sibling_scores,
+        parts.grand_starts,
+        parts.grands,
+        parts.grand_scores,
+    )
+    if structure == PROJECTIVE:
+        best, with_arc = arc_max_marginals(dense_scores(labelled), multi_root), np.empty(size)
+        for arc in range(size):
+            with_arc[arc] = best[parts.heads[arc], parts.modifiers[arc]]
+    else:
+        with_arc = max_marginals(labelled, multi_root)
+    of_heads, of_labels = np.full(n, -np.inf), np.full(n, -np.inf)
+    for arc in range(size):
+        place = parts.modifiers[arc] - 1
+        if arc != arcs[place]:
+            of_heads[place] = max(of_heads[place], with_arc[arc])
+        other = -np.inf
+        for label in range(label_scores.shape[1] if len(label_scores) > 0 else 0):
+            if label != labels[place]:
+                other = max(other, label_scores[arc, label])
+        of_labels[place] = max(of_labels[place], with_arc[arc] - scores[arc] + parts.scores[arc] + other)
+    return of_heads, of_labels

@@ -742,7 +742,7 @@ class SsvmPipe(TrainablePipe):
 
     def _without_own(self, docs: Iterable[Doc]) -> list[Doc]:
         """The Docs without what this component has set: copies of them, where it has set anything."""
-        return [self._written.without_own(self.codec, doc, self.predict) for doc in docs]
+        return self._written.without_own(self.codec, list(docs), self.predict)
 
     def _in_kind(self, docs: Doc | Iterable[Doc], ask: Callable[[Sequence[Doc]], list[Answer]]) -> Any:
         """The answer about a Doc, or the list of answers about Docs, asked without what this component has set.

@@ -1,6 +1,6 @@
 """What a component has written to Docs: when it is asked about one of them, its own output is no constraint."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
@@ -37,60 +37,78 @@ class Written:
 
     def given(self, codec: Codec, docs: Sequence[Doc]) -> list[Given]:
         """What the component, which is about to write to these Docs, finds there besides its own."""
-        known = self._writings
-        return [codec.given(self._known(codec, doc) if doc in known else doc) for doc in docs]
+        return [codec.given(doc) for doc in self._without(codec, docs, self._noted(docs))]
 
     def note(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
         """Remember that these predictions were written to the Docs."""
         for doc, found, prediction in zip(docs, given, predictions):
             self._writings[doc] = Writing(len(doc), found, prediction)
 
-    def without_own(self, codec: Codec, doc: Doc, predict: Predict) -> Doc:
-        """The Doc as the component would find it: a copy without its own annotation, or the Doc if it has none of that.
+    def without_own(self, codec: Codec, docs: Sequence[Doc], predict: Predict) -> list[Doc]:
+        """The Docs as the component would find them: copies without its own annotation, or the Docs that have none.
 
         What others have set before or changed since stays. Sentence boundaries are removed if there were none when the
         component wrote. predict: the predictions of the component, for unknown Docs.
         """
-        if doc in self._writings:
-            return self._known(codec, doc)
-        attributes = codec.attributes
-        if not attributes or not len(doc) or not doc.has_annotation(attributes[0], require_complete=True):
-            return doc
-        nothing = np.zeros((len(doc), len(attributes)), np.uint64)
+        writings = self._noted(docs)
+        unknown = [n for n, doc in enumerate(docs) if doc not in self._writings and _is_annotated(codec, doc)]
         if codec.sets_starts:
-            blank = _copied(doc, attributes, nothing, has_starts=False)
-            written = _written(codec, blank, Writing(len(doc), Given(None, False), *predict([blank])))
-            shown = *attributes, SENT_START
-            if np.array_equal(values_of(written, shown), values_of(doc, shown)):
-                return blank
-        blank = _copied(doc, attributes, nothing, has_starts=True)
-        return _without(codec, doc, blank, Writing(len(doc), Given(), *predict([blank])))
+            predicted = _predicted(codec, docs, unknown, predict, Given(None, False))
+            shown = [*codec.attributes, SENT_START]
+            for number, writing, after in zip(unknown, predicted, _written(codec, docs, unknown, predicted)):
+                if np.array_equal(values_of(after, shown), values_of(docs[number], shown)):
+                    writings[number] = writing
+            unknown = [number for number in unknown if number not in writings]
+        writings |= zip(unknown, _predicted(codec, docs, unknown, predict, Given()))
+        return self._without(codec, docs, writings)
 
-    def _known(self, codec: Codec, doc: Doc) -> Doc:
-        writing = self._writings[doc]
-        if writing.n_tokens != len(doc):  # retokenised since
-            return doc
-        values, has_starts = writing.given
-        if values is None:
-            values = np.zeros((len(doc), len(codec.attributes)), np.uint64)
-        return _without(codec, doc, _copied(doc, codec.attributes, values, has_starts), writing)
+    def _noted(self, docs: Sequence[Doc]) -> dict[int, Writing]:
+        """What is known to have been written, by the Doc's number; Docs that were retokenised since are left out."""
+        found = ((number, self._writings.get(doc)) for number, doc in enumerate(docs))
+        return {number: writing for number, writing in found if writing and writing.n_tokens == len(docs[number])}
+
+    def _without(self, codec: Codec, docs: Sequence[Doc], writings: Mapping[int, Writing]) -> list[Doc]:
+        """The Docs, each with a writing without what was written."""
+        left, numbers, attributes = list(docs), list(writings), codec.attributes
+        for number, after in zip(numbers, _written(codec, docs, numbers, writings.values())):
+            doc, (_, (given, has_starts), _) = docs[number], writings[number]
+            values = _nothing(codec, doc) if given is None else given
+            present, written = values_of(doc, attributes), values_of(after, attributes)
+            if not np.array_equal(present, written):
+                values = codec.of_others(present, written, values)
+            left[number] = _copied(doc, attributes, values, has_starts)
+        return left
 
 
-def _without(codec: Codec, doc: Doc, before: Doc, writing: Writing) -> Doc:
-    """The Doc without what was written; before: a copy of it with what was given."""
+def _is_annotated(codec: Codec, doc: Doc) -> bool:
+    """Whether all tokens have the annotation that the component sets."""
     attributes = codec.attributes
-    present, given = values_of(doc, attributes), values_of(before, attributes)
-    left = codec.of_others(present, values_of(_written(codec, before, writing), attributes), given)
-    if np.array_equal(left, given):
-        return before
-    return _copied(doc, attributes, left, writing.given.has_starts)
+    return bool(attributes and len(doc) and doc.has_annotation(attributes[0], require_complete=True))
 
 
-def _written(codec: Codec, before: Doc, writing: Writing) -> Doc:
-    """A copy of a Doc, after writing to it."""
-    copy = before.copy()
-    codec.write([copy], [writing.prediction], [writing.given])
-    return copy
+def _nothing(codec: Codec, doc: Doc) -> np.ndarray:
+    return np.zeros((len(doc), len(codec.attributes)), np.uint64)
+
+
+def _predicted(
+    codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], predict: Predict, given: Given
+) -> list[Writing]:
+    """What the component writes to the Docs with these numbers if it finds no annotation of its own there."""
+    chosen = [docs[number] for number in numbers]
+    blank = [_copied(doc, codec.attributes, _nothing(codec, doc), given.has_starts) for doc in chosen]
+    predictions = predict(blank) if blank else []
+    return [Writing(len(doc), given, prediction) for doc, prediction in zip(chosen, predictions)]
+
+
+def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings: Iterable[Writing]) -> list[Doc]:
+    """Copies of the Docs with these numbers, each as it was after it was written to."""
+    copies, writings = [], list(writings)
+    for number, (_, (given, has_starts), _) in zip(numbers, writings):
+        doc = docs[number]
+        copies.append(_copied(doc, codec.attributes, _nothing(codec, doc) if given is None else given, has_starts))
+    if copies:
+        codec.write(copies, [writing.prediction for writing in writings], [writing.given for writing in writings])
+    return copies
 
 
 def _copied(doc: Doc, attributes: Sequence[int], values: np.ndarray, has_starts: bool) -> Doc:

@@ -14,8 +14,8 @@ from spacy.vocab import Vocab
 from ..kernels import kernel
 from .attributes import (
     ANNOTATION_ATTRIBUTES,
-    DOCUMENT_ATTRIBUTES,
     DOCUMENT_LABEL,
+    DOCUMENT_SHAPE,
     EXTENSION,
     GAZETTEER,
     LEXEME_ATTRIBUTES,
@@ -23,7 +23,7 @@ from .attributes import (
     WORD,
     class_part,
 )
-from .document import describe
+from .document import shapes_of_others
 from .gazetteer import mark_phrases
 from .index import Columns, Table, empty_table, grown, insert, n_rows
 from .word_classes import WordClasses
@@ -125,7 +125,7 @@ class ColumnReader:
         self._of_token: dict[int, int] = {}
         self._of_gazetteer: dict[int, str] = {}
         self._of_extension: dict[int, str] = {}
-        self._of_document: dict[int, str] = {}
+        self._of_document: list[int] = []
         for column, name in enumerate(self.attributes):
             part = class_part(name)
             if name in token_ids:
@@ -134,8 +134,8 @@ class ColumnReader:
                 self._of_gazetteer[column] = name[len(GAZETTEER) :]
             elif name.startswith(EXTENSION):
                 self._of_extension[column] = name[len(EXTENSION) :]
-            elif name in DOCUMENT_ATTRIBUTES:
-                self._of_document[column] = name
+            elif name == DOCUMENT_SHAPE:
+                self._of_document.append(column)
             elif part is not None:
                 of_type[column] = classes.key(*part)
             elif name != DOCUMENT_LABEL:
@@ -217,9 +217,8 @@ class ColumnReader:
                 mark_phrases(self.gazetteers[name], starts, lower, keys[column])
         if self._of_document:
             shapes, lower = types.keys[-2:, types.ids]
-            described = describe(starts, lower, shapes, np.ascontiguousarray(tokens[:, -1]))
-            for column, name in self._of_document.items():
-                keys[column] = described[name]
+            boundaries = np.ascontiguousarray(tokens[:, -1])
+            keys[self._of_document] = shapes_of_others(starts, lower, shapes, boundaries)
         reals = np.ones((len(self._of_extension), keys.shape[1]), np.float32)
         for row, (column, name) in enumerate(self._of_extension.items()):
             _read_extension(docs, name, keys[column], reals[row])

@@ -8,16 +8,12 @@ long a Doc is.
 import numpy as np
 
 from ..kernels import kernel
-from .attributes import DOCUMENT_ATTRIBUTES
-from .index import OUTSIDE, empty_table, grown, insert
+from .index import empty_table, grown, insert
 
 NEAREST = 5
 REACH = 2000
 MAX_COUNT = 3
-"""Larger numbers of other occurrences are not told apart."""
-
-FIRST_SENTENCES = (0, 1, 2, 5)
-"""The first sentence, from 0, of each bin of sentences."""
+"""Larger numbers of other occurrences with a label are not told apart."""
 
 STARTS = np.uint64(1)
 """spaCy's SENT_START of the first token of a sentence."""
@@ -61,16 +57,6 @@ def find_others(previous, following, token, others):
 
 
 @kernel
-def _nearest(token, others, n):
-    """The nearest of the n other occurrences; of two at the same distance the one before."""
-    nearest = others[0]
-    for k in range(1, n):
-        if abs(others[k] - token) < abs(nearest - token):
-            nearest = others[k]
-    return nearest
-
-
-@kernel
 def _most_frequent(values, n):
     """The most frequent one of the first n values, of several the first one."""
     best, highest = 0, 0
@@ -84,41 +70,17 @@ def _most_frequent(values, n):
 
 
 @kernel
-def _describe(starts, previous, following, words, shapes, boundaries, found_keys):
-    """Write the keys of the first four DOCUMENT_ATTRIBUTES, uint64 [4, T], initially 0."""
-    count, shape, before, after = found_keys
+def _write_shapes(starts, previous, following, shapes, boundaries, found_shapes):
     others, found = np.empty(2 * NEAREST, np.int64), np.empty(2 * NEAREST, np.uint64)
     for sequence in range(len(starts) - 1):
-        first, end = starts[sequence], starts[sequence + 1]
-        for token in range(first, end):
-            n = find_others(previous, following, token, others)
-            if n == 0:
-                continue
-            count[token] = min(n, MAX_COUNT)
-            nearest = _nearest(token, others, n)
-            before[token] = words[nearest - 1] if nearest > first else OUTSIDE
-            after[token] = words[nearest + 1] if nearest + 1 < end else OUTSIDE
+        for token in range(starts[sequence], starts[sequence + 1]):
             inside = 0
-            for k in range(n):
-                if others[k] > first and boundaries[others[k]] != STARTS:
+            for k in range(find_others(previous, following, token, others)):
+                if others[k] > starts[sequence] and boundaries[others[k]] != STARTS:
                     found[inside] = shapes[others[k]]
                     inside += 1
             if inside:
-                shape[token] = _most_frequent(found, inside)[0]
-
-
-@kernel
-def _number_sentences(starts, boundaries, sentence):
-    """Write the bin of each token's sentence, 1 … len(FIRST_SENTENCES); nothing in Docs of one sentence."""
-    for sequence in range(len(starts) - 1):
-        number = 0
-        for token in range(starts[sequence], starts[sequence + 1]):
-            number += token > starts[sequence] and boundaries[token] == STARTS
-            for first in FIRST_SENTENCES:
-                sentence[token] += number >= first
-        if number == 0:
-            for token in range(starts[sequence], starts[sequence + 1]):
-                sentence[token] = 0
+                found_shapes[token] = _most_frequent(found, inside)[0]
 
 
 @kernel
@@ -146,15 +108,12 @@ def links(starts: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return previous, following
 
 
-def describe(
-    starts: np.ndarray, words: np.ndarray, shapes: np.ndarray, boundaries: np.ndarray
-) -> dict[str, np.ndarray]:
-    """The keys of all attributes but LABEL, each uint64 [T]; 0 for no value.
+def shapes_of_others(starts: np.ndarray, words: np.ndarray, shapes: np.ndarray, boundaries: np.ndarray) -> np.ndarray:
+    """The shape of most other occurrences of each token inside sentences, uint64 [T]; 0 if there are none.
 
     starts: int64 [n + 1], the first token of each Doc. words, shapes: uint64 [T], lower-cased words and short shapes.
     boundaries: uint64 [T], spaCy's SENT_START.
     """
-    keys = np.zeros((5, len(words)), np.uint64)
-    _describe(starts, *links(starts, words), words, shapes, boundaries, keys[:4])
-    _number_sentences(starts, boundaries, keys[4])
-    return dict(zip(DOCUMENT_ATTRIBUTES, keys))
+    found = np.zeros(len(words), np.uint64)
+    _write_shapes(starts, *links(starts, words), shapes, boundaries, found)
+    return found

@@ -8,9 +8,8 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 
 from .arc_templates import ROLES, ArcTemplate
-from .attributes import DOCUMENT_ATTRIBUTES, DOCUMENT_LABEL, EXTENSION, GAZETTEER, LEXEME_TEXTS, class_part
+from .attributes import DOCUMENT_LABEL, DOCUMENT_SHAPE, EXTENSION, GAZETTEER, LEXEME_TEXTS, class_part
 from .gazetteer import FIRST, INSIDE, LAST, SINGLE
-from .index import OUTSIDE
 from .templates import Part, Template
 from .word_classes import WordClasses
 
@@ -29,8 +28,6 @@ _OF_TOKEN: dict[str, Callable[[Token], str]] = {
     "ent_iob": lambda token: token.ent_iob_,
     "sent_start": lambda token: "start" if token.is_sent_start else "inside",
 }
-
-_SENTENCES = {1: "first", 2: "second", 3: "third to fifth", 4: "later"}
 
 _IN_PHRASE = {SINGLE: "alone", FIRST: "first", INSIDE: "inside", LAST: "last"}
 
@@ -76,23 +73,15 @@ def attribute_value(name: str, source: Source, token: int) -> str:
         value = word._.get(name[len(EXTENSION) :])
         # All numbers belong to the same feature.
         return "number" if isinstance(value, float | np.floating) else str(value)
-    if name in DOCUMENT_ATTRIBUTES or name == DOCUMENT_LABEL:
-        return _document_value(name, source.doc, int(source.keys[source.attributes.index(name), token]))
+    if name == DOCUMENT_SHAPE:
+        key = source.keys[source.attributes.index(name), token]
+        shapes = (LEXEME_TEXTS["short_shape"](other.lex) or "" for other in source.doc)
+        return next(shape for shape in shapes if get_string_id(shape) == key)
+    if name == DOCUMENT_LABEL:
+        return source.doc.vocab.strings[int(source.keys[source.attributes.index(name), token])]
     if part is not None:
         return source.classes.class_of(part.source, word.lex)[: part.prefix or None]
     return ""
-
-
-def _document_value(name: str, doc: Doc, key: int) -> str:
-    """The value with this key of an attribute of the document around a word."""
-    if name == "doc.count":
-        return str(key)
-    if name == "doc.sentence":
-        return _SENTENCES[key]
-    if name == "doc.shape":
-        shapes = (LEXEME_TEXTS["short_shape"](token.lex) for token in doc)
-        return next(shape for shape in shapes if shape and get_string_id(shape) == key)
-    return "outside" if key == int(OUTSIDE) else doc.vocab.strings[key]
 
 
 LENGTHS = {5: "5–6", 6: "7–10", 7: "11–20", 8: "21–30", 9: "over 30"}

@@ -175,7 +175,7 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], n_labels: int, bits
 def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Views of such a vector: transitions [L, L] and rows [R, L]."""
     end = n_labels * n_labels
-    return vector[:end].reshape(n_labels, n_labels), vector[end:].reshape(-1, n_labels)
+    return vector[:end].reshape(n_labels, n_labels), vector[end:].reshape(-1, max(n_labels, 1))
 
 
 def has_weight(vector: np.ndarray, n_labels: int) -> np.ndarray:

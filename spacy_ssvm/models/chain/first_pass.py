@@ -56,8 +56,9 @@ class FirstPass:
         for number, name in enumerate(names):
             for differ in range(2):
                 for count in range(MAX_COUNT):
-                    value = f"{name}, {'most' if differ else 'all'} of {count + 1}"
-                    self._keys[number, differ, count] = vocab.strings.add(value)
+                    number_of_others = f"{MAX_COUNT} or more" if count + 1 == MAX_COUNT else count + 1
+                    value = f"{name}, {'most' if differ else 'all'} of {number_of_others}"
+                    self._keys[number, differ, count] = vocab.strings.add(value, allow_transient=False)
 
     def arguments(self, columns: Columns, types: Types) -> Any:
         """What `mark_predicted` takes: types are those of the tokens."""
@@ -157,10 +158,13 @@ def learn(
     weights = in_use(indices, vector[indices], features.keys, 0, n_labels, None)
     digests = [digest for batch in batches for digest in batch.digests()]
     parts = np.split(jackknifed, columns.starts[1:-1])
+    previous, following = links(columns.starts, columns.keys[extractor.first_pass.words])
     LOGGER.info(
-        "[%s] the first pass: accuracy %.2f on documents that it has not learnt from, %.1f s",
+        "[%s] the first pass: accuracy %.2f on Docs that it has not learnt from; the words of %.0f %% of the tokens "
+        "occur again in their Doc; %.1f s",
         codec.name,
         100 * (jackknifed == labels)[known].mean(),
+        100 * ((previous >= 0) | (following >= 0)).mean(),
         perf_counter() - began,
     )
     return weights, dict(zip(digests, parts))

@@ -52,13 +52,15 @@ class FirstPass:
         self._scores = TypeScores(
             extractor.reader, self._parts.split, self._table, weights.vector, len(self._constraints.start)
         )
+        # A memory zone in which the first prediction happens must not take the names away; spaCy's types lack this.
+        strings: Any = vocab.strings
         self._keys = np.zeros((len(names), 2, MAX_COUNT), np.uint64)
         for number, name in enumerate(names):
             for differ in range(2):
                 for count in range(MAX_COUNT):
                     number_of_others = f"{MAX_COUNT} or more" if count + 1 == MAX_COUNT else count + 1
                     value = f"{name}, {'most' if differ else 'all'} of {number_of_others}"
-                    self._keys[number, differ, count] = vocab.strings.add(value, allow_transient=False)
+                    self._keys[number, differ, count] = strings.add(value, allow_transient=False)
 
     def arguments(self, columns: Columns, types: Types) -> Any:
         """What `mark_predicted` takes: types are those of the tokens."""

@@ -37,7 +37,13 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.features.arc_templates import parse_arc_template
-from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, LEXEME_ATTRIBUTES, NAMED, TOKEN_ATTRIBUTES
+from spacy_ssvm.features.attributes import (
+    ANNOTATION_ATTRIBUTES,
+    DOCUMENT_ATTRIBUTES,
+    LEXEME_ATTRIBUTES,
+    NAMED,
+    TOKEN_ATTRIBUTES,
+)
 from spacy_ssvm.features.templates import parse_template
 from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.store import DIGEST, FORMAT, SHAPE
@@ -378,7 +384,7 @@ def test_every_attribute_is_on_the_page_of_templates():
                 found += [f"{stem}{n}" for n in range(int(first[len(stem) :]), int(last.removeprefix(stem)) + 1)]
             else:
                 found.append(span)
-    known = [*LEXEME_ATTRIBUTES, *TOKEN_ATTRIBUTES, *ANNOTATION_ATTRIBUTES]
+    known = [*LEXEME_ATTRIBUTES, *TOKEN_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES]
     assert sorted(found) == sorted([*known, "cluster", "clusterN", "clusterN.NAME", *NAMED])
 
 

@@ -258,7 +258,7 @@ class ListModel:
     def start(self, weights, batches, seed):
         return ListSet(), None if weights is None else weights.vector
 
-    def resumed(self, index):
+    def resumed(self, index, notes=()):
         return ListSet()
 
     def trained(self, data, vector):

@@ -157,7 +157,11 @@ def _run_sequences(solver: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         phrases = Path(folder) / "phrases.txt"
         phrases.write_text("an example\n", encoding="utf8")
-        features = {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "gazetteers": {"phrases": str(phrases)}}
+        features = {
+            "@ssvm_features": "spacy-ssvm.NerFeatures.v1",
+            "gazetteers": {"phrases": str(phrases)},
+            "document": True,
+        }
         model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
         nlp.add_pipe("ssvm_ner", config={"solver": solver, "model": model, "incorrect_spans_key": WRONG})
         _run(nlp)

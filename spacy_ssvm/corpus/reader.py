@@ -130,7 +130,7 @@ def same_tokens(example: Example) -> bool:
     return len(predicted) == len(reference) and np.array_equal(predicted.to_array(ORTH), reference.to_array(ORTH))
 
 
-COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM}
+COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM, "sent_start": SENT_START}
 
 TAGS = ("tag", "pos")
 """Columns that can be jackknifed."""
@@ -163,10 +163,10 @@ Other corpora belong to their reader, since the tokenizer of a pipeline can chan
 class ColumnCorpus:
     """Examples whose predicted Docs carry columns, copied from the reference or predicted by jackknifing.
 
-    corpus: the source of the examples. columns: the columns to copy, among tag, pos, lemma, morph and norm. keep: keep
-    the corpus in memory, so that it is read once and not at each evaluation; each pass then has the same references.
-    jackknife: the columns to predict, among tag and pos. folds: the number of taggers trained for each of these; each
-    predicts documents that it has not learnt from. seed: the seed of the order in which the taggers learn.
+    corpus: the source of the examples. columns: the columns to copy, among tag, pos, lemma, morph, norm and sent_start.
+    keep: keep the corpus in memory, so that it is read once and not at each evaluation; each pass then has the same
+    references. jackknife: the columns to predict, among tag and pos. folds: the number of taggers trained for each of
+    these; each predicts documents that it has not learnt from. seed: the seed of the order in which the taggers learn.
 
     Raises:
         ValueError: a column is unknown or in both lists; folds is less than 2; seed is negative.

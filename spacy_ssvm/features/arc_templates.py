@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from .attributes import DOCUMENT_LABEL
 from .templates import Part, Template, parse_template
 
 ROLES = ("head", "mod", "sib", "grand")
@@ -107,6 +108,9 @@ def parse_arc_templates(texts: list[str]) -> tuple[ArcTemplate, ...]:
 
 def _token_part(text: str, part: str) -> Part:
     try:
-        return parse_template(part).parts[0]
+        read = parse_template(part).parts[0]
     except ValueError as error:
         raise ValueError(re.sub(r"^feature template [^:]*", f'arc template "{text}"', str(error))) from error
+    if read.attribute == DOCUMENT_LABEL:
+        raise ValueError(f'arc template "{text}": {DOCUMENT_LABEL} is of labels of tokens, which arcs do not have')
+    return read

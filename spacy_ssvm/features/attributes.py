@@ -96,6 +96,13 @@ ANNOTATION_ATTRIBUTES: dict[str, int] = {
 }
 """Attributes of a token that another component or the corpus reader sets, by spaCy's attribute id."""
 
+DOCUMENT_SHAPE = "doc.shape"
+"""The short shape of most other occurrences of a word in its Doc."""
+DOCUMENT_LABEL = "doc.label"
+"""The label that a first pass gives most other occurrences of a word in its Doc."""
+DOCUMENT_ATTRIBUTES = (DOCUMENT_SHAPE, DOCUMENT_LABEL)
+"""Attributes of the document around a word."""
+
 GAZETTEER = "gazetteer."
 CLUSTER = "cluster"
 CLASS = "class."
@@ -135,6 +142,7 @@ def is_attribute(name: str) -> bool:
         name in LEXEME_ATTRIBUTES
         or name in TOKEN_ATTRIBUTES
         or name in ANNOTATION_ATTRIBUTES
+        or name in DOCUMENT_ATTRIBUTES
         or class_part(name) is not None
         or (name.startswith(GAZETTEER) and len(name) > len(GAZETTEER))
         or (name.startswith(EXTENSION) and len(name) > len(EXTENSION))
@@ -143,6 +151,7 @@ def is_attribute(name: str) -> bool:
 
 def suggestions(name: str) -> str:
     """The end of a message about an unknown attribute: similar names, or all known ones."""
-    known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, CLUSTER, *NAMED]
+    known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES]
+    known += [CLUSTER, *NAMED]
     close = difflib.get_close_matches(name, known, 3)
     return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"

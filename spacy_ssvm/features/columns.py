@@ -5,7 +5,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from spacy.attrs import ORTH
+from spacy.attrs import ORTH, SENT_START
 from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
@@ -14,6 +14,8 @@ from spacy.vocab import Vocab
 from ..kernels import kernel
 from .attributes import (
     ANNOTATION_ATTRIBUTES,
+    DOCUMENT_LABEL,
+    DOCUMENT_SHAPE,
     EXTENSION,
     GAZETTEER,
     LEXEME_ATTRIBUTES,
@@ -21,6 +23,7 @@ from .attributes import (
     WORD,
     class_part,
 )
+from .document import shapes_of_others
 from .gazetteer import mark_phrases
 from .index import Columns, Table, empty_table, grown, insert, n_rows
 from .word_classes import WordClasses
@@ -122,6 +125,7 @@ class ColumnReader:
         self._of_token: dict[int, int] = {}
         self._of_gazetteer: dict[int, str] = {}
         self._of_extension: dict[int, str] = {}
+        self._of_document: list[int] = []
         for column, name in enumerate(self.attributes):
             part = class_part(name)
             if name in token_ids:
@@ -130,16 +134,19 @@ class ColumnReader:
                 self._of_gazetteer[column] = name[len(GAZETTEER) :]
             elif name.startswith(EXTENSION):
                 self._of_extension[column] = name[len(EXTENSION) :]
+            elif name == DOCUMENT_SHAPE:
+                self._of_document.append(column)
             elif part is not None:
                 of_type[column] = classes.key(*part)
-            else:
+            elif name != DOCUMENT_LABEL:
                 of_type[column] = LEXEME_ATTRIBUTES[name]
         # A word's key is read from the tokens, but it is a function of the type as well.
         words = [column for column, name in enumerate(self.attributes) if name == WORD]
         self._type_columns = np.array(list(of_type), np.int64)
         self._all_type_columns = np.array([*of_type, *words], np.int64)
         orths = [lambda lexeme: lexeme.orth] * len(words)
-        self._types = TypeTable([*of_type.values(), *orths, LEXEME_ATTRIBUTES["lower"]])
+        also = ["short_shape", "lower"] if self._of_document else ["lower"]
+        self._types = TypeTable([*of_type.values(), *orths, *(LEXEME_ATTRIBUTES[name] for name in also)])
         self._lock = Lock()
 
     @property
@@ -151,8 +158,13 @@ class ColumnReader:
         """The column values of a Doc that other components may change, as bytes."""
         names = filter(Token.has_extension, self._of_extension.values())
         values = [[token._.get(name) for token in doc] for name in names]
-        ids: list[int | str] = [ANNOTATION_ATTRIBUTES[name] for name in self.annotation]
+        ids: list[int | str] = [*self._boundaries, *(ANNOTATION_ATTRIBUTES[name] for name in self.annotation)]
         return (doc.to_array(ids).tobytes() if ids else b"") + (repr(values).encode() if values else b"")
+
+    @property
+    def _boundaries(self) -> list[int]:
+        """spaCy's number of sentence boundaries, if a column depends on them."""
+        return [SENT_START] if self._of_document else []
 
     @property
     def of_type(self) -> set[str]:
@@ -188,7 +200,7 @@ class ColumnReader:
         """
         starts = np.zeros(len(docs) + 1, np.int64)
         np.cumsum([len(doc) for doc in docs], out=starts[1:])
-        ids = [ORTH, *self._of_token.values(), *others]
+        ids = [ORTH, *self._of_token.values(), *others, *self._boundaries]
         read = [np.zeros(0, np.uint64), *(doc.to_array(ids).ravel() for doc in docs)]
         tokens = np.concatenate(read).reshape(-1, len(ids))
         keys = np.zeros((len(self.attributes), int(starts[-1])), np.uint64)
@@ -203,10 +215,15 @@ class ColumnReader:
             lower = types.keys[-1][types.ids]
             for column, name in self._of_gazetteer.items():
                 mark_phrases(self.gazetteers[name], starts, lower, keys[column])
+        if self._of_document:
+            shapes, lower = types.keys[-2:, types.ids]
+            boundaries = np.ascontiguousarray(tokens[:, -1])
+            keys[self._of_document] = shapes_of_others(starts, lower, shapes, boundaries)
         reals = np.ones((len(self._of_extension), keys.shape[1]), np.float32)
         for row, (column, name) in enumerate(self._of_extension.items()):
             _read_extension(docs, name, keys[column], reals[row])
-        return Columns(starts, keys, reals), types, tokens[:, 1 + len(self._of_token) :]
+        first = 1 + len(self._of_token)
+        return Columns(starts, keys, reals), types, tokens[:, first : first + len(others)]
 
 
 def _read_extension(docs: Sequence[Doc], name: str, keys: np.ndarray, reals: np.ndarray) -> None:

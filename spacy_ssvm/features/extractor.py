@@ -1,23 +1,37 @@
 """The templates of a chain, or of arcs, with their resources, and the reader that turns Docs into columns for them."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arc_program import compile_arc_templates
 from .arc_templates import parse_arc_templates
+from .attributes import DOCUMENT_LABEL
 from .columns import ColumnReader
-from .index import Table
-from .program import compile_templates, split_program
-from .templates import parse_templates
+from .index import Program, Table
+from .program import SplitProgram, compile_templates, select, split_program
+from .templates import parse_templates, reads
 from .word_classes import WordClasses
+
+
+class FirstPassParts(NamedTuple):
+    """What a first pass reads, and what it writes.
+
+    program, split: the templates that do not read DOCUMENT_LABEL. words: the column with lower-cased words. marks: the
+    column of DOCUMENT_LABEL.
+    """
+
+    program: Program
+    split: SplitProgram
+    words: int
+    marks: int
 
 
 class Extractor:
     """Compiled templates and the reader of the columns that they name.
 
     templates: parsed. reader: Docs → Columns. program: the templates over these columns. split: the same templates, in
-    groups. classes: those of words.
+    groups. first_pass: None if no template reads DOCUMENT_LABEL. classes: those of words.
 
     gazetteers, classes (arguments): as `resources` makes them, or as read from a model file and checked.
 
@@ -28,10 +42,19 @@ class Extractor:
     def __init__(self, templates: list[str], gazetteers: dict[str, Any], classes: dict[str, Any]) -> None:
         self.templates = parse_templates(templates)
         self.classes = WordClasses(classes)
-        compiled = compile_templates(self.templates)
+        labelled = [number for number, template in enumerate(self.templates) if reads(template, DOCUMENT_LABEL)]
+        attributes = [part.attribute for template in self.templates for part in template.parts]
+        compiled = compile_templates(self.templates, tuple(dict.fromkeys(attributes + ["lower"] * bool(labelled))))
         self.program = compiled.program
         self.reader = ColumnReader(compiled.attributes, _tables(gazetteers), self.classes)
         self.split = split_program(self.program, self.templates, self.reader.of_type)
+        self.first_pass: FirstPassParts | None = None
+        if labelled:
+            others = [number for number in range(len(self.templates)) if number not in labelled]
+            program = select(self.program, others)
+            split = split_program(program, [self.templates[number] for number in others], self.reader.of_type)
+            words, marks = map(compiled.attributes.index, ("lower", DOCUMENT_LABEL))
+            self.first_pass = FirstPassParts(program, split, words, marks)
 
 
 class ArcExtractor:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 
 from .arc_templates import ROLES, ArcTemplate
-from .attributes import EXTENSION, GAZETTEER, LEXEME_TEXTS, class_part
+from .attributes import DOCUMENT_LABEL, DOCUMENT_SHAPE, EXTENSION, GAZETTEER, LEXEME_TEXTS, class_part
 from .gazetteer import FIRST, INSIDE, LAST, SINGLE
 from .templates import Part, Template
 from .word_classes import WordClasses
@@ -72,6 +73,12 @@ def attribute_value(name: str, source: Source, token: int) -> str:
         value = word._.get(name[len(EXTENSION) :])
         # All numbers belong to the same feature.
         return "number" if isinstance(value, float | np.floating) else str(value)
+    if name == DOCUMENT_SHAPE:
+        key = source.keys[source.attributes.index(name), token]
+        shapes = (LEXEME_TEXTS["short_shape"](other.lex) or "" for other in source.doc)
+        return next(shape for shape in shapes if get_string_id(shape) == key)
+    if name == DOCUMENT_LABEL:
+        return source.doc.vocab.strings[int(source.keys[source.attributes.index(name), token])]
     if part is not None:
         return source.classes.class_of(part.source, word.lex)[: part.prefix or None]
     return ""

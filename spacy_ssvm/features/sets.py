@@ -90,8 +90,12 @@ def ner_features(
     hash_bits: int | None = None,
     extra: list[str] | None = None,
     classes: Named | None = None,
+    document: bool = False,
 ) -> FeatureSet:
-    """Features for named entities and other spans; `extra` templates and the given resources are added."""
+    """Features for named entities and other spans; `extra` templates and the given resources are added.
+
+    document: also read the other occurrences of a word in its Doc: their shapes, and what a first pass takes them for.
+    """
     own = [
         "bias",
         "word[0]",
@@ -110,8 +114,27 @@ def ner_features(
         "has_hyphen[0]",
         "lower[-1]+short_shape[0]",
         "lower[1]+short_shape[0]",
+        *(DOCUMENT if document else ()),
     ]
     return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra)
+
+
+DOCUMENT = (
+    "doc.label[0]",
+    "doc.label[-1]",
+    "doc.label[1]",
+    "doc.label[-1]+doc.label[0]",
+    "doc.label[0]+doc.label[1]",
+    "doc.label[0]+short_shape[0]",
+    "doc.label[0]+lower[0]",
+    "lower[-1]+doc.label[0]",
+    "doc.label[0]+lower[1]",
+    "doc.shape[-1]",
+    "doc.shape[0]",
+    "doc.shape[1]",
+    "doc.shape[0]+short_shape[0]",
+)
+"""The templates of the document around a word, for named entities."""
 
 
 def senter_features(

@@ -41,6 +41,11 @@ class Template:
         return "+".join(map(str, self.parts)) or "bias"
 
 
+def reads(template: Template, attribute: str) -> bool:
+    """Whether a part of the template is this attribute."""
+    return any(part.attribute == attribute for part in template.parts)
+
+
 def parse_template(text: str) -> Template:
     """Read one template.
 

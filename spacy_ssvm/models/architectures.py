@@ -6,9 +6,10 @@ from typing import Any, Literal
 from thinc.api import Model
 
 from ..features.arc_sets import ArcFeatureSet, arc_templates
-from ..features.attributes import CLASS
+from ..features.attributes import CLASS, DOCUMENT_LABEL
 from ..features.resources import check_gazetteers, stored_sources
 from ..features.sets import FeatureSet, templates
+from ..features.templates import reads
 from .chain import weights as chain_weights
 from .store import make_model
 from .tree import weights as tree_weights
@@ -19,9 +20,10 @@ RESOURCES = ("features", "gazetteers", "clusters")
 
 def chain(features: FeatureSet) -> Model:
     """A linear chain: a weight for each feature and label, and one for each transition between labels."""
+    has_first_pass = any(reads(template, DOCUMENT_LABEL) for template in features.templates)
     return make_model(
         "ssvm_chain",
-        list(chain_weights.TYPES),
+        [*chain_weights.TYPES, *(chain_weights.FIRST_PASS_TYPES if has_first_pass else ())],
         {
             "features": features,
             "templates": [str(template) for template in features.templates],

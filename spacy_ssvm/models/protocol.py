@@ -328,6 +328,10 @@ class DataSet(ABC):
     def index(self) -> np.ndarray:
         """The data that maps features to weights; `StructuredModel.resumed` takes it."""
 
+    def notes(self) -> list[np.ndarray]:
+        """What else `StructuredModel.resumed` takes; nothing by default."""
+        return []
+
     @abstractmethod
     def sizes(self) -> np.ndarray:
         """The number of examples of each Doc, int64 [n]."""
@@ -414,8 +418,8 @@ class StructuredModel(Protocol):
         them is learnt what the solver does not learn.
         """
 
-    def resumed(self, index: np.ndarray) -> "DataSet":
-        """A data set without Docs whose `index` is this.
+    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "DataSet":
+        """A data set without Docs whose `index` and `notes` are these.
 
         Raises:
             ValueError: it is the index of another model.

@@ -203,6 +203,7 @@ class Training:
         return {
             "solver": saved_solver(self.parameters),
             "index": self.data.index(),
+            "notes": self.data.notes(),
             "digests": np.frombuffer(b"".join(self._known.digests), np.uint8),
             "sizes": self.data.sizes(),
             "gold": [self._saved_gold.get(doc, self.data.gold(doc)) for doc in range(n)] if has_gold else [],

@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Token
 
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.index import add_features, empty_table, look_up_features, n_rows, row_keys
-from spacy_ssvm.models.chain import predictor as chain_decoder
+from spacy_ssvm.models.chain import type_scores
 from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.predictor import ChainPredictor
@@ -120,12 +120,12 @@ def test_most_templates_of_the_feature_sets_are_in_groups():
 
 
 def test_sums_are_bounded(monkeypatch):
-    monkeypatch.setattr(chain_decoder, "MAX_SCORES", 500)
+    monkeypatch.setattr(type_scores, "MAX_SCORES", 500)
     drawn = Drawn(["lower[0]", "shape[0]", "lower[-1]", "suffix1[-1]"], [WORDS], 0)
     for start in range(0, 3000, 30):
         texts = [[f"word{k}" for k in range(start, start + 30)], WORDS]
         assert_equal(drawn.labels(texts), drawn.expected(texts))
-        assert drawn.decoder._vectors.size <= 4 * 500
+        assert drawn.decoder._of_types._vectors.size <= 4 * 500
 
 
 def test_a_decoder_can_be_shared_by_threads():

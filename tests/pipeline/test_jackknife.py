@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from spacy_ssvm.corpus import jackknife as module
-from spacy_ssvm.corpus.jackknife import BLOCKS, MAX_REMEMBERED, Jackknife
+from spacy_ssvm.corpus.jackknife import MAX_REMEMBERED, Jackknife
 from spacy_ssvm.corpus.reader import create_corpus
+from spacy_ssvm.models.chain import jackknife as learning
+from spacy_ssvm.models.chain.jackknife import BLOCKS, blocks
 from spacy_ssvm.models.chain.oracles import chain_problem
 
 DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -89,32 +91,35 @@ def test_tags_of_a_document_do_not_depend_on_its_own_annotation(seed, n_docs, fo
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=80), st.integers(2, 7))
 def test_blocks_are_contiguous_and_even(known, folds):
-    jackknife = Jackknife(docs_of(["w"] * len(row) for row in known), folds, 0)
     flat = np.array([flag for row in known for flag in row])
     annotated = [any(row) for row in known]
     if sum(annotated) < 2:
+        jackknife = Jackknife(docs_of(["w"] * len(row) for row in known), folds, 0)
         with pytest.raises(ValueError, match=r"cannot jackknife a test: (none|1) of its"):
-            jackknife._blocks(flat, "a test")
+            jackknife.predict(flat.astype(np.uint64), "a test")
         return
-    blocks = jackknife._blocks(flat, "a test").tolist()
-    assert blocks[0] == 0 and blocks[-1] == len(known) and blocks == sorted(set(blocks))
-    sizes = [sum(annotated[first:end]) for first, end in pairwise(blocks)]
+    bounds = blocks(np.cumsum([0, *map(len, known)]), flat, folds).tolist()
+    assert bounds[0] == 0 and bounds[-1] == len(known) and bounds == sorted(set(bounds))
+    sizes = [sum(annotated[first:end]) for first, end in pairwise(bounds)]
     assert min(sizes) >= 1 and max(sizes) - min(sizes) <= 1
     assert len(sizes) == min(sum(annotated), folds * BLOCKS)
 
 
 @settings(deadline=None, max_examples=200)
-@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8))
-def test_runs_by_a_plain_reading(known):
+@given(
+    st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8),
+    st.one_of(st.none(), st.integers(1, 4)),
+)
+def test_runs_by_a_plain_reading(known, longest):
     expected, begins, token = [], [], 0
     for document, row in enumerate(known):
         for k, flag in enumerate(row):
-            if k == 0 or flag != row[k - 1]:
+            if k == 0 or flag != row[k - 1] or token - begins[-1] == longest:
                 begins.append(token)
                 expected.append(document)
             token += 1
     starts = np.cumsum([0, *map(len, known)])
-    runs, document = module._runs(starts, np.array([flag for row in known for flag in row]))
+    runs, document = learning._runs(starts, np.array([flag for row in known for flag in row]), longest)
     assert runs.tolist() == [*begins, token]
     assert document.tolist() == expected
 
@@ -157,10 +162,10 @@ def test_seed_decides():
     assert predicted(sentences, tags, seed=2) != first
 
 
-def test_too_many_weights_are_shared(monkeypatch):
+def test_of_too_many_weights_those_of_rare_features_are_left_out(monkeypatch):
     """With 40 rows in all the tagger still beats guessing the commonest tag."""
     sentences, tags = corpus(np.random.default_rng(4), 60)
-    monkeypatch.setattr(module, "MAX_WEIGHTS", 3 * 40)
+    monkeypatch.setattr(learning, "MAX_WEIGHTS", 3 * 40)
     dimensions = []
 
     def problem(*arguments):
@@ -168,7 +173,7 @@ def test_too_many_weights_are_shared(monkeypatch):
         dimensions.append(made.dimension)
         return made
 
-    monkeypatch.setattr(module, "chain_problem", problem)
+    monkeypatch.setattr(learning, "chain_problem", problem)
     found = np.concatenate(predicted(sentences, tags))
     gold = np.concatenate(tags)
     assert dimensions == [3 * 3 + 3 * 40]

@@ -1,7 +1,7 @@
 """Convert the corpora to .spacy files, one sentence a Doc: DATA_ROOT OUTPUT CORPUS … [--limit 100].
 
 The environment variable SPACY_SSVM_DATA, if set, takes the place of DATA_ROOT. With --limit each file gets only so many
-sentences.
+Docs. A Doc of conll2002-documents is a whole document.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import os
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -52,14 +52,20 @@ def with_begins(tags: list[str]) -> list[str]:
 
 def tagged(sentences: list[Sentence], entity: int, tag: int | None) -> Iterator[Doc]:
     """entity, tag: the columns with IOB tags and with part-of-speech tags."""
+    return joined(([rows] for rows in sentences), entity, tag)
+
+
+def joined(documents: Iterable[list[Sentence]], entity: int, tag: int | None) -> Iterator[Doc]:
+    """As `tagged`, a Doc for each list of sentences."""
     vocab = Vocab(strings=spacy.blank("en").vocab.strings)
-    for rows in sentences:
+    for sentences in documents:
+        rows = list(chain.from_iterable(sentences))
         yield Doc(
             vocab,
             words=[row[0] for row in rows],
-            ents=with_begins([row[entity] for row in rows]),
+            ents=list(chain.from_iterable(with_begins([row[entity] for row in part]) for part in sentences)),
             tags=None if tag is None else [row[tag] for row in rows],
-            sent_starts=[True, *[False] * (len(rows) - 1)],
+            sent_starts=[place == 0 for part in sentences for place in range(len(part))],
         )
 
 
@@ -85,6 +91,33 @@ def conll2002(root: Path) -> Parts:
         for part, name in (("train", "train"), ("testa", "dev"), ("testb", "test")):
             rows = list(read_columns(zipped(archive, f"conll2002/{language}.{part}", "utf8")))
             yield f"conll2002-{language}-{name}", tagged(rows, -1, 1)
+
+
+def conll2002_documents(root: Path) -> Parts:
+    """The same as whole documents."""
+    archive = root / "nltk" / "conll2002.zip"
+    for language, documents in (("esp", by_dateline), ("ned", by_mark)):
+        for part, name in (("train", "train"), ("testa", "dev"), ("testb", "test")):
+            text = zipped(archive, f"conll2002/{language}.{part}", "utf8")
+            yield f"conll2002-{language}-documents-{name}", joined(documents(text), -1, 1)
+
+
+def by_mark(text: str) -> Iterator[list[Sentence]]:
+    """Documents that a mark begins."""
+    for document in re.split("^-DOCSTART-.*$", text, flags=re.MULTILINE):
+        if sentences := list(read_columns(document)):
+            yield sentences
+
+
+def by_dateline(text: str) -> Iterator[list[Sentence]]:
+    """Documents without marks: each begins with a sentence such as "Madrid , 25 may ( EFE ) ."."""
+    document: list[Sentence] = []
+    for sentence in read_columns(text):
+        if document and re.search(r"\( EFE\w* \) \.$", " ".join(row[0] for row in sentence)):
+            yield document
+            document = []
+        document.append(sentence)
+    yield document
 
 
 def wnut17(root: Path) -> Parts:
@@ -178,6 +211,7 @@ CORPORA = {
     "conll2007": conll2007,
     "conll2000": conll2000,
     "conll2002": conll2002,
+    "conll2002-documents": conll2002_documents,
     "wnut17": wnut17,
     "ewt": ewt,
     "brown": brown,
@@ -197,7 +231,7 @@ def main() -> None:
         for name, docs in CORPORA[corpus](root):
             kept = list(islice(docs, arguments.limit))
             DocBin(store_user_data=False, docs=kept).to_disk(arguments.output / f"{name}.spacy")
-            print(f"{name}.spacy: {len(kept):,} sentences, {sum(map(len, kept)):,} tokens")
+            print(f"{name}.spacy: {len(kept):,} Docs, {sum(map(len, kept)):,} tokens")
 
 
 if __name__ == "__main__":

@@ -91,6 +91,15 @@ class ChainCodec(Codec):
         """The number of each weight label."""
         return {label: number for number, label in enumerate(self.weight_labels)}
 
+    def first_pass_names(self) -> list[str]:
+        """The names of the labels of a first pass: those of the component, and that of tokens without one of them."""
+        return list(dict.fromkeys(self.named_labels()))
+
+    def first_pass_labels(self) -> np.ndarray:
+        """The number of the first pass's label for each weight label, int32 [L]."""
+        numbers = {name: number for number, name in enumerate(self.first_pass_names())}
+        return np.array([numbers[name] for name in self.named_labels()], np.int32)
+
     def is_annotated(self, gold: ChainGold) -> bool:
         return bool(gold.forbidden) or any(label is not None for label in gold.labels)
 

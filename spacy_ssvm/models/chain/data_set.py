@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from hashlib import blake2b
-from itertools import pairwise
 
 import numpy as np
 
-from ...features.columns import elements, joined_starts, ranges_of, take_columns, taken_starts
-from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys, table_of
+from ...features.columns import elements, joined_starts, ranges_of, taken_starts
+from ...features.index import Program, Table, add_features, n_rows, row_keys, table_of
 from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from .. import frequency
 from ..protocol import DataSet
 from .completion import complete, complete_without, project, without_new_labels
 from .data import Chains, dimension, make_chains
+from .encoded import EncodedChains, Runs
+from .first_pass import SeenLabels
 from .numbered import FREQUENT, NONE, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
 from .oracles import chain_problem
 
@@ -24,62 +24,6 @@ _IS_PAIR = np.uint64(1 << 63)
 COUNTED_TOGETHER = 1 << 21
 """Features that are counted at a time."""
 
-Runs = Sequence[tuple[int, np.ndarray]]
-"""Labels, int32, from some token of a Doc on."""
-
-
-class EncodedChains:
-    """A batch of n Docs with T tokens as the component reads them.
-
-    columns: attribute keys. annotated: int32 [T], gold labels, -1 where unknown. kinds: int32 [T], rows of the
-    token constraints. costs: float64 [T], losses of wrong labels. wrong: for each Doc the runs of labels that it is
-    known not to have, as token and labels, int32; none by default. Their tokens cost 1 where gold is unknown.
-    """
-
-    def __init__(
-        self,
-        columns: Columns,
-        annotated: np.ndarray,
-        kinds: np.ndarray,
-        costs: np.ndarray,
-        wrong: "Sequence[Runs] | None" = None,
-    ) -> None:
-        self.columns = columns
-        self.annotated = annotated
-        self.kinds = kinds
-        self.costs = np.where(annotated >= 0, costs, 0.0)
-        self.wrong = [()] * (len(columns.starts) - 1) if wrong is None else wrong
-        for first, runs in zip(columns.starts, self.wrong):
-            for start, labels in runs:
-                tokens = slice(first + start, first + start + len(labels))
-                self.costs[tokens] = np.where(annotated[tokens] < 0, 1.0, self.costs[tokens])
-
-    def take(self, docs: list[int]) -> "EncodedChains":
-        """Only these Docs."""
-        chosen = np.array(docs, np.int64)
-        tokens = elements(self.columns.starts, chosen)
-        columns = take_columns(self.columns, chosen)
-        wrong = [self.wrong[doc] for doc in docs]
-        return EncodedChains(columns, self.annotated[tokens], self.kinds[tokens], self.costs[tokens], wrong)
-
-    def reserved(self, sizes: np.ndarray) -> "EncodedChains":
-        """See `DataSet`."""
-        columns = self.columns._replace(starts=np.zeros(len(sizes) + 1, np.int64))
-        return EncodedChains(columns, self.annotated, self.kinds, self.costs)
-
-    def digests(self) -> list[bytes]:
-        """A digest of each Doc, 16 bytes: equal for equal input and annotation."""
-        digests = []
-        for (first, end), wrong in zip(pairwise(self.columns.starts), self.wrong):
-            digest = blake2b(self.columns.keys[:, first:end].tobytes(), digest_size=16)
-            digest.update(self.columns.reals[:, first:end].tobytes())
-            digest.update(self.annotated[first:end].tobytes())
-            digest.update(self.kinds[first:end].tobytes())
-            for start, labels in wrong:
-                digest.update(np.append(labels, start).tobytes())
-            digests.append(digest.digest())
-        return digests
-
 
 class ChainSet(DataSet):
     """Chains with their feature rows.
@@ -88,6 +32,7 @@ class ChainSet(DataSet):
     keys after `rest`.
     constraints: of all of them. seen: as in `ChainWeights`, of earlier Docs and the rows that the table has.
     has_new_labels: whether a label is still to be learnt, although others have been.
+    seen_labels: of the first pass, if there is one.
     annotated: int32 [T], gold labels within the constraints, -1 where unknown.
     """
 
@@ -100,7 +45,9 @@ class ChainSet(DataSet):
         constraints: Constraints,
         seen: np.ndarray | None = None,
         has_new_labels: bool = False,
+        seen_labels: SeenLabels | None = None,
     ) -> None:
+        self.seen_labels = seen_labels
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
         """The keys of the rows while there is no table."""
@@ -115,10 +62,11 @@ class ChainSet(DataSet):
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
-        self._table, feature_starts, rows, values = add_features(encoded.columns, self._program, self.table)
+        columns = encoded.columns if self.seen_labels is None else self.seen_labels.mark(encoded)
+        self._table, feature_starts, rows, values = add_features(columns, self._program, self.table)
         annotated = encoded.annotated.copy()
         chunk = make_chains(
-            encoded.columns.starts,
+            columns.starts,
             feature_starts,
             rows,
             np.full(len(annotated), -1, np.int32),
@@ -273,6 +221,9 @@ class ChainSet(DataSet):
         pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NONE).astype(np.uint64)
         return np.concatenate([keys, pairs | _IS_PAIR])
 
+    def notes(self) -> list[np.ndarray]:
+        return [] if self.seen_labels is None else self.seen_labels.notes()
+
     def sizes(self) -> np.ndarray:
         return np.ones(len(self._chains().starts) - 1, np.int64)
 
@@ -289,7 +240,9 @@ class ChainSet(DataSet):
         chains.gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
-        data = ChainSet(self._program, self.table, self._constraints, self._seen, self._has_new_labels)
+        data = ChainSet(
+            self._program, self.table, self._constraints, self._seen, self._has_new_labels, self.seen_labels
+        )
         data._numbering = self._numbering
         return data
 

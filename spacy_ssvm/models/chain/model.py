@@ -21,7 +21,9 @@ from .weights import ChainWeights
 if TYPE_CHECKING:
     from ...features.columns import ColumnReader
     from ...features.extractor import Extractor
-    from .data_set import ChainSet, EncodedChains
+    from .data_set import ChainSet
+    from .encoded import EncodedChains
+    from .first_pass import FirstPass, SeenLabels
     from .predictor import ChainPredictor
 
 
@@ -54,7 +56,7 @@ class ChainModel:
         store_resources(self._model, self._vocab, words)
 
     def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> "EncodedChains":
-        from .data_set import EncodedChains
+        from .encoded import EncodedChains
 
         docs = [example.predicted for example in examples]
         vocab = docs[0].vocab if docs else self._vocab
@@ -79,14 +81,14 @@ class ChainModel:
         from ...features.index import empty_table, table_of
 
         if weights is None:
-            return self._data_set(empty_table(self._hash_bits)), None
-        has_new = self._has_new_labels(weights)
+            return self._data_set(empty_table(self._hash_bits), seen_labels=self._learnt_labels(batches, seed)), None
+        has_new, labels = self._has_new_labels(weights), self._seen_labels(weights.first_pass)
         if not weights.hash_bits:
-            return self._data_set(table_of(weights.keys, 0), weights.seen, has_new), weights.vector
+            return self._data_set(table_of(weights.keys, 0), weights.seen, has_new, labels), weights.vector
         spread = files.spread(weights, len(self.labels))
-        return self._data_set(empty_table(spread.hash_bits), spread.seen, has_new), spread.vector
+        return self._data_set(empty_table(spread.hash_bits), spread.seen, has_new, labels), spread.vector
 
-    def resumed(self, index: np.ndarray) -> "ChainSet":
+    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "ChainSet":
         from ...features.index import empty_table, table_of
         from .data_set import split_index
 
@@ -95,7 +97,8 @@ class ChainModel:
         keys, pairs = split_index(index) if known else (index, index)
         if not known or len(np.unique(keys)) < len(keys) or (bits and len(keys)):
             raise ValueError("its solver state has no index of features")
-        data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), self._seen(keys))
+        labels = self._seen_labels(self.load().first_pass, notes)
+        data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), self._seen(keys), seen_labels=labels)
         data.resume_numbering(pairs)
         return data
 
@@ -111,6 +114,8 @@ class ChainModel:
 
     def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
         weights = files.in_use(*data.non_zeros(vector), data.keys(), data.hash_bits(), len(self.labels), data.seen())
+        if data.seen_labels is not None:
+            weights = weights._replace(first_pass=data.seen_labels.first_pass.weights)
         names = self._names
         return weights if names is None else weights._replace(names=names.of_rows(weights.keys))
 
@@ -121,7 +126,8 @@ class ChainModel:
     def predictor(self, weights: ChainWeights) -> "ChainPredictor":
         from .predictor import ChainPredictor
 
-        return ChainPredictor(self.extractor, self.codec, weights)
+        first_pass = None if weights.first_pass is None else self._first_pass(weights.first_pass)
+        return ChainPredictor(self.extractor, self.codec, weights, first_pass)
 
     def store(self, weights: ChainWeights, packing: Packing = EXACT, exact: bool = True) -> None:
         files.store(self._model, weights, self.labels, packing, exact)
@@ -130,7 +136,8 @@ class ChainModel:
         return files.load(self._model, self.labels if labels is None else labels)
 
     def count(self, weights: ChainWeights) -> tuple[int, int]:
-        return int(np.count_nonzero(weights.vector)), len(weights.vector)
+        vectors = [part.vector for part in (weights, weights.first_pass) if part is not None]
+        return sum(int(np.count_nonzero(vector)) for vector in vectors), sum(map(len, vectors))
 
     def widened(self, weights: ChainWeights, before: Sequence[str]) -> ChainWeights:
         return files.widen(weights, len(before), len(self.labels))
@@ -140,10 +147,38 @@ class ChainModel:
         bits: int | None = self._model.attrs["hash_bits"]
         return bits
 
-    def _data_set(self, table: Any, seen: np.ndarray | None = None, has_new_labels: bool = False) -> "ChainSet":
+    def _data_set(
+        self,
+        table: Any,
+        seen: np.ndarray | None = None,
+        has_new_labels: bool = False,
+        seen_labels: "SeenLabels | None" = None,
+    ) -> "ChainSet":
         from .data_set import ChainSet
 
-        return ChainSet(self.extractor.program, table, self.codec.constraints(), seen, has_new_labels)
+        program, constraints = self.extractor.program, self.codec.constraints()
+        return ChainSet(program, table, constraints, seen, has_new_labels, seen_labels)
+
+    def _learnt_labels(self, batches: "Sequence[EncodedChains]", seed: int) -> "SeenLabels | None":
+        """Those of a first pass that learns from the batches; None if no template reads its labels."""
+        from .first_pass import SeenLabels, learn
+
+        if self.extractor.first_pass is None or not batches:
+            return None
+        learnt = learn(self.extractor, self.codec, batches, seed)
+        return None if learnt is None else SeenLabels(self._first_pass(learnt[0]), learnt[1])
+
+    def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> "SeenLabels | None":
+        """Those of a first pass with these weights. notes: `DataSet.notes` of its Docs."""
+        from .first_pass import SeenLabels
+
+        return None if weights is None else SeenLabels.resumed(self._first_pass(weights), notes)
+
+    def _first_pass(self, weights: ChainWeights) -> "FirstPass":
+        from .first_pass import FirstPass
+
+        names = self.codec.first_pass_names()[: files.n_labels_of(weights)]
+        return FirstPass(self.extractor, weights, names, self._vocab)
 
     def _has_new_labels(self, weights: ChainWeights) -> bool:
         """Whether a label of the component has no weight: `widened` has appended it."""

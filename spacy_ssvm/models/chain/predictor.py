@@ -1,9 +1,8 @@
-"""Labels for Docs by fixed weights; the scores of features that read one word type only are summed once per type."""
+"""Labels for Docs by fixed weights."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,40 +10,41 @@ from spacy.tokens import Doc
 
 from ...features.columns import Types
 from ...features.extractor import Extractor
-from ...features.index import Columns, Program, Table, look_up_features, table_of
-from ...features.program import rows_outside, select
+from ...features.index import Columns, look_up_features, table_of
+from ...features.program import select
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited
 from ...structures.chain.scored import Between, ChainScores
 from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .codec import ChainCodec
-from .data import Chains, SharedScores
-from .scores import add_all_rows, label, token_scores, unlabelled
+from .first_pass import FirstPass
+from .scores import label, token_scores
+from .type_scores import TypeScores
 from .weights import ChainWeights, split
 
 if TYPE_CHECKING:
     from .factors import ChainFeatures
 
-MAX_SCORES = 1 << 23
-"""Largest number of stored scores of word types, 8 bytes each; beyond it, all are forgotten."""
-
 
 class ChainPredictor:
     """A `Predictor`: the best label sequence of each Doc.
 
-    extractor: templates and reader. codec: the source of constraints. weights: to predict with.
+    extractor: templates and reader. codec: the source of constraints. weights: to predict with. first_pass: with its
+    weights, if there is one.
     """
 
-    def __init__(self, extractor: Extractor, codec: ChainCodec, weights: ChainWeights) -> None:
+    def __init__(
+        self, extractor: Extractor, codec: ChainCodec, weights: ChainWeights, first_pass: FirstPass | None = None
+    ) -> None:
         self.extractor = extractor
         self.weights = weights
         self.constraints = codec.constraints()
         self._codec = codec
         self._table = table_of(weights.keys, weights.hash_bits)
-        self._groups = extractor.split.groups
-        self._offsets = np.array([group.offset for group in self._groups], np.int64)
-        self._lock = Lock()
-        self._clear(-1)
+        self._first_pass = first_pass
+        self._of_types = TypeScores(
+            extractor.reader, extractor.split, self._table, weights.vector, len(self.constraints.start)
+        )
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
         """As `Predictor.prepared`: the best labels of each Doc, int32 [tokens]."""
@@ -67,8 +67,9 @@ class ChainPredictor:
 
     def forget_types(self) -> None:
         self.extractor.reader.forget_types()
-        with self._lock:
-            self._clear(-1)
+        self._of_types.forget()
+        if self._first_pass is not None:
+            self._first_pass.forget_types()
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Types, np.ndarray, Constraints]:
         """Columns, word types, the kinds of tokens, int32 [T], and the constraints, which have a row for each kind."""
@@ -84,10 +85,11 @@ class ChainPredictor:
     def _scores(self, docs: Sequence[Doc]) -> tuple[Columns, list[ChainScores]]:
         """The columns of the Docs, and each Doc's scores, within the limits set by Docs and patterns."""
         read = self._read(docs)
-        columns, _, _, allowed = read
+        columns, types, kinds, allowed = read
+        self._marking(columns, types)()
         if allowed is not self.constraints:
             self._decoding(*read)()
-        scores, between = token_scores(*self._arguments(*read)), self._between
+        scores, between = token_scores(*self._of_types.arguments(columns, types, kinds, allowed)), self._between
         return columns, [ChainScores(scores[first:end], between) for first, end in pairwise(columns.starts.tolist())]
 
     @cached_property
@@ -97,13 +99,23 @@ class ChainPredictor:
         transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
         return Between(transitions, allowed.start, allowed.end)
 
+    def _marking(self, columns: Columns, types: Types) -> Callable[[], None]:
+        """A function that writes what the first pass finds into the columns, in any thread."""
+        if self._first_pass is None:
+            return lambda: None
+        return partial(self._first_pass.mark_predicted, self._first_pass.arguments(columns, types))
+
     def _decoding(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], list[np.ndarray]]:
-        arguments = self._arguments(columns, types, kinds, constraints)
+        mark, arguments = (
+            self._marking(columns, types),
+            self._of_types.arguments(columns, types, kinds, constraints),
+        )
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
+            mark()
             best = label(*arguments)
             if constraints is not self.constraints:
                 for token in np.flatnonzero(broken(constraints, kinds, columns.starts, best))[:1].tolist():
@@ -122,63 +134,3 @@ class ChainPredictor:
                 place = starts[token]
                 found[token].append((number, values[place] * rows_of_labels[rows[place]].astype(np.float64)))
         return found
-
-    def _arguments(
-        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
-    ) -> tuple[Columns, Program, Table, Chains, SharedScores, np.ndarray]:
-        """The arguments of `label` and `token_scores`."""
-        rest, shared = self.extractor.split.rest, self._shared(types)
-        chains = unlabelled(columns, rest, kinds, constraints)
-        return columns, rest, self._table, chains, shared, self.weights.vector
-
-    def _clear(self, generation: int) -> None:
-        """Drop all scores; from now on, store those of types of this generation."""
-        self._generation = generation
-        self._entries = np.zeros(0, np.int64)
-        self._known = 0
-        self._vectors = self._outside()
-
-    def _shared(self, types: Types) -> SharedScores:
-        """The scores of the tokens' types; those of new types are summed and stored."""
-        with self._lock:
-            if types.generation != self._generation:
-                self._clear(types.generation)
-            missing = types.keys.shape[1] - len(self._entries)
-            if missing > 0:
-                self._entries = np.append(self._entries, np.zeros(missing, np.int64))
-            entries = self._entries[types.ids]
-            if not entries.all():
-                self._add(types, np.unique(types.ids[entries == 0]))
-                entries = self._entries[types.ids]
-            vectors = self._vectors
-        if vectors.size > MAX_SCORES:
-            self.extractor.reader.forget_types()
-        return SharedScores(entries, self._offsets, vectors)
-
-    def _add(self, types: Types, new: np.ndarray) -> None:
-        """Append the summed scores of new types, int64, to those that are stored."""
-        known, needed = self._known + 1, self._known + 1 + len(new)
-        if needed > len(self._vectors):
-            larger = np.zeros((2 * needed, *self._vectors.shape[1:]))
-            larger[:known] = self._vectors[:known]
-            self._vectors = larger
-        columns = self.extractor.reader.columns_of_types(types, new)
-        features = [look_up_features(columns, group.program, self._table) for group in self._groups]
-        self._vectors[known:needed] = self._sums(features, len(new))
-        self._entries[new] = np.arange(known, needed)
-        self._known = needed - 1
-
-    def _outside(self) -> np.ndarray:
-        """Entry 0, for positions outside the sequence, float64 [1, G, L]."""
-        n_columns = len(self.extractor.reader.attributes)
-        return self._sums([rows_outside(group, n_columns, self._table) for group in self._groups], 1)
-
-    def _sums(self, features: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], n_types: int) -> np.ndarray:
-        """The scores of types, float64 [n_types, G, L], from each group's (starts, rows, values) of their features."""
-        n_labels = len(self.constraints.start)
-        sums = np.zeros((n_types, len(features), n_labels))
-        for g, (starts, rows, values) in enumerate(features):
-            scores = np.zeros((n_types, n_labels))
-            add_all_rows(starts, rows, values, self.weights.vector, scores)
-            sums[:, g] = scores
-        return sums

@@ -1,13 +1,15 @@
 """The weights of a linear chain in a model file: sparse rows of label weights, and transitions."""
 
+import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import srsly
 from thinc.api import Model
 
+from ...features.attributes import DOCUMENT_LABEL
 from ...features.sets import KEY_BITS, MAX_HASH_BITS
 from ..packing import (
     EXACT,
@@ -26,7 +28,11 @@ from ..store import NAMES, DamagedModel, load_arrays, require, require_weights, 
 MAX_NAME = 200
 """Characters of a name that are kept."""
 SEEN = "seen"
-TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.float32,), SEEN: (np.uint8,)}
+_TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.float32,)}
+TYPES = {**_TYPES, SEEN: (np.uint8,)}
+FIRST_PASS = "first_pass_"
+"""Before the names of the arrays of a first pass, which a file has if a template reads its labels."""
+FIRST_PASS_TYPES = {FIRST_PASS + name: types for name, types in _TYPES.items()}
 
 
 class ChainWeights(NamedTuple):
@@ -37,6 +43,7 @@ class ChainWeights(NamedTuple):
     hash_bits: 0 for an exact index.
     seen: uint8 [R], log₂(1 + n), rounded, of how often the feature of each row was seen in training; None if unknown.
     names: of the feature of each row, empty if it is unknown; None if names are not saved.
+    first_pass: of a chain with labels of its own and without hash_bits, seen and names; None if there is none.
     """
 
     keys: np.ndarray
@@ -44,6 +51,11 @@ class ChainWeights(NamedTuple):
     hash_bits: int
     seen: np.ndarray | None = None
     names: tuple[str, ...] | None = None
+    first_pass: "ChainWeights | None" = None
+
+
+_NOTHING = ChainWeights(np.zeros(0, np.uint64), np.zeros(0, np.float32), 0)
+"""A first pass that nothing was learnt for: it has no labels."""
 
 
 def in_use(
@@ -77,23 +89,15 @@ def store(
     labels: L names; the digest covers them too, and what the features are made of. packing: of the rows; transitions
     are always exact. exact: whether the weights are as they were learnt, neither pruned nor rounded before.
     """
-    n_labels = len(labels)
-    transitions, rows = split(weights.vector, n_labels)
-    sparse = compress(rows.ravel(), packing)
-    row = sparse.indices // n_labels
-    first = np.diff(row, prepend=-1) != 0
-    used, place = row[first], np.cumsum(first) - 1
+    arrays, used = _packed("", weights, len(labels), packing)
+    arrays[SEEN] = pack_numbers(None if weights.seen is None else weights.seen[used])
+    if reads_first_pass(model):
+        first_pass = _NOTHING if weights.first_pass is None else weights.first_pass
+        arrays.update(_packed(FIRST_PASS, first_pass, n_labels_of(first_pass), packing)[0])
     model.attrs.pop(NAMES, None)
     if weights.names is not None:
         model.attrs[NAMES] = pack_names([weights.names[number] for number in used.tolist()])
-    arrays = {
-        "keys": pack_indices(weights.keys[used]),
-        **pack("", sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
-        # A view would keep all weights alive for as long as the model remembers it.
-        "transitions": transitions.copy(),
-        SEEN: pack_numbers(None if weights.seen is None else weights.seen[used]),
-    }
-    store_arrays(model, arrays, [n_labels, weights.hash_bits], labels, exact and packing == EXACT)
+    store_arrays(model, arrays, [len(labels), weights.hash_bits], labels, exact and packing == EXACT)
 
 
 def load(model: Model, labels: Sequence[str]) -> ChainWeights:
@@ -103,27 +107,75 @@ def load(model: Model, labels: Sequence[str]) -> ChainWeights:
         DamagedModel: the digest does not fit, or an array is of a wrong type, shape or range.
     """
     n_labels = len(labels)
-    arrays, (width, bits) = load_arrays(model, TYPES, 2, labels, added=[SEEN])
+    has_first_pass = reads_first_pass(model)
+    types = {**TYPES, **FIRST_PASS_TYPES} if has_first_pass else TYPES
+    arrays, (width, bits) = load_arrays(model, types, 2, labels, added=[SEEN])
     require(width == n_labels, f"it has weights for {width} labels, but the component has {n_labels}")
-    require(arrays["transitions"].shape == (n_labels, n_labels), "its transitions do not fit its labels")
-    require_weights(arrays["transitions"])
     require(0 <= bits <= MAX_HASH_BITS, "its hash size is out of range")
-    keys = unpack_indices(arrays["keys"], (1 << (bits or KEY_BITS)) + 1)
+    weights = _unpacked("", arrays, n_labels, bits)
+    n_rows = len(weights.keys)
+    names = unpack_names(model.attrs[NAMES], n_rows) if NAMES in model.attrs else None
+    seen = unpack_numbers(arrays[SEEN], n_rows) if SEEN in arrays else None
+    first_pass = None
+    if has_first_pass and len(arrays[f"{FIRST_PASS}transitions"]):
+        n_first = len(arrays[f"{FIRST_PASS}transitions"])
+        require(n_first <= n_labels, "its first pass has more labels than the component")
+        first_pass = _unpacked(FIRST_PASS, arrays, n_first, 0)
+    return weights._replace(seen=seen, names=names, first_pass=first_pass)
+
+
+def reads_first_pass(model: Model) -> bool:
+    """Whether a template reads the labels of a first pass."""
+    return any(f"{DOCUMENT_LABEL}[" in template for template in model.attrs["templates"])
+
+
+def n_labels_of(weights: ChainWeights) -> int:
+    """L, as L² + R · L weights are known."""
+    n_rows = len(weights.keys)
+    return (math.isqrt(n_rows * n_rows + 4 * len(weights.vector)) - n_rows) // 2
+
+
+def _packed(
+    prefix: str, weights: ChainWeights, n_labels: int, packing: Packing
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The arrays of transitions and rows, and the rows with a weight other than 0, int64."""
+    transitions, rows = split(weights.vector, n_labels)
+    sparse = compress(rows.ravel(), packing)
+    row = sparse.indices // max(n_labels, 1)
+    first = np.diff(row, prepend=-1) != 0
+    used, place = row[first], np.cumsum(first) - 1
+    arrays = {
+        f"{prefix}keys": pack_indices(weights.keys[used]),
+        **pack(prefix, sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
+        # A view would keep all weights alive for as long as the model remembers it.
+        f"{prefix}transitions": transitions.copy(),
+    }
+    return arrays, used
+
+
+def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], n_labels: int, bits: int) -> ChainWeights:
+    """The weights in the arrays of `_packed`.
+
+    Raises:
+        DamagedModel: an array is of a wrong shape or range.
+    """
+    stored = arrays[f"{prefix}transitions"]
+    require(stored.shape == (n_labels, n_labels), "its transitions do not fit its labels")
+    require_weights(stored)
+    keys = unpack_indices(arrays[f"{prefix}keys"], (1 << (bits or KEY_BITS)) + 1)
     require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
-    indices, values = unpack("", arrays, len(keys) * n_labels)
+    indices, values = unpack(prefix, arrays, len(keys) * n_labels)
     vector = np.zeros((n_labels + len(keys)) * n_labels, np.float32)
     transitions, rows = split(vector, n_labels)
-    transitions[:] = arrays["transitions"]
+    transitions[:] = stored
     rows.reshape(-1)[indices] = values
-    names = unpack_names(model.attrs[NAMES], len(keys)) if NAMES in model.attrs else None
-    seen = unpack_numbers(arrays[SEEN], len(keys)) if SEEN in arrays else None
-    return ChainWeights(keys.astype(np.uint64), vector, bits, seen, names)
+    return ChainWeights(keys.astype(np.uint64), vector, bits)
 
 
 def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Views of such a vector: transitions [L, L] and rows [R, L]."""
     end = n_labels * n_labels
-    return vector[:end].reshape(n_labels, n_labels), vector[end:].reshape(-1, n_labels)
+    return vector[:end].reshape(n_labels, n_labels), vector[end:].reshape(-1, max(n_labels, 1))
 
 
 def has_weight(vector: np.ndarray, n_labels: int) -> np.ndarray:

@@ -98,7 +98,7 @@ class TreeModel:
             return self._data_set(weights.first_pass, self._counts(weights)), weights.trees.dense()
         return self._data_set(self._trained_first_pass(batches, seed)), None
 
-    def resumed(self, index: np.ndarray) -> "TreeSet":
+    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "TreeSet":
         from .candidates import SIZES
 
         if index.dtype != np.float32 or index.ndim != 1 or len(index) not in SIZES or not np.isfinite(index).all():

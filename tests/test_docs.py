@@ -147,6 +147,8 @@ def dropped(given: dict, filled: dict) -> list[str]:
 
 def resolve(code: str) -> None:
     """Build all that a part of a config names; components without a factory are called after theirs."""
+    # spaCy registers the factories of packages with the first pipeline.
+    spacy.blank("xx")
     given = Config().from_str(with_sections_above(code), interpolate=False)
     known = {*Language.default_config, "components"}
     assert set(given) <= known, f"sections {set(given) - known}"

@@ -62,10 +62,14 @@ class Types(NamedTuple):
     generation: int
 
 
-class TypeTable:
-    """The keys of `attributes`, which are functions of a Lexeme, for each word type read so far."""
+OfTypes = Callable[[Sequence[Lexeme]], Sequence[int] | np.ndarray]
+"""The keys of an attribute, one for each of several word types."""
 
-    def __init__(self, attributes: Sequence[Callable[[Lexeme], int]]) -> None:
+
+class TypeTable:
+    """The keys of attributes for each word type read so far."""
+
+    def __init__(self, attributes: Sequence[OfTypes]) -> None:
         self._attributes = tuple(attributes)
         self._table: Table
         self._keys: np.ndarray
@@ -100,9 +104,9 @@ class TypeTable:
             larger = np.zeros((len(self._attributes), 2 * (known + len(orths))), np.uint64)
             larger[:, :known] = self._keys[:, :known]
             self._keys = larger
-        for number, orth in enumerate(orths, known):
-            lexeme = vocab[int(orth)]
-            self._keys[:, number] = [attribute(lexeme) for attribute in self._attributes]
+        lexemes = [vocab[int(orth)] for orth in orths]
+        for row, attribute in zip(self._keys, self._attributes):
+            row[known : known + len(orths)] = attribute(lexemes)
 
     def _make_room(self, n_tokens: int) -> None:
         needed = 2 * (n_rows(self._table) + n_tokens)
@@ -121,7 +125,7 @@ class ColumnReader:
         self.attributes = tuple(attributes)
         self.gazetteers = gazetteers
         token_ids = {**TOKEN_ATTRIBUTES, **ANNOTATION_ATTRIBUTES}
-        of_type: dict[int, Callable[[Lexeme], int]] = {}
+        of_type: dict[int, OfTypes] = {}
         self._of_token: dict[int, int] = {}
         self._of_gazetteer: dict[int, str] = {}
         self._of_extension: dict[int, str] = {}
@@ -137,16 +141,16 @@ class ColumnReader:
             elif name == DOCUMENT_SHAPE:
                 self._of_document.append(column)
             elif part is not None:
-                of_type[column] = classes.key(*part)
+                of_type[column] = classes.keys(*part)
             elif name != DOCUMENT_LABEL:
-                of_type[column] = LEXEME_ATTRIBUTES[name]
+                of_type[column] = _of_each(name)
         # A word's key is read from the tokens, but it is a function of the type as well.
         words = [column for column, name in enumerate(self.attributes) if name == WORD]
         self._type_columns = np.array(list(of_type), np.int64)
         self._all_type_columns = np.array([*of_type, *words], np.int64)
-        orths = [lambda lexeme: lexeme.orth] * len(words)
+        orths = [lambda lexemes: [lexeme.orth for lexeme in lexemes]] * len(words)
         also = ["short_shape", "lower"] if self._of_document else ["lower"]
-        self._types = TypeTable([*of_type.values(), *orths, *(LEXEME_ATTRIBUTES[name] for name in also)])
+        self._types = TypeTable([*of_type.values(), *orths, *map(_of_each, also)])
         self._lock = Lock()
 
     @property
@@ -224,6 +228,12 @@ class ColumnReader:
             _read_extension(docs, name, keys[column], reals[row])
         first = 1 + len(self._of_token)
         return Columns(starts, keys, reals), types, tokens[:, first : first + len(others)]
+
+
+def _of_each(name: str) -> OfTypes:
+    """The keys of an attribute of LEXEME_ATTRIBUTES."""
+    attribute = LEXEME_ATTRIBUTES[name]
+    return lambda lexemes: [attribute(lexeme) for lexeme in lexemes]
 
 
 def _read_extension(docs: Sequence[Doc], name: str, keys: np.ndarray, reals: np.ndarray) -> None:

@@ -4,7 +4,7 @@ Importing this module does not import numba.
 """
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class WordClasses:
         self.names: dict[str, list[str]] = {}
         self._numbers: dict[str, np.ndarray] = {}
         self._hashes = np.zeros(0, np.uint32)
-        self._last: tuple[int | None, list[int]] = None, []
+        self._last: tuple[tuple[int, ...] | None, np.ndarray] = None, np.zeros((0, 1), np.int64)
         try:
             # Earlier versions store the clusters of a single file, as two arrays.
             if "words" in stored:
@@ -70,7 +70,8 @@ class WordClasses:
             if found.shape != hashes.shape or found.max(initial=0) > len(names):
                 raise ValueError("a word has an unknown class")
             self.names[source] = ["", *names]
-            self._numbers[source] = found.astype(np.uint16 if len(names) < 1 << 16 else np.uint32)
+            # The last place is that of unknown words.
+            self._numbers[source] = np.append(found, 0).astype(np.uint16 if len(names) < 1 << 16 else np.uint32)
 
     @property
     def n_words(self) -> int:
@@ -79,32 +80,41 @@ class WordClasses:
 
     def class_of(self, source: str, lexeme: Lexeme) -> str:
         """The name of the word's class; empty if it has none, or the source is unknown."""
-        return self.names.get(source, [""])[self._number(source, lexeme)]
+        return self.names.get(source, [""])[int(self._numbers_of(source, [lexeme])[0])]
 
-    def key(self, source: str, prefix: int) -> Callable[[Lexeme], int]:
-        """A function that returns the key of the first `prefix` characters of a word's class; prefix = 0: of all."""
-        keys = [int(get_string_id(name[: prefix or None])) for name in self.names.get(source, [""])]
-        keys[0] = 0
+    def keys(self, source: str, prefix: int) -> Callable[[Sequence[Lexeme]], np.ndarray]:
+        """A function that returns the keys of the first `prefix` characters of words' classes, uint64; 0: of all."""
+        names = self.names.get(source, [""])
+        keys = np.array([0, *(get_string_id(name[: prefix or None]) for name in names[1:])], np.uint64)
 
-        def read(lexeme: Lexeme) -> int:
-            return keys[self._number(source, lexeme)]
+        def read(lexemes: Sequence[Lexeme]) -> np.ndarray:
+            return keys[self._numbers_of(source, lexemes)]
 
         return read
 
-    def _number(self, source: str, lexeme: Lexeme) -> int:
-        numbers = self._numbers.get(source)
-        if numbers is None:
-            return 0
-        return next((int(numbers[place]) for place in self._places(lexeme) if numbers[place]), 0)
+    def _numbers_of(self, source: str, lexemes: Sequence[Lexeme]) -> np.ndarray:
+        """The numbers of the words' classes, [n]; 0 for none. Of a word's forms, the first one with a class counts."""
+        if source not in self._numbers:
+            return np.zeros(len(lexemes), np.int64)
+        found = self._numbers[source][self._places(lexemes)]
+        chosen: np.ndarray = found[np.arange(len(found)), (found != 0).argmax(axis=1)]
+        return chosen
 
-    def _places(self, lexeme: Lexeme) -> list[int]:
-        """The places of the forms that are known, in the order in which they count."""
-        orth, places = self._last
-        if orth != lexeme.orth:
-            keys = np.array([get_string_id(form) for form in looked_up_as(lexeme.text)], np.uint64)
-            wanted = (keys * np.uint64(_FACTOR) >> np.uint64(32)).astype(np.uint32)
-            found = np.searchsorted(self._hashes, wanted).tolist()
-            places = [at for at, key in zip(found, wanted) if at < len(self._hashes) and self._hashes[at] == key]
-            # All classes of a word are read one after the other.
-            self._last = lexeme.orth, places
+    def _places(self, lexemes: Sequence[Lexeme]) -> np.ndarray:
+        """The places of the words' forms, int64 [n, forms], in the order in which they count; the last for unknown."""
+        orths = tuple(lexeme.orth for lexeme in lexemes)
+        known, places = self._last
+        if known != orths:
+            forms = [looked_up_as(lexeme.text) for lexeme in lexemes]
+            width = max(map(len, forms), default=1)
+            # A word with fewer forms has its last one several times.
+            keys = [
+                get_string_id(form) for of_word in forms for form in of_word + of_word[-1:] * (width - len(of_word))
+            ]
+            hashes = (np.array(keys, np.uint64) * np.uint64(_FACTOR) >> np.uint64(32)).astype(np.uint32)
+            found = np.searchsorted(self._hashes, hashes)
+            is_known = np.append(self._hashes, np.uint32(0))[found] == hashes
+            places = np.where(is_known & (found < len(self._hashes)), found, len(self._hashes)).reshape(-1, width)
+            # All classes of the words are read one after the other.
+            self._last = orths, places
         return places

@@ -164,11 +164,11 @@ def test_type_table_starts_anew_and_stays_right(monkeypatch, nlp):
     monkeypatch.setattr(word_types, "MAX_TYPES", 100)
     calls = []
 
-    def counted(lexeme):
-        calls.append(lexeme.text)
-        return lexeme.lower
+    def counted(lexemes):
+        calls.extend(lexeme.text for lexeme in lexemes)
+        return [lexeme.lower for lexeme in lexemes]
 
-    table = word_types.TypeTable([counted, lambda lexeme: lexeme.shape])
+    table = word_types.TypeTable([counted, lambda lexemes: [lexeme.shape for lexeme in lexemes]])
     for start in range(0, 600, 50):
         words = [f"Word{k}" for k in range(start, start + 50)] * 2
         doc = Doc(nlp.vocab, words=words)
@@ -181,10 +181,10 @@ def test_type_table_starts_anew_and_stays_right(monkeypatch, nlp):
 def test_type_table_survives_an_attribute_that_fails(nlp):
     fails = [True]
 
-    def moody(lexeme):
-        if lexeme.text == "bad" and fails[0]:
+    def moody(lexemes):
+        if fails[0] and any(lexeme.text == "bad" for lexeme in lexemes):
             raise RuntimeError("not now")
-        return lexeme.orth
+        return [lexeme.orth for lexeme in lexemes]
 
     table = word_types.TypeTable([moody])
     orths = np.array([nlp.vocab[word].orth for word in ("good", "bad", "fine")], np.uint64)

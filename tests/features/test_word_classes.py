@@ -149,15 +149,16 @@ def test_packed_classes_are_those_of_a_dictionary(sources, asked):
     loaded.from_bytes(saved.to_bytes())
     classes, vocab = WordClasses(loaded.attrs["it"]), spacy.blank("xx").vocab
     assert classes.n_words == len({word for known in sources.values() for word in known})
-    for word in asked:
-        zeros = "".join("0" if c.isdigit() else c for c in word)
-        for source, known in sources.items():
+    for source, known in sources.items():
+        names = []
+        for word in asked:
+            zeros = "".join("0" if c.isdigit() else c for c in word)
             forms = (word, word.lower(), zeros, zeros.lower())
-            expected = next((known[form] for form in forms if form in known), "")
-            assert classes.class_of(source, vocab[word]) == expected
-            for prefix in (0, 1, 2):
-                key = get_string_id(expected[: prefix or None]) if expected else 0
-                assert classes.key(source, prefix)(vocab[word]) == key
+            names.append(next((known[form] for form in forms if form in known), ""))
+            assert classes.class_of(source, vocab[word]) == names[-1]
+        for prefix in (0, 1, 2):
+            keys = [get_string_id(name[: prefix or None]) if name else 0 for name in names]
+            assert classes.keys(source, prefix)([vocab[word] for word in asked]).tolist() == keys
 
 
 def test_clusters_of_an_older_model_file():

@@ -21,11 +21,10 @@ def scored_parts(
 
     sequences: the Doc or its sentences, in order. listing: lists the parts of one kind.
     """
-    named = names.named
     for first, scored in sequences:
         values = scored.margins() if beta is None else scored.marginals(beta)
         for part, value in listing(values, min_score):
-            yield named(part, first), value
+            yield names.named(part, first), value
 
 
 def best_analyses(sequences: Iterable[ScoredSequence], names: PartNames, k: int) -> list[tuple[float, list[NamedPart]]]:

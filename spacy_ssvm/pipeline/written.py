@@ -71,12 +71,12 @@ class Written:
         """The Docs, each with a writing without what was written."""
         left, numbers, attributes = list(docs), list(writings), codec.attributes
         for number, after in zip(numbers, _written(codec, docs, numbers, writings.values())):
-            doc, (_, (given, has_starts), _) = docs[number], writings[number]
-            values = _nothing(codec, doc) if given is None else given
+            doc, given = docs[number], writings[number].given
+            values = _values(codec, doc, given)
             present, written = values_of(doc, attributes), values_of(after, attributes)
             if not np.array_equal(present, written):
                 values = codec.of_others(present, written, values)
-            left[number] = _copied(doc, attributes, values, has_starts)
+            left[number] = _copied(doc, attributes, values, given.has_starts)
         return left
 
 
@@ -86,8 +86,9 @@ def _is_annotated(codec: Codec, doc: Doc) -> bool:
     return bool(attributes and len(doc) and doc.has_annotation(attributes[0], require_complete=True))
 
 
-def _nothing(codec: Codec, doc: Doc) -> np.ndarray:
-    return np.zeros((len(doc), len(codec.attributes)), np.uint64)
+def _values(codec: Codec, doc: Doc, given: Given) -> np.ndarray:
+    """The values that were found on a Doc, uint64 [T, A]; 0 where there were none."""
+    return np.zeros((len(doc), len(codec.attributes)), np.uint64) if given.values is None else given.values
 
 
 def _predicted(
@@ -95,7 +96,7 @@ def _predicted(
 ) -> list[Writing]:
     """What the component writes to the Docs with these numbers if it finds no annotation of its own there."""
     chosen = [docs[number] for number in numbers]
-    blank = [_copied(doc, codec.attributes, _nothing(codec, doc), given.has_starts) for doc in chosen]
+    blank = [_copied(doc, codec.attributes, _values(codec, doc, given), given.has_starts) for doc in chosen]
     predictions = predict(blank) if blank else []
     return [Writing(len(doc), given, prediction) for doc, prediction in zip(chosen, predictions)]
 
@@ -103,9 +104,9 @@ def _predicted(
 def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings: Iterable[Writing]) -> list[Doc]:
     """Copies of the Docs with these numbers, each as it was after it was written to."""
     copies, writings = [], list(writings)
-    for number, (_, (given, has_starts), _) in zip(numbers, writings):
+    for number, (_, given, _) in zip(numbers, writings):
         doc = docs[number]
-        copies.append(_copied(doc, codec.attributes, _nothing(codec, doc) if given is None else given, has_starts))
+        copies.append(_copied(doc, codec.attributes, _values(codec, doc, given), given.has_starts))
     if copies:
         codec.write(copies, [writing.prediction for writing in writings], [writing.given for writing in writings])
     return copies

@@ -9,6 +9,9 @@ import numpy as np
 from ...features.columns import elements, take_columns
 from ...features.index import Columns
 
+DIGEST_SIZE = 16
+"""Bytes of the digest of a Doc."""
+
 Runs = Sequence[tuple[int, np.ndarray]]
 """Labels, int32, from some token of a Doc on."""
 
@@ -53,10 +56,10 @@ class EncodedChains:
         return EncodedChains(columns, self.annotated, self.kinds, self.costs)
 
     def digests(self) -> list[bytes]:
-        """A digest of each Doc, 16 bytes: equal for equal input and annotation."""
+        """A digest of each Doc, DIGEST_SIZE bytes: equal for equal input and annotation."""
         digests = []
         for (first, end), wrong in zip(pairwise(self.columns.starts), self.wrong):
-            digest = blake2b(self.columns.keys[:, first:end].tobytes(), digest_size=16)
+            digest = blake2b(self.columns.keys[:, first:end].tobytes(), digest_size=DIGEST_SIZE)
             digest.update(self.columns.reals[:, first:end].tobytes())
             digest.update(self.annotated[first:end].tobytes())
             digest.update(self.kinds[first:end].tobytes())

@@ -20,7 +20,7 @@ from ...features.index import Columns, table_of
 from ...structures.chain.constraints import unconstrained
 from .codec import ChainCodec
 from .data import nothing_shared
-from .encoded import EncodedChains
+from .encoded import DIGEST_SIZE, EncodedChains
 from .jackknife import Labelling, annotated_documents, frequent_features
 from .scores import label, unlabelled
 from .type_scores import TypeScores
@@ -29,7 +29,6 @@ from .weights import ChainWeights, in_use
 LOGGER = logging.getLogger("spacy")
 
 FOLDS = 5
-DIGEST_SIZE = 16
 
 LONGEST = 25
 """The largest number of tokens that the first pass learns from at once."""

@@ -108,10 +108,8 @@ class ChainPredictor:
     def _decoding(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], list[np.ndarray]]:
-        mark, arguments = (
-            self._marking(columns, types),
-            self._of_types.arguments(columns, types, kinds, constraints),
-        )
+        mark = self._marking(columns, types)
+        arguments = self._of_types.arguments(columns, types, kinds, constraints)
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:

@@ -11,6 +11,7 @@ from thinc.api import Model
 
 from ...features.attributes import DOCUMENT_LABEL
 from ...features.sets import KEY_BITS, MAX_HASH_BITS
+from ...features.templates import parse_templates, reads
 from ..packing import (
     EXACT,
     PART_TYPES,
@@ -126,7 +127,7 @@ def load(model: Model, labels: Sequence[str]) -> ChainWeights:
 
 def reads_first_pass(model: Model) -> bool:
     """Whether a template reads the labels of a first pass."""
-    return any(f"{DOCUMENT_LABEL}[" in template for template in model.attrs["templates"])
+    return any(reads(template, DOCUMENT_LABEL) for template in parse_templates(model.attrs["templates"]))
 
 
 def n_labels_of(weights: ChainWeights) -> int:

@@ -106,8 +106,8 @@ def segments_above(found: Probabilities | Margins, min_value: float) -> list[tup
     """
     lattice = found.lattice
     if isinstance(found, Probabilities):
-        least = math.log(min_value) if lattice.in_logs else min_value
-        values = sorted(_segments(*lattice, least))
+        lowest = math.log(min_value) if lattice.in_logs else min_value
+        values = sorted(_segments(*lattice, lowest))
         return [(run(*place), math.exp(value) if lattice.in_logs else value) for *place, value in values]
     margins = []
     for *place, value in sorted(_segments(*lattice, min(min_value, 0.0))):
@@ -126,23 +126,23 @@ def _segments(tokens, transitions, before, after, total, rounding, in_logs, min_
     that are ruled out are never returned.
     """
     length, n_labels = tokens.shape
-    least = max(min_value, FORBIDDEN / 2) - rounding if in_logs else min_value * (1.0 - rounding)
+    lowest = max(min_value, FORBIDDEN / 2) - rounding if in_logs else min_value * (1.0 - rounding)
     shift, largest = (total, 0.0) if in_logs else (0.0, total)
     found = [(0, 0, 0, 0.0) for _ in range(0)]
     for first in range(length):
         for begin in range(BEGIN, n_labels, 4):
             kind, inside, last, unit = begin // 4, begin + INSIDE - BEGIN, begin + LAST - BEGIN, begin + UNIT - BEGIN
             value = _times(before[first, unit], after[first, unit], in_logs) - shift
-            if value >= least:
+            if value >= lowest:
                 found.append((first, first + 1, kind, largest if value > largest - rounding else value))
             label, value = begin, before[first, begin] - shift
             for t in range(first + 1, length):
                 # All longer segments begin in the same way: none has a larger value.
-                if _times(value, after[t - 1, label], in_logs) < least:
+                if _times(value, after[t - 1, label], in_logs) < lowest:
                     break
                 step = _times(transitions[label, last], tokens[t, last], in_logs)
                 closed = _times(_times(value, step, in_logs), after[t, last], in_logs)
-                if closed >= least:
+                if closed >= lowest:
                     found.append((first, t + 1, kind, largest if closed > largest - rounding else closed))
                 value = _times(value, transitions[label, inside], in_logs)
                 value, label = _times(value, tokens[t, inside], in_logs), inside

@@ -85,19 +85,24 @@ class VectorClasses:
     """Classes of the word vectors in `nlp.vocab`, by k-means over the directions of the vectors.
 
     n_classes: their number; classes of several sizes are several sources.
+    words: a file with one word a line, those that get a class; None for all that have a vector of their own. A floret
+    table, which has a vector for any word, needs it.
 
     Called, raises:
-        ValueError: n_classes is less than 1, or the vocabulary has no vectors of words.
+        ValueError: n_classes is less than 1, the file cannot be read, the vocabulary has no vectors of these words, or
+            a floret table and no file.
         ImportError: scikit-learn is not installed.
     """
 
     n_classes: int = 500
     seed: int = 0
+    words: str | Path | None = None
 
     def __call__(self, vocab: Vocab) -> Mapping[int, str]:
         from .vector_classes import classes_of_vectors
 
-        return classes_of_vectors(vocab.vectors, self.n_classes, self.seed)
+        words = None if self.words is None else _read_words(Path(self.words))
+        return classes_of_vectors(vocab.vectors, self.n_classes, self.seed, words)
 
 
 def read_lexicon(path: Path) -> dict[str, list[str]]:
@@ -120,6 +125,18 @@ def class_file(path: str | Path) -> ClassFile:
 def lexicon(path: str | Path) -> Lexicon:
     """A lexicon of tags from a file: the registered function."""
     return Lexicon(Path(path))
+
+
+def _read_words(path: Path) -> list[str]:
+    """The first column of each line.
+
+    Raises:
+        ValueError: the file cannot be read.
+    """
+    try:
+        return [line.split("\t")[0] for line in read_lines(path)]
+    except ValueError as error:
+        raise ValueError(f"word classes: {error}") from error
 
 
 def _read_pairs(path: Path, form: str) -> list[tuple[int, str, str]]:

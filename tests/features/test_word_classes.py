@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
+from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 from thinc.api import Model, NumpyOps
 
@@ -128,9 +129,42 @@ def test_classes_of_vectors_are_by_direction():
     assert get_string_id("nothing") not in found and VectorClasses(4)(vocab) == found
 
 
+def test_classes_of_a_floret_table_are_those_of_the_words_named(tmp_path):
+    """The table gives any word a vector; the classes are those of the same vectors in a table of words."""
+    pytest.importorskip("sklearn")
+    data = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+    floret = Vocab()
+    floret.vectors = Vectors(mode="floret", data=data, minn=2, maxn=3, hash_count=2, strings=floret.strings)
+    listed = [f"{first}{second}" for first in "abcdefgh" for second in "uvwxyz"]
+    path = tmp_path / "words.txt"
+    path.write_text("\n".join([*listed, "", "au"]), encoding="utf8")
+    found = VectorClasses(5, words=path)(floret)
+    plain = Vocab()
+    ordered = sorted(listed, key=get_string_id)
+    for word, vector in zip(ordered, floret.vectors.get_batch(ordered)):
+        plain.set_vector(word, vector)
+    expected = VectorClasses(5)(plain)
+    assert found.keys() == set(map(get_string_id, listed)) and found == expected
+    assert len(set(found.values())) == 5
+    with pytest.raises(ValueError, match=r"floret table.*words = FILE"):
+        VectorClasses(5)(floret)
+    with pytest.raises(ValueError, match=r"word classes: cannot read .*nowhere"):
+        VectorClasses(5, words=tmp_path / "nowhere")(floret)
+
+
+def test_words_that_are_to_get_a_class_by_their_vectors(tmp_path):
+    pytest.importorskip("sklearn")
+    vocab = Vocab()
+    for number, word in enumerate("abcd"):
+        vocab.set_vector(word, np.eye(4, dtype=np.float32)[number])
+    path = tmp_path / "words.txt"
+    path.write_text("a\nc\nother\n", encoding="utf8")
+    assert VectorClasses(4, words=path)(vocab).keys() == {get_string_id("a"), get_string_id("c")}
+
+
 def test_vectors_that_are_not_there():
     pytest.importorskip("sklearn")
-    with pytest.raises(ValueError, match=r"no vectors of words.*initialize\.vectors"):
+    with pytest.raises(ValueError, match=r"no vectors of these words.*initialize\.vectors"):
         VectorClasses()(Vocab())
     vocab = Vocab()
     vocab.set_vector("a", np.ones(2, np.float32))

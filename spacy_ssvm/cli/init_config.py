@@ -32,6 +32,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "senter": {"factory": "ssvm_senter"},
     "tagger": {"factory": "ssvm_tagger"},
     "pos_tagger": {"factory": "ssvm_tagger", "attr": "pos"},
+    "morphologizer": {"factory": "ssvm_morphologizer"},
     "parser": {"factory": "ssvm_parser"},
     "ner": {"factory": "ssvm_ner"},
     "chunker": {

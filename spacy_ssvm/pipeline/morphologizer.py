@@ -173,7 +173,9 @@ class MorphologizerCodec(TokenCodec):
 
         free = unconstrained(len(self.labels))
         part_of_labels = self._parts()
-        limits = [np.where(np.arange(part.max(initial=-1) + 1)[:, None] == part, 0.0, FORBIDDEN) for part in part_of_labels]
+        limits = [
+            np.where(np.arange(part.max(initial=-1) + 1)[:, None] == part, 0.0, FORBIDDEN) for part in part_of_labels
+        ]
         return with_fixed(free._replace(token=np.concatenate([free.token, *limits])))
 
     def _parts(self) -> list[np.ndarray]:
@@ -210,7 +212,9 @@ class MorphologizerCodec(TokenCodec):
     def _values(self, vocab: Vocab) -> np.ndarray:
         """spaCy's numbers of each label's features and coarse tag, uint64 [L, 2]."""
         pairs = [divided(label) for label in self.labels]
-        return np.array([(vocab.strings.add(morph), COARSE_TAGS[pos]) for pos, morph in pairs], np.uint64).reshape(-1, 2)
+        return np.array([(vocab.strings.add(morph), COARSE_TAGS[pos]) for pos, morph in pairs], np.uint64).reshape(
+            -1, 2
+        )
 
 
 def _replaced(kinds: np.ndarray, values: Iterable[Any], kinds_of: dict[Any, int]) -> np.ndarray:

@@ -56,6 +56,7 @@ NLP = spacy.blank(LANG)
 CHAIN_FEATURES = ("spacy-ssvm.TaggerFeatures.v1", "spacy-ssvm.Templates.v1")
 FEATURES = {
     "ssvm_tagger": CHAIN_FEATURES,
+    "ssvm_morphologizer": CHAIN_FEATURES,
     "ssvm_ner": CHAIN_FEATURES,
     "ssvm_senter": CHAIN_FEATURES,
     "ssvm_parser": ("spacy-ssvm.ParserFeatures.v1", "spacy-ssvm.ArcTemplates.v1"),

@@ -175,6 +175,7 @@ def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
     old = nlp.get_pipe(factory).labels
     corpus = {
         "ssvm_tagger": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
+        "ssvm_morphologizer": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
         "ssvm_ner": [("Acme Corp hired Tom", "B-ORG L-ORG O U-PER")],
         "ssvm_parser": [("Wow , ham !", "discourse:3 punct:3 ROOT:3 punct:3")],
     }[factory]
@@ -183,7 +184,12 @@ def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
     train(nlp, examples, 20)
     new = nlp.get_pipe(factory).labels
     assert new[: len(old)] == old
-    added = {"ssvm_tagger": {"INTJ", "PUNCT"}, "ssvm_ner": {"ORG"}, "ssvm_parser": {"discourse"}}
+    added = {
+        "ssvm_tagger": {"INTJ", "PUNCT"},
+        "ssvm_morphologizer": {"POS=INTJ", "POS=PUNCT"},
+        "ssvm_ner": {"ORG"},
+        "ssvm_parser": {"discourse"},
+    }
     assert set(new) - set(old) == added[factory]
     for example in examples:
         assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
@@ -223,7 +229,7 @@ def test_initialize_without_examples_does_what_it_does_in_spacy(factory, preset)
     if preset and factory in NEW_LABEL:
         for nlp in (ours, spacys):
             assert nlp.get_pipe(factory).add_label(NEW_LABEL[factory]) == 1
-    if factory == "ssvm_tagger" and not preset:
+    if factory in ("ssvm_tagger", "ssvm_morphologizer") and not preset:
         for nlp in (ours, spacys):
             with pytest.raises(ValueError, match=r"[Ll]abels"):
                 nlp.initialize()

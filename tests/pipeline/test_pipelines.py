@@ -13,9 +13,16 @@ from spacy.training import Example
 from .components import ATTRIBUTE, LABELS, SCORE, every, learnt, learnt_as, sampled
 from .toy import EXAMPLES, LANG, annotation, annotations, blank, doc, train, weights
 
-SPACYS = {"ssvm_tagger": "tagger", "ssvm_ner": "ner", "ssvm_senter": "senter", "ssvm_parser": "parser"}
+SPACYS = {
+    "ssvm_tagger": "tagger",
+    "ssvm_morphologizer": "morphologizer",
+    "ssvm_ner": "ner",
+    "ssvm_senter": "senter",
+    "ssvm_parser": "parser",
+}
 SCORES = {
     "ssvm_tagger": {"tag_acc"},
+    "ssvm_morphologizer": {"pos_acc", "morph_acc"},
     "ssvm_ner": {"ents_f", "ents_p", "ents_r"},
     "ssvm_senter": {"sents_f", "sents_p", "sents_r"},
     "ssvm_parser": {"uas", "las", "dep_uas", "dep_las"},

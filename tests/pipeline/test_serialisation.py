@@ -23,6 +23,7 @@ from .toy import (
     annotations,
     blank,
     doc,
+    morph_label,
     ner_examples,
     tagged,
     tagger_examples,
@@ -36,6 +37,11 @@ FIELDS = {"cfg", "vocab", "model"}
 COMPRESSED = {"weight_dtype": "int8", "keep_fraction": 0.5}
 PRESET = {
     "ssvm_tagger": ("Eat blue ham", {"tags": ["", "X", ""]}, ["VERB", "X", "NOUN"]),
+    "ssvm_morphologizer": (
+        "Eat blue ham",
+        {"pos": ["", "X", ""], "morphs": ["", "Foreign=Yes", ""]},
+        ["POS=VERB", "Foreign=Yes|POS=X", morph_label("NOUN")],
+    ),
     "ssvm_senter": (PARAGRAPHS[0][0], {"sent_starts": [None, True, *[None] * 3, False, *[None] * 6]}, [0, 1, 9]),
     "ssvm_parser": (
         "Eat blue ham !",
@@ -203,7 +209,7 @@ def test_overwrite(factory, overwrite, tmp_path):
 
 @sequences
 def test_a_loaded_hashed_model_predicts_the_same(factory, tmp_path):
-    name = {"ssvm_tagger": "TaggerFeatures", "ssvm_ner": "NerFeatures", "ssvm_senter": "SenterFeatures"}[factory]
+    name = {"ssvm_ner": "NerFeatures", "ssvm_senter": "SenterFeatures"}.get(factory, "TaggerFeatures")
     features = {"@ssvm_features": f"spacy-ssvm.{name}.v1", "hash_bits": 10}
     nlp = trained(factory, model={"@architectures": "spacy-ssvm.Chain.v1", "features": features})
     nlp.to_disk(tmp_path)
@@ -258,6 +264,7 @@ def test_a_sourced_component_learns_on(factory):
     nlp.add_pipe(factory, source=source)
     corpus = {
         "ssvm_tagger": [("Zebras graze quietly", "NOUN VERB ADV")],
+        "ssvm_morphologizer": [("Zebras graze quietly", "NOUN VERB ADV")],
         "ssvm_ner": [("Zoe visited Quito", "U-PER O U-GPE")],
         "ssvm_senter": [("Zoe left / Zebras graze", "S I S I I")],
         "ssvm_parser": [("Zebras graze quietly", "nsubj:2 ROOT:2 advmod:2")],

@@ -184,8 +184,7 @@ class MorphologizerCodec(TokenCodec):
         return [np.unique([pair[k] for pair in pairs], return_inverse=True)[1].reshape(-1) for k in (1, 0)]
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
-        is_any = any(doc.has_annotation(attribute) for doc in docs for attribute in self.attributes)
-        if self.overwrite or not is_any:
+        if self.overwrite or not any(doc.has_annotation(name) for doc in docs for name in self.attributes):
             return kinds
         present = np.concatenate([values_of(doc, self.attributes) for doc in docs])
         if self.extend:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Float64Array, kernel
+from ...kernels import Float64Array, Float64Array2d, Int32Array, kernel
 from .constraints import FORBIDDEN
+from .viterbi import steps_of, viterbi
 
 MANY = 64
 """The number of labels from which on leaving labels out takes less time than it saves."""
@@ -42,19 +43,35 @@ def bounds_of(transitions):
     return Bounds(max_to, min_to, max_from, min_from)
 
 
+class Left(NamedTuple):
+    """The labels that are left, from `labels_left`: a chain over U labels.
+
+    labels: int32 [U], ascending, those left at any token. scores: float64 [T, U], of the tokens; FORBIDDEN for labels
+    that are left at other tokens only. number: int32 [L], of each label among the U, or -1.
+    """
+
+    labels: Int32Array
+    scores: Float64Array2d
+    number: Int32Array
+
+
 @kernel
-def leave_out(scores, start, end, bounds, number):
-    """Set scores of labels that the best sequence does not have, in float64 [T, L], to FORBIDDEN.
+def labels_left(scores, start, end, bounds):
+    """The labels that can be those of the best sequence for token scores, float64 [T, L], as `Left`.
 
     The best one among equals is that of `viterbi`: a label that can at best equal a lower one is left out, too.
-
-    start, end: float64 [L], added at the first and the last token. number: int32 [L], output: the number of each label
-    among those that are left at any token, in the same order, or -1. Returns their count U.
+    start, end: float64 [L], added at the first and the last token.
     """
     length, n_labels = scores.shape
-    for j in range(n_labels):
-        number[j] = -1
+    number, kept, n_kept = np.full(n_labels, -1, np.int32), np.empty(16 * length, np.int32), 0
+    ends = np.empty(length + 1, np.int64)
+    ends[0] = 0
     for t in range(length):
+        if n_kept + n_labels > len(kept):
+            larger = np.empty(2 * (n_kept + n_labels), np.int32)
+            for k in range(n_kept):
+                larger[k] = kept[k]
+            kept = larger
         score = scores[t]
         min_to, max_to = (bounds.min_to, bounds.max_to) if t > 0 else (start, start)
         min_from, max_from = (bounds.min_from, bounds.max_from) if t + 1 < length else (end, end)
@@ -66,34 +83,35 @@ def leave_out(scores, start, end, bounds, number):
         almost = sure - SLACK * (1.0 + abs(sure))
         for j in range(n_labels):
             high = score[j] + max_to[j] + max_from[j]
-            if high < almost or (high <= sure and j > rival):
-                score[j] = FORBIDDEN
-            else:
+            if high >= almost and (high > sure or j <= rival):
+                kept[n_kept] = j
+                n_kept += 1
                 number[j] = 0
-    n_left = 0
+        ends[t + 1] = n_kept
+    labels, n_left = np.empty(n_labels, np.int32), 0
     for j in range(n_labels):
         if number[j] == 0:
             number[j] = n_left
+            labels[n_left] = j
             n_left += 1
-    return n_left
+    left = np.full((length, n_left), FORBIDDEN)
+    for t in range(length):
+        for k in range(ends[t], ends[t + 1]):
+            left[t, number[kept[k]]] = scores[t, kept[k]]
+    return Left(labels[:n_left], left, number)
 
 
 @kernel
-def only_left(scores, number, n_left):
-    """The columns of the labels that are left, float64 [T, U], of scores [T, L]; number: of `leave_out`."""
-    left = np.empty((len(scores), n_left))
-    for j in range(len(number)):
-        if number[j] >= 0:
-            for t in range(len(scores)):
-                left[t, number[j]] = scores[t, j]
-    return left
+def viterbi_left(left, transitions, start, end, path):
+    """The best sequence of labels that are left, to path, int32 [T]; transitions: float64 [U, U], the scores of steps.
 
-
-@kernel
-def labels_left(number, n_left):
-    """The labels that are left, int32 [U]: the inverse of `number`."""
-    labels = np.empty(n_left, np.int32)
-    for j in range(len(number)):
-        if number[j] >= 0:
-            labels[number[j]] = j
-    return labels
+    start, end: float64 [L]. Returns its score.
+    """
+    n_left = len(left.labels)
+    starts, ends = np.empty(n_left), np.empty(n_left)
+    for k in range(n_left):
+        starts[k], ends[k] = start[left.labels[k]], end[left.labels[k]]
+    score = viterbi(left.scores, steps_of(transitions), starts, ends, np.empty_like(left.scores), path)
+    for t in range(len(path)):
+        path[t] = left.labels[path[t]]
+    return score

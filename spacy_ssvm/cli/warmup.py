@@ -154,6 +154,7 @@ def _run_sequences(solver: dict[str, Any]) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("ssvm_senter", config={"solver": solver})
     nlp.add_pipe("ssvm_tagger", config={"solver": solver})
+    nlp.add_pipe("ssvm_morphologizer", config={"solver": solver})
     with tempfile.TemporaryDirectory() as folder:
         phrases = Path(folder) / "phrases.txt"
         phrases.write_text("an example\n", encoding="utf8")
@@ -231,6 +232,7 @@ def _example(vocab: Any, words: list[str | None], root: int) -> Example:
         vocab,
         words=tokens,
         tags=["" if word is None else word.lower() for word in words],
+        pos=["" if word is None else "X" for word in words],
         ents=["B-THING", *("" if word is None else "O" for word in words[1:])],
         heads=[root] * len(words),
         deps=["" if word is None else "ROOT" if place == root else "dep" for place, word in enumerate(words)],

@@ -202,6 +202,10 @@ class MorphologizerCodec(TokenCodec):
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
+        if label != NO_FEATURES and not all("=" in feature for feature in label.split("|")):
+            raise ValueError(
+                f"[{self.name}] a label is of the form Name=Value|Name=Value, such as POS=NOUN, not {label!r}"
+            )
         pos, morph = divided(label)
         if pos and pos not in COARSE_TAGS:
             raise ValueError(f"[{self.name}] {label!r}: {pos!r} is none of the coarse tags that spaCy can store")

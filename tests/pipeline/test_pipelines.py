@@ -44,7 +44,13 @@ def test_the_factory_is_described(factory):
         assert set(of_spacy.default_score_weights) <= set(weights)
     else:
         assert weights == of_spacy.default_score_weights
-    named = {"TAG": "token.tag", "ENT_IOB": "token.ent_iob", "SENT_START": "token.is_sent_start", "DEP": "token.dep"}
+    named = {
+        "TAG": "token.tag",
+        "MORPH": "token.morph",
+        "ENT_IOB": "token.ent_iob",
+        "SENT_START": "token.is_sent_start",
+        "DEP": "token.dep",
+    }
     assert named[ATTRIBUTE[factory]] in meta.assigns
     analysis = blank(factory).analyze_pipes(keys=["assigns", "requires", "scores", "retokenizes"])
     assert analysis["problems"] == {factory: []}

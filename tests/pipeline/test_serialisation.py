@@ -39,8 +39,8 @@ PRESET = {
     "ssvm_tagger": ("Eat blue ham", {"tags": ["", "X", ""]}, ["VERB", "X", "NOUN"]),
     "ssvm_morphologizer": (
         "Eat blue ham",
-        {"pos": ["", "X", ""], "morphs": ["", "Foreign=Yes", ""]},
-        ["POS=VERB", "Foreign=Yes|POS=X", morph_label("NOUN")],
+        {"pos": ["", "X", ""]},
+        ["POS=VERB", "Degree=Pos|POS=X", morph_label("NOUN")],
     ),
     "ssvm_senter": (PARAGRAPHS[0][0], {"sent_starts": [None, True, *[None] * 3, False, *[None] * 6]}, [0, 1, 9]),
     "ssvm_parser": (
@@ -122,9 +122,9 @@ def test_an_untrained_component_round_trips(factory, tmp_path):
     nlp = blank(factory)
     nlp.to_disk(tmp_path)
     assert spacy.load(tmp_path).get_pipe(factory).labels == ()
-    nlp.get_pipe(factory).add_label("X")
+    nlp.get_pipe(factory).add_label("Kind=X")
     again = blank(factory).from_bytes(nlp.to_bytes())
-    assert again.get_pipe(factory).labels == ("X",)
+    assert again.get_pipe(factory).labels == ("Kind=X",)
     assert len(again("text")) == 1
 
 
@@ -311,12 +311,12 @@ def test_a_failed_load_leaves_exact_weights(factory):
 def test_a_new_label_does_not_compress(factory):
     nlp, exact = trained(factory, weight_dtype="int8", keep_fraction=0.01), trained(factory)
     for pipeline in (nlp, exact):
-        pipeline.get_pipe(factory).add_label("X")
+        pipeline.get_pipe(factory).add_label("Kind=X")
     assert annotations(nlp) == annotations(exact)
     assert len(packed(nlp, factory)) < len(packed(exact, factory))
     loaded = learnt(factory, **COMPRESSED)
     before = annotations(loaded)
-    loaded.get_pipe(factory).add_label("X")
+    loaded.get_pipe(factory).add_label("Kind=X")
     assert annotations(blank(factory, **COMPRESSED).from_bytes(loaded.to_bytes())) == before
 
 

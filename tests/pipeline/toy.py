@@ -176,7 +176,7 @@ def trained(factory: str, epochs: int = 10, **settings) -> Language:
 def annotation(doc: Doc) -> tuple:
     entities = tuple((e.start, e.end, e.label_) for e in doc.ents)
     starts = tuple(token.is_sent_start for token in doc)
-    tags = tuple((token.tag_, token.pos_, str(token.morph), token.has_morph()) for token in doc)
+    tags = tuple((token.tag_, token.pos_, str(token.morph)) for token in doc)
     return tags, entities, starts, tuple((token.head.i, token.dep_) for token in doc)
 
 

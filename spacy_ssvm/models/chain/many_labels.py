@@ -1,4 +1,4 @@
-"""Chains with many labels: besides those of features, the weights of transitions are numbered in the order of their use.
+"""Chains with many labels: weights of transitions, too, are numbered in the order of their use.
 
 Of L² transitions, a few in a hundred ever get a weight. An oracle call that read all of them would take longer for
 these than for all else. So it reads the weights in use, which bound the scores of all steps, leaves out the labels that

@@ -1,8 +1,8 @@
 """Exact decoding of a chain with many labels: most labels of a token lose whatever the labels beside it are.
 
-Label a of a token is left out if label b is better even with the worst steps to and from b and the best ones to and from
-a: dead-end elimination (Desmet, De Maeyer, Hazes & Lasters 1992, equation 3), in O(L) for a token. What is left of a
-sequence is a chain over the labels that any of its tokens still has, with the same best sequences.
+Label a of a token is left out if label b is better even with the worst steps to and from b and the best ones to and
+from a: dead-end elimination (Desmet, De Maeyer, Hazes & Lasters 1992), in O(L) for a token. What is left of a sequence
+is a chain over the labels that any of its tokens still has, with the same best sequence.
 """
 
 from typing import NamedTuple

@@ -166,7 +166,8 @@ class MorphologizerCodec(TokenCodec):
 
     def _extended(self, vocab: Vocab, present: str, predicted: str) -> int:
         first, second = (present, predicted) if self.overwrite else (predicted, present)
-        return vocab.morphology.add(Morphology.feats_to_dict(first) | Morphology.feats_to_dict(second))
+        key: int = vocab.morphology.add(Morphology.feats_to_dict(first) | Morphology.feats_to_dict(second))
+        return key
 
     def constraints(self) -> "Constraints":
         from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed

@@ -24,7 +24,7 @@ WITH_C = [name for name in SOLVERS if "C" in signature(ssvm_solvers.get(name)).p
 PROMISED = {
     "spacy_architectures": "Chain.v1 Tree.v1",
     "spacy_cli": "ssvm",
-    "spacy_factories": "ssvm_ner ssvm_parser ssvm_senter ssvm_tagger",
+    "spacy_factories": "ssvm_morphologizer ssvm_ner ssvm_parser ssvm_senter ssvm_tagger",
     "spacy_loggers": "ConsoleLogger.v1",
     "spacy_misc": "ClassFile.v1 Lexicon.v1 LexiconPatterns.v1 LookupsClusters.v1 PatternFile.v1 PhraseFile.v1 "
     "TableColumn.v1 VectorClasses.v1",

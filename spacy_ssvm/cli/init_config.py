@@ -32,6 +32,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "senter": {"factory": "ssvm_senter"},
     "tagger": {"factory": "ssvm_tagger"},
     "pos_tagger": {"factory": "ssvm_tagger", "attr": "pos"},
+    "morphologizer": {"factory": "ssvm_morphologizer"},
     "parser": {"factory": "ssvm_parser"},
     "ner": {"factory": "ssvm_ner"},
     "chunker": {
@@ -44,7 +45,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
 }
 """Name of a component → its factory, and settings other than the factory's; each may need those before it."""
 TAGGERS = ("tagger", "pos_tagger")
-"""The components whose annotation the parser's features read."""
+"""The components whose annotation the parser's features read; a morphologizer can take the place of the second."""
 TUNED: dict[str, dict[str, dict[str, float]]] = {
     "spacy-ssvm.DCDLight.v1": {"parser": {"C": 0.03}, "senter": {"C": 0.03}},
     "spacy-ssvm.SAP.v1": {
@@ -120,7 +121,7 @@ def init_config_command(
     """Write a config for `spacy train`, as `spacy init config` does, with the settings that suit our components.
 
     The components are put into the order in which they need each other. A parser gets two taggers, as its features read
-    `tag` and `pos`.
+    `tag` and `pos`; a morphologizer takes the place of the second one.
     """
     is_stdout = str(output) == "-"
     if not is_stdout and output.exists() and not force:
@@ -149,7 +150,8 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
         ImportError: spaCy has no such language, or the language's tokenizer needs a package that is not installed.
     """
     named = _named_components(pipeline)
-    names = [name for name in COMPONENTS if name in named or ("parser" in named and name in TAGGERS)]
+    needed = set(TAGGERS) - {"pos_tagger" if "morphologizer" in named else ""} if "parser" in named else set()
+    names = [name for name in COMPONENTS if name in named | needed]
     solver = registered_solver(solver)
     nlp = spacy.blank(lang)
     config = Config().from_str(BASE, interpolate=False)
@@ -162,7 +164,11 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
     if "parser" in names:
         config["corpora"]["train"].update(jackknife=["tag", "pos"], seed="${system.seed}")
         config["training"].update(max_epochs=20, patience=4)
-        config["training"]["score_weights"] = PARSER_SCORES | ({"sents_f": 0.0} if "senter" in names else {})
+        config["training"]["score_weights"] = {
+            **PARSER_SCORES,
+            **({"sents_f": 0.0} if "senter" in names else {}),
+            **({"morph_acc": 0.0, "morph_per_feat": None} if "morphologizer" in names else {}),
+        }
     return util.load_model_from_config(config, auto_fill=True).config
 
 

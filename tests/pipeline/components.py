@@ -11,42 +11,87 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from .toy import EXAMPLES, LABELLED, LANG, PARAGRAPHS, SEQUENCES, SPANS, TAGGED, TREES, blank, doc, trained, tree_of
+from spacy_ssvm.pipeline.morphologizer import joined
+
+from .toy import (
+    EXAMPLES,
+    LABELLED,
+    LANG,
+    PARAGRAPHS,
+    SEQUENCES,
+    SPANS,
+    TAGGED,
+    TREES,
+    blank,
+    doc,
+    morph_label,
+    trained,
+    tree_of,
+)
 
 every = pytest.mark.parametrize("factory", EXAMPLES)
 labelled = pytest.mark.parametrize("factory", LABELLED)
 sequences = pytest.mark.parametrize("factory", SEQUENCES)
-ATTRIBUTE = {"ssvm_tagger": "TAG", "ssvm_ner": "ENT_IOB", "ssvm_senter": "SENT_START", "ssvm_parser": "DEP"}
+ATTRIBUTE = {
+    "ssvm_tagger": "TAG",
+    "ssvm_morphologizer": "MORPH",
+    "ssvm_ner": "ENT_IOB",
+    "ssvm_senter": "SENT_START",
+    "ssvm_parser": "DEP",
+}
 """What of a Doc's annotation says that the component has been there."""
 GOLD = {
     "ssvm_tagger": ["TAG"],
+    "ssvm_morphologizer": ["MORPH", "POS"],
     "ssvm_ner": ["ENT_IOB", "ENT_TYPE"],
     "ssvm_senter": ["SENT_START"],
     "ssvm_parser": ["HEAD", "DEP"],
 }
 """What it learns from."""
-SCORE = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f", "ssvm_senter": "sents_f", "ssvm_parser": "las"}
+SCORE = {
+    "ssvm_tagger": "tag_acc",
+    "ssvm_morphologizer": "morph_acc",
+    "ssvm_ner": "ents_f",
+    "ssvm_senter": "sents_f",
+    "ssvm_parser": "las",
+}
 LABELS = {
     "ssvm_tagger": ("ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"),
+    "ssvm_morphologizer": tuple(sorted(map(morph_label, ("ADJ", "ADV", "DET", "NOUN", "PRON", "VERB")))),
     "ssvm_ner": ("GPE", "PER"),
     "ssvm_senter": ("I", "S"),
     "ssvm_parser": ("ROOT", "amod", "case", "det", "nmod", "nsubj", "obj", "punct"),
 }
 """Those of the toy corpus."""
-NEW_LABEL = {"ssvm_tagger": "INTJ", "ssvm_ner": "ORG", "ssvm_parser": "vocative"}
+SCORED = {
+    "ssvm_tagger": "scored_tags",
+    "ssvm_morphologizer": "scored_tags",
+    "ssvm_ner": "scored_ents",
+    "ssvm_senter": "scored_starts",
+    "ssvm_parser": "scored_parses",
+}
+"""The method that scores its annotation."""
+NEW_LABEL = {"ssvm_tagger": "INTJ", "ssvm_morphologizer": "POS=INTJ", "ssvm_ner": "ORG", "ssvm_parser": "vocative"}
 """A label that the toy corpus does not have, of those components whose labels can grow."""
 SVM = {"solver": "DCD"}
 CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
 ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
 """A solver whose components have margins, one whose components have probabilities, and what parsers need for these."""
-CORPUS = {"ssvm_tagger": TAGGED, "ssvm_ner": SPANS, "ssvm_senter": PARAGRAPHS, "ssvm_parser": TREES}
-TEXTS = [text for corpus in CORPUS.values() for text, _ in corpus]
+CORPUS = {
+    "ssvm_tagger": TAGGED,
+    "ssvm_morphologizer": TAGGED,
+    "ssvm_ner": SPANS,
+    "ssvm_senter": PARAGRAPHS,
+    "ssvm_parser": TREES,
+}
+TEXTS = [text for corpus in (TAGGED, SPANS, PARAGRAPHS, TREES) for text, _ in corpus]
 
 
 def written(factory: str, tokens: Doc) -> list:
     """What a component has written to a Doc, as its `kbest` puts it."""
     return {
         "ssvm_tagger": lambda: [token.tag_ for token in tokens],
+        "ssvm_morphologizer": lambda: [joined(token.pos_, str(token.morph)) for token in tokens],
         "ssvm_ner": lambda: [(entity.start, entity.end, entity.label_) for entity in tokens.ents],
         "ssvm_senter": lambda: [token.i for token in tokens if token.is_sent_start],
         "ssvm_parser": lambda: [(token.head.i, token.i, token.dep_) for token in tokens],

@@ -56,6 +56,7 @@ NLP = spacy.blank(LANG)
 CHAIN_FEATURES = ("spacy-ssvm.TaggerFeatures.v1", "spacy-ssvm.Templates.v1")
 FEATURES = {
     "ssvm_tagger": CHAIN_FEATURES,
+    "ssvm_morphologizer": CHAIN_FEATURES,
     "ssvm_ner": CHAIN_FEATURES,
     "ssvm_senter": CHAIN_FEATURES,
     "ssvm_parser": ("spacy-ssvm.ParserFeatures.v1", "spacy-ssvm.ArcTemplates.v1"),
@@ -212,10 +213,13 @@ def test_label_costs_of_unknown_labels_are_reported():
         nlp.initialize(lambda: tagger_examples(nlp))
 
 
+GOLD_OF_HAM = {"ssvm_parser": "ROOT:1 amod:3 obj:1", "ssvm_morphologizer": "VERB ADJ NOUN"}
+
+
 @every
 def test_values_that_are_not_finite_name_the_token(factory):
     model = arc_templates("mod._.reading[0]") if factory == "ssvm_parser" else templates("_.reading[0]")
-    nlp, gold = blank(factory, model=model), {"ssvm_parser": "ROOT:1 amod:3 obj:1"}.get(factory, "O O U-FOOD")
+    nlp, gold = blank(factory, model=model), GOLD_OF_HAM.get(factory, "O O U-FOOD")
     Token.set_extension("reading", getter=lambda token: math.nan if token.text == "ham" else 1.0, force=True)
     try:
         with pytest.raises(ValueError, match=r'token 2 \("ham"\).*_\.reading has a value that is not finite'):

@@ -15,13 +15,18 @@ from spacy_ssvm.structures.tree.parts import SPANNING, Parts
 from spacy_ssvm.structures.tree.scored import KnownTree, TreeScores, heads_above
 from spacy_ssvm.training.calibration import CalibrationExample, expected_error, fit, reliability
 
-from .components import CRF, ORDER_1, SVM, every, written
+from .components import CRF, ORDER_1, SCORED, SVM, every, written
 from .toy import EXAMPLES, blank, doc, parser_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline
 
 ALL = 100_000
 MISTAKEN = {
     "ssvm_tagger": [
+        ("She eats ham", "PRON VERB VERB"),
+        ("Old eggs", "ADJ NOUN"),
+        ("Cats saw Anna", "NOUN VERB NOUN"),
+    ],
+    "ssvm_morphologizer": [
         ("She eats ham", "PRON VERB VERB"),
         ("Old eggs", "ADJ NOUN"),
         ("Cats saw Anna", "NOUN VERB NOUN"),
@@ -95,9 +100,8 @@ def test_items_are_what_is_scored(factory):
             (scores,), _ = pipe.scored_parses([example.predicted])
             of_gold = [(token, head) for head, token, _ in of_gold]
         else:
-            name = {"ssvm_tagger": "scored_tags", "ssvm_ner": "scored_ents", "ssvm_senter": "scored_starts"}[factory]
-            (scores,) = getattr(pipe, name)([example.predicted])
-            of_gold = list(enumerate(of_gold)) if factory == "ssvm_tagger" else of_gold
+            (scores,) = getattr(pipe, SCORED[factory])([example.predicted])
+            of_gold = list(enumerate(of_gold)) if factory in ("ssvm_tagger", "ssvm_morphologizer") else of_gold
         # That the first token starts a sentence has no alternative.
         expected = sorted((probability, item in of_gold) for item, probability in scores.items() if item != 0)
         items, right = one.items(pipe.inverse_temperature)

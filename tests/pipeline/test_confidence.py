@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from .components import CRF, ORDER_1, SVM, every, learnt, written
+from .components import CRF, ORDER_1, SCORED, SVM, every, learnt, written
 from .toy import blank, doc, tree_of
 
 SCALED = {"solver": "SGD", "solver_settings": {"beta": 0.5, "gamma": 1.0, "C": 1.0}}
 TEXTS = {
     "ssvm_tagger": "She eats ham",
+    "ssvm_morphologizer": "She eats ham",
     "ssvm_ner": "Anna Berg saw Paris",
     "ssvm_senter": "We saw ham . It is",
     "ssvm_parser": "Dogs eat ham",
@@ -20,7 +21,7 @@ ALL = 10_000
 
 def parts(factory, analysis):
     """What the scores of the component are of."""
-    if factory == "ssvm_tagger":
+    if factory in ("ssvm_tagger", "ssvm_morphologizer"):
         return set(enumerate(analysis))
     if factory == "ssvm_parser":
         return {(token, part) for head, token, label in analysis for part in (head, label)}
@@ -31,8 +32,7 @@ def scores(factory, pipe, doc, least):
     if factory == "ssvm_parser":
         (heads,), (labels,) = pipe.scored_parses([doc], least)
         return {**heads, **labels}
-    name = {"ssvm_tagger": "scored_tags", "ssvm_ner": "scored_ents", "ssvm_senter": "scored_starts"}[factory]
-    (found,) = getattr(pipe, name)([doc], least)
+    (found,) = getattr(pipe, SCORED[factory])([doc], least)
     return found
 
 

@@ -20,6 +20,7 @@ from .toy import (
     SMALL_TREE,
     annotations,
     blank,
+    morphs_of,
     ner_examples,
     tagged,
     teach,
@@ -30,6 +31,7 @@ from .toy import (
 
 CORRECTED = {
     "ssvm_tagger": {"tags": ["DET", "NOUN", "VERB", "ADV"]},
+    "ssvm_morphologizer": morphs_of(["DET", "NOUN", "VERB", "ADV"]),
     "ssvm_ner": {"ents": ["O", "O", "O", "B-GPE"]},
     "ssvm_senter": {"sent_starts": [True, False, False, True]},
     "ssvm_parser": {"heads": [1, 2, 2, 2], "deps": ["det", "nsubj", "ROOT", "nmod"]},
@@ -123,6 +125,7 @@ def test_a_new_label_is_learnt_without_the_old_ones_suffering(factory):
     before = annotations(nlp, [CORPUS[factory]])
     gold = {
         "ssvm_tagger": {"tags": ["INTJ", "NOUN", "VERB", "NOUN"]},
+        "ssvm_morphologizer": morphs_of(["INTJ", "NOUN", "VERB", "NOUN"]),
         "ssvm_ner": {"ents": ["O", "O", "O", "B-ORG"]},
         "ssvm_parser": {"heads": [2, 2, 2, 2], "deps": ["vocative", "nsubj", "ROOT", "obj"]},
     }[factory]

@@ -21,6 +21,7 @@ from .toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser
 
 TEXTS = {
     "ssvm_tagger": ["She eats unheard green ham"],
+    "ssvm_morphologizer": ["She eats unheard green ham"],
     "ssvm_ner": ["Anna Berg saw New Paris"],
     "ssvm_senter": ["We saw ham . It is"],
     "ssvm_parser": [words for words, _ in TREES],
@@ -38,7 +39,7 @@ CASES = [
 
 def items(factory, analysis):
     """What an analysis of `kbest` consists of, each told from the same at another token."""
-    return list(enumerate(analysis)) if factory == "ssvm_tagger" else analysis
+    return list(enumerate(analysis)) if factory in ("ssvm_tagger", "ssvm_morphologizer") else analysis
 
 
 def item(factory, finding):
@@ -46,6 +47,7 @@ def item(factory, finding):
     start, end, label, head = finding.start, finding.end, finding.label, finding.head
     return {
         "ssvm_tagger": (start, label),
+        "ssvm_morphologizer": (start, label),
         "ssvm_ner": (start, end, label),
         "ssvm_senter": start,
         "ssvm_parser": (head, start, label),

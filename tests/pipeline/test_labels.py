@@ -141,7 +141,7 @@ def test_labels_can_be_added_at_any_time(factory, after):
 def test_a_component_with_labels_only_can_predict(factory):
     """As spaCy evaluates after the first update, weights may be zero."""
     nlp = blank(factory)
-    nlp.get_pipe(factory).add_label("X")
+    nlp.get_pipe(factory).add_label("Kind=X")
     assert len(nlp("Some text here .")) == 4
     assert nlp.get_pipe(factory).update([Example(doc(nlp, ""), doc(nlp, ""))]) == {factory: 0.0}
 
@@ -160,12 +160,12 @@ def test_labels_of_a_memory_zone_stay(factory):
     """Its strings are freed at its end, but not those of labels."""
     nlp = learnt(factory)
     with nlp.memory_zone():
-        nlp.get_pipe(factory).add_label("persistent")
-    assert "persistent" in nlp.vocab.strings
+        nlp.get_pipe(factory).add_label("Kind=persistent")
+    assert "Kind=persistent" in nlp.vocab.strings
     loaded = blank(factory)
     with loaded.memory_zone():
         loaded.get_pipe(factory).from_bytes(weights(nlp, factory), exclude=["vocab"])
-    assert "persistent" in loaded.vocab.strings
+    assert "Kind=persistent" in loaded.vocab.strings
 
 
 @labelled
@@ -175,6 +175,7 @@ def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
     old = nlp.get_pipe(factory).labels
     corpus = {
         "ssvm_tagger": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
+        "ssvm_morphologizer": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
         "ssvm_ner": [("Acme Corp hired Tom", "B-ORG L-ORG O U-PER")],
         "ssvm_parser": [("Wow , ham !", "discourse:3 punct:3 ROOT:3 punct:3")],
     }[factory]
@@ -183,7 +184,12 @@ def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
     train(nlp, examples, 20)
     new = nlp.get_pipe(factory).labels
     assert new[: len(old)] == old
-    added = {"ssvm_tagger": {"INTJ", "PUNCT"}, "ssvm_ner": {"ORG"}, "ssvm_parser": {"discourse"}}
+    added = {
+        "ssvm_tagger": {"INTJ", "PUNCT"},
+        "ssvm_morphologizer": {"POS=INTJ", "POS=PUNCT"},
+        "ssvm_ner": {"ORG"},
+        "ssvm_parser": {"discourse"},
+    }
     assert set(new) - set(old) == added[factory]
     for example in examples:
         assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
@@ -223,7 +229,7 @@ def test_initialize_without_examples_does_what_it_does_in_spacy(factory, preset)
     if preset and factory in NEW_LABEL:
         for nlp in (ours, spacys):
             assert nlp.get_pipe(factory).add_label(NEW_LABEL[factory]) == 1
-    if factory == "ssvm_tagger" and not preset:
+    if factory in ("ssvm_tagger", "ssvm_morphologizer") and not preset:
         for nlp in (ours, spacys):
             with pytest.raises(ValueError, match=r"[Ll]abels"):
                 nlp.initialize()

@@ -66,6 +66,24 @@ def tagger_examples(nlp: Language, corpus=TAGGED, attr: str = "tags") -> list[Ex
     return [tagged(nlp, text, tags, attr) for text, tags in corpus]
 
 
+MORPHS = {"PRON": "Case=Nom", "ADJ": "Degree=Pos", "NOUN": "Number=Sing"}
+"""The features of a coarse tag in the toy corpus; the other tags have none."""
+
+
+def morphs_of(tags: list[str]) -> dict:
+    """The annotation of a Doc with these coarse tags and their features; an empty tag is unknown."""
+    return {"pos": tags, "morphs": [MORPHS.get(tag, "") for tag in tags]}
+
+
+def morph_label(pos: str) -> str:
+    """The label of a coarse tag with its features."""
+    return f"{MORPHS[pos]}|POS={pos}" if pos in MORPHS else f"POS={pos}"
+
+
+def morphologizer_examples(nlp: Language, corpus=TAGGED) -> list[Example]:
+    return [Example(doc(nlp, text), doc(nlp, text, **morphs_of(tags.split()))) for text, tags in corpus]
+
+
 def ner_examples(nlp: Language, corpus=SPANS) -> list[Example]:
     return [Example(doc(nlp, text), doc(nlp, text, ents=biluo_to_iob(tags.split()))) for text, tags in corpus]
 
@@ -90,12 +108,13 @@ def parser_examples(nlp: Language, corpus=TREES) -> list[Example]:
 
 EXAMPLES = {
     "ssvm_tagger": tagger_examples,
+    "ssvm_morphologizer": morphologizer_examples,
     "ssvm_ner": ner_examples,
     "ssvm_senter": senter_examples,
     "ssvm_parser": parser_examples,
 }
-SEQUENCES = ("ssvm_tagger", "ssvm_ner", "ssvm_senter")
-LABELLED = ("ssvm_tagger", "ssvm_ner", "ssvm_parser")
+SEQUENCES = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_senter")
+LABELLED = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_parser")
 """Components that learn their labels from the examples."""
 STRUCTURES = (("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2))
 SMALL_TREE = {
@@ -157,7 +176,8 @@ def trained(factory: str, epochs: int = 10, **settings) -> Language:
 def annotation(doc: Doc) -> tuple:
     entities = tuple((e.start, e.end, e.label_) for e in doc.ents)
     starts = tuple(token.is_sent_start for token in doc)
-    return tuple(token.tag_ for token in doc), entities, starts, tuple((token.head.i, token.dep_) for token in doc)
+    tags = tuple((token.tag_, token.pos_, str(token.morph)) for token in doc)
+    return tags, entities, starts, tuple((token.head.i, token.dep_) for token in doc)
 
 
 def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES)) -> list[tuple]:

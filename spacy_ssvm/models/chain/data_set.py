@@ -15,11 +15,12 @@ from .completion import complete, complete_without, project, without_new_labels
 from .data import Chains, dimension, make_chains
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
+from .many_labels import StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
 from .numbered import FREQUENT, NONE, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
 from .oracles import chain_problem
 
-_IS_PAIR = np.uint64(1 << 63)
-"""The bit that marks a pair of row and label in an index, in which keys of rows come first."""
+_IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
+"""The bits that mark a pair of row and label, and a transition, in an index, in which keys of rows come first."""
 
 COUNTED_TOGETHER = 1 << 21
 """Features that are counted at a time."""
@@ -59,6 +60,8 @@ class ChainSet(DataSet):
         self._chunks: list[Chains] = []
         self._problem: Problem | None = None
         self._numbering: Numbering | None = None
+        self._steps: StepNumbering | None = None
+        """That of transitions, if there are many labels and weights are numbered by use."""
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
@@ -135,7 +138,12 @@ class ChainSet(DataSet):
                 self._problem = self.problem_by_row()
             else:
                 self._numbering = with_rows(self._numbering, self.n_rows(), len(self._constraints.start))
-                self._problem = numbered_problem(self._chains(), self._numbering)
+                chains, numbering, steps = self._chains(), self._numbering, self._steps
+                self._problem = (
+                    numbered_problem(chains, numbering)
+                    if steps is None
+                    else many_label_problem(chains, numbering, steps)
+                )
         return self._problem
 
     def problem_by_row(self) -> Problem:
@@ -144,19 +152,26 @@ class ChainSet(DataSet):
         return chain_problem(self._chains(), self.n_rows(), self._rates, self._has_new_labels)
 
     def number_weights(self, by_use: bool) -> None:
-        self._problem = self._numbering = None
+        self._problem = self._numbering = self._steps = None
         if by_use:
             n_labels, counts = len(self._constraints.start), self._row_counts()
             self._numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
+            if has_many_labels(self._constraints):
+                self._steps = new_steps(n_labels, np.zeros(0, np.int64))
 
-    def resume_numbering(self, pairs: np.ndarray) -> None:
-        """Number weights in this order: as `numbered.pairs_of` returned it; by row if it is empty.
+    def resume_numbering(self, pairs: np.ndarray, steps: np.ndarray) -> None:
+        """Number weights in this order: pairs as `numbered.pairs_of` returned them, and transitions as `used_steps`.
+
+        They are numbered by row if there are no pairs.
 
         Raises:
-            ValueError: a pair of row and label does not exist, or their order is impossible.
+            ValueError: a pair of row and label or a transition does not exist, or the order of pairs is impossible.
         """
         if len(pairs):
-            self._numbering = numbering_of(pairs, self.n_rows(), len(self._constraints.start))
+            n_labels = len(self._constraints.start)
+            self._numbering = numbering_of(pairs, self.n_rows(), n_labels)
+            if has_many_labels(self._constraints):
+                self._steps = new_steps(n_labels, steps)
 
     def by_row(self, vector: np.ndarray) -> np.ndarray:
         if self._numbering is None:
@@ -174,6 +189,9 @@ class ChainSet(DataSet):
         n_labels = len(self._constraints.start)
         begin = n_labels * n_labels
         pairs = np.concatenate([np.arange(begin), begin + pairs_of(self._numbering, n_labels)])
+        if self._steps is not None:
+            steps = used_steps(self._steps)
+            pairs[: len(steps)] = steps
         used = np.flatnonzero(vector[: len(pairs)])
         used = used[np.argsort(pairs[used])]
         return pairs[used], vector[used]
@@ -219,7 +237,8 @@ class ChainSet(DataSet):
         if self._numbering is None:
             return keys
         pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NONE).astype(np.uint64)
-        return np.concatenate([keys, pairs | _IS_PAIR])
+        steps = np.zeros(0, np.int64) if self._steps is None else used_steps(self._steps)
+        return np.concatenate([keys, steps.astype(np.uint64) | _IS_STEP, pairs | _IS_PAIR])
 
     def notes(self) -> list[np.ndarray]:
         return [] if self.seen_labels is None else self.seen_labels.notes()
@@ -243,7 +262,7 @@ class ChainSet(DataSet):
         data = ChainSet(
             self._program, self.table, self._constraints, self._seen, self._has_new_labels, self.seen_labels
         )
-        data._numbering = self._numbering
+        data._numbering, data._steps = self._numbering, self._steps
         return data
 
     def seen(self) -> np.ndarray:
@@ -298,7 +317,9 @@ def _joined_values(chunks: Sequence[Chains]) -> np.ndarray | None:
     )
 
 
-def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The keys of rows, uint64, and the pairs, int64, of an index as `ChainSet.index` returns it."""
+def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The keys of rows, uint64, the pairs and the transitions, int64, of an index as `ChainSet.index` returns it."""
     is_pair = index & _IS_PAIR != 0
-    return index[~is_pair], (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NONE
+    is_step = ~is_pair & (index & _IS_STEP != 0)
+    pairs, steps = (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NONE, (index[is_step] & ~_IS_STEP).astype(np.int64)
+    return index[~(is_pair | is_step)], pairs, steps

@@ -94,12 +94,12 @@ class ChainModel:
 
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
-        keys, pairs = split_index(index) if known else (index, index)
+        keys, pairs, steps = split_index(index) if known else (index, index, index)
         if not known or len(np.unique(keys)) < len(keys) or (bits and len(keys)):
             raise ValueError("its solver state has no index of features")
         labels = self._seen_labels(self.load().first_pass, notes)
         data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), self._seen(keys), seen_labels=labels)
-        data.resume_numbering(pairs)
+        data.resume_numbering(pairs, steps)
         return data
 
     def _seen(self, index: np.ndarray) -> np.ndarray | None:

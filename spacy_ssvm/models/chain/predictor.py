@@ -18,6 +18,8 @@ from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .codec import ChainCodec
 from .first_pass import FirstPass
+from .many_labels import FixedWeights, fixed_weights, has_many_labels
+from .many_labels import label as label_many
 from .scores import label, token_scores
 from .type_scores import TypeScores
 from .weights import ChainWeights, split
@@ -109,18 +111,31 @@ class ChainPredictor:
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], list[np.ndarray]]:
         mark = self._marking(columns, types)
-        arguments = self._of_types.arguments(columns, types, kinds, constraints)
+        decode = self._decoder(columns, types, kinds, constraints)
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
             mark()
-            best = label(*arguments)
+            best = decode()
             if constraints is not self.constraints:
                 for token in np.flatnonzero(broken(constraints, kinds, columns.starts, best))[:1].tolist():
                     raise Contradiction(token, "patterns leave it no label that can follow those before it")
             return [best[first:end] for first, end in bounds]
 
         return labels
+
+    def _decoder(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
+    ) -> Callable[[], np.ndarray]:
+        """A function that decodes, in any thread: the best labels, int32 [T]."""
+        if has_many_labels(self.constraints):
+            program = self.extractor.program
+            return partial(label_many, columns, program, self._table, kinds, constraints, self._many_labels)
+        return partial(label, *self._of_types.arguments(columns, types, kinds, constraints))
+
+    @cached_property
+    def _many_labels(self) -> FixedWeights:
+        return fixed_weights(self.weights.vector, len(self.constraints.start))
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
         """For each token, the templates that fire, by number, and what each adds to the labels' scores, float64 [L]."""

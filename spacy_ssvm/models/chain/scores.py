@@ -174,7 +174,7 @@ def label(
     """
     labels = np.zeros(len(chains.kinds), np.int32)
     _label(columns, program, table, chains, shared, weights, labels)
-    _require_finite_values(program, chains)
+    require_finite_values(program, chains)
     return labels
 
 
@@ -184,10 +184,15 @@ def token_scores(
     """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included; as `label` in all else."""
     scores = np.zeros((len(chains.kinds), len(chains.constraints.start)))
     _score(columns, program, table, chains, shared, weights, scores)
-    _require_finite_values(program, chains)
+    require_finite_values(program, chains)
     return scores
 
 
-def _require_finite_values(program: Program, chains: Chains) -> None:
+def require_finite_values(program: Program, chains: Chains) -> None:
+    """Check the values of extracted features.
+
+    Raises:
+        ValueError: one of them is not finite.
+    """
     if program.reals.max(initial=-1) >= 0:
         require_finite(chains.starts, chains.feature_starts, chains.values[: chains.feature_starts[-1]])

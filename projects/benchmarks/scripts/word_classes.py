@@ -97,14 +97,11 @@ def parts(corpus: Corpus) -> set[str]:
         found.add("table")
     if corpus.component == "ner":
         found |= {"places", "names"}
-    # Trees have not been tried with these.
-    if corpus.component != "parser":
+    # Trees have not been tried with these; chunks gain nothing.
+    if corpus.component in ("ner", "tagger"):
         found.add("frequency")
         if corpus.language == "en":
-            found.add("inflections")
-            # Its texts, the Wall Street Journal, are those of CoNLL-2000, too.
-            if corpus.files != "conll2000":
-                found.add("brill")
+            found |= {"inflections", "brill"}
     return found
 
 

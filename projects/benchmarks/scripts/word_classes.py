@@ -27,7 +27,15 @@ from spacy_ssvm.features.sets import ner_features
 
 from .peers import train
 from .train import CONFIGS
-from .word_lists import brown_lexicon, gazetteers, lemma_lexicon
+from .word_lists import (
+    brill_lexicon,
+    brown_lexicon,
+    frequency_classes,
+    inflection_lexicon,
+    lemma_lexicon,
+    name_gazetteers,
+    place_gazetteers,
+)
 
 TABLE = "word-classes"
 SAMPLES = 1000
@@ -41,10 +49,12 @@ gives a word, in Dutch and Spanish those of the tables of lemmas in spacy-lookup
 all but those of RAW; all. With whole documents, all but "none" read the document around a word, "document" nothing
 else."""
 PARTS = {
-    "packages": ("table", "lexicon", "places"),
-    "all": ("table", "own", "lexicon", "places"),
+    "packages": ("table", "lexicon", "inflections", "frequency", "brill", "places", "names"),
+    "all": ("table", "own", "lexicon", "inflections", "frequency", "brill", "places", "names"),
     "document": (),
 }
+"""Those of several parts. Beside the above: Penn tags of textblob's lexicon, which is Brill's, and of lemminflect;
+classes of the frequency of words, of wordfreq; gazetteers of the names of persons, of faker."""
 
 
 class Corpus(NamedTuple):
@@ -80,12 +90,27 @@ CORPORA = {
 }
 
 
+def parts(corpus: Corpus) -> set[str]:
+    """The parts that there are for its language and component."""
+    found = {"own", "lexicon"}
+    if corpus.language != "nl":
+        found.add("table")
+    if corpus.component == "ner":
+        found |= {"places", "names"}
+    # Trees have not been tried with these; chunks gain nothing.
+    if corpus.component in ("ner", "tagger"):
+        found.add("frequency")
+        if corpus.language == "en":
+            found |= {"inflections", "brill"}
+    return found
+
+
 def sources(corpus: Corpus) -> list[str]:
     """Those that there are for its language and component."""
     if corpus.whole:
-        return ["none", "document", *(["table"] if corpus.language != "nl" else []), "packages"]
-    there = {"table": corpus.language != "nl", "places": corpus.component == "ner", "document": False}
-    return [source for source in SOURCES if there.get(source, True)]
+        return ["none", "document", *(["table"] if "table" in parts(corpus) else []), "packages"]
+    there = {"none", *parts(corpus), "packages", "all"}
+    return [source for source in SOURCES if source in there]
 
 
 RUNS = [f"{name}-{source}" for name, corpus in CORPORA.items() for source in sources(corpus)]
@@ -121,11 +146,7 @@ def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> 
     clusters: dict[str, Any] = {}
     others: dict[str, Any] = {}
     phrases: dict[str, str] = {}
-    chosen = set(PARTS.get(source, (source,)))
-    if corpus.language == "nl":
-        chosen -= {"table"}
-    if corpus.component != "ner":
-        chosen -= {"places"}
+    chosen = parts(corpus).intersection(PARTS.get(source, (source,)))
     if "table" in chosen:
         clusters["table"] = LOOKUPS
         loader = {"@misc": "spacy.LookupsDataLoader.v1", "lang": corpus.language, "tables": ["lexeme_cluster"]}
@@ -135,8 +156,18 @@ def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> 
         others["own"] = classes(corpus.language, "exchange", data, raw)
     if "lexicon" in chosen:
         others["lexicon"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": str(lexicon(corpus.language, data, raw))}
+    if "inflections" in chosen:
+        path = inflection_lexicon(raw / f"{corpus.language}-inflections.tsv")
+        others["inflections"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": str(path)}
+    if "frequency" in chosen:
+        others["frequency"] = str(frequency_classes(corpus.language, raw / f"{corpus.language}-frequency.tsv"))
+    if "brill" in chosen:
+        path = brill_lexicon(raw / f"{corpus.language}-brill.tsv")
+        others["brill"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": str(path)}
     if "places" in chosen:
-        phrases = gazetteers(raw)
+        phrases |= place_gazetteers(raw)
+    if "names" in chosen:
+        phrases |= name_gazetteers(raw)
     for component in made["components"].values():
         features = component["model"]["features"] | {"clusters": clusters, "classes": others, "gazetteers": phrases}
         if corpus.whole:

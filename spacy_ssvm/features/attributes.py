@@ -12,7 +12,7 @@ from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, S
 from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
 
-MAX_AFFIX = 5
+MAX_AFFIX = 8
 
 
 def _affix(length: int, suffix: bool, lower: bool) -> Callable[[Lexeme], str | None]:

@@ -157,7 +157,7 @@ class ChainModel:
         from .data_set import ChainSet
 
         program, constraints = self.extractor.program, self.codec.constraints()
-        return ChainSet(program, table, constraints, seen, has_new_labels, seen_labels)
+        return ChainSet(program, table, constraints, seen, has_new_labels, seen_labels, self.codec.of_tokens)
 
     def _learnt_labels(self, batches: "Sequence[EncodedChains]", seed: int) -> "SeenLabels | None":
         """Those of a first pass that learns from the batches; None if no template reads its labels."""

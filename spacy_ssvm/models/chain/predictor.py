@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from ...features.columns import Types
 from ...features.extractor import Extractor
 from ...features.index import Columns, look_up_features, table_of
-from ...features.program import select
+from ...features.program import SplitProgram, select
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited
 from ...structures.chain.scored import Between, ChainScores
 from ..protocol import Contradiction
@@ -42,8 +42,10 @@ class ChainPredictor:
         self._codec = codec
         self._table = table_of(weights.keys, weights.hash_bits)
         self._first_pass = first_pass
+        # What is summed up for a word type is for all its tokens, of which few may be read.
+        split = SplitProgram((), extractor.program) if codec.of_tokens else extractor.split
         self._of_types = TypeScores(
-            extractor.reader, extractor.split, self._table, weights.vector, len(self.constraints.start)
+            extractor.reader, split, self._table, weights.vector, len(self.constraints.start), codec.of_tokens
         )
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
@@ -53,17 +55,16 @@ class ChainPredictor:
         return self._decoding(*self._read(docs))
 
     def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
-        return [[ScoredSequence(0, scores)] for scores in self._scores(docs)[1]] if docs else []
+        return self._scores(docs)[1] if docs else []
 
     def explained(self, doc: Doc) -> "list[tuple[ScoredSequence, ChainFeatures]]":
-        from .factors import ChainFeatures
+        from .factors import ChainFeatures, FiredFeatures
 
-        columns, (scores,) = self._scores([doc])
-        labels = self._codec.weight_labels
-        contributions = partial(self.contributions, columns)
+        columns, (sequences,) = self._scores([doc])
         # Names are read later, when the Doc may have changed.
-        features = ChainFeatures(doc.copy(), self.extractor, columns, contributions, scores.transitions, labels)
-        return [(ScoredSequence(0, scores), features)]
+        fired = FiredFeatures(doc.copy(), self.extractor, columns, partial(self.contributions, columns))
+        labels, transitions = self._codec.weight_labels, self._between.transitions
+        return [(sequence, ChainFeatures(fired, sequence.first, transitions, labels)) for sequence in sequences]
 
     def forget_types(self) -> None:
         self.extractor.reader.forget_types()
@@ -82,15 +83,20 @@ class ChainPredictor:
         constraints, kinds = limited(self.constraints, kinds, *codec.patterns.allowed(docs, codec.named_labels(), free))
         return columns, types, kinds, constraints
 
-    def _scores(self, docs: Sequence[Doc]) -> tuple[Columns, list[ChainScores]]:
-        """The columns of the Docs, and each Doc's scores, within the limits set by Docs and patterns."""
+    def _scores(self, docs: Sequence[Doc]) -> tuple[Columns, list[list[ScoredSequence]]]:
+        """The columns of the Docs, and each Doc's sequences, within the limits set by Docs and patterns."""
         read = self._read(docs)
         columns, types, kinds, allowed = read
         self._marking(columns, types)()
         if allowed is not self.constraints:
             self._decoding(*read)()
         scores, between = token_scores(*self._of_types.arguments(columns, types, kinds, allowed)), self._between
-        return columns, [ChainScores(scores[first:end], between) for first, end in pairwise(columns.starts.tolist())]
+        found = []
+        for first, end in pairwise(columns.starts.tolist()):
+            starts = range(first, end) if self._codec.of_tokens else [first]
+            bounds = pairwise([*starts, end])
+            found.append([ScoredSequence(at - first, ChainScores(scores[at:to], between)) for at, to in bounds])
+        return columns, found
 
     @cached_property
     def _between(self) -> Between:

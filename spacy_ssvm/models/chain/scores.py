@@ -99,15 +99,36 @@ def decode(chains, example, weights, loss_scale, path):
     emission_scores(chains, example, weights, scores)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
+    return best_path(chains, weights, scores, path)
+
+
+@kernel
+def best_path(chains, weights, scores, path):
+    """Write the best sequence by token scores, float64 [T, L], and weights of transitions to path; returns its score."""
     constraints = chains.constraints
-    transitions = steps_of(transition_scores(chains, weights))
-    return viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
+    steps = steps_between(chains, weights, len(path))
+    return viterbi(scores, steps, constraints.start, constraints.end, np.empty_like(scores), path)
+
+
+@kernel
+def steps_between(chains, weights, length):
+    """The steps of sequences of this length at most; nobody reads those of a single token."""
+    return steps_of(transition_scores(chains, weights) if length > 1 else np.empty((1, 1)))
+
+
+@kernel
+def longest(chains):
+    """The length of the longest sequence."""
+    length = 0
+    for example in range(len(chains.starts) - 1):
+        length = max(length, chains.starts[example + 1] - chains.starts[example])
+    return length
 
 
 @kernel
 def decode_all(chains, shared, weights, labels):
     """Write argmax_y wᵀΦ(x_i, y) of every sequence to labels, int32 [T]; weights: length `dimension(L, R)`."""
-    transitions = steps_of(transition_scores(chains, weights))
+    transitions = steps_between(chains, weights, longest(chains))
     constraints = chains.constraints
     for example in range(len(chains.starts) - 1):
         first, end = chains.starts[example], chains.starts[example + 1]
@@ -142,15 +163,18 @@ def _score(columns, program, table, chains, shared, weights, scores):
         add_shared(shared, first, end, scores[first:end])
 
 
-def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints) -> Chains:
+def unlabelled(
+    columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints, of_tokens: bool = False
+) -> Chains:
     """The sequences of the given columns, without gold labels, with room for their features.
 
-    program: templates over the columns. kinds: int32 [T], rows of `constraints.token`.
+    program: templates over the columns. kinds: int32 [T], rows of `constraints.token`. of_tokens: each token is a
+    sequence of its own.
     """
     n_tokens = int(columns.starts[-1])
     max_features = n_tokens * len(program.seeds)
     return Chains(
-        columns.starts,
+        np.arange(n_tokens + 1) if of_tokens else columns.starts,
         np.zeros(n_tokens + 1, np.int64),
         np.empty(max_features, np.int32),
         np.empty(max_features, np.float32),

@@ -20,12 +20,19 @@ class TypeScores:
     """The scores of word types by fixed weights, as far as they are known, and what else scoring takes.
 
     reader: of columns. split: templates over these columns. table: of their features. weights: float32, of `Chains`
-    with n_labels labels.
+    with n_labels labels. of_tokens: each token is a sequence of its own; `split` then has no groups.
     """
 
     def __init__(
-        self, reader: ColumnReader, split: SplitProgram, table: Table, weights: np.ndarray, n_labels: int
+        self,
+        reader: ColumnReader,
+        split: SplitProgram,
+        table: Table,
+        weights: np.ndarray,
+        n_labels: int,
+        of_tokens: bool = False,
     ) -> None:
+        self._of_tokens = of_tokens
         self._reader = reader
         self._split = split
         self._table = table
@@ -39,7 +46,7 @@ class TypeScores:
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> tuple[Columns, Program, Table, Chains, SharedScores, np.ndarray]:
         """The arguments of `label` and `token_scores`."""
-        chains = unlabelled(columns, self._split.rest, kinds, constraints)
+        chains = unlabelled(columns, self._split.rest, kinds, constraints, self._of_tokens)
         return columns, self._split.rest, self._table, chains, self._shared(types), self._weights
 
     def forget(self) -> None:

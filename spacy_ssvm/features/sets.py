@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from .attributes import CLUSTER, GAZETTEER
+from .attributes import CLUSTER, GAZETTEER, KNOWN_SCRIPTS
 from .resource_set import Clusters, Named, ResourceSet, resource_set, with_prefix
 from .templates import Template, parse_templates
 
@@ -208,9 +209,12 @@ def lemmatizer_features(
         "lower[1]",
         "lower[-1]+short_shape[0]",
     ]
+    own += [f"{known}[0]" for known in KNOWN_SCRIPTS]
+    own += [f"{first}[0]+{second}[0]" for first, second in pairwise(KNOWN_SCRIPTS)]
     for tag in ["tag", "pos", "morph"] if tags is None else tags:
         own += [f"{tag}[0]", *(f"{affix}+{tag}[0]" for affix in affixes), f"short_shape[0]+{tag}[0]"]
         own += [f"lower[0]+{tag}[0]", f"{tag}[-1]", f"{tag}[1]"]
+        own += [f"{known}[0]+{tag}[0]" for known in KNOWN_SCRIPTS]
     return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra, class_window=0)
 
 

@@ -27,16 +27,17 @@ Known = Mapping[int, Iterable[str]]
 
 def keys_of(values: np.ndarray) -> np.ndarray:
     """A key for each row of values of READ, uint64 [T, 4] → uint64 [T]."""
-    return _mixed(values, 0)
+    return mixed(values)
 
 
 def coarse_keys_of(values: np.ndarray) -> np.ndarray:
     """The same of the form and its coarse tag only."""
-    return _mixed(values[:, _COARSE], 1)
+    return mixed(values[:, _COARSE])
 
 
-def _mixed(values: np.ndarray, seed: int) -> np.ndarray:
-    state = np.full(len(values), seed, np.uint64)
+def mixed(values: np.ndarray) -> np.ndarray:
+    """A hash of each row of values, uint64 [T, A] → uint64 [T]."""
+    state = np.full(len(values), values.shape[1], np.uint64)
     for column in np.ascontiguousarray(values.T, np.uint64):
         state = (state ^ column) * _MULTIPLIER
         state ^= state >> _SHIFT

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from spacy.attrs import LEMMA, LOWER, NORM, ORTH
+from spacy.attrs import LEMMA
 from spacy.language import Language
-from spacy.pipeline.lemmatizer import lemmatizer_score
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
@@ -19,6 +20,7 @@ from .. import registry  # noqa: F401  creates the registries that the default c
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..corpus.reader import same_tokens
+from ..features.attributes import KNOWN_SCRIPTS
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Mistake, Settings, values_of
@@ -26,7 +28,8 @@ from ..models.scored import NamedPart
 from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
-from .lemma_lexicon import READ, LemmaLexicon, coarse_keys_of, keys_of
+from .known_lemmas import Candidates, KnownLemmas
+from .lemma_lexicon import READ, LemmaLexicon, coarse_keys_of, keys_of, mixed
 from .patterns import Patterns
 
 if TYPE_CHECKING:
@@ -62,8 +65,8 @@ save_feature_names = false
 [ssvm_lemmatizer.scorer]
 @scorers = "spacy.lemmatizer_scorer.v1"
 """
-BACKOFF = {"orth": ORTH, "lower": LOWER, "norm": NORM}
-"""Name of a token attribute → spaCy's number."""
+BACKOFF = ("orth", "lower", "norm")
+"""The attributes of words that can stand in for a lemma."""
 NO_LEMMA = "_"
 """What CoNLL-U files have for a missing lemma."""
 MAX_WORDS = 1 << 18
@@ -117,7 +120,7 @@ class LemmatizerCodec(ChainCodec):
     backoff: the attribute that is the lemma of a token to which no script applies, "orth", "lower" or "norm"; None for
     no lemma. min_tree_freq: how often a script must occur among the examples to become a label. overwrite: whether
     existing lemmas are overwritten. lexicon: what is known of words; it limits their scripts in prediction, not in
-    training, where all words are known.
+    training, where all words are known. lemmas: those of the examples, for features.
 
     Raises:
         ValueError: an unknown attribute, a frequency that is no whole number of at least 1, or a label cost that is not
@@ -130,6 +133,7 @@ class LemmatizerCodec(ChainCodec):
     min_tree_freq: int = 1
     overwrite: bool = False
     lexicon: LemmaLexicon = field(default_factory=LemmaLexicon)
+    lemmas: KnownLemmas = field(default_factory=KnownLemmas)
 
     def __post_init__(self) -> None:
         if self.backoff is not None and self.backoff not in BACKOFF:
@@ -156,21 +160,26 @@ class LemmatizerCodec(ChainCodec):
 
     def noted(self, examples: Iterable[Example], gold: Iterable[ChainGold]) -> "Self":
         known: dict[int, set[str]] = {}
+        pairs: set[tuple[str, str]] = set()
         for example, found in zip(examples, gold):
+            forms = [token.text for token in example.predicted]
+            lemmas = zip(forms, _lemmas(example), found.labels)
+            pairs.update((form, lemma) for form, lemma, label in lemmas if label is not None)
             values = values_of(example.predicted, READ)
             for keys in (keys_of(values), coarse_keys_of(values)):
                 for key, label in zip(keys.tolist(), found.labels):
                     if label is not None:
                         known.setdefault(key, set()).add(label)
-        lexicon = self.lexicon.with_known(known)
-        return self if lexicon is self.lexicon else replace(self, lexicon=lexicon)
+        lexicon, lemmas = self.lexicon.with_known(known), self.lemmas.with_pairs(pairs)
+        unchanged = lexicon is self.lexicon and lemmas is self.lemmas
+        return self if unchanged else replace(self, lexicon=lexicon, lemmas=lemmas)
 
     @property
     def notes(self) -> Mapping[str, str]:
-        return {"lexicon": self.lexicon.packed}
+        return {"lexicon": self.lexicon.packed, "lemmas": self.lemmas.packed}
 
     def with_notes(self, notes: Mapping[str, Any]) -> "Self":
-        return replace(self, lexicon=LemmaLexicon(notes["lexicon"]))
+        return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
 
     # Limits
 
@@ -210,6 +219,32 @@ class LemmatizerCodec(ChainCodec):
             kinds.append(known[orth])
         return np.array(kinds, np.int32)[places.ravel()]
 
+    def mark(self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]) -> None:
+        marked = [columns[name] for name in KNOWN_SCRIPTS if name in columns]
+        tokens = np.flatnonzero(kinds < len(self._limits.allowed))
+        if not marked or not len(tokens):
+            return
+        strings, known = docs[0].vocab.strings, self._known_scripts
+        if len(known) > MAX_WORDS:
+            known.clear()
+        orths, places = np.unique(preset[tokens, 0], return_inverse=True)
+        rows = np.zeros((len(orths), len(KNOWN_SCRIPTS)), np.uint64)
+        for row, orth in zip(rows, orths.tolist()):
+            if orth not in known:
+                found = self._candidates.of_form(strings[orth], len(KNOWN_SCRIPTS))
+                known[orth] = [int(get_string_id(self.labels[number])) for number in found]
+            row[: len(known[orth])] = known[orth]
+        for number, column in enumerate(marked):
+            column[tokens] = rows[places.ravel(), number]
+
+    @cached_property
+    def _known_scripts(self) -> dict[int, list[int]]:
+        return {}
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        return Candidates(self._scripts, self.lemmas)
+
     @cached_property
     def _known_kinds(self) -> dict[int, int]:
         return {}
@@ -229,41 +264,42 @@ class LemmatizerCodec(ChainCodec):
         return (LEMMA,)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
-        for doc, labels, before in zip(docs, predictions, given):
-            if not len(doc):
-                continue
-            values = self._lemmas_of(doc, labels)
-            if not self.overwrite and before.values is not None:
-                present = before.values[:, 0]
-                values = np.where(present != 0, present, values)
-            doc.from_array([LEMMA], values.reshape(-1, 1))
+        rows = [row for row in zip(docs, predictions, given) if len(row[0])]
+        for vocab, group in groupby(rows, lambda row: row[0].vocab):
+            of_vocab = list(group)
+            values = np.concatenate([values_of(doc, READ) for doc, _, _ in of_vocab])
+            lemmas = self._lemmas_of(values, np.concatenate([labels for _, labels, _ in of_vocab]), vocab)
+            first = 0
+            for doc, labels, before in of_vocab:
+                found = lemmas[first : first + len(labels)]
+                first += len(labels)
+                if not self.overwrite and before.values is not None:
+                    found = np.where(before.values != 0, before.values, found)
+                doc.from_array([LEMMA], cast(Any, found))
 
-    def _lemmas_of(self, doc: Doc, labels: np.ndarray) -> np.ndarray:
-        """spaCy's number of each token's lemma, uint64 [T]."""
-        values = values_of(doc, READ)
-        known = self.lexicon.look_up(values)
-        unlabelled = np.append(self._limits.unlabelled, False)[known]
-        strings, remembered = doc.vocab.strings, self._known_lemmas
-        if len(remembered) > MAX_WORDS:
-            remembered.clear()
-        lemmas = []
-        numbers = np.where(unlabelled, -1 - known, labels)
-        for token, (orth, number) in enumerate(zip(values[:, 0].tolist(), numbers.tolist())):
-            lemma = remembered.get((orth, number))
+    def _lemmas_of(self, values: np.ndarray, labels: np.ndarray, vocab: Vocab) -> np.ndarray:
+        """spaCy's numbers of the lemmas, uint64 [T, 1]. values: uint64 [T, 4], of READ. labels: int32 [T]."""
+        if self._limits.unlabelled.any():
+            known = self.lexicon.look_up(values)
+            labels = np.where(np.append(self._limits.unlabelled, False)[known], -1 - known, labels)
+        pairs = np.stack([values[:, 0], labels.astype(np.uint64)], axis=1)
+        _, chosen, places = np.unique(mixed(pairs), return_index=True, return_inverse=True)
+        found = [self._lemma_of(int(values[token, 0]), int(labels[token]), vocab) for token in chosen]
+        return np.array(found, np.uint64)[places.reshape(-1, 1)]
+
+    def _lemma_of(self, orth: int, number: int, vocab: Vocab) -> int:
+        """The number of a lemma, 0 without one. number: of a label or, as −1 − s, of a set s of the lexicon with one
+        script that is no label."""
+        lemma = self._known_lemmas.get((orth, number))
+        if lemma is None:
+            if len(self._known_lemmas) > MAX_WORDS:
+                self._known_lemmas.clear()
+            script = self._scripts[number] if number >= 0 else parse_script(self.lexicon.scripts[-1 - number][0])
+            lemma = script.apply(vocab.strings[orth])
             if lemma is None:
-                form = strings[orth]
-                lemma = self._script(number).apply(form)
-                lemma = self._backed_off(doc[token]) if lemma is None else lemma
-                remembered[orth, number] = lemma
-            lemmas.append(strings.add(lemma) if lemma else 0)
-        return np.array(lemmas, np.uint64)
-
-    def _script(self, number: int) -> EditScript | WholeForm:
-        """The script of a label or, with −1 − s, the only one of a set of the lexicon."""
-        return self._scripts[number] if number >= 0 else parse_script(self.lexicon.scripts[-1 - number][0])
-
-    def _backed_off(self, token: Any) -> str:
-        return "" if self.backoff is None else str(getattr(token, f"{self.backoff}_"))
+                lemma = getattr(vocab[orth], f"{self.backoff}_") if self.backoff else ""
+            self._known_lemmas[orth, number] = lemma
+        return int(vocab.strings.add(lemma)) if lemma else 0
 
     @cached_property
     def _known_lemmas(self) -> dict[tuple[int, int], str]:

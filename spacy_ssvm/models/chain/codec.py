@@ -74,6 +74,13 @@ class ChainCodec(Codec):
         """
         return self.kinds(docs, preset)
 
+    def mark(self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]) -> None:
+        """Write the attributes that only the codec knows into their columns, uint64 [T] by name.
+
+        preset, kinds: as above, of the tokens.
+        """
+        return None
+
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
         """These kinds, with the existing annotation that prediction keeps and training ignores."""
         return kinds

@@ -64,6 +64,7 @@ class ChainModel:
         numbers = self.codec.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
         kinds = self.codec.kinds_to_learn(docs, preset, annotated)
+        self.codec.mark(docs, preset, kinds, self.reader.by_name(columns))
         forbidden = [
             [
                 (first, np.array([numbers[label] for label in run], np.int32))

@@ -11,14 +11,14 @@ from spacy.tokens import Doc
 from ...features.columns import Types
 from ...features.extractor import Extractor
 from ...features.index import Columns, look_up_features, table_of
-from ...features.program import SplitProgram, select
+from ...features.program import select
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited
 from ...structures.chain.scored import Between, ChainScores
 from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .codec import ChainCodec
 from .first_pass import FirstPass
-from .scores import label, token_scores
+from .token_scores import TokenScores
 from .type_scores import TypeScores
 from .weights import ChainWeights, split
 
@@ -42,10 +42,13 @@ class ChainPredictor:
         self._codec = codec
         self._table = table_of(weights.keys, weights.hash_bits)
         self._first_pass = first_pass
-        # What is summed up for a word type is for all its tokens, of which few may be read.
-        split = SplitProgram((), extractor.program) if codec.of_tokens else extractor.split
-        self._of_types = TypeScores(
-            extractor.reader, split, self._table, weights.vector, len(self.constraints.start), codec.of_tokens
+        # Few tokens of a word type may be read if each is a chain: sums for a type do not pay there.
+        self._scorer: TokenScores | TypeScores = (
+            TokenScores(extractor.program, self._table, weights.vector, self.constraints)
+            if codec.of_tokens
+            else TypeScores(
+                extractor.reader, extractor.split, self._table, weights.vector, len(self.constraints.start)
+            )
         )
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
@@ -68,7 +71,7 @@ class ChainPredictor:
 
     def forget_types(self) -> None:
         self.extractor.reader.forget_types()
-        self._of_types.forget()
+        self._scorer.forget()
         if self._first_pass is not None:
             self._first_pass.forget_types()
 
@@ -77,6 +80,7 @@ class ChainPredictor:
         codec = self._codec
         columns, types, preset = self.extractor.reader.read_types(docs, docs[0].vocab, codec.preset)
         kinds = codec.kept(docs, codec.kinds(docs, preset))
+        codec.mark(docs, preset, kinds, self.extractor.reader.by_name(columns))
         if not codec.patterns:
             return columns, types, kinds, self.constraints
         free = kinds < first_fixed(self.constraints)
@@ -90,7 +94,7 @@ class ChainPredictor:
         self._marking(columns, types)()
         if allowed is not self.constraints:
             self._decoding(*read)()
-        scores, between = token_scores(*self._of_types.arguments(columns, types, kinds, allowed)), self._between
+        scores, between = self._scorer.scores(columns, types, kinds, allowed), self._between
         found = []
         for first, end in pairwise(columns.starts.tolist()):
             starts = range(first, end) if self._codec.of_tokens else [first]
@@ -115,12 +119,12 @@ class ChainPredictor:
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], list[np.ndarray]]:
         mark = self._marking(columns, types)
-        arguments = self._of_types.arguments(columns, types, kinds, constraints)
+        find = self._scorer.labelling(columns, types, kinds, constraints)
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
             mark()
-            best = label(*arguments)
+            best = find()
             if constraints is not self.constraints:
                 for token in np.flatnonzero(broken(constraints, kinds, columns.starts, best))[:1].tolist():
                     raise Contradiction(token, "patterns leave it no label that can follow those before it")

@@ -163,18 +163,15 @@ def _score(columns, program, table, chains, shared, weights, scores):
         add_shared(shared, first, end, scores[first:end])
 
 
-def unlabelled(
-    columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints, of_tokens: bool = False
-) -> Chains:
+def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints) -> Chains:
     """The sequences of the given columns, without gold labels, with room for their features.
 
-    program: templates over the columns. kinds: int32 [T], rows of `constraints.token`. of_tokens: each token is a
-    sequence of its own.
+    program: templates over the columns. kinds: int32 [T], rows of `constraints.token`.
     """
     n_tokens = int(columns.starts[-1])
     max_features = n_tokens * len(program.seeds)
     return Chains(
-        np.arange(n_tokens + 1) if of_tokens else columns.starts,
+        columns.starts,
         np.zeros(n_tokens + 1, np.int64),
         np.empty(max_features, np.int32),
         np.empty(max_features, np.float32),
@@ -198,7 +195,7 @@ def label(
     """
     labels = np.zeros(len(chains.kinds), np.int32)
     _label(columns, program, table, chains, shared, weights, labels)
-    _require_finite_values(program, chains)
+    require_finite_values(program, chains)
     return labels
 
 
@@ -208,10 +205,15 @@ def token_scores(
     """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included; as `label` in all else."""
     scores = np.zeros((len(chains.kinds), len(chains.constraints.start)))
     _score(columns, program, table, chains, shared, weights, scores)
-    _require_finite_values(program, chains)
+    require_finite_values(program, chains)
     return scores
 
 
-def _require_finite_values(program: Program, chains: Chains) -> None:
+def require_finite_values(program: Program, chains: Chains) -> None:
+    """Check the values of features that `extract` has written, if any are real.
+
+    Raises:
+        ValueError: a feature value is not finite.
+    """
     if program.reals.max(initial=-1) >= 0:
         require_finite(chains.starts, chains.feature_starts, chains.values[: chains.feature_starts[-1]])

@@ -1,0 +1,83 @@
+"""Scores of chains of one token by fixed weights: tokens that can have one label only are not read."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ...features.columns import Types
+from ...features.index import Columns, Program, Table, extract_at
+from ...kernels import kernel
+from ...structures.chain.constraints import Constraints, only_labels
+from .data import Chains, nothing_shared
+from .scores import decode_all, emission_scores, require_finite_values
+
+
+@kernel
+def _label(columns, program, table, tokens, chains, shared, weights, labels):
+    extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
+    decode_all(chains, shared, weights, labels)
+
+
+@kernel
+def _score(columns, program, table, tokens, chains, weights, scores):
+    extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
+    for token in range(len(tokens)):
+        emission_scores(chains, token, weights, scores[token : token + 1])
+
+
+class TokenScores:
+    """Labels and scores tokens, as `TypeScores`, where each is a chain of its own.
+
+    program: templates. table: of their features. weights: float32, of `Chains` with n_labels labels. constraints: the
+    usual ones; for others, what follows from them is computed anew.
+    """
+
+    def __init__(self, program: Program, table: Table, weights: np.ndarray, constraints: Constraints) -> None:
+        self._program = program
+        self._table = table
+        self._weights = weights
+        self._constraints = constraints
+        self._only = only_labels(constraints)
+
+    def labelling(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
+    ) -> Callable[[], np.ndarray]:
+        """As `TypeScores.labelling`."""
+        return partial(self._labels, columns, kinds, constraints)
+
+    def scores(self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
+        """As `TypeScores.scores`."""
+        tokens = np.arange(len(kinds))
+        chains = self._chains(tokens, kinds, constraints)
+        scores = np.zeros((len(kinds), len(constraints.start)))
+        _score(columns, self._program, self._table, tokens, chains, self._weights, scores)
+        require_finite_values(self._program, chains)
+        return scores
+
+    def forget(self) -> None:
+        """Nothing is stored."""
+
+    def _labels(self, columns: Columns, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
+        labels = (self._only if constraints is self._constraints else only_labels(constraints))[kinds]
+        tokens = np.flatnonzero(labels < 0)
+        chains, chosen = self._chains(tokens, kinds, constraints), np.zeros(len(tokens), np.int32)
+        shared = nothing_shared(len(constraints.start))
+        _label(columns, self._program, self._table, tokens, chains, shared, self._weights, chosen)
+        require_finite_values(self._program, chains)
+        labels[tokens] = chosen
+        return labels
+
+    def _chains(self, tokens: np.ndarray, kinds: np.ndarray, constraints: Constraints) -> Chains:
+        """The chains of these tokens, int64, with room for their features."""
+        max_features = len(tokens) * len(self._program.seeds)
+        return Chains(
+            np.arange(len(tokens) + 1),
+            np.zeros(len(tokens) + 1, np.int64),
+            np.empty(max_features, np.int32),
+            np.empty(max_features, np.float32),
+            np.empty(0, np.int32),
+            np.empty(0),
+            kinds[tokens],
+            constraints,
+        )

@@ -27,8 +27,8 @@ _WHOLE = re.compile(rf"({_CASE})={_TEXT}>{_TEXT}", re.DOTALL)
 
 
 class EditScript(NamedTuple):
-    """case: a key of CASES. n_prefix, n_suffix: the letters that are removed from both ends of the form in this case, of
-    which at least one must stay. prefix, suffix: the letters that take their places.
+    """case: a key of CASES. n_prefix, n_suffix: the number of letters that are removed from both ends of the form in
+    this case; at least one must stay. prefix, suffix: the letters that take their places.
     """
 
     case: str

@@ -1,4 +1,4 @@
-"""The lemmas that a lemmatizer knows, and which of them a form can have: an unseen form often has a lemma that others had.
+"""The lemmas that a lemmatizer knows, and which of them a form can have: an unseen form often has a known lemma.
 
 In training, every lemma is known from its own form. So a lemma counts for a form only if it is that of another form.
 """

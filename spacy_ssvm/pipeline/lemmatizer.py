@@ -29,7 +29,7 @@ from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
 from .known_lemmas import Candidates, KnownLemmas
-from .lemma_lexicon import READ, LemmaLexicon, coarse_keys_of, keys_of, mixed
+from .lemma_lexicon import LEARNT, READ, LemmaLexicon, keys_of, known_entries, mixed
 from .patterns import Patterns
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ DEFAULT_CONFIG = """
 backoff = "orth"
 min_tree_freq = 2
 overwrite = false
-lexicon = null
 label_costs = {}
 patterns = []
 n_threads = 1
@@ -61,6 +60,7 @@ save_feature_names = false
 
 [ssvm_lemmatizer.solver]
 @ssvm_solvers = "spacy-ssvm.DCD.v1"
+C = 0.03
 
 [ssvm_lemmatizer.scorer]
 @scorers = "spacy.lemmatizer_scorer.v1"
@@ -87,7 +87,6 @@ def make_lemmatizer(
     backoff: str | None,
     min_tree_freq: int,
     overwrite: bool,
-    lexicon: list[tuple[str, str, str]] | None,
     label_costs: dict[str, float],
     patterns: list[dict[str, Any]],
     n_threads: int,
@@ -162,14 +161,20 @@ class LemmatizerCodec(ChainCodec):
         known: dict[int, set[str]] = {}
         pairs: set[tuple[str, str]] = set()
         for example, found in zip(examples, gold):
-            forms = [token.text for token in example.predicted]
-            lemmas = zip(forms, _lemmas(example), found.labels)
-            pairs.update((form, lemma) for form, lemma, label in lemmas if label is not None)
+            words = zip(example.predicted, _lemmas(example), found.labels)
+            pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
             values = values_of(example.predicted, READ)
-            for keys in (keys_of(values), coarse_keys_of(values)):
-                for key, label in zip(keys.tolist(), found.labels):
+            for level in LEARNT:
+                for key, label in zip(keys_of(values, level).tolist(), found.labels):
                     if label is not None:
                         known.setdefault(key, set()).add(label)
+        return self._with_known(known, pairs)
+
+    def with_entries(self, entries: Sequence[tuple[str, str, str]]) -> "Self":
+        """The codec with entries of a lexicon added: form, coarse tag, which may be empty, and lemma."""
+        return self._with_known(known_entries(entries), ((form, lemma) for form, _, lemma in entries))
+
+    def _with_known(self, known: Mapping[int, set[str]], pairs: Iterable[tuple[str, str]]) -> "Self":
         lexicon, lemmas = self.lexicon.with_known(known), self.lemmas.with_pairs(pairs)
         unchanged = lexicon is self.lexicon and lemmas is self.lemmas
         return self if unchanged else replace(self, lexicon=lexicon, lemmas=lemmas)
@@ -202,14 +207,12 @@ class LemmatizerCodec(ChainCodec):
     def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
         return self._kinds_of_forms(docs, preset)
 
-    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
-        """Lemmas that are not overwritten stay; they have no effect on other tokens."""
-        return kinds
-
     def _kinds_of_forms(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
         """The kind of each token by what applies to its form, int32 [T]."""
         orths, places = np.unique(preset[:, 0], return_inverse=True)
-        known, strings = self._known_kinds, docs[0].vocab.strings if docs else None
+        if not docs:
+            return np.zeros(0, np.int32)
+        known, strings = self._known_kinds, docs[0].vocab.strings
         if len(known) > MAX_WORDS:
             known.clear()
         kinds = []
@@ -219,7 +222,9 @@ class LemmatizerCodec(ChainCodec):
             kinds.append(known[orth])
         return np.array(kinds, np.int32)[places.ravel()]
 
-    def mark(self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]) -> None:
+    def mark(
+        self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
+    ) -> None:
         marked = [columns[name] for name in KNOWN_SCRIPTS if name in columns]
         tokens = np.flatnonzero(kinds < len(self._limits.allowed))
         if not marked or not len(tokens):
@@ -288,8 +293,8 @@ class LemmatizerCodec(ChainCodec):
         return np.array(found, np.uint64)[places.reshape(-1, 1)]
 
     def _lemma_of(self, orth: int, number: int, vocab: Vocab) -> int:
-        """The number of a lemma, 0 without one. number: of a label or, as −1 − s, of a set s of the lexicon with one
-        script that is no label."""
+        """The number of a lemma, 0 without one. number: of a label or, as −1 − s, of a set s of the lexicon none of
+        whose scripts is a label."""
         lemma = self._known_lemmas.get((orth, number))
         if lemma is None:
             if len(self._known_lemmas) > MAX_WORDS:
@@ -354,8 +359,8 @@ class Limits:
 
     A case that gives a form which an earlier one gives, too, is left out: every lemma has one script.
 
-    allowed: bool [K, L]. of_sets: int64 [S], the kind of each set of the lexicon, −1 where none of its scripts is a label;
-    single labels are the kinds that `with_fixed` adds. unlabelled: bool [S], whether it is one script that is no label.
+    allowed: bool [K, L]. of_sets: int64 [S], the kind of each set of the lexicon, −1 where none of its scripts is a
+    label; single labels are the kinds that `with_fixed` adds. unlabelled: bool [S], whether none of them is a label.
     """
 
     def __init__(self, labels: Sequence[str], scripts: Sequence[EditScript | WholeForm], lexicon: LemmaLexicon) -> None:
@@ -419,3 +424,45 @@ class SsvmLemmatizer(ChainComponent):
     """Sets `token.lemma`; see `LemmatizerCodec` for its settings."""
 
     codec: LemmatizerCodec
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+        lexicon: Sequence[tuple[str, str, str]] | None = None,
+    ) -> None:
+        """As `SsvmPipe.initialize`. lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved
+        with the component.
+        """
+        before = self.codec
+        self.codec = before.with_entries(lexicon or ())
+        try:
+            super().initialize(get_examples, nlp, labels)
+        except Exception:
+            self.codec = before
+            raise
+
+    def scored_lemmas(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+        """The score of each (token, lemma) of a Doc, a probability or, without `has_probabilities`, a margin; the best
+        one if several scripts make the lemma.
+
+        docs, min_score: as for `SsvmTagger.scored_tags`.
+
+        Raises:
+            TypeError: `docs` are no Docs.
+            ValueError: `min_score` is no such score, or the component has no labels yet.
+        """
+
+        def ask(asked: Sequence[Doc]) -> list[dict[tuple[int, str], float]]:
+            scored = []
+            for doc, parts in zip(asked, self._scored(asked, min_score)):
+                lemmas: dict[tuple[int, str], float] = {}
+                for part, score in parts:
+                    lemma = parse_script(part.label).apply(doc[part.start].text)
+                    if lemma is not None:
+                        lemmas[part.start, lemma] = max(score, lemmas.get((part.start, lemma), score))
+                scored.append(lemmas)
+            return scored
+
+        return self._in_kind(docs, ask)

@@ -11,35 +11,64 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from .toy import EXAMPLES, LABELLED, LANG, PARAGRAPHS, SEQUENCES, SPANS, TAGGED, TREES, blank, doc, trained, tree_of
+from spacy_ssvm.pipeline.edit_scripts import script_of
 
+from .toy import (
+    EXAMPLES,
+    LABELLED,
+    LANG,
+    LEMMATISED,
+    PARAGRAPHS,
+    SEQUENCES,
+    SPANS,
+    TAGGED,
+    TREES,
+    blank,
+    doc,
+    trained,
+    tree_of,
+)
+
+LEMMA_LABELS = {
+    str(script_of(form, lemma)) for text, lemmas in LEMMATISED for form, lemma in zip(text.split(), lemmas.split())
+}
 every = pytest.mark.parametrize("factory", EXAMPLES)
 labelled = pytest.mark.parametrize("factory", LABELLED)
 sequences = pytest.mark.parametrize("factory", SEQUENCES)
 ATTRIBUTE = {"ssvm_tagger": "TAG", "ssvm_ner": "ENT_IOB", "ssvm_senter": "SENT_START", "ssvm_parser": "DEP"}
+ATTRIBUTE["ssvm_lemmatizer"] = "LEMMA"
 """What of a Doc's annotation says that the component has been there."""
 GOLD = {
     "ssvm_tagger": ["TAG"],
     "ssvm_ner": ["ENT_IOB", "ENT_TYPE"],
     "ssvm_senter": ["SENT_START"],
     "ssvm_parser": ["HEAD", "DEP"],
+    "ssvm_lemmatizer": ["LEMMA"],
 }
 """What it learns from."""
 SCORE = {"ssvm_tagger": "tag_acc", "ssvm_ner": "ents_f", "ssvm_senter": "sents_f", "ssvm_parser": "las"}
+SCORE["ssvm_lemmatizer"] = "lemma_acc"
 LABELS = {
     "ssvm_tagger": ("ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"),
     "ssvm_ner": ("GPE", "PER"),
     "ssvm_senter": ("I", "S"),
     "ssvm_parser": ("ROOT", "amod", "case", "det", "nmod", "nsubj", "obj", "punct"),
+    "ssvm_lemmatizer": tuple(sorted(LEMMA_LABELS)),
 }
 """Those of the toy corpus."""
-NEW_LABEL = {"ssvm_tagger": "INTJ", "ssvm_ner": "ORG", "ssvm_parser": "vocative"}
+NEW_LABEL = {
+    "ssvm_tagger": "INTJ",
+    "ssvm_ner": "ORG",
+    "ssvm_parser": "vocative",
+    "ssvm_lemmatizer": "lower|0>|0>s",
+}
 """A label that the toy corpus does not have, of those components whose labels can grow."""
 SVM = {"solver": "DCD"}
 CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
 ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
 """A solver whose components have margins, one whose components have probabilities, and what parsers need for these."""
 CORPUS = {"ssvm_tagger": TAGGED, "ssvm_ner": SPANS, "ssvm_senter": PARAGRAPHS, "ssvm_parser": TREES}
+CORPUS["ssvm_lemmatizer"] = LEMMATISED
 TEXTS = [text for corpus in CORPUS.values() for text, _ in corpus]
 
 
@@ -50,6 +79,7 @@ def written(factory: str, tokens: Doc) -> list:
         "ssvm_ner": lambda: [(entity.start, entity.end, entity.label_) for entity in tokens.ents],
         "ssvm_senter": lambda: [token.i for token in tokens if token.is_sent_start],
         "ssvm_parser": lambda: [(token.head.i, token.i, token.dep_) for token in tokens],
+        "ssvm_lemmatizer": lambda: [str(script_of(token.text, token.lemma_)) for token in tokens],
     }[factory]()
 
 

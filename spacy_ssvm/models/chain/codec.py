@@ -74,7 +74,9 @@ class ChainCodec(Codec):
         """
         return self.kinds(docs, preset)
 
-    def mark(self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]) -> None:
+    def mark(
+        self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
+    ) -> None:
         """Write the attributes that only the codec knows into their columns, uint64 [T] by name.
 
         preset, kinds: as above, of the tokens.

@@ -102,7 +102,11 @@ class ChainFeatures:
         token, labels = factor
         if len(labels) > 1:
             return [(TRANSITION, float(self._transitions[labels]))]
-        return [(name, float(added[labels[0]])) for name, added in self._fired.of_tokens[self._first + token] if added[labels[0]]]
+        return [
+            (name, float(added[labels[0]]))
+            for name, added in self._fired.of_tokens[self._first + token]
+            if added[labels[0]]
+        ]
 
     def text(self, y: LabelSequence, factor: ChainFactor) -> str:
         """The label that y has at the factor's token, for a transition after that of the token before."""

@@ -46,9 +46,7 @@ class ChainPredictor:
         self._scorer: TokenScores | TypeScores = (
             TokenScores(extractor.program, self._table, weights.vector, self.constraints)
             if codec.of_tokens
-            else TypeScores(
-                extractor.reader, extractor.split, self._table, weights.vector, len(self.constraints.start)
-            )
+            else TypeScores(extractor.reader, extractor.split, self._table, weights.vector, len(self.constraints.start))
         )
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:

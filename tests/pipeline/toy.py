@@ -170,10 +170,11 @@ def trained(factory: str, epochs: int = 10, **settings) -> Language:
 def annotation(doc: Doc) -> tuple:
     entities = tuple((e.start, e.end, e.label_) for e in doc.ents)
     starts = tuple(token.is_sent_start for token in doc)
-    return tuple(token.tag_ for token in doc), entities, starts, tuple((token.head.i, token.dep_) for token in doc)
+    tags = tuple((token.tag_, token.lemma_) for token in doc)
+    return tags, entities, starts, tuple((token.head.i, token.dep_) for token in doc)
 
 
-def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES)) -> list[tuple]:
+def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES, LEMMATISED)) -> list[tuple]:
     return [annotation(tokens) for tokens in nlp.pipe([doc(nlp, text) for corpus in corpora for text, _ in corpus])]
 
 

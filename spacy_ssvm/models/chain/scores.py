@@ -104,7 +104,7 @@ def decode(chains, example, weights, loss_scale, path):
 
 @kernel
 def best_path(chains, weights, scores, path):
-    """Write the best sequence by token scores, float64 [T, L], and transitions to path, int32 [T]; returns its score."""
+    """Write the best sequence by token scores, float64 [T, L], to path, int32 [T]; returns its score."""
     constraints = chains.constraints
     steps = steps_between(chains, weights, len(path))
     return viterbi(scores, steps, constraints.start, constraints.end, np.empty_like(scores), path)

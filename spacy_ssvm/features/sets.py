@@ -193,8 +193,8 @@ def lemmatizer_features(
 ) -> FeatureSet:
     """Features for lemmas; `extra` templates and the given resources are added.
 
-    tags: the attributes of tokens, set by other components, that are read together with the form; by default tag, pos
-    and morph.
+    tags: the attributes of tokens, set by other components, that are read together with the form; by default tag and
+    pos, and morph is another one.
     """
     affixes = [*(f"lower_suffix{n}[0]" for n in range(1, 9)), *(f"lower_prefix{n}[0]" for n in range(1, 5))]
     own = [
@@ -211,7 +211,7 @@ def lemmatizer_features(
     ]
     own += [f"{known}[0]" for known in KNOWN_SCRIPTS]
     own += [f"{first}[0]+{second}[0]" for first, second in pairwise(KNOWN_SCRIPTS)]
-    for tag in ["tag", "pos", "morph"] if tags is None else tags:
+    for tag in ["tag", "pos"] if tags is None else tags:
         own += [f"{tag}[0]", *(f"{affix}+{tag}[0]" for affix in affixes), f"short_shape[0]+{tag}[0]"]
         own += [f"lower[0]+{tag}[0]", f"{tag}[-1]", f"{tag}[1]"]
         own += [f"{known}[0]+{tag}[0]" for known in KNOWN_SCRIPTS]

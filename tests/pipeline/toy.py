@@ -115,8 +115,15 @@ SMALL_TREE = {
     "@architectures": "spacy-ssvm.Tree.v1",
     "features": {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 14, "label_hash_bits": 10},
 }
-SMALL = {"ssvm_parser": {"model": SMALL_TREE}, "ssvm_lemmatizer": {"min_tree_freq": 1}}
-"""What keeps toy components small."""
+WITHOUT_TAGS = {
+    "@architectures": "spacy-ssvm.Chain.v1",
+    "features": {"@ssvm_features": "spacy-ssvm.LemmatizerFeatures.v1", "tags": []},
+}
+SMALL = {
+    "ssvm_parser": {"model": SMALL_TREE},
+    "ssvm_lemmatizer": {"min_tree_freq": 1, "model": WITHOUT_TAGS},
+}
+"""What keeps toy components small, and corpora without tags free of warnings."""
 
 
 def blank(factory: str, solver: str = "DCD", solver_settings: dict | None = None, **config) -> Language:

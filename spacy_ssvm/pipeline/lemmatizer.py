@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -206,6 +206,17 @@ class LemmatizerCodec(ChainCodec):
 
     def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
         return self._kinds_of_forms(docs, preset)
+
+    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
+        if self.overwrite or not any(doc.has_annotation("LEMMA") for doc in docs):
+            return kinds
+        kinds, numbers = kinds.copy(), self.numbers()
+        for place, token in enumerate(chain.from_iterable(docs)):
+            if token.lemma:
+                # Lemmas whose script is no label stay, too.
+                label = numbers.get(str(script_of(token.text, token.lemma_)))
+                kinds[place] = kinds[place] if label is None else len(self._limits.allowed) + label
+        return kinds
 
     def _kinds_of_forms(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
         """The kind of each token by what applies to its form, int32 [T]."""

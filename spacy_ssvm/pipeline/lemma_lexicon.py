@@ -99,20 +99,25 @@ class LemmaLexicon:
 
     def __post_init__(self) -> None:
         try:
-            keys, sets, scripts = self._contents
+            keys, sets, scripts, read = self._contents
             known = keys.dtype == np.uint64 and bool((keys[1:] > keys[:-1]).all()) and keys.shape == sets.shape
             known &= all(isinstance(script, str) for members in scripts for script in members)
-            if not known or not all(scripts) or not ((sets >= 0) & (sets < len(scripts))).all():
+            if (
+                not set(read) <= known_columns
+                or not known
+                or not all(scripts)
+                or not ((sets >= 0) & (sets < len(scripts))).all()
+            ):
                 raise ValueError
         except Exception:
             raise ValueError("its lexicon is damaged") from None
 
     @cached_property
-    def _contents(self) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
+    def _contents(self) -> tuple[np.ndarray, np.ndarray, list[list[str]], list[int]]:
         if not self.packed:
-            return np.zeros(0, np.uint64), np.zeros(0, np.int32), []
-        keys, sets, scripts = srsly.msgpack_loads(zlib.decompress(base64.b64decode(self.packed, validate=True)))
-        return np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts
+            return np.zeros(0, np.uint64), np.zeros(0, np.int32), [], []
+        keys, sets, scripts, read = srsly.msgpack_loads(zlib.decompress(base64.b64decode(self.packed, validate=True)))
+        return np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts, read
 
     @property
     def keys(self) -> np.ndarray:
@@ -129,33 +134,45 @@ class LemmaLexicon:
         """Distinct sets of scripts, each in order."""
         return self._contents[2]
 
+    @property
+    def read(self) -> Sequence[int]:
+        """The places in READ of attributes that words had when they were noted; others are not read."""
+        return self._contents[3]
+
     def look_up(self, values: np.ndarray) -> np.ndarray:
         """The number of each token's set of scripts, −1 where nothing is known, int32 [T]. values: uint64 [T, 4], of
         READ."""
         found = np.full(len(values), -1, np.int32)
+        values = np.where(np.isin(np.arange(len(READ)), self.read), values, np.uint64(0))
         for level in LEVELS if len(self.keys) else ():
             unknown = np.flatnonzero(found < 0)
             found[unknown] = self._sets_of(keys_of(values[unknown], level))
         return found
 
-    def with_known(self, known: Known) -> "LemmaLexicon":
-        """This lexicon, with the scripts of these keys added."""
+    def with_known(self, known: Known, read: Iterable[int] = range(len(READ))) -> "LemmaLexicon":
+        """This lexicon, with the scripts of these keys added, which were made of values of `read`."""
         mine = {key: self.scripts[number] for key, number in zip(self.keys.tolist(), self.sets.tolist())}
         added = {key: scripts for key, scripts in known.items() if not set(scripts) <= set(mine.get(key, ()))}
         if not added:
             return self
-        return pack({**mine, **{key: {*mine.get(key, ()), *scripts} for key, scripts in added.items()}})
+        every = {**mine, **{key: {*mine.get(key, ()), *scripts} for key, scripts in added.items()}}
+        return pack(every, {*self.read, *read})
 
     def _sets_of(self, keys: np.ndarray) -> np.ndarray:
         places = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
         return np.asarray(np.where(self.keys[places] == keys, self.sets[places], np.int32(-1)))
 
 
-def pack(known: Known) -> LemmaLexicon:
-    """The lexicon of these keys."""
+def pack(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
+    """The lexicon of these keys, which were made of values of `read`."""
     numbers: dict[tuple[str, ...], int] = {}
     ordered = sorted((key, tuple(sorted(scripts))) for key, scripts in known.items())
     sets = [numbers.setdefault(scripts, len(numbers)) for _, scripts in ordered]
     keys = np.array([key for key, _ in ordered], np.uint64)
-    contents: Any = [keys.tobytes(), np.array(sets, np.int32).tobytes(), [list(scripts) for scripts in numbers]]
+    contents: Any = [
+        keys.tobytes(),
+        np.array(sets, np.int32).tobytes(),
+        [list(scripts) for scripts in numbers],
+        sorted(read),
+    ]
     return LemmaLexicon(base64.b64encode(zlib.compress(srsly.msgpack_dumps(contents))).decode())

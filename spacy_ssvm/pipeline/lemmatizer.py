@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from spacy.attrs import LEMMA
+from spacy.attrs import LEMMA, ORTH, POS
 from spacy.language import Language
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
@@ -160,22 +160,27 @@ class LemmatizerCodec(ChainCodec):
     def noted(self, examples: Iterable[Example], gold: Iterable[ChainGold]) -> "Self":
         known: dict[int, set[str]] = {}
         pairs: set[tuple[str, str]] = set()
+        read = np.zeros(len(READ), np.bool_)
         for example, found in zip(examples, gold):
             words = zip(example.predicted, _lemmas(example), found.labels)
             pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
             values = values_of(example.predicted, READ)
+            read |= values.any(axis=0)
             for level in LEARNT:
                 for key, label in zip(keys_of(values, level).tolist(), found.labels):
                     if label is not None:
                         known.setdefault(key, set()).add(label)
-        return self._with_known(known, pairs)
+        return self._with_known(known, pairs, np.flatnonzero(read).tolist())
 
     def with_entries(self, entries: Sequence[tuple[str, str, str]]) -> "Self":
         """The codec with entries of a lexicon added: form, coarse tag, which may be empty, and lemma."""
-        return self._with_known(known_entries(entries), ((form, lemma) for form, _, lemma in entries))
+        read = [place for place, attribute in enumerate(READ) if attribute in (ORTH, POS)]
+        return self._with_known(known_entries(entries), ((form, lemma) for form, _, lemma in entries), read)
 
-    def _with_known(self, known: Mapping[int, set[str]], pairs: Iterable[tuple[str, str]]) -> "Self":
-        lexicon, lemmas = self.lexicon.with_known(known), self.lemmas.with_pairs(pairs)
+    def _with_known(
+        self, known: Mapping[int, set[str]], pairs: Iterable[tuple[str, str]], read: Iterable[int]
+    ) -> "Self":
+        lexicon, lemmas = self.lexicon.with_known(known, read), self.lemmas.with_pairs(pairs)
         unchanged = lexicon is self.lexicon and lemmas is self.lemmas
         return self if unchanged else replace(self, lexicon=lexicon, lemmas=lemmas)
 

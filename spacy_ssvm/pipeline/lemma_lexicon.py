@@ -102,12 +102,8 @@ class LemmaLexicon:
             keys, sets, scripts, read = self._contents
             known = keys.dtype == np.uint64 and bool((keys[1:] > keys[:-1]).all()) and keys.shape == sets.shape
             known &= all(isinstance(script, str) for members in scripts for script in members)
-            if (
-                not set(read) <= known_columns
-                or not known
-                or not all(scripts)
-                or not ((sets >= 0) & (sets < len(scripts))).all()
-            ):
+            known &= all(scripts) and set(read) <= {*range(len(READ))}
+            if not known or not ((sets >= 0) & (sets < len(scripts))).all():
                 raise ValueError
         except Exception:
             raise ValueError("its lexicon is damaged") from None

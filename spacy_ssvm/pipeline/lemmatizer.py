@@ -69,6 +69,8 @@ BACKOFF = ("orth", "lower", "norm")
 """The attributes of words that can stand in for a lemma."""
 NO_LEMMA = "_"
 """What CoNLL-U files have for a missing lemma."""
+MIN_SHARE = 0.01
+"""The share of its occurrences with certain tags that a form must have with a lemma to be known for it."""
 MAX_WORDS = 1 << 18
 """Words whose scripts or lemmas are remembered."""
 
@@ -158,7 +160,7 @@ class LemmatizerCodec(ChainCodec):
         return {label for label, count in counts.items() if count >= self.min_tree_freq}
 
     def noted(self, examples: Iterable[Example], gold: Iterable[ChainGold]) -> "Self":
-        known: dict[int, set[str]] = {}
+        counts: dict[int, Counter[str]] = {}
         pairs: set[tuple[str, str]] = set()
         read = np.zeros(len(READ), np.bool_)
         for example, found in zip(examples, gold):
@@ -169,7 +171,8 @@ class LemmatizerCodec(ChainCodec):
             for level in LEARNT:
                 for key, label in zip(keys_of(values, level).tolist(), found.labels):
                     if label is not None:
-                        known.setdefault(key, set()).add(label)
+                        counts.setdefault(key, Counter())[label] += 1
+        known = {key: _frequent(labels) for key, labels in counts.items()}
         return self._with_known(known, pairs, np.flatnonzero(read).tolist())
 
     def with_entries(self, entries: Sequence[tuple[str, str, str]]) -> "Self":
@@ -434,6 +437,12 @@ def _label(form: str, lemma: str) -> str | None:
     if not lemma or (lemma == NO_LEMMA and form != NO_LEMMA):
         return None
     return str(script_of(form, lemma))
+
+
+def _frequent(counts: Counter[str]) -> set[str]:
+    """The labels without those that are errors of annotation rather than other lemmas."""
+    smallest = MIN_SHARE * counts.total()
+    return {label for label, count in counts.items() if count >= smallest}
 
 
 class SsvmLemmatizer(ChainComponent):

@@ -65,6 +65,8 @@ NEW_LABEL = {
 """A label that the toy corpus does not have, of those components whose labels can grow."""
 SVM = {"solver": "DCD"}
 CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
+OF_TOKENS = ("ssvm_tagger", "ssvm_lemmatizer")
+"""Components whose analyses have a label for each token."""
 ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
 """A solver whose components have margins, one whose components have probabilities, and what parsers need for these."""
 CORPUS = {"ssvm_tagger": TAGGED, "ssvm_ner": SPANS, "ssvm_senter": PARAGRAPHS, "ssvm_parser": TREES}
@@ -81,6 +83,20 @@ def written(factory: str, tokens: Doc) -> list:
         "ssvm_parser": lambda: [(token.head.i, token.i, token.dep_) for token in tokens],
         "ssvm_lemmatizer": lambda: [str(script_of(token.text, token.lemma_)) for token in tokens],
     }[factory]()
+
+
+def scored(factory: str, pipe, tokens: Doc, *settings) -> dict:
+    """The scores of tags, entities, sentence starts or edit scripts of a Doc."""
+    name = {
+        "ssvm_tagger": "scored_tags",
+        "ssvm_ner": "scored_ents",
+        "ssvm_senter": "scored_starts",
+        "ssvm_lemmatizer": "scored_lemmas",
+    }[factory]
+    (found,) = getattr(pipe, name)([tokens], *settings)
+    if factory != "ssvm_lemmatizer":
+        return found
+    return {(token, str(script_of(tokens[token].text, lemma))): score for (token, lemma), score in found.items()}
 
 
 def sampled(names: str, *values: Iterable, shift: int = 0):

@@ -16,17 +16,20 @@ TEXTS = {
     "ssvm_ner": "Anna Berg saw Paris",
     "ssvm_senter": "We saw ham . It is",
     "ssvm_parser": "Dogs eat ham",
+    "ssvm_lemmatizer": "She liked hams",
 }
 SCORED = {
     "ssvm_tagger": "scored_tags",
     "ssvm_ner": "scored_ents",
     "ssvm_senter": "scored_starts",
     "ssvm_parser": "scored_parses",
+    "ssvm_lemmatizer": "scored_lemmas",
 }
 OF = {
     "ssvm_tagger": [(token, tag) for token in range(3) for tag in ("NOUN", "VERB", "PRON")],
     "ssvm_ner": [(0, 1, "PER"), (0, 2, "PER"), (3, 4, "PER"), (1, 4, "GPE")],
     "ssvm_senter": [1, 3, 4],
+    "ssvm_lemmatizer": [(token, script) for token in range(3) for script in ("lower|0>|0>", "lower|0>|1>")],
     "ssvm_parser": [(1, 0, "nsubj"), (1, 0, "obj"), (2, 0, "nsubj"), (0, 0, "ROOT"), (1, 1, "ROOT")],
 }
 ALL = 10_000

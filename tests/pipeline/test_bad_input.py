@@ -58,6 +58,7 @@ FEATURES = {
     "ssvm_tagger": CHAIN_FEATURES,
     "ssvm_ner": CHAIN_FEATURES,
     "ssvm_senter": CHAIN_FEATURES,
+    "ssvm_lemmatizer": CHAIN_FEATURES,
     "ssvm_parser": ("spacy-ssvm.ParserFeatures.v1", "spacy-ssvm.ArcTemplates.v1"),
 }
 TEMPLATES = ("extra", "templates", "arcs", "labels", "first_pass", "tags")

@@ -15,7 +15,7 @@ from spacy_ssvm.structures.tree.parts import SPANNING, Parts
 from spacy_ssvm.structures.tree.scored import KnownTree, TreeScores, heads_above
 from spacy_ssvm.training.calibration import CalibrationExample, expected_error, fit, reliability
 
-from .components import CRF, ORDER_1, SVM, every, written
+from .components import CRF, OF_TOKENS, ORDER_1, SVM, every, scored, written
 from .toy import EXAMPLES, blank, doc, parser_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline
 
@@ -32,6 +32,7 @@ MISTAKEN = {
         ("Dr. Berg left . No", "S I I I S"),
         ("eggs . What ?", "S I I I"),
     ],
+    "ssvm_lemmatizer": [("She loved hams", "she loved ham"), ("Berlin parks", "berlin park"), ("Old eggs", "old eggs")],
     "ssvm_parser": [
         ("Dogs eat ham", "nsubj:2 ROOT:2 nsubj:2"),
         ("She saw eggs", "obj:3 amod:3 ROOT:3"),
@@ -95,9 +96,8 @@ def test_items_are_what_is_scored(factory):
             (scores,), _ = pipe.scored_parses([example.predicted])
             of_gold = [(token, head) for head, token, _ in of_gold]
         else:
-            name = {"ssvm_tagger": "scored_tags", "ssvm_ner": "scored_ents", "ssvm_senter": "scored_starts"}[factory]
-            (scores,) = getattr(pipe, name)([example.predicted])
-            of_gold = list(enumerate(of_gold)) if factory == "ssvm_tagger" else of_gold
+            scores = scored(factory, pipe, example.predicted)
+            of_gold = list(enumerate(of_gold)) if factory in OF_TOKENS else of_gold
         # That the first token starts a sentence has no alternative.
         expected = sorted((probability, item in of_gold) for item, probability in scores.items() if item != 0)
         items, right = one.items(pipe.inverse_temperature)

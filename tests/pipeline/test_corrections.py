@@ -32,6 +32,7 @@ CORRECTED = {
     "ssvm_tagger": {"tags": ["DET", "NOUN", "VERB", "ADV"]},
     "ssvm_ner": {"ents": ["O", "O", "O", "B-GPE"]},
     "ssvm_senter": {"sent_starts": [True, False, False, True]},
+    "ssvm_lemmatizer": {"lemmas": ["the", "zebra", "see", "Ulm"]},
     "ssvm_parser": {"heads": [1, 2, 2, 2], "deps": ["det", "nsubj", "ROOT", "nmod"]},
 }
 WORDS = ["The", "zebra", "sees", "Ulm"]

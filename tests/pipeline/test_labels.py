@@ -141,7 +141,7 @@ def test_labels_can_be_added_at_any_time(factory, after):
 def test_a_component_with_labels_only_can_predict(factory):
     """As spaCy evaluates after the first update, weights may be zero."""
     nlp = blank(factory)
-    nlp.get_pipe(factory).add_label("X")
+    nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
     assert len(nlp("Some text here .")) == 4
     assert nlp.get_pipe(factory).update([Example(doc(nlp, ""), doc(nlp, ""))]) == {factory: 0.0}
 
@@ -160,12 +160,12 @@ def test_labels_of_a_memory_zone_stay(factory):
     """Its strings are freed at its end, but not those of labels."""
     nlp = learnt(factory)
     with nlp.memory_zone():
-        nlp.get_pipe(factory).add_label("persistent")
-    assert "persistent" in nlp.vocab.strings
+        nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
+    assert NEW_LABEL[factory] in nlp.vocab.strings
     loaded = blank(factory)
     with loaded.memory_zone():
         loaded.get_pipe(factory).from_bytes(weights(nlp, factory), exclude=["vocab"])
-    assert "persistent" in loaded.vocab.strings
+    assert NEW_LABEL[factory] in loaded.vocab.strings
 
 
 @labelled

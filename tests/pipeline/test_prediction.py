@@ -43,6 +43,7 @@ def test_raw_text(factory):
         "ssvm_tagger": ("Eat blue ham", ["VERB", "ADJ", "NOUN"]),
         "ssvm_ner": ("Anna Berg lives in New York.", [(0, 2, "PER"), (4, 6, "GPE")]),
         "ssvm_senter": ("I like green eggs. Eat blue ham.", [0, 5]),
+        "ssvm_lemmatizer": ("Dogs liked ham", ["lower|0>|1>", "lower|0>|1>", "lower|0>|0>"]),
         "ssvm_parser": ("Eat blue ham!", [(0, 0, "ROOT"), (2, 1, "amod"), (0, 2, "obj"), (0, 3, "punct")]),
     }[factory]
     assert written(factory, nlp(text)) == expected

@@ -37,6 +37,9 @@ labelled = pytest.mark.parametrize("factory", LABELLED)
 sequences = pytest.mark.parametrize("factory", SEQUENCES)
 ATTRIBUTE = {"ssvm_tagger": "TAG", "ssvm_ner": "ENT_IOB", "ssvm_senter": "SENT_START", "ssvm_parser": "DEP"}
 ATTRIBUTE["ssvm_lemmatizer"] = "LEMMA"
+SPACYS = {"ssvm_tagger": "tagger", "ssvm_ner": "ner", "ssvm_senter": "senter", "ssvm_parser": "parser"}
+SPACYS["ssvm_lemmatizer"] = "trainable_lemmatizer"
+"""spaCy's component that it replaces."""
 """What of a Doc's annotation says that the component has been there."""
 GOLD = {
     "ssvm_tagger": ["TAG"],
@@ -60,7 +63,7 @@ NEW_LABEL = {
     "ssvm_tagger": "INTJ",
     "ssvm_ner": "ORG",
     "ssvm_parser": "vocative",
-    "ssvm_lemmatizer": "lower|0>|0>s",
+    "ssvm_lemmatizer": "lower|0>|9>x",
 }
 """A label that the toy corpus does not have, of those components whose labels can grow."""
 SVM = {"solver": "DCD"}

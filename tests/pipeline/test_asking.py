@@ -16,7 +16,7 @@ TEXTS = {
     "ssvm_ner": "Anna Berg saw Paris",
     "ssvm_senter": "We saw ham . It is",
     "ssvm_parser": "Dogs eat ham",
-    "ssvm_lemmatizer": "She liked hams",
+    "ssvm_lemmatizer": "Hams loves zoos",
 }
 SCORED = {
     "ssvm_tagger": "scored_tags",

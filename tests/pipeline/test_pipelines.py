@@ -10,11 +10,9 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.training import Example
 
-from .components import ATTRIBUTE, LABELS, SCORE, every, learnt, learnt_as, sampled
+from .components import ATTRIBUTE, LABELS, SCORE, SPACYS, every, learnt, learnt_as, sampled
 from .toy import EXAMPLES, LANG, annotation, annotations, blank, doc, train, weights
 
-SPACYS = {"ssvm_tagger": "tagger", "ssvm_ner": "ner", "ssvm_senter": "senter", "ssvm_parser": "parser"}
-SPACYS["ssvm_lemmatizer"] = "trainable_lemmatizer"
 SCORES = {
     "ssvm_tagger": {"tag_acc"},
     "ssvm_ner": {"ents_f", "ents_p", "ents_r"},

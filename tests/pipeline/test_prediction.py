@@ -31,7 +31,7 @@ def test_no_docs_and_empty_docs(factory):
     assert list(component.pipe([])) == list(nlp.pipe([])) == []
     docs = [Doc(nlp.vocab), *texts_as_docs(nlp), Doc(nlp.vocab), Doc(nlp.vocab)]
     before, *between = (annotation(tokens) for tokens in nlp.pipe(docs))
-    assert before == between.pop() == between.pop() == ((), (), (), ())
+    assert before == between.pop() == between.pop() == ((), (), (), (), ())
     assert between == annotations(nlp)
     assert len(nlp("")) == 0
 

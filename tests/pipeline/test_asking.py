@@ -8,7 +8,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from .components import ORDER_1, SVM, every, learnt, learnt_as, written
+from .components import OF_TOKENS, ORDER_1, SVM, every, learnt, learnt_as, written
 from .toy import SPANS, doc, tree_of
 
 TEXTS = {
@@ -173,7 +173,7 @@ def test_what_is_not_predicted_is_explained_too(factory):
     assert len(analyses) < ALL
 
     def has(analysis, part):
-        return analysis[part[0]] == part[1] if factory == "ssvm_tagger" else part in analysis
+        return analysis[part[0]] == part[1] if factory in OF_TOKENS else part in analysis
 
     signs = set()
     for part in OF[factory]:

@@ -41,7 +41,7 @@ ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
     "spacy-ssvm.SAP.v1": [{"nu": 1.0}, {"batch": True}],
 }
 """Settings with which a solver runs other kernels than with its defaults."""
-SCORED = ("scored_tags", "scored_ents", "scored_starts", "scored_parses")
+SCORED = ("scored_tags", "scored_lemmas", "scored_ents", "scored_starts", "scored_parses")
 WRONG = "wrong"
 """The key in doc.spans of incorrect entities."""
 LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
@@ -158,6 +158,7 @@ def _run_sequences(solver: dict[str, Any]) -> None:
     nlp.add_pipe("ssvm_tagger", config={"solver": solver})
     nlp.add_pipe("ssvm_morphologizer", config={"solver": solver})
     nlp.config["initialize"]["components"] = {"ssvm_morphologizer": {"labels": MANY_LABELS}}
+    nlp.add_pipe("ssvm_lemmatizer", config={"solver": solver, "min_tree_freq": 1})
     with tempfile.TemporaryDirectory() as folder:
         phrases = Path(folder) / "phrases.txt"
         phrases.write_text("an example\n", encoding="utf8")
@@ -236,6 +237,7 @@ def _example(vocab: Any, words: list[str | None], root: int) -> Example:
         words=tokens,
         tags=["" if word is None else word.lower() for word in words],
         pos=["" if word is None else "X" for word in words],
+        lemmas=["" if word is None else word.lower() for word in words],
         ents=["B-THING", *("" if word is None else "O" for word in words[1:])],
         heads=[root] * len(words),
         deps=["" if word is None else "ROOT" if place == root else "dep" for place, word in enumerate(words)],

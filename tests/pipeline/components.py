@@ -11,12 +11,14 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from spacy_ssvm.pipeline.edit_scripts import script_of
 from spacy_ssvm.pipeline.morphologizer import joined
 
 from .toy import (
     EXAMPLES,
     LABELLED,
     LANG,
+    LEMMATISED,
     PARAGRAPHS,
     SEQUENCES,
     SPANS,
@@ -29,6 +31,9 @@ from .toy import (
     tree_of,
 )
 
+LEMMA_LABELS = {
+    str(script_of(form, lemma)) for text, lemmas in LEMMATISED for form, lemma in zip(text.split(), lemmas.split())
+}
 every = pytest.mark.parametrize("factory", EXAMPLES)
 labelled = pytest.mark.parametrize("factory", LABELLED)
 sequences = pytest.mark.parametrize("factory", SEQUENCES)
@@ -38,14 +43,25 @@ ATTRIBUTE = {
     "ssvm_ner": "ENT_IOB",
     "ssvm_senter": "SENT_START",
     "ssvm_parser": "DEP",
+    "ssvm_lemmatizer": "LEMMA",
 }
 """What of a Doc's annotation says that the component has been there."""
+SPACYS = {
+    "ssvm_tagger": "tagger",
+    "ssvm_morphologizer": "morphologizer",
+    "ssvm_ner": "ner",
+    "ssvm_senter": "senter",
+    "ssvm_parser": "parser",
+    "ssvm_lemmatizer": "trainable_lemmatizer",
+}
+"""spaCy's component that it replaces."""
 GOLD = {
     "ssvm_tagger": ["TAG"],
     "ssvm_morphologizer": ["MORPH", "POS"],
     "ssvm_ner": ["ENT_IOB", "ENT_TYPE"],
     "ssvm_senter": ["SENT_START"],
     "ssvm_parser": ["HEAD", "DEP"],
+    "ssvm_lemmatizer": ["LEMMA"],
 }
 """What it learns from."""
 SCORE = {
@@ -54,6 +70,7 @@ SCORE = {
     "ssvm_ner": "ents_f",
     "ssvm_senter": "sents_f",
     "ssvm_parser": "las",
+    "ssvm_lemmatizer": "lemma_acc",
 }
 LABELS = {
     "ssvm_tagger": ("ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"),
@@ -61,6 +78,7 @@ LABELS = {
     "ssvm_ner": ("GPE", "PER"),
     "ssvm_senter": ("I", "S"),
     "ssvm_parser": ("ROOT", "amod", "case", "det", "nmod", "nsubj", "obj", "punct"),
+    "ssvm_lemmatizer": tuple(sorted(LEMMA_LABELS)),
 }
 """Those of the toy corpus."""
 SCORED = {
@@ -69,12 +87,21 @@ SCORED = {
     "ssvm_ner": "scored_ents",
     "ssvm_senter": "scored_starts",
     "ssvm_parser": "scored_parses",
+    "ssvm_lemmatizer": "scored_lemmas",
 }
 """The method that scores its annotation."""
-NEW_LABEL = {"ssvm_tagger": "INTJ", "ssvm_morphologizer": "POS=INTJ", "ssvm_ner": "ORG", "ssvm_parser": "vocative"}
+NEW_LABEL = {
+    "ssvm_tagger": "INTJ",
+    "ssvm_morphologizer": "POS=INTJ",
+    "ssvm_ner": "ORG",
+    "ssvm_parser": "vocative",
+    "ssvm_lemmatizer": "lower|0>|9>x",
+}
 """A label that the toy corpus does not have, of those components whose labels can grow."""
 SVM = {"solver": "DCD"}
 CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
+OF_TOKENS = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_lemmatizer")
+"""Components whose analyses have a label for each token."""
 ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
 """A solver whose components have margins, one whose components have probabilities, and what parsers need for these."""
 CORPUS = {
@@ -83,8 +110,9 @@ CORPUS = {
     "ssvm_ner": SPANS,
     "ssvm_senter": PARAGRAPHS,
     "ssvm_parser": TREES,
+    "ssvm_lemmatizer": LEMMATISED,
 }
-TEXTS = [text for corpus in (TAGGED, SPANS, PARAGRAPHS, TREES) for text, _ in corpus]
+TEXTS = [text for corpus in (TAGGED, SPANS, PARAGRAPHS, TREES, LEMMATISED) for text, _ in corpus]
 
 
 def written(factory: str, tokens: Doc) -> list:
@@ -95,7 +123,16 @@ def written(factory: str, tokens: Doc) -> list:
         "ssvm_ner": lambda: [(entity.start, entity.end, entity.label_) for entity in tokens.ents],
         "ssvm_senter": lambda: [token.i for token in tokens if token.is_sent_start],
         "ssvm_parser": lambda: [(token.head.i, token.i, token.dep_) for token in tokens],
+        "ssvm_lemmatizer": lambda: [str(script_of(token.text, token.lemma_)) for token in tokens],
     }[factory]()
+
+
+def scored(factory: str, pipe, tokens: Doc, *settings) -> dict:
+    """The scores of tags, entities, sentence starts or edit scripts of a Doc."""
+    (found,) = getattr(pipe, SCORED[factory])([tokens], *settings)
+    if factory != "ssvm_lemmatizer":
+        return found
+    return {(token, str(script_of(tokens[token].text, lemma))): score for (token, lemma), score in found.items()}
 
 
 def sampled(names: str, *values: Iterable, shift: int = 0):

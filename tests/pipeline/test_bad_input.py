@@ -22,7 +22,7 @@ from spacy.training import Example
 
 from spacy_ssvm.registry import ssvm_solvers
 
-from .components import blank_config, every, labelled, sampled, sequences
+from .components import SPACYS, blank_config, every, labelled, sampled, sequences
 from .toy import (
     EXAMPLES,
     LANG,
@@ -59,6 +59,7 @@ FEATURES = {
     "ssvm_morphologizer": CHAIN_FEATURES,
     "ssvm_ner": CHAIN_FEATURES,
     "ssvm_senter": CHAIN_FEATURES,
+    "ssvm_lemmatizer": CHAIN_FEATURES,
     "ssvm_parser": ("spacy-ssvm.ParserFeatures.v1", "spacy-ssvm.ArcTemplates.v1"),
 }
 TEMPLATES = ("extra", "templates", "arcs", "labels", "first_pass", "tags")
@@ -155,7 +156,7 @@ def test_settings_that_are_refused_when_the_config_is_read(factory, config, said
 @pytest.mark.parametrize("examples", [[], ["text"], None, [None]])
 def test_initialize_without_examples(factory, examples):
     nlp = blank(factory)
-    for component in (nlp.get_pipe(factory), nlp.add_pipe(factory.removeprefix("ssvm_"))):
+    for component in (nlp.get_pipe(factory), nlp.add_pipe(SPACYS[factory])):
         with pytest.raises(TypeError, match=rf"\[{factory}\]|\w+\.initialize"):
             component.initialize(lambda: examples)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from .components import CRF, ORDER_1, SCORED, SVM, every, learnt, written
+from .components import CRF, OF_TOKENS, ORDER_1, SVM, every, learnt, scored, written
 from .toy import blank, doc, tree_of
 
 SCALED = {"solver": "SGD", "solver_settings": {"beta": 0.5, "gamma": 1.0, "C": 1.0}}
@@ -15,13 +15,14 @@ TEXTS = {
     "ssvm_ner": "Anna Berg saw Paris",
     "ssvm_senter": "We saw ham . It is",
     "ssvm_parser": "Dogs eat ham",
+    "ssvm_lemmatizer": "Hams loves zoos",
 }
 ALL = 10_000
 
 
 def parts(factory, analysis):
     """What the scores of the component are of."""
-    if factory in ("ssvm_tagger", "ssvm_morphologizer"):
+    if factory in OF_TOKENS:
         return set(enumerate(analysis))
     if factory == "ssvm_parser":
         return {(token, part) for head, token, label in analysis for part in (head, label)}
@@ -32,8 +33,7 @@ def scores(factory, pipe, doc, least):
     if factory == "ssvm_parser":
         (heads,), (labels,) = pipe.scored_parses([doc], least)
         return {**heads, **labels}
-    (found,) = getattr(pipe, SCORED[factory])([doc], least)
-    return found
+    return scored(factory, pipe, doc, least)
 
 
 @every

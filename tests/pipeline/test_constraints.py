@@ -21,6 +21,7 @@ LABEL = {
     "ssvm_ner": "PER",
     "ssvm_senter": "S",
     "ssvm_parser": "ROOT",
+    "ssvm_lemmatizer": "lower|0>|0>",
 }
 pytestmark = pytest.mark.filterwarnings("ignore:.*(which no training Doc has|sentence boundaries|says of some tokens)")
 MODEL = {"ssvm_parser": {"model": tree_of("projective", 1, max_heads=0)}}

@@ -15,6 +15,7 @@ SPACY_SCORERS = {
     "ssvm_ner": ("spacy.ner_scorer.v1", "ents_f"),
     "ssvm_senter": ("spacy.senter_scorer.v1", "sents_f"),
     "ssvm_parser": ("spacy.parser_scorer.v1", "dep_las"),
+    "ssvm_lemmatizer": ("spacy.lemmatizer_scorer.v1", "lemma_acc"),
 }
 
 

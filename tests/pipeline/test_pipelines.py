@@ -10,21 +10,15 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.training import Example
 
-from .components import ATTRIBUTE, LABELS, SCORE, every, learnt, learnt_as, sampled
+from .components import ATTRIBUTE, LABELS, SCORE, SPACYS, every, learnt, learnt_as, sampled
 from .toy import EXAMPLES, LANG, annotation, annotations, blank, doc, train, weights
 
-SPACYS = {
-    "ssvm_tagger": "tagger",
-    "ssvm_morphologizer": "morphologizer",
-    "ssvm_ner": "ner",
-    "ssvm_senter": "senter",
-    "ssvm_parser": "parser",
-}
 SCORES = {
     "ssvm_tagger": {"tag_acc"},
     "ssvm_morphologizer": {"pos_acc", "morph_acc"},
     "ssvm_ner": {"ents_f", "ents_p", "ents_r"},
     "ssvm_senter": {"sents_f", "sents_p", "sents_r"},
+    "ssvm_lemmatizer": {"lemma_acc"},
     "ssvm_parser": {"uas", "las", "dep_uas", "dep_las"},
 }
 
@@ -45,6 +39,7 @@ def test_the_factory_is_described(factory):
     else:
         assert weights == of_spacy.default_score_weights
     named = {
+        "LEMMA": "token.lemma",
         "TAG": "token.tag",
         "MORPH": "token.morph",
         "ENT_IOB": "token.ent_iob",

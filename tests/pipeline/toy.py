@@ -51,6 +51,14 @@ TREES = [
     ("Nothing", "ROOT:1"),
 ]
 """Each token's label and its head, counted from 1; a root is its own head, and "-" is a token without annotation."""
+LEMMATISED = [
+    ("I like green eggs", "I like green egg"),
+    ("Cats sleep", "cat sleep"),
+    ("She saw old dogs", "she see old dog"),
+    ("We loved Berlin cities", "we love Berlin city"),
+    ("Dogs liked parties", "dog like party"),
+    ("He walked to parks", "he walk to park"),
+]
 
 
 def doc(nlp: Language, text: str, **annotation) -> Doc:
@@ -106,23 +114,35 @@ def parser_examples(nlp: Language, corpus=TREES) -> list[Example]:
     return [Example(doc(nlp, text), parse(nlp, text, arcs)) for text, arcs in corpus]
 
 
+def lemmatizer_examples(nlp: Language, corpus=LEMMATISED) -> list[Example]:
+    return [tagged(nlp, text, lemmas, "lemmas") for text, lemmas in corpus]
+
+
 EXAMPLES = {
     "ssvm_tagger": tagger_examples,
     "ssvm_morphologizer": morphologizer_examples,
     "ssvm_ner": ner_examples,
     "ssvm_senter": senter_examples,
     "ssvm_parser": parser_examples,
+    "ssvm_lemmatizer": lemmatizer_examples,
 }
-SEQUENCES = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_senter")
-LABELLED = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_parser")
+SEQUENCES = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_senter", "ssvm_lemmatizer")
+LABELLED = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_parser", "ssvm_lemmatizer")
 """Components that learn their labels from the examples."""
 STRUCTURES = (("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2))
 SMALL_TREE = {
     "@architectures": "spacy-ssvm.Tree.v1",
     "features": {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 14, "label_hash_bits": 10},
 }
-SMALL = {"ssvm_parser": {"model": SMALL_TREE}}
-"""What keeps toy components small."""
+WITHOUT_TAGS = {
+    "@architectures": "spacy-ssvm.Chain.v1",
+    "features": {"@ssvm_features": "spacy-ssvm.LemmatizerFeatures.v1", "tags": []},
+}
+SMALL = {
+    "ssvm_parser": {"model": SMALL_TREE},
+    "ssvm_lemmatizer": {"min_tree_freq": 1, "model": WITHOUT_TAGS},
+}
+"""What keeps toy components small, and corpora without tags free of warnings."""
 
 
 def blank(factory: str, solver: str = "DCD", solver_settings: dict | None = None, **config) -> Language:
@@ -176,11 +196,11 @@ def trained(factory: str, epochs: int = 10, **settings) -> Language:
 def annotation(doc: Doc) -> tuple:
     entities = tuple((e.start, e.end, e.label_) for e in doc.ents)
     starts = tuple(token.is_sent_start for token in doc)
-    tags = tuple((token.tag_, token.pos_, str(token.morph)) for token in doc)
+    tags = tuple((token.tag_, token.pos_, str(token.morph), token.lemma_) for token in doc)
     return tags, entities, starts, tuple((token.head.i, token.dep_) for token in doc)
 
 
-def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES)) -> list[tuple]:
+def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES, LEMMATISED)) -> list[tuple]:
     return [annotation(tokens) for tokens in nlp.pipe([doc(nlp, text) for corpus in corpora for text, _ in corpus])]
 
 

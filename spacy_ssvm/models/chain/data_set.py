@@ -1,7 +1,8 @@
-"""The examples of a sequence component: one chain for each Doc."""
+"""The examples of a sequence component: one chain for each Doc, or for each token with a gold label."""
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ...features.index import Program, Table, add_features, n_rows, row_keys, ta
 from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from .. import frequency
+from ..documents import examples_of, replaced_by_last
 from ..protocol import DataSet
 from .completion import complete, complete_without, project, without_new_labels
 from .data import Chains, dimension, make_chains
@@ -33,7 +35,7 @@ class ChainSet(DataSet):
     keys after `rest`.
     constraints: of all of them. seen: as in `ChainWeights`, of earlier Docs and the rows that the table has.
     has_new_labels: whether a label is still to be learnt, although others have been.
-    seen_labels: of the first pass, if there is one.
+    seen_labels: of the first pass, if there is one. of_tokens: as in `ChainCodec`.
     annotated: int32 [T], gold labels within the constraints, -1 where unknown.
     """
 
@@ -47,8 +49,11 @@ class ChainSet(DataSet):
         seen: np.ndarray | None = None,
         has_new_labels: bool = False,
         seen_labels: SeenLabels | None = None,
+        of_tokens: bool = False,
     ) -> None:
         self.seen_labels = seen_labels
+        self._of_tokens = of_tokens
+        self._docs = np.zeros((0, 2), np.int64)
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
         """The keys of the rows while there is no table."""
@@ -67,37 +72,55 @@ class ChainSet(DataSet):
     def add(self, encoded: EncodedChains) -> np.ndarray:
         columns = encoded.columns if self.seen_labels is None else self.seen_labels.mark(encoded)
         self._table, feature_starts, rows, values = add_features(columns, self._program, self.table)
-        annotated = encoded.annotated.copy()
+        sizes, starts, tokens = self._examples(encoded)
+        features: Any = slice(None)
+        if self._of_tokens:
+            features, feature_starts = elements(feature_starts, tokens), taken_starts(feature_starts, tokens)
+        gold = encoded.annotated[tokens]
+        annotated = gold.copy()
         chunk = make_chains(
-            columns.starts,
+            starts,
             feature_starts,
-            rows,
+            rows[features],
             np.full(len(annotated), -1, np.int32),
             self._constraints,
-            values,
-            encoded.costs,
-            encoded.kinds,
+            values[features],
+            encoded.costs[tokens],
+            encoded.kinds[tokens],
         )
         project(chunk, annotated, self.dimension())
         n_before = sum(len(chunk.starts) - 1 for chunk in self._chunks)
+        self._docs = np.concatenate([self._docs, np.stack([n_before + np.cumsum(sizes) - sizes, sizes], axis=1)])
         self._chunks.append(chunk)
         self._problem = None
-        self._wrong += encoded.wrong
+        self._wrong += [()] * int(sizes.sum()) if self._of_tokens else encoded.wrong
         self.annotated = np.concatenate([self.annotated, annotated])
-        return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != encoded.annotated))
+        return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != gold))
+
+    def _examples(self, encoded: EncodedChains) -> tuple[np.ndarray, np.ndarray, Any]:
+        """The number of examples of each Doc, int64 [n], the first token of each example and the end, int64, and which
+        tokens these are of."""
+        starts, sizes = encoded.columns.starts, encoded.sizes
+        if not self._of_tokens:
+            return np.ones(len(starts) - 1, np.int64), starts, slice(None)
+        if sizes is not None:
+            return sizes, np.zeros(int(sizes.sum()) + 1, np.int64), np.zeros(0, np.int64)
+        tokens = np.flatnonzero(encoded.annotated >= 0)
+        return np.diff(np.searchsorted(tokens, starts)), np.arange(len(tokens) + 1), tokens
 
     def replace_by_last(self, docs: list[int]) -> None:
         chains = self._chains()
-        order = np.arange(len(chains.starts) - 1 - len(docs))
-        order[docs] = np.arange(len(order), len(order) + len(docs))
-        tokens = elements(chains.starts, order)
+        order, self._docs = replaced_by_last(self._docs, docs, len(chains.starts) - 1)
+        starts = np.append(chains.starts, chains.starts[-1])
+        tokens = elements(starts, order)
         features = elements(chains.feature_starts, tokens)
         self.annotated = self.annotated[tokens]
-        self._wrong = [self._wrong[doc] for doc in order]
+        wrong = [*self._wrong, ()]
+        self._wrong = [wrong[example] for example in order]
         self._problem = None
         self._chunks = [
             make_chains(
-                taken_starts(chains.starts, order),
+                taken_starts(starts, order),
                 taken_starts(chains.feature_starts, tokens),
                 chains.rows[features],
                 chains.gold[tokens],
@@ -156,7 +179,7 @@ class ChainSet(DataSet):
         if by_use:
             n_labels, counts = len(self._constraints.start), self._row_counts()
             self._numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
-            if has_many_labels(self._constraints):
+            if self._has_many_labels():
                 self._steps = new_steps(n_labels, np.zeros(0, np.int64))
 
     def resume_numbering(self, pairs: np.ndarray, steps: np.ndarray) -> None:
@@ -170,7 +193,7 @@ class ChainSet(DataSet):
         if len(pairs):
             n_labels = len(self._constraints.start)
             self._numbering = numbering_of(pairs, self.n_rows(), n_labels)
-            if has_many_labels(self._constraints):
+            if self._has_many_labels():
                 self._steps = new_steps(n_labels, steps)
 
     def by_row(self, vector: np.ndarray) -> np.ndarray:
@@ -200,7 +223,7 @@ class ChainSet(DataSet):
         return dimension(len(self._constraints.start), self.n_rows())
 
     def examples_of(self, docs: np.ndarray) -> np.ndarray:
-        return docs
+        return examples_of(self._docs[docs])
 
     def is_incomplete(self) -> bool:
         return bool((self.annotated < 0).any())
@@ -208,7 +231,7 @@ class ChainSet(DataSet):
     def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         chains, weights = self._chains(), self.by_row(weights)
         incomplete = ranges_of(chains.starts, np.flatnonzero(self.annotated < 0))
-        examples = incomplete if docs is None else np.intersect1d(docs, incomplete)
+        examples = incomplete if docs is None else np.intersect1d(self.examples_of(docs), incomplete)
         constrained = np.array([bool(self._wrong[example]) for example in examples], np.bool_)
         changed = complete(chains, np.ascontiguousarray(examples[~constrained], np.int64), self.annotated, weights)
         also = [example for example in examples[constrained] if self._complete_without(int(example), weights)]
@@ -244,15 +267,14 @@ class ChainSet(DataSet):
         return [] if self.seen_labels is None else self.seen_labels.notes()
 
     def sizes(self) -> np.ndarray:
-        return np.ones(len(self._chains().starts) - 1, np.int64)
+        return np.array(self._docs[:, 1])
 
     def gold(self, doc: int) -> np.ndarray:
-        chains = self._chains()
-        return np.array(chains.gold[chains.starts[doc] : chains.starts[doc + 1]])
+        return np.array(self._chains().gold[self._tokens(doc)])
 
     def set_gold(self, doc: int, gold: np.ndarray) -> None:
         chains = self._chains()
-        place = slice(chains.starts[doc], chains.starts[doc + 1])
+        place = self._tokens(doc)
         given = self.annotated[place]
         if gold.shape != given.shape or not ((gold >= 0) & (gold < len(self._constraints.start))).all():
             raise ValueError("its solver state has gold labels that the component does not have")
@@ -260,7 +282,13 @@ class ChainSet(DataSet):
 
     def without_docs(self) -> "ChainSet":
         data = ChainSet(
-            self._program, self.table, self._constraints, self._seen, self._has_new_labels, self.seen_labels
+            self._program,
+            self.table,
+            self._constraints,
+            self._seen,
+            self._has_new_labels,
+            self.seen_labels,
+            self._of_tokens,
         )
         data._numbering, data._steps = self._numbering, self._steps
         return data
@@ -288,6 +316,14 @@ class ChainSet(DataSet):
         of_rows, n_labels = frequency.rates(self._seen, power), len(self._constraints.start)
         of_transitions = np.full(n_labels * n_labels, of_rows.min(initial=1.0), np.float32)
         return np.concatenate([of_transitions, np.repeat(of_rows, n_labels)])
+
+    def _has_many_labels(self) -> bool:
+        """Whether weights of transitions are numbered by use; chains of one token have none."""
+        return not self._of_tokens and has_many_labels(self._constraints)
+
+    def _tokens(self, doc: int) -> slice:
+        (first, count), starts = self._docs[doc], self._chains().starts
+        return slice(int(starts[first]), int(starts[first + count]))
 
     def _chains(self) -> Chains:
         """All examples as one set of arrays, with their present gold labels."""

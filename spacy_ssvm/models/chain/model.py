@@ -64,6 +64,7 @@ class ChainModel:
         numbers = self.codec.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
         kinds = self.codec.kinds_to_learn(docs, preset, annotated)
+        self.codec.mark(docs, preset, kinds, self.reader.by_name(columns))
         forbidden = [
             [
                 (first, np.array([numbers[label] for label in run], np.int32))
@@ -157,7 +158,7 @@ class ChainModel:
         from .data_set import ChainSet
 
         program, constraints = self.extractor.program, self.codec.constraints()
-        return ChainSet(program, table, constraints, seen, has_new_labels, seen_labels)
+        return ChainSet(program, table, constraints, seen, has_new_labels, seen_labels, self.codec.of_tokens)
 
     def _learnt_labels(self, batches: "Sequence[EncodedChains]", seed: int) -> "SeenLabels | None":
         """Those of a first pass that learns from the batches; None if no template reads its labels."""

@@ -12,10 +12,9 @@ import numpy as np
 
 from ...kernels import Int64Array, Int64Array2d, kernel, numba_type, prefetch
 from ...solvers.problem import Problem, unit_of
-from ...structures.chain.viterbi import steps_of, viterbi
 from .data import Chains, plane_entries, value_of
 from .oracles import feature_difference
-from .scores import add_loss, transition_scores
+from .scores import add_loss, best_path
 
 NONE = -1
 """No chunk: the end of a row's list."""
@@ -169,8 +168,8 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
         add_rows_in_use(data, first + t, found[features[t] - features[0] :], weights, score)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
-    path, transitions = np.empty(len(scores), np.int32), steps_of(transition_scores(chains, weights))
-    viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
+    path = np.empty(len(scores), np.int32)
+    best_path(chains, weights, scores, path)
     entries, loss = feature_difference(chains, example, path, indices, values)
     for k in range(entries):
         if indices[k] >= begin:

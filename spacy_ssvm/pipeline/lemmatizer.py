@@ -1,7 +1,7 @@
 """`ssvm_lemmatizer`: a lemma for each token, by the edit script that makes it of the form."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, groupby
@@ -17,26 +17,23 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default config names
-from ..corpus.checks.corpora import CorpusData
-from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..corpus.reader import same_tokens
 from ..features.attributes import KNOWN_SCRIPTS
-from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.chain.codec import ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Mistake, Settings, values_of
-from ..models.scored import NamedPart
 from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
 from .known_lemmas import Candidates, KnownLemmas
 from .lemma_lexicon import LEARNT, READ, LemmaLexicon, keys_of, known_entries, mixed
 from .patterns import Patterns
+from .token_labels import TokenCodec
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..structures.chain.constraints import Constraints
-    from ..structures.chain.scored import LabelSequence, Run
 
 DEFAULT_CONFIG = """
 [ssvm_lemmatizer]
@@ -115,7 +112,7 @@ def make_lemmatizer(
 
 
 @dataclass(frozen=True)
-class LemmatizerCodec(ChainCodec):
+class LemmatizerCodec(TokenCodec):
     """A lemma for each token; labels are edit scripts, see `edit_scripts`.
 
     backoff: the attribute that is the lemma of a token to which no script applies, "orth", "lower" or "norm"; None for
@@ -144,10 +141,6 @@ class LemmatizerCodec(ChainCodec):
                 f"[{self.name}] min_tree_freq must be a whole number of at least 1, not {self.min_tree_freq!r}"
             )
         super().__post_init__()
-
-    @property
-    def weight_labels(self) -> tuple[str, ...]:
-        return self.labels
 
     # Gold
 
@@ -331,22 +324,8 @@ class LemmatizerCodec(ChainCodec):
 
     # Parts
 
-    def named(self, part: "Run", first: int) -> NamedPart:
-        token = first + part.first
-        return NamedPart(token, token + 1, self.labels[part.labels[0]], None, part)
-
-    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
-        from ..structures.chain.scored import Run
-
-        return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
-
-    def asked(self, item: Any) -> NamedPart:
-        token, label = item
-        return NamedPart(token, token + 1, label)
-
+    gold_name = "gold lemma"
     asked_form = "an edit script: (token, script)"
-
-    smallest_doubtful_margin = 0.0
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
@@ -354,14 +333,6 @@ class LemmatizerCodec(ChainCodec):
             parse_script(label)
         except ValueError as error:
             raise ValueError(f"[{self.name}] {error}") from None
-
-    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        counts, found = [], []
-        for corpus in (train, dev):
-            gold = [self.gold(example).labels for example in corpus.examples]
-            counts.append(label_counts(gold))
-            found += check_missing(corpus, [sum(label is None for label in labels) for labels in gold], "gold lemma")
-        return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
 
     def mistakes(self, example: Example) -> list[Mistake]:
         pairs = enumerate(zip(_lemmas(example), example.predicted))

@@ -24,7 +24,7 @@ from ..models.protocol import Given, Settings, values_of
 from ..solvers.parameters import AnyParameters
 from .chain_component import filled
 from .patterns import Patterns
-from .token_labels import TokenCodec, TokenComponent
+from .token_labels import TagCodec, TagComponent
 
 if TYPE_CHECKING:
     from ..structures.chain.constraints import Constraints
@@ -115,7 +115,7 @@ def divided(label: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class MorphologizerCodec(TokenCodec):
+class MorphologizerCodec(TagCodec):
     """A coarse tag and morphological features for each token, together one label, such as `Case=Nom|POS=NOUN`.
 
     overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
@@ -226,7 +226,7 @@ def _replaced(kinds: np.ndarray, values: Iterable[Any], kinds_of: dict[Any, int]
     return np.array([kinds_of.get(value, kind) for value, kind in zip(values, kinds.tolist())], np.int32)
 
 
-class SsvmMorphologizer(TokenComponent):
+class SsvmMorphologizer(TagComponent):
     """Sets `token.morph` and `token.pos`; see `MorphologizerCodec` for its settings."""
 
     codec: MorphologizerCodec

@@ -22,7 +22,7 @@ from ..models.protocol import Given, Settings
 from ..solvers.parameters import AnyParameters
 from .chain_component import filled
 from .patterns import Patterns
-from .token_labels import TokenCodec, TokenComponent
+from .token_labels import TagCodec, TagComponent
 
 if TYPE_CHECKING:
     from ..structures.chain.constraints import Constraints
@@ -106,7 +106,7 @@ def make_tagger(
 
 
 @dataclass(frozen=True)
-class TaggerCodec(TokenCodec):
+class TaggerCodec(TagCodec):
     """A tag for each token.
 
     attr: the attribute that is set, "tag" or "pos". overwrite: whether existing tags are overwritten; otherwise they
@@ -183,7 +183,7 @@ class TaggerCodec(TokenCodec):
         return np.array([[vocab.strings.add(label)] for label in self.labels], np.uint64)
 
 
-class SsvmTagger(TokenComponent):
+class SsvmTagger(TagComponent):
     """Sets `token.tag` or `token.pos`; see `TaggerCodec` for its settings."""
 
     codec: TaggerCodec

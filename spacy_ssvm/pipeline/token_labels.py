@@ -1,9 +1,9 @@
-"""Components with a label of its own for each token: what a tagger and a morphologizer share."""
+"""Components with a label for each token: what tagger, morphologizer and lemmatizer share."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TokenCodec(ChainCodec):
-    """A codec whose weight labels are the component's labels, one for each token: its tag."""
+    """A codec whose weight labels are the component's labels, one for each token."""
+
+    gold_name: ClassVar[str] = "gold tag"
+    """What messages call the gold annotation of a token."""
 
     @abstractmethod
     def gold(self, example: Example) -> ChainGold: ...
-
-    @abstractmethod
-    def found(self, doc: Doc) -> Sequence[str]:
-        """The tag of each token of a Doc, empty where it has none."""
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -52,26 +51,35 @@ class TokenCodec(ChainCodec):
     # The second best tag of a token has the negative of the best one's margin, and others have smaller margins.
     smallest_doubtful_margin = 0.0
 
-    def missed(self, mistake: Mistake) -> Any:
-        return mistake.start, mistake.gold
-
     def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
         counts, found = [], []
         for corpus in (train, dev):
             gold = [self.gold(example).labels for example in corpus.examples]
             counts.append(label_counts(gold))
-            found += check_missing(corpus, [sum(tag is None for tag in tags) for tags in gold], "gold tag")
+            found += check_missing(corpus, [sum(label is None for label in labels) for labels in gold], self.gold_name)
         return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
+
+
+@dataclass(frozen=True)
+class TagCodec(TokenCodec):
+    """A codec whose labels are tags."""
+
+    @abstractmethod
+    def found(self, doc: Doc) -> Sequence[str]:
+        """The tag of each token of a Doc, empty where it has none."""
+
+    def missed(self, mistake: Mistake) -> Any:
+        return mistake.start, mistake.gold
 
     def mistakes(self, example: Example) -> list[Mistake]:
         pairs = enumerate(zip(self.gold(example).labels, self.found(example.predicted)))
         return [Mistake(i, i + 1, gold, tag) for i, (gold, tag) in pairs if gold and gold != tag]
 
 
-class TokenComponent(ChainComponent):
+class TagComponent(ChainComponent):
     """A component that gives each token a tag."""
 
-    codec: TokenCodec
+    codec: TagCodec
 
     @overload
     def scored_tags(self, docs: Doc, min_score: float | None = None) -> dict[tuple[int, str], float]: ...

@@ -11,7 +11,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_ssvm.pipeline.edit_scripts import script_of
+from spacy_ssvm.pipeline.edit_scripts import distinct_cases, parse_script, script_of
 from spacy_ssvm.pipeline.morphologizer import joined
 
 from .toy import (
@@ -132,7 +132,17 @@ def scored(factory: str, pipe, tokens: Doc, *settings) -> dict:
     (found,) = getattr(pipe, SCORED[factory])([tokens], *settings)
     if factory != "ssvm_lemmatizer":
         return found
-    return {(token, str(script_of(tokens[token].text, lemma))): score for (token, lemma), score in found.items()}
+    scores = {}
+    for (token, lemma), score in found.items():
+        form = tokens[token].text
+        # A script with the same lemma as another one may be longer than that which `script_of` finds.
+        (script,) = (
+            label
+            for label in pipe.labels
+            if parse_script(label).case in distinct_cases(form) and parse_script(label).apply(form) == lemma
+        )
+        scores[token, script] = score
+    return scores
 
 
 def sampled(names: str, *values: Iterable, shift: int = 0):

@@ -10,6 +10,8 @@ from spacy_ssvm.cli.init_config import make_config
 
 PIPELINES = {
     "chunker": "chunker",
+    "lemmatizer": "lemmatizer",
+    "morphologizer": "morphologizer",
     "ner": "ner",
     "parser": "parser",
     "pipeline": "senter,parser",

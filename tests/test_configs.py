@@ -110,7 +110,7 @@ def test_a_file_is_overwritten_only_by_force(tmp_path):
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["-p", "ner,nerr,lemmatizer"], "no component lemmatizer, nerr; name one or more of senter, tagger"),
+        (["-p", "ner,nerr,textcat"], "no component nerr, textcat; name one or more of senter, tagger"),
         (["-p", ","], "no component is named"),
         (["-p", "chunker,ner"], "a chunker reads gold tags"),
         (["-s", "adam"], "no solver adam; name one of cpd, dca"),

@@ -24,14 +24,15 @@ WITH_C = [name for name in SOLVERS if "C" in signature(ssvm_solvers.get(name)).p
 PROMISED = {
     "spacy_architectures": "Chain.v1 Tree.v1",
     "spacy_cli": "ssvm",
-    "spacy_factories": "ssvm_ner ssvm_parser ssvm_senter ssvm_tagger",
+    "spacy_factories": "ssvm_lemmatizer ssvm_morphologizer ssvm_ner ssvm_parser ssvm_senter ssvm_tagger",
     "spacy_loggers": "ConsoleLogger.v1",
-    "spacy_misc": "ClassFile.v1 Lexicon.v1 LexiconPatterns.v1 LookupsClusters.v1 PatternFile.v1 PhraseFile.v1 "
-    "TableColumn.v1 VectorClasses.v1",
+    "spacy_misc": "ClassFile.v1 LemmaLexicon.v1 Lexicon.v1 LexiconPatterns.v1 LookupsClusters.v1 PatternFile.v1 "
+    "PhraseFile.v1 TableColumn.v1 VectorClasses.v1",
     "spacy_readers": "Corpus.v1",
     "spacy_scorers": "ner_scorer.v1 parser_scorer.v1 tagger_scorer.v1",
     "spacy_ssvm_features": (
-        "ArcTemplates.v1 NerFeatures.v1 ParserFeatures.v1 SenterFeatures.v1 TaggerFeatures.v1 Templates.v1"
+        "ArcTemplates.v1 LemmatizerFeatures.v1 NerFeatures.v1 ParserFeatures.v1 SenterFeatures.v1 TaggerFeatures.v1 "
+        "Templates.v1"
     ),
     "spacy_ssvm_models": "ssvm_chain ssvm_tree",
     "spacy_ssvm_solvers": (

@@ -32,6 +32,8 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "senter": {"factory": "ssvm_senter"},
     "tagger": {"factory": "ssvm_tagger"},
     "pos_tagger": {"factory": "ssvm_tagger", "attr": "pos"},
+    "morphologizer": {"factory": "ssvm_morphologizer"},
+    "lemmatizer": {"factory": "ssvm_lemmatizer"},
     "parser": {"factory": "ssvm_parser"},
     "ner": {"factory": "ssvm_ner"},
     "chunker": {
@@ -44,9 +46,11 @@ COMPONENTS: dict[str, dict[str, Any]] = {
 }
 """Name of a component → its factory, and settings other than the factory's; each may need those before it."""
 TAGGERS = ("tagger", "pos_tagger")
-"""The components whose annotation the parser's features read."""
+"""The components whose annotation others read; a morphologizer can take the place of the second."""
+READ_TAGS = {"lemmatizer", "parser"}
+"""The components whose features read the annotation of TAGGERS."""
 TUNED: dict[str, dict[str, dict[str, float]]] = {
-    "spacy-ssvm.DCDLight.v1": {"parser": {"C": 0.03}, "senter": {"C": 0.03}},
+    "spacy-ssvm.DCDLight.v1": {"lemmatizer": {"C": 0.03}, "parser": {"C": 0.03}, "senter": {"C": 0.03}},
     "spacy-ssvm.SAP.v1": {
         "others": {"C": 0.2, "rho1": 0.4, "rho2": 0.6},
         "parser": {"C": 0.03, "rho1": 0.003, "rho2": 1.0},
@@ -96,6 +100,10 @@ size = 1000000000
 [training.logger]
 @loggers = "spacy-ssvm.ConsoleLogger.v1"
 """
+JACKKNIFED = ("tag", "pos")
+"""The columns that TAGGERS annotate."""
+LEMMATIZER_SCORES = {"lemma_acc": 1.0, "tag_acc": 0.0, "pos_acc": 0.0}
+"""Weights of the scores in a pipeline with a lemmatizer and without a parser."""
 PARSER_SCORES = {
     "uas": 0.0,
     "las": 1.0,
@@ -120,7 +128,7 @@ def init_config_command(
     """Write a config for `spacy train`, as `spacy init config` does, with the settings that suit our components.
 
     The components are put into the order in which they need each other. A parser gets two taggers, as its features read
-    `tag` and `pos`.
+    `tag` and `pos`, and so does a lemmatizer; a morphologizer takes the place of the second one.
     """
     is_stdout = str(output) == "-"
     if not is_stdout and output.exists() and not force:
@@ -149,7 +157,8 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
         ImportError: spaCy has no such language, or the language's tokenizer needs a package that is not installed.
     """
     named = _named_components(pipeline)
-    names = [name for name in COMPONENTS if name in named or ("parser" in named and name in TAGGERS)]
+    needed = set(TAGGERS) - {"pos_tagger" if "morphologizer" in named else ""} if named & READ_TAGS else set()
+    names = [name for name in COMPONENTS if name in named | needed]
     solver = registered_solver(solver)
     nlp = spacy.blank(lang)
     config = Config().from_str(BASE, interpolate=False)
@@ -159,10 +168,17 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
         corpus["gold_preproc"] = "senter" not in names
         if "chunker" in names:
             corpus["columns"] = ["tag"]
+    if named & READ_TAGS:
+        config["corpora"]["train"].update(jackknife=list(JACKKNIFED), seed="${system.seed}")
+    if "lemmatizer" in names:
+        config["training"]["score_weights"] = LEMMATIZER_SCORES
     if "parser" in names:
-        config["corpora"]["train"].update(jackknife=["tag", "pos"], seed="${system.seed}")
         config["training"].update(max_epochs=20, patience=4)
-        config["training"]["score_weights"] = PARSER_SCORES | ({"sents_f": 0.0} if "senter" in names else {})
+        config["training"]["score_weights"] = {
+            **PARSER_SCORES,
+            **({"sents_f": 0.0} if "senter" in names else {}),
+            **({"morph_acc": 0.0, "morph_per_feat": None} if "morphologizer" in names else {}),
+        }
     return util.load_model_from_config(config, auto_fill=True).config
 
 

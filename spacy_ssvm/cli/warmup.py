@@ -41,13 +41,15 @@ ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
     "spacy-ssvm.SAP.v1": [{"nu": 1.0}, {"batch": True}],
 }
 """Settings with which a solver runs other kernels than with its defaults."""
-SCORED = ("scored_tags", "scored_ents", "scored_starts", "scored_parses")
+SCORED = ("scored_tags", "scored_lemmas", "scored_ents", "scored_starts", "scored_parses")
 WRONG = "wrong"
 """The key in doc.spans of incorrect entities."""
 LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
 """Rules of the parser, which match in the last sentence only."""
 STRUCTURES = [("projective", 3), ("nonprojective", 2), ("projective", 2), ("nonprojective", 1)]
 """The structures of trees besides that of order 1, which every solver can learn; the default first."""
+MANY_LABELS = ["POS=X", *(f"Kind={number:02}|POS=X" for number in range(64))]
+"""So many that some are left out before decoding."""
 WITH_PROBABILITIES = {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "beta": 1.0}
 DCD = {"@ssvm_solvers": "spacy-ssvm.DCD.v1"}
 MAX_PROCESSES = 16
@@ -154,6 +156,9 @@ def _run_sequences(solver: dict[str, Any]) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("ssvm_senter", config={"solver": solver})
     nlp.add_pipe("ssvm_tagger", config={"solver": solver})
+    nlp.add_pipe("ssvm_morphologizer", config={"solver": solver})
+    nlp.config["initialize"]["components"] = {"ssvm_morphologizer": {"labels": MANY_LABELS}}
+    nlp.add_pipe("ssvm_lemmatizer", config={"solver": solver, "min_tree_freq": 1})
     with tempfile.TemporaryDirectory() as folder:
         phrases = Path(folder) / "phrases.txt"
         phrases.write_text("an example\n", encoding="utf8")
@@ -231,6 +236,8 @@ def _example(vocab: Any, words: list[str | None], root: int) -> Example:
         vocab,
         words=tokens,
         tags=["" if word is None else word.lower() for word in words],
+        pos=["" if word is None else "X" for word in words],
+        lemmas=["" if word is None else word.lower() for word in words],
         ents=["B-THING", *("" if word is None else "O" for word in words[1:])],
         heads=[root] * len(words),
         deps=["" if word is None else "ROOT" if place == root else "dep" for place, word in enumerate(words)],

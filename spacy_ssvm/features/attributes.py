@@ -12,7 +12,7 @@ from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, S
 from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
 
-MAX_AFFIX = 5
+MAX_AFFIX = 8
 
 
 def _affix(length: int, suffix: bool, lower: bool) -> Callable[[Lexeme], str | None]:
@@ -103,6 +103,9 @@ DOCUMENT_LABEL = "doc.label"
 DOCUMENT_ATTRIBUTES = (DOCUMENT_SHAPE, DOCUMENT_LABEL)
 """Attributes of the document around a word."""
 
+KNOWN_SCRIPTS = tuple(f"known_lemma{n}" for n in range(1, 5))
+"""The edit scripts by which a lemmatizer makes lemmas that it knows of the form, the smallest first."""
+
 GAZETTEER = "gazetteer."
 CLUSTER = "cluster"
 CLASS = "class."
@@ -143,6 +146,7 @@ def is_attribute(name: str) -> bool:
         or name in TOKEN_ATTRIBUTES
         or name in ANNOTATION_ATTRIBUTES
         or name in DOCUMENT_ATTRIBUTES
+        or name in KNOWN_SCRIPTS
         or class_part(name) is not None
         or (name.startswith(GAZETTEER) and len(name) > len(GAZETTEER))
         or (name.startswith(EXTENSION) and len(name) > len(EXTENSION))
@@ -151,7 +155,7 @@ def is_attribute(name: str) -> bool:
 
 def suggestions(name: str) -> str:
     """The end of a message about an unknown attribute: similar names, or all known ones."""
-    known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES]
+    known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES, *KNOWN_SCRIPTS]
     known += [CLUSTER, *NAMED]
     close = difflib.get_close_matches(name, known, 3)
     return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"

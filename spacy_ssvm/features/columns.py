@@ -18,6 +18,7 @@ from .attributes import (
     DOCUMENT_SHAPE,
     EXTENSION,
     GAZETTEER,
+    KNOWN_SCRIPTS,
     LEXEME_ATTRIBUTES,
     TOKEN_ATTRIBUTES,
     WORD,
@@ -142,7 +143,7 @@ class ColumnReader:
                 self._of_document.append(column)
             elif part is not None:
                 of_type[column] = classes.keys(*part)
-            elif name != DOCUMENT_LABEL:
+            elif name not in (DOCUMENT_LABEL, *KNOWN_SCRIPTS):
                 of_type[column] = _of_each(name)
         # A word's key is read from the tokens, but it is a function of the type as well.
         words = [column for column, name in enumerate(self.attributes) if name == WORD]
@@ -184,6 +185,10 @@ class ColumnReader:
         keys = np.zeros((len(self.attributes), len(chosen)), np.uint64)
         keys[self._all_type_columns] = types.keys[: len(self._all_type_columns), chosen]
         return Columns(np.arange(len(chosen) + 1), keys, np.ones((len(self._of_extension), len(chosen)), np.float32))
+
+    def by_name(self, columns: Columns) -> dict[str, np.ndarray]:
+        """The keys of each attribute, uint64 [T]."""
+        return dict(zip(self.attributes, columns.keys))
 
     def forget_types(self) -> None:
         """Forget all word types; they are numbered from 0 again."""

@@ -193,6 +193,35 @@ def extract(columns, program, table, growing, sequence, feature_starts, rows, va
     return sequence
 
 
+@kernel
+def extract_at(columns, program, table, tokens, feature_starts, rows, values):
+    """`extract` for some tokens only, int64 [N], ascending; unknown features are left out.
+
+    feature_starts: int64 [N + 1].
+    """
+    n_templates, sequence = len(program.seeds), 0
+    keys, found = np.empty((2, n_templates), np.uint64), np.empty((2, n_templates), np.float32)
+    for n in range(len(tokens) + 1):
+        if n < len(tokens):
+            # Of the next token, so that its slots are at hand once this token's rows have been read.
+            token = tokens[n]
+            while columns.starts[sequence + 1] <= token:
+                sequence += 1
+            first, end = columns.starts[sequence], columns.starts[sequence + 1]
+            _hash(columns, program, table, token, first, end, keys[n % 2], found[n % 2])
+        if n > 0:
+            place, before = feature_starts[n - 1], (n - 1) % 2
+            for template in range(n_templates):
+                value = found[before, template]
+                if value != 0.0:
+                    row = look_up(table, keys[before, template])
+                    if row != ABSENT:
+                        rows[place] = row
+                        values[place] = value
+                        place += 1
+            feature_starts[n] = place
+
+
 def empty_table(hash_bits: int | None = None) -> Table:
     """A table without rows, or, with hash_bits, one that maps hashes to 2^hash_bits rows."""
     return new_table(1 if hash_bits else 1 << 16, hash_bits or 0)

@@ -8,7 +8,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 
 from .arc_templates import ROLES, ArcTemplate
-from .attributes import DOCUMENT_LABEL, DOCUMENT_SHAPE, EXTENSION, GAZETTEER, LEXEME_TEXTS, class_part
+from .attributes import DOCUMENT_LABEL, DOCUMENT_SHAPE, EXTENSION, GAZETTEER, KNOWN_SCRIPTS, LEXEME_TEXTS, class_part
 from .gazetteer import FIRST, INSIDE, LAST, SINGLE
 from .templates import Part, Template
 from .word_classes import WordClasses
@@ -77,7 +77,7 @@ def attribute_value(name: str, source: Source, token: int) -> str:
         key = source.keys[source.attributes.index(name), token]
         shapes = (LEXEME_TEXTS["short_shape"](other.lex) or "" for other in source.doc)
         return next(shape for shape in shapes if get_string_id(shape) == key)
-    if name == DOCUMENT_LABEL:
+    if name in (DOCUMENT_LABEL, *KNOWN_SCRIPTS):
         return source.doc.vocab.strings[int(source.keys[source.attributes.index(name), token])]
     if part is not None:
         return source.classes.class_of(part.source, word.lex)[: part.prefix or None]

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from .attributes import CLUSTER, GAZETTEER
+from .attributes import CLUSTER, GAZETTEER, KNOWN_SCRIPTS
 from .resource_set import Clusters, Named, ResourceSet, resource_set, with_prefix
 from .templates import Template, parse_templates
 
@@ -180,6 +181,41 @@ def senter_features(
         *_window("is_space", -1, 0),
     ]
     return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra)
+
+
+def lemmatizer_features(
+    tags: list[str] | None = None,
+    gazetteers: Named | None = None,
+    clusters: Clusters = None,
+    hash_bits: int | None = None,
+    extra: list[str] | None = None,
+    classes: Named | None = None,
+) -> FeatureSet:
+    """Features for lemmas; `extra` templates and the given resources are added.
+
+    tags: the attributes of tokens, set by other components, that are read together with the form; by default tag and
+    pos, and morph is another one.
+    """
+    affixes = [*(f"lower_suffix{n}[0]" for n in range(1, 9)), *(f"lower_prefix{n}[0]" for n in range(1, 5))]
+    own = [
+        "bias",
+        "word[0]",
+        "lower[0]",
+        *affixes,
+        "lower_prefix2[0]+lower_suffix3[0]",
+        "short_shape[0]",
+        "length[0]",
+        "lower[-1]",
+        "lower[1]",
+        "lower[-1]+short_shape[0]",
+    ]
+    own += [f"{known}[0]" for known in KNOWN_SCRIPTS]
+    own += [f"{first}[0]+{second}[0]" for first, second in pairwise(KNOWN_SCRIPTS)]
+    for tag in ["tag", "pos"] if tags is None else tags:
+        own += [f"{tag}[0]", *(f"{affix}+{tag}[0]" for affix in affixes), f"short_shape[0]+{tag}[0]"]
+        own += [f"lower[0]+{tag}[0]", f"{tag}[-1]", f"{tag}[1]"]
+        own += [f"{known}[0]+{tag}[0]" for known in KNOWN_SCRIPTS]
+    return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra, class_window=0)
 
 
 def _window(attribute: str, first: int, last: int) -> Iterable[str]:

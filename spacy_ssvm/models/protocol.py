@@ -137,6 +137,23 @@ class Codec(ABC):
         return {}
 
     @property
+    def notes(self) -> Mapping[str, str]:
+        """What the codec keeps of the examples besides labels, as texts by name, for the file "cfg"."""
+        return {}
+
+    def with_notes(self, notes: Mapping[str, Any]) -> "Self":
+        """The codec with notes from a file.
+
+        Raises:
+            ValueError: they are damaged.
+        """
+        return self
+
+    def noted(self, examples: Iterable[Example], gold: Iterable[Any]) -> "Self":
+        """The codec with notes of these examples and their gold annotation added; itself if they say nothing new."""
+        return self
+
+    @property
     def scoring(self) -> dict[str, Any]:
         """Settings that the component's scorer is called with."""
         return {}

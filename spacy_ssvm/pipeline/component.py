@@ -221,6 +221,7 @@ class SsvmPipe(TrainablePipe):
     def _prepare(self, examples: dict[int, Example], labels: list[str] | None) -> None:
         """Read all examples and start training; nothing is learnt yet. labels: new ones, None for those that occur."""
         read, gold = self._reader.gold(examples)
+        self._note(examples, gold)
         self._add_labels(sorted(self._new_labels(gold.values())) if labels is None else labels)
         if not self.labels:
             self._unreadable.report(len(examples))
@@ -272,6 +273,7 @@ class SsvmPipe(TrainablePipe):
         if not gold:
             self._unreadable.report(len(numbered), len(training))
             return losses
+        self._note(numbered, gold)
         new = self._new_labels(found for found in gold.values() if found is not None)
         if new and not self._facts.labels_are_given:
             if self._learnt.saved_state is not None:
@@ -811,6 +813,13 @@ class SsvmPipe(TrainablePipe):
         for label in labels:
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         self._state = learnt.relabelled(self.codec)
+
+    def _note(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> None:
+        """Let the codec keep what it needs of these examples, as far as their gold annotation was read."""
+        read = [number for number, found in gold.items() if found is not None]
+        noted = self.codec.noted([examples[number] for number in read], [gold[number] for number in read])
+        if noted is not self.codec:
+            self.codec = noted
 
     def _new_labels(self, gold: Iterable[Any]) -> set[str]:
         return self.codec.labels_in(gold) - set(self.labels)

@@ -33,6 +33,7 @@ def written(codec: Codec, facts: Facts) -> dict[str, Any]:
         "reads": list(facts.reads),
         "labels_are_given": facts.labels_are_given,
         **codec.saved,
+        **codec.notes,
         **({} if beta is None else {INVERSE_TEMPERATURE: beta}),
     }
 
@@ -43,8 +44,8 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
     Raises:
         ValueError: `cfg` is not what `written` returns, or names annotation that is unknown.
     """
-    saved = codec.saved
-    expected: Mapping[str, Any] = {"labels": [], "reads": [], "labels_are_given": False, **saved}
+    saved, notes = codec.saved, codec.notes
+    expected: Mapping[str, Any] = {"labels": [], "reads": [], "labels_are_given": False, **saved, **notes}
     # Files of earlier versions have no facts: no annotation is missed then.
     cfg = {"reads": [], "labels_are_given": False, **cfg} if isinstance(cfg, dict) else {}
     known = all(type(cfg.get(key)) is type(value) for key, value in expected.items())
@@ -60,4 +61,4 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
         # The JSON reader may change the last bit of a number.
         beta = rounded(beta)
     codec = replace(codec, labels=tuple(cfg["labels"]), **{key: cfg[key] for key in saved})
-    return codec, Facts(tuple(cfg["reads"]), cfg["labels_are_given"], beta)
+    return codec.with_notes(cfg), Facts(tuple(cfg["reads"]), cfg["labels_are_given"], beta)

@@ -1,8 +1,8 @@
 """`ssvm_tagger`: a tag for each token."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.attrs import POS, TAG
@@ -15,20 +15,17 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that the default config names
-from ..corpus.checks.corpora import CorpusData
-from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..corpus.reader import same_tokens
-from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.chain.codec import ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Given, Mistake, Settings
-from ..models.scored import NamedPart
+from ..models.protocol import Given, Settings
 from ..solvers.parameters import AnyParameters
-from .chain_component import ChainComponent, filled
+from .chain_component import filled
 from .patterns import Patterns
+from .token_labels import TagCodec, TagComponent
 
 if TYPE_CHECKING:
     from ..structures.chain.constraints import Constraints
-    from ..structures.chain.scored import LabelSequence, Run
 
 DEFAULT_CONFIG = """
 [ssvm_tagger]
@@ -109,7 +106,7 @@ def make_tagger(
 
 
 @dataclass(frozen=True)
-class TaggerCodec(ChainCodec):
+class TaggerCodec(TagCodec):
     """A tag for each token.
 
     attr: the attribute that is set, "tag" or "pos". overwrite: whether existing tags are overwritten; otherwise they
@@ -126,10 +123,6 @@ class TaggerCodec(ChainCodec):
         if self.attr not in ATTRIBUTES:
             raise ValueError(f'[{self.name}] attr must be "tag" or "pos", not {self.attr!r}')
         super().__post_init__()
-
-    @property
-    def weight_labels(self) -> tuple[str, ...]:
-        return self.labels
 
     @property
     def saved(self) -> Mapping[str, Any]:
@@ -175,44 +168,13 @@ class TaggerCodec(ChainCodec):
         # Tags that the component does not have stay, too, without an effect on their neighbours.
         return np.where(values[labels] == present, 1 + labels, kinds).astype(np.int32)
 
-    def named(self, part: "Run", first: int) -> NamedPart:
-        token = first + part.first
-        return NamedPart(token, token + 1, self.labels[part.labels[0]], None, part)
-
-    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
-        from ..structures.chain.scored import Run
-
-        return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
-
-    def asked(self, item: Any) -> NamedPart:
-        token, label = item
-        return NamedPart(token, token + 1, label)
-
-    asked_form = "a tag: (token, tag)"
-
-    # The second best tag of a token has the negative of the best one's margin, and others have smaller margins.
-    smallest_doubtful_margin = 0.0
-
-    def missed(self, mistake: Mistake) -> Any:
-        return mistake.start, mistake.gold
-
     def check_label(self, label: Any) -> None:
         super().check_label(label)
         if self.attr == "pos" and label not in COARSE_TAGS:
             raise ValueError(f"[{self.name}] {label!r} is none of the coarse tags that spaCy can store in token.pos")
 
-    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        counts, found = [], []
-        for corpus in (train, dev):
-            gold = [self.gold(example).labels for example in corpus.examples]
-            counts.append(label_counts(gold))
-            found += check_missing(corpus, [sum(tag is None for tag in tags) for tags in gold], "gold tag")
-        return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
-
-    def mistakes(self, example: Example) -> list[Mistake]:
-        found = [getattr(token, f"{self.attr}_") for token in example.predicted]
-        pairs = enumerate(zip(self.gold(example).labels, found))
-        return [Mistake(i, i + 1, gold, tag) for i, (gold, tag) in pairs if gold and gold != tag]
+    def found(self, doc: Doc) -> list[str]:
+        return [getattr(token, f"{self.attr}_") for token in doc]
 
     def _values(self, vocab: Vocab) -> np.ndarray:
         """spaCy's number of each label, uint64 [L, 1]."""
@@ -221,32 +183,7 @@ class TaggerCodec(ChainCodec):
         return np.array([[vocab.strings.add(label)] for label in self.labels], np.uint64)
 
 
-class SsvmTagger(ChainComponent):
+class SsvmTagger(TagComponent):
     """Sets `token.tag` or `token.pos`; see `TaggerCodec` for its settings."""
 
     codec: TaggerCodec
-
-    @overload
-    def scored_tags(self, docs: Doc, min_score: float | None = None) -> dict[tuple[int, str], float]: ...
-
-    @overload
-    def scored_tags(
-        self, docs: Iterable[Doc], min_score: float | None = None
-    ) -> list[dict[tuple[int, str], float]]: ...
-
-    def scored_tags(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
-        """The score of each (token, tag) of a Doc, a probability or, without `has_probabilities`, a margin.
-
-        docs: a Doc, or Docs, for which the result is a list. min_score: the smallest score that is listed; by default a
-        probability of 0.01 or a margin of 0.
-
-        Raises:
-            TypeError: `docs` are no Docs.
-            ValueError: `min_score` is no such score, or the component has no labels yet.
-        """
-
-        def ask(asked: Sequence[Doc]) -> list[dict[tuple[int, str], float]]:
-            found = self._scored(asked, min_score)
-            return [{(part.start, part.label): score for part, score in of_doc} for of_doc in found]
-
-        return self._in_kind(docs, ask)

@@ -11,6 +11,7 @@ from spacy.language import Language
 
 from spacy_ssvm.models import store as models
 from spacy_ssvm.models.store import DIGEST, SHAPE, DamagedModel
+from spacy_ssvm.pipeline.morphologizer import joined
 
 from .components import TEXTS, learnt
 from .toy import EXAMPLES, annotation, doc
@@ -124,7 +125,8 @@ class Fuzzer:
 
     def is_legal(self, found: list[tuple]) -> bool:
         """Whether all annotation is made of the component's own labels."""
-        tags = {tag for tags, *_ in found for tag in tags}
+        of_tokens = [of_token for tags, *_ in found for of_token in tags]
+        tags = {tag for tag, _, _ in of_tokens} | {joined(pos, morph) for _, pos, morph in of_tokens if pos or morph}
         entities = {label for _, spans, *_ in found for *_, label in spans}
         deps = {dep for *_, arcs in found for _, dep in arcs}
         return tags | entities | deps <= {*self.component.labels, "", "ROOT", "dep"}

@@ -8,25 +8,23 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from .components import ORDER_1, SVM, every, learnt, learnt_as, written
-from .toy import SPANS, doc, tree_of
+from .components import OF_TOKENS, ORDER_1, SCORED, SVM, every, learnt, learnt_as, written
+from .toy import SPANS, doc, morph_label, tree_of
 
 TEXTS = {
     "ssvm_tagger": "She eats ham",
+    "ssvm_morphologizer": "She eats ham",
     "ssvm_ner": "Anna Berg saw Paris",
     "ssvm_senter": "We saw ham . It is",
     "ssvm_parser": "Dogs eat ham",
-}
-SCORED = {
-    "ssvm_tagger": "scored_tags",
-    "ssvm_ner": "scored_ents",
-    "ssvm_senter": "scored_starts",
-    "ssvm_parser": "scored_parses",
+    "ssvm_lemmatizer": "Hams loves zoos",
 }
 OF = {
     "ssvm_tagger": [(token, tag) for token in range(3) for tag in ("NOUN", "VERB", "PRON")],
+    "ssvm_morphologizer": [(token, morph_label(pos)) for token in range(3) for pos in ("NOUN", "VERB", "PRON")],
     "ssvm_ner": [(0, 1, "PER"), (0, 2, "PER"), (3, 4, "PER"), (1, 4, "GPE")],
     "ssvm_senter": [1, 3, 4],
+    "ssvm_lemmatizer": [(token, script) for token in range(3) for script in ("lower|0>|0>", "lower|0>|1>")],
     "ssvm_parser": [(1, 0, "nsubj"), (1, 0, "obj"), (2, 0, "nsubj"), (0, 0, "ROOT"), (1, 1, "ROOT")],
 }
 ALL = 10_000
@@ -170,7 +168,7 @@ def test_what_is_not_predicted_is_explained_too(factory):
     assert len(analyses) < ALL
 
     def has(analysis, part):
-        return analysis[part[0]] == part[1] if factory == "ssvm_tagger" else part in analysis
+        return analysis[part[0]] == part[1] if factory in OF_TOKENS else part in analysis
 
     signs = set()
     for part in OF[factory]:

@@ -22,7 +22,7 @@ from spacy.training import Example
 
 from spacy_ssvm.registry import ssvm_solvers
 
-from .components import blank_config, every, labelled, sampled, sequences
+from .components import SPACYS, blank_config, every, labelled, sampled, sequences
 from .toy import (
     EXAMPLES,
     LANG,
@@ -56,8 +56,10 @@ NLP = spacy.blank(LANG)
 CHAIN_FEATURES = ("spacy-ssvm.TaggerFeatures.v1", "spacy-ssvm.Templates.v1")
 FEATURES = {
     "ssvm_tagger": CHAIN_FEATURES,
+    "ssvm_morphologizer": CHAIN_FEATURES,
     "ssvm_ner": CHAIN_FEATURES,
     "ssvm_senter": CHAIN_FEATURES,
+    "ssvm_lemmatizer": CHAIN_FEATURES,
     "ssvm_parser": ("spacy-ssvm.ParserFeatures.v1", "spacy-ssvm.ArcTemplates.v1"),
 }
 TEMPLATES = ("extra", "templates", "arcs", "labels", "first_pass", "tags")
@@ -154,7 +156,7 @@ def test_settings_that_are_refused_when_the_config_is_read(factory, config, said
 @pytest.mark.parametrize("examples", [[], ["text"], None, [None]])
 def test_initialize_without_examples(factory, examples):
     nlp = blank(factory)
-    for component in (nlp.get_pipe(factory), nlp.add_pipe(factory.removeprefix("ssvm_"))):
+    for component in (nlp.get_pipe(factory), nlp.add_pipe(SPACYS[factory])):
         with pytest.raises(TypeError, match=rf"\[{factory}\]|\w+\.initialize"):
             component.initialize(lambda: examples)
 
@@ -212,10 +214,13 @@ def test_label_costs_of_unknown_labels_are_reported():
         nlp.initialize(lambda: tagger_examples(nlp))
 
 
+GOLD_OF_HAM = {"ssvm_parser": "ROOT:1 amod:3 obj:1", "ssvm_morphologizer": "VERB ADJ NOUN"}
+
+
 @every
 def test_values_that_are_not_finite_name_the_token(factory):
     model = arc_templates("mod._.reading[0]") if factory == "ssvm_parser" else templates("_.reading[0]")
-    nlp, gold = blank(factory, model=model), {"ssvm_parser": "ROOT:1 amod:3 obj:1"}.get(factory, "O O U-FOOD")
+    nlp, gold = blank(factory, model=model), GOLD_OF_HAM.get(factory, "O O U-FOOD")
     Token.set_extension("reading", getter=lambda token: math.nan if token.text == "ham" else 1.0, force=True)
     try:
         with pytest.raises(ValueError, match=r'token 2 \("ham"\).*_\.reading has a value that is not finite'):

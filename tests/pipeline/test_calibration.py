@@ -15,7 +15,7 @@ from spacy_ssvm.structures.tree.parts import SPANNING, Parts
 from spacy_ssvm.structures.tree.scored import KnownTree, TreeScores, heads_above
 from spacy_ssvm.training.calibration import CalibrationExample, expected_error, fit, reliability
 
-from .components import CRF, ORDER_1, SVM, every, written
+from .components import CRF, OF_TOKENS, ORDER_1, SVM, scored, written
 from .toy import EXAMPLES, blank, doc, parser_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline
 
@@ -26,12 +26,18 @@ MISTAKEN = {
         ("Old eggs", "ADJ NOUN"),
         ("Cats saw Anna", "NOUN VERB NOUN"),
     ],
+    "ssvm_morphologizer": [
+        ("She eats ham", "PRON VERB VERB"),
+        ("Old eggs", "ADJ NOUN"),
+        ("Cats saw Anna", "NOUN VERB NOUN"),
+    ],
     "ssvm_ner": [("Anna Berg saw", "U-PER U-PER O"), ("Paris left", "U-PER O"), ("Tom met Anna", "U-PER O U-PER")],
     "ssvm_senter": [
         ("We saw ham It is", "S I I S I"),
         ("Dr. Berg left . No", "S I I I S"),
         ("eggs . What ?", "S I I I"),
     ],
+    "ssvm_lemmatizer": [("Hams pigs", "hams pig"), ("Zoos trees", "zoo trees"), ("Hens kings", "hen king")],
     "ssvm_parser": [
         ("Dogs eat ham", "nsubj:2 ROOT:2 nsubj:2"),
         ("She saw eggs", "obj:3 amod:3 ROOT:3"),
@@ -72,7 +78,8 @@ def test_beta_is_that_of_the_highest_likelihood(factory, settings):
     assert not pipe.has_probabilities and pipe.inverse_temperature is None
     predicted = [pipe.kbest(example.predicted, 1)[0][1] for example in examples]
     found = pipe.calibrate(examples)
-    assert found[1:] == (3, 0, 0)
+    n_tokens = sum(len(example.predicted) for example in examples)
+    assert found[1:] == (n_tokens if factory == "ssvm_lemmatizer" else 3, 0, 0)
     assert pipe.has_probabilities and pipe.inverse_temperature == found.beta
     betas = found.beta * np.exp(np.linspace(-1, 1, 201))
     by_enumeration = losses(factory, pipe, examples, betas)
@@ -83,7 +90,7 @@ def test_beta_is_that_of_the_highest_likelihood(factory, settings):
     assert [pipe.kbest(example.predicted, 1)[0][1] for example in examples] == predicted
 
 
-@every
+@pytest.mark.parametrize("factory", [factory for factory in EXAMPLES if factory != "ssvm_lemmatizer"])
 def test_items_are_what_is_scored(factory):
     nlp = trained(factory)
     pipe, examples = nlp.get_pipe(factory), mistaken(factory, nlp)
@@ -95,9 +102,8 @@ def test_items_are_what_is_scored(factory):
             (scores,), _ = pipe.scored_parses([example.predicted])
             of_gold = [(token, head) for head, token, _ in of_gold]
         else:
-            name = {"ssvm_tagger": "scored_tags", "ssvm_ner": "scored_ents", "ssvm_senter": "scored_starts"}[factory]
-            (scores,) = getattr(pipe, name)([example.predicted])
-            of_gold = list(enumerate(of_gold)) if factory == "ssvm_tagger" else of_gold
+            scores = scored(factory, pipe, example.predicted)
+            of_gold = list(enumerate(of_gold)) if factory in OF_TOKENS else of_gold
         # That the first token starts a sentence has no alternative.
         expected = sorted((probability, item in of_gold) for item, probability in scores.items() if item != 0)
         items, right = one.items(pipe.inverse_temperature)

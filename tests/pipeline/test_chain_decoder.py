@@ -47,7 +47,9 @@ CODEC = SimpleNamespace(
     preset=(),
     kinds=lambda docs, preset: np.zeros(len(preset), np.int32),
     kept=lambda docs, kinds: kinds,
+    mark=lambda docs, preset, kinds, columns: None,
     patterns=(),
+    of_tokens=False,
 )
 sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=7), min_size=1, max_size=5)
 
@@ -125,7 +127,7 @@ def test_sums_are_bounded(monkeypatch):
     for start in range(0, 3000, 30):
         texts = [[f"word{k}" for k in range(start, start + 30)], WORDS]
         assert_equal(drawn.labels(texts), drawn.expected(texts))
-        assert drawn.decoder._of_types._vectors.size <= 4 * 500
+        assert drawn.decoder._scorer._vectors.size <= 4 * 500
 
 
 def test_a_decoder_can_be_shared_by_threads():

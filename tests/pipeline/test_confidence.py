@@ -5,22 +5,24 @@ import math
 import numpy as np
 import pytest
 
-from .components import CRF, ORDER_1, SVM, every, learnt, written
+from .components import CRF, OF_TOKENS, ORDER_1, SVM, every, learnt, scored, written
 from .toy import blank, doc, tree_of
 
 SCALED = {"solver": "SGD", "solver_settings": {"beta": 0.5, "gamma": 1.0, "C": 1.0}}
 TEXTS = {
     "ssvm_tagger": "She eats ham",
+    "ssvm_morphologizer": "She eats ham",
     "ssvm_ner": "Anna Berg saw Paris",
     "ssvm_senter": "We saw ham . It is",
     "ssvm_parser": "Dogs eat ham",
+    "ssvm_lemmatizer": "Hams loves zoos",
 }
 ALL = 10_000
 
 
 def parts(factory, analysis):
     """What the scores of the component are of."""
-    if factory == "ssvm_tagger":
+    if factory in OF_TOKENS:
         return set(enumerate(analysis))
     if factory == "ssvm_parser":
         return {(token, part) for head, token, label in analysis for part in (head, label)}
@@ -31,9 +33,7 @@ def scores(factory, pipe, doc, least):
     if factory == "ssvm_parser":
         (heads,), (labels,) = pipe.scored_parses([doc], least)
         return {**heads, **labels}
-    name = {"ssvm_tagger": "scored_tags", "ssvm_ner": "scored_ents", "ssvm_senter": "scored_starts"}[factory]
-    (found,) = getattr(pipe, name)([doc], least)
-    return found
+    return scored(factory, pipe, doc, least)
 
 
 @every

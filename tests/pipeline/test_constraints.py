@@ -15,7 +15,14 @@ from .components import CRF, every, sampled, sequences, written
 from .toy import EXAMPLES, annotation, blank, doc, trained, tree_of
 
 ALL = 10_000
-LABEL = {"ssvm_tagger": "VERB", "ssvm_ner": "PER", "ssvm_senter": "S", "ssvm_parser": "ROOT"}
+LABEL = {
+    "ssvm_tagger": "VERB",
+    "ssvm_morphologizer": "POS=VERB",
+    "ssvm_ner": "PER",
+    "ssvm_senter": "S",
+    "ssvm_parser": "ROOT",
+    "ssvm_lemmatizer": "lower|0>|0>",
+}
 pytestmark = pytest.mark.filterwarnings("ignore:.*(which no training Doc has|sentence boundaries|says of some tokens)")
 MODEL = {"ssvm_parser": {"model": tree_of("projective", 1, max_heads=0)}}
 """All arcs are candidates, so that all trees can be listed."""

@@ -16,13 +16,15 @@ from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.names import Source, feature_name
 from spacy_ssvm.features.word_classes import WordClasses
 
-from .components import learnt
+from .components import OF_TOKENS, learnt
 from .toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser_examples, templates, tree_of
 
 TEXTS = {
     "ssvm_tagger": ["She eats unheard green ham"],
+    "ssvm_morphologizer": ["She eats unheard green ham"],
     "ssvm_ner": ["Anna Berg saw New Paris"],
     "ssvm_senter": ["We saw ham . It is"],
+    "ssvm_lemmatizer": ["She liked unheard hams"],
     "ssvm_parser": [words for words, _ in TREES],
 }
 SLOW = [("projective", 2), ("nonprojective", 1)]
@@ -38,7 +40,7 @@ CASES = [
 
 def items(factory, analysis):
     """What an analysis of `kbest` consists of, each told from the same at another token."""
-    return list(enumerate(analysis)) if factory == "ssvm_tagger" else analysis
+    return list(enumerate(analysis)) if factory in OF_TOKENS else analysis
 
 
 def item(factory, finding):
@@ -46,8 +48,10 @@ def item(factory, finding):
     start, end, label, head = finding.start, finding.end, finding.label, finding.head
     return {
         "ssvm_tagger": (start, label),
+        "ssvm_morphologizer": (start, label),
         "ssvm_ner": (start, end, label),
         "ssvm_senter": start,
+        "ssvm_lemmatizer": (start, label),
         "ssvm_parser": (head, start, label),
     }[factory]
 

@@ -11,9 +11,11 @@ from .toy import EXAMPLES, blank, doc, senter_examples, trained
 FACTORIES = list(EXAMPLES)
 SPACY_SCORERS = {
     "ssvm_tagger": ("spacy.tagger_scorer.v1", "tag_acc"),
+    "ssvm_morphologizer": ("spacy.morphologizer_scorer.v1", "morph_acc"),
     "ssvm_ner": ("spacy.ner_scorer.v1", "ents_f"),
     "ssvm_senter": ("spacy.senter_scorer.v1", "sents_f"),
     "ssvm_parser": ("spacy.parser_scorer.v1", "dep_las"),
+    "ssvm_lemmatizer": ("spacy.lemmatizer_scorer.v1", "lemma_acc"),
 }
 
 

@@ -5,7 +5,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .components import LABELS, SCORE
-from .toy import EXAMPLES, blank, teach
+from .toy import EXAMPLES, MORPHS, blank, morphs_of, teach
 
 
 def words(text: str, **annotation) -> dict:
@@ -19,6 +19,12 @@ UNKNOWN = {
     "ssvm_tagger": (
         words("She saw the blue dog"),
         words("She saw the blue dog", tags=["PRON", "", "", "ADJ", ""]),
+        "3 of 28 training tokens",
+        ["PRON", "VERB", "DET", "ADJ", "NOUN"],
+    ),
+    "ssvm_morphologizer": (
+        words("She saw the blue dog"),
+        words("She saw the blue dog", pos=["", "VERB", "DET", "", ""]),
         "3 of 28 training tokens",
         ["PRON", "VERB", "DET", "ADJ", "NOUN"],
     ),
@@ -46,6 +52,12 @@ OTHER_TOKENS = {
     "ssvm_tagger": (
         words("I like greeneggs to_day"),
         words("I like green_eggs today", tags=["PRON", "VERB", "ADJ", "NOUN", "ADV"]),
+        "1 of 28 training tokens",
+        ["PRON", "VERB", ..., "ADV", "ADV"],
+    ),
+    "ssvm_morphologizer": (
+        words("I like greeneggs to_day"),
+        words("I like green_eggs today", **morphs_of(["PRON", "VERB", "ADJ", "NOUN", "ADV"])),
         "1 of 28 training tokens",
         ["PRON", "VERB", ..., "ADV", "ADV"],
     ),
@@ -79,6 +91,7 @@ UNKNOWN_LABEL = (
 
 VALUE = {
     "ssvm_tagger": lambda token: token.tag_,
+    "ssvm_morphologizer": lambda token: token.pos_ if str(token.morph) == MORPHS.get(token.pos_, "") else None,
     "ssvm_ner": lambda token: f"{token.ent_iob_}-{token.ent_type_}".removesuffix("-"),
     "ssvm_senter": lambda token: token.is_sent_start,
     "ssvm_parser": lambda token: (token.head.i, token.dep_),

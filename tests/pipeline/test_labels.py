@@ -7,7 +7,7 @@ import spacy
 import srsly
 from spacy.training import Example
 
-from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, labelled, learnt
+from .components import CORPUS, LABELS, NEW_LABEL, SCORE, SPACYS, every, labelled, learnt
 from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, train, trained, weights
 
 
@@ -141,7 +141,7 @@ def test_labels_can_be_added_at_any_time(factory, after):
 def test_a_component_with_labels_only_can_predict(factory):
     """As spaCy evaluates after the first update, weights may be zero."""
     nlp = blank(factory)
-    nlp.get_pipe(factory).add_label("X")
+    nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
     assert len(nlp("Some text here .")) == 4
     assert nlp.get_pipe(factory).update([Example(doc(nlp, ""), doc(nlp, ""))]) == {factory: 0.0}
 
@@ -160,12 +160,12 @@ def test_labels_of_a_memory_zone_stay(factory):
     """Its strings are freed at its end, but not those of labels."""
     nlp = learnt(factory)
     with nlp.memory_zone():
-        nlp.get_pipe(factory).add_label("persistent")
-    assert "persistent" in nlp.vocab.strings
+        nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
+    assert NEW_LABEL[factory] in nlp.vocab.strings
     loaded = blank(factory)
     with loaded.memory_zone():
         loaded.get_pipe(factory).from_bytes(weights(nlp, factory), exclude=["vocab"])
-    assert "persistent" in loaded.vocab.strings
+    assert NEW_LABEL[factory] in loaded.vocab.strings
 
 
 @labelled
@@ -175,7 +175,9 @@ def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
     old = nlp.get_pipe(factory).labels
     corpus = {
         "ssvm_tagger": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
+        "ssvm_morphologizer": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
         "ssvm_ner": [("Acme Corp hired Tom", "B-ORG L-ORG O U-PER")],
+        "ssvm_lemmatizer": [("Wow , geese !", "wow , goose !")],
         "ssvm_parser": [("Wow , ham !", "discourse:3 punct:3 ROOT:3 punct:3")],
     }[factory]
     examples = [*EXAMPLES[factory](nlp), *EXAMPLES[factory](nlp, corpus)]
@@ -183,7 +185,13 @@ def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
     train(nlp, examples, 20)
     new = nlp.get_pipe(factory).labels
     assert new[: len(old)] == old
-    added = {"ssvm_tagger": {"INTJ", "PUNCT"}, "ssvm_ner": {"ORG"}, "ssvm_parser": {"discourse"}}
+    added = {
+        "ssvm_tagger": {"INTJ", "PUNCT"},
+        "ssvm_morphologizer": {"POS=INTJ", "POS=PUNCT"},
+        "ssvm_ner": {"ORG"},
+        "ssvm_parser": {"discourse"},
+        "ssvm_lemmatizer": {"lower|3>goo|0>"},
+    }
     assert set(new) - set(old) == added[factory]
     for example in examples:
         assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
@@ -214,16 +222,16 @@ def test_initialize_again_starts_from_zero(factory):
     assert weights(nlp, factory) == weights(learnt(factory), factory)
 
 
-@every
+@pytest.mark.parametrize("factory", [factory for factory in EXAMPLES if factory != "ssvm_lemmatizer"])
 @pytest.mark.parametrize("preset", [False, True])
 def test_initialize_without_examples_does_what_it_does_in_spacy(factory, preset):
     """Only a tagger cannot do without labels; the others find theirs in the first update, and learn nothing before."""
     ours, spacys = blank(factory), spacy.blank("xx")
-    spacys.add_pipe(factory.removeprefix("ssvm_"), name=factory)
+    spacys.add_pipe(SPACYS[factory], name=factory)
     if preset and factory in NEW_LABEL:
         for nlp in (ours, spacys):
             assert nlp.get_pipe(factory).add_label(NEW_LABEL[factory]) == 1
-    if factory == "ssvm_tagger" and not preset:
+    if factory in ("ssvm_tagger", "ssvm_morphologizer") and not preset:
         for nlp in (ours, spacys):
             with pytest.raises(ValueError, match=r"[Ll]abels"):
                 nlp.initialize()

@@ -10,14 +10,15 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.training import Example
 
-from .components import ATTRIBUTE, LABELS, SCORE, every, learnt, learnt_as, sampled
+from .components import ATTRIBUTE, LABELS, SCORE, SPACYS, every, learnt, learnt_as, sampled
 from .toy import EXAMPLES, LANG, annotation, annotations, blank, doc, train, weights
 
-SPACYS = {"ssvm_tagger": "tagger", "ssvm_ner": "ner", "ssvm_senter": "senter", "ssvm_parser": "parser"}
 SCORES = {
     "ssvm_tagger": {"tag_acc"},
+    "ssvm_morphologizer": {"pos_acc", "morph_acc"},
     "ssvm_ner": {"ents_f", "ents_p", "ents_r"},
     "ssvm_senter": {"sents_f", "sents_p", "sents_r"},
+    "ssvm_lemmatizer": {"lemma_acc"},
     "ssvm_parser": {"uas", "las", "dep_uas", "dep_las"},
 }
 
@@ -37,7 +38,14 @@ def test_the_factory_is_described(factory):
         assert set(of_spacy.default_score_weights) <= set(weights)
     else:
         assert weights == of_spacy.default_score_weights
-    named = {"TAG": "token.tag", "ENT_IOB": "token.ent_iob", "SENT_START": "token.is_sent_start", "DEP": "token.dep"}
+    named = {
+        "LEMMA": "token.lemma",
+        "TAG": "token.tag",
+        "MORPH": "token.morph",
+        "ENT_IOB": "token.ent_iob",
+        "SENT_START": "token.is_sent_start",
+        "DEP": "token.dep",
+    }
     assert named[ATTRIBUTE[factory]] in meta.assigns
     analysis = blank(factory).analyze_pipes(keys=["assigns", "requires", "scores", "retokenizes"])
     assert analysis["problems"] == {factory: []}

@@ -13,7 +13,7 @@ from spacy.vocab import Vocab
 from spacy_ssvm import threads
 
 from .components import ATTRIBUTE, GOLD, TEXTS, every, learnt, sampled, texts_as_docs, written
-from .toy import EXAMPLES, LANG, annotation, annotations, doc
+from .toy import EXAMPLES, LANG, annotation, annotations, doc, morph_label
 
 FAILURES = [
     ("predict", 1),
@@ -31,7 +31,7 @@ def test_no_docs_and_empty_docs(factory):
     assert list(component.pipe([])) == list(nlp.pipe([])) == []
     docs = [Doc(nlp.vocab), *texts_as_docs(nlp), Doc(nlp.vocab), Doc(nlp.vocab)]
     before, *between = (annotation(tokens) for tokens in nlp.pipe(docs))
-    assert before == between.pop() == between.pop() == ((), (), (), ())
+    assert before == between.pop() == between.pop() == ((), (), (), (), ())
     assert between == annotations(nlp)
     assert len(nlp("")) == 0
 
@@ -41,8 +41,10 @@ def test_raw_text(factory):
     nlp = learnt(factory)
     text, expected = {
         "ssvm_tagger": ("Eat blue ham", ["VERB", "ADJ", "NOUN"]),
+        "ssvm_morphologizer": ("Eat blue ham", [morph_label(pos) for pos in ("VERB", "ADJ", "NOUN")]),
         "ssvm_ner": ("Anna Berg lives in New York.", [(0, 2, "PER"), (4, 6, "GPE")]),
         "ssvm_senter": ("I like green eggs. Eat blue ham.", [0, 5]),
+        "ssvm_lemmatizer": ("Dogs liked ham", ["lower|0>|1>", "lower|0>|1>", "lower|0>|0>"]),
         "ssvm_parser": ("Eat blue ham!", [(0, 0, "ROOT"), (2, 1, "amod"), (0, 2, "obj"), (0, 3, "punct")]),
     }[factory]
     assert written(factory, nlp(text)) == expected

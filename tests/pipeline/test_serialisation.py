@@ -13,7 +13,7 @@ from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.tree import weights as tree_weights
 
-from .components import SCORE, every, labelled, learnt, sampled, sequences, texts_as_docs, written
+from .components import NEW_LABEL, SCORE, every, labelled, learnt, sampled, sequences, texts_as_docs, written
 from .toy import (
     EXAMPLES,
     LANG,
@@ -23,6 +23,7 @@ from .toy import (
     annotations,
     blank,
     doc,
+    morph_label,
     ner_examples,
     tagged,
     tagger_examples,
@@ -36,6 +37,11 @@ FIELDS = {"cfg", "vocab", "model"}
 COMPRESSED = {"weight_dtype": "int8", "keep_fraction": 0.5}
 PRESET = {
     "ssvm_tagger": ("Eat blue ham", {"tags": ["", "X", ""]}, ["VERB", "X", "NOUN"]),
+    "ssvm_morphologizer": (
+        "Eat blue ham",
+        {"pos": ["", "X", ""]},
+        ["POS=VERB", "Degree=Pos|POS=X", morph_label("NOUN")],
+    ),
     "ssvm_senter": (PARAGRAPHS[0][0], {"sent_starts": [None, True, *[None] * 3, False, *[None] * 6]}, [0, 1, 9]),
     "ssvm_parser": (
         "Eat blue ham !",
@@ -116,9 +122,9 @@ def test_an_untrained_component_round_trips(factory, tmp_path):
     nlp = blank(factory)
     nlp.to_disk(tmp_path)
     assert spacy.load(tmp_path).get_pipe(factory).labels == ()
-    nlp.get_pipe(factory).add_label("X")
+    nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
     again = blank(factory).from_bytes(nlp.to_bytes())
-    assert again.get_pipe(factory).labels == ("X",)
+    assert again.get_pipe(factory).labels == (NEW_LABEL[factory],)
     assert len(again("text")) == 1
 
 
@@ -203,7 +209,7 @@ def test_overwrite(factory, overwrite, tmp_path):
 
 @sequences
 def test_a_loaded_hashed_model_predicts_the_same(factory, tmp_path):
-    name = {"ssvm_tagger": "TaggerFeatures", "ssvm_ner": "NerFeatures", "ssvm_senter": "SenterFeatures"}[factory]
+    name = {"ssvm_morphologizer": "Tagger"}.get(factory, factory.removeprefix("ssvm_").capitalize()) + "Features"
     features = {"@ssvm_features": f"spacy-ssvm.{name}.v1", "hash_bits": 10}
     nlp = trained(factory, model={"@architectures": "spacy-ssvm.Chain.v1", "features": features})
     nlp.to_disk(tmp_path)
@@ -258,8 +264,10 @@ def test_a_sourced_component_learns_on(factory):
     nlp.add_pipe(factory, source=source)
     corpus = {
         "ssvm_tagger": [("Zebras graze quietly", "NOUN VERB ADV")],
+        "ssvm_morphologizer": [("Zebras graze quietly", "NOUN VERB ADV")],
         "ssvm_ner": [("Zoe visited Quito", "U-PER O U-GPE")],
         "ssvm_senter": [("Zoe left / Zebras graze", "S I S I I")],
+        "ssvm_lemmatizer": [("Zebras grazed quietly", "zebra graze quietly")],
         "ssvm_parser": [("Zebras graze quietly", "nsubj:2 ROOT:2 advmod:2")],
     }[factory]
     examples = EXAMPLES[factory](nlp, corpus)
@@ -304,12 +312,12 @@ def test_a_failed_load_leaves_exact_weights(factory):
 def test_a_new_label_does_not_compress(factory):
     nlp, exact = trained(factory, weight_dtype="int8", keep_fraction=0.01), trained(factory)
     for pipeline in (nlp, exact):
-        pipeline.get_pipe(factory).add_label("X")
+        pipeline.get_pipe(factory).add_label(NEW_LABEL[factory])
     assert annotations(nlp) == annotations(exact)
     assert len(packed(nlp, factory)) < len(packed(exact, factory))
     loaded = learnt(factory, **COMPRESSED)
     before = annotations(loaded)
-    loaded.get_pipe(factory).add_label("X")
+    loaded.get_pipe(factory).add_label(NEW_LABEL[factory])
     assert annotations(blank(factory, **COMPRESSED).from_bytes(loaded.to_bytes())) == before
 
 

@@ -41,7 +41,11 @@ def misaligned(nlp, factory) -> Example:
 def unreadable(nlp, factory) -> Example:
     """A feature of it cannot be computed."""
     gold = EXAMPLES[factory](nlp)[0].reference
-    attributes = ["TAG", "SENT_START"] if factory == "ssvm_senter" else ["TAG", "ENT_IOB", "ENT_TYPE", "HEAD", "DEP"]
+    attributes = (
+        ["TAG", "SENT_START"]
+        if factory == "ssvm_senter"
+        else ["TAG", "POS", "MORPH", "ENT_IOB", "ENT_TYPE", "HEAD", "DEP"]
+    )
     words = BROKEN.split() + [f"w{k}" for k in range(len(gold) - 4)]
     reference = Doc(nlp.vocab, words=words).from_array(attributes, gold.to_array(attributes))
     return Example(Doc(nlp.vocab, words=words), reference)

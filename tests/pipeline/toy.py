@@ -51,6 +51,14 @@ TREES = [
     ("Nothing", "ROOT:1"),
 ]
 """Each token's label and its head, counted from 1; a root is its own head, and "-" is a token without annotation."""
+LEMMATISED = [
+    ("I like green eggs", "I like green egg"),
+    ("Cats sleep", "cat sleep"),
+    ("She saw old dogs", "she see old dog"),
+    ("We loved Berlin cities", "we love Berlin city"),
+    ("Dogs liked parties", "dog like party"),
+    ("He walked to parks", "he walk to park"),
+]
 
 
 def doc(nlp: Language, text: str, **annotation) -> Doc:
@@ -64,6 +72,24 @@ def tagged(nlp: Language, text: str, tags: str | list[str], attr: str = "tags") 
 
 def tagger_examples(nlp: Language, corpus=TAGGED, attr: str = "tags") -> list[Example]:
     return [tagged(nlp, text, tags, attr) for text, tags in corpus]
+
+
+MORPHS = {"PRON": "Case=Nom", "ADJ": "Degree=Pos", "NOUN": "Number=Sing"}
+"""The features of a coarse tag in the toy corpus; the other tags have none."""
+
+
+def morphs_of(tags: list[str]) -> dict:
+    """The annotation of a Doc with these coarse tags and their features; an empty tag is unknown."""
+    return {"pos": tags, "morphs": [MORPHS.get(tag, "") for tag in tags]}
+
+
+def morph_label(pos: str) -> str:
+    """The label of a coarse tag with its features."""
+    return f"{MORPHS[pos]}|POS={pos}" if pos in MORPHS else f"POS={pos}"
+
+
+def morphologizer_examples(nlp: Language, corpus=TAGGED) -> list[Example]:
+    return [Example(doc(nlp, text), doc(nlp, text, **morphs_of(tags.split()))) for text, tags in corpus]
 
 
 def ner_examples(nlp: Language, corpus=SPANS) -> list[Example]:
@@ -88,22 +114,35 @@ def parser_examples(nlp: Language, corpus=TREES) -> list[Example]:
     return [Example(doc(nlp, text), parse(nlp, text, arcs)) for text, arcs in corpus]
 
 
+def lemmatizer_examples(nlp: Language, corpus=LEMMATISED) -> list[Example]:
+    return [tagged(nlp, text, lemmas, "lemmas") for text, lemmas in corpus]
+
+
 EXAMPLES = {
     "ssvm_tagger": tagger_examples,
+    "ssvm_morphologizer": morphologizer_examples,
     "ssvm_ner": ner_examples,
     "ssvm_senter": senter_examples,
     "ssvm_parser": parser_examples,
+    "ssvm_lemmatizer": lemmatizer_examples,
 }
-SEQUENCES = ("ssvm_tagger", "ssvm_ner", "ssvm_senter")
-LABELLED = ("ssvm_tagger", "ssvm_ner", "ssvm_parser")
+SEQUENCES = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_senter", "ssvm_lemmatizer")
+LABELLED = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_parser", "ssvm_lemmatizer")
 """Components that learn their labels from the examples."""
 STRUCTURES = (("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2))
 SMALL_TREE = {
     "@architectures": "spacy-ssvm.Tree.v1",
     "features": {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 14, "label_hash_bits": 10},
 }
-SMALL = {"ssvm_parser": {"model": SMALL_TREE}}
-"""What keeps toy components small."""
+WITHOUT_TAGS = {
+    "@architectures": "spacy-ssvm.Chain.v1",
+    "features": {"@ssvm_features": "spacy-ssvm.LemmatizerFeatures.v1", "tags": []},
+}
+SMALL = {
+    "ssvm_parser": {"model": SMALL_TREE},
+    "ssvm_lemmatizer": {"min_tree_freq": 1, "model": WITHOUT_TAGS},
+}
+"""What keeps toy components small, and corpora without tags free of warnings."""
 
 
 def blank(factory: str, solver: str = "DCD", solver_settings: dict | None = None, **config) -> Language:
@@ -157,10 +196,12 @@ def trained(factory: str, epochs: int = 10, **settings) -> Language:
 def annotation(doc: Doc) -> tuple:
     entities = tuple((e.start, e.end, e.label_) for e in doc.ents)
     starts = tuple(token.is_sent_start for token in doc)
-    return tuple(token.tag_ for token in doc), entities, starts, tuple((token.head.i, token.dep_) for token in doc)
+    tags = tuple((token.tag_, token.pos_, str(token.morph)) for token in doc)
+    lemmas = tuple(token.lemma_ for token in doc)
+    return tags, entities, starts, lemmas, tuple((token.head.i, token.dep_) for token in doc)
 
 
-def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES)) -> list[tuple]:
+def annotations(nlp: Language, corpora=(TAGGED, SPANS, PARAGRAPHS, TREES, LEMMATISED)) -> list[tuple]:
     return [annotation(tokens) for tokens in nlp.pipe([doc(nlp, text) for corpus in corpora for text, _ in corpus])]
 
 

@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -42,6 +42,9 @@ class ChainCodec(Codec):
     structure = "ssvm_chain"
     architecture = "spacy-ssvm.Chain.v1"
 
+    of_tokens: ClassVar[bool] = False
+    """Whether each token with a gold label is an example, a chain of its own; otherwise each Doc is one."""
+
     label_costs: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -70,6 +73,15 @@ class ChainCodec(Codec):
         gold: int32 [T], gold labels, -1 where unknown.
         """
         return self.kinds(docs, preset)
+
+    def mark(
+        self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
+    ) -> None:
+        """Write the attributes that only the codec knows into their columns, uint64 [T] by name.
+
+        preset, kinds: as above, of the tokens.
+        """
+        return None
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
         """These kinds, with the existing annotation that prediction keeps and training ignores."""
@@ -165,7 +177,8 @@ class ChainCodec(Codec):
     def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Any]:
         from ...structures.chain.scored import KnownLabels
 
-        return [KnownLabels(numbers_of(self.gold(example).labels, self.weight_labels))]
+        labels = numbers_of(self.gold(example).labels, self.weight_labels)
+        return [KnownLabels(labels[first:end]) for first, end in bounds]
 
 
 def _checked_cost(name: str, label: str, cost: Any) -> float:

@@ -9,7 +9,7 @@ from ...kernels import kernel
 from ...structures.chain.constraints import FORBIDDEN, broken
 from ...structures.chain.viterbi import steps_of, viterbi
 from .data import Chains
-from .scores import emission_scores, transition_scores
+from .scores import emission_scores, longest, steps_between, transition_scores
 from .weights import has_weight, split
 
 UNLIKELY = -1e6
@@ -30,7 +30,7 @@ def _agreeing_scores(chains, example, annotated, weights, penalty, scores):
 @kernel
 def _complete(chains, examples, annotated, weights, penalty, changed):
     """Set chains.gold to argmax_y wᵀΦ(x_i, y) + penalty · (tokens where y differs from `annotated`)."""
-    transitions = steps_of(transition_scores(chains, weights))
+    transitions = steps_between(chains, weights, longest(chains))
     constraints = chains.constraints
     for k in range(len(examples)):
         first, end = chains.starts[examples[k]], chains.starts[examples[k] + 1]

@@ -1,7 +1,8 @@
-"""The examples of a sequence component: one chain for each Doc."""
+"""The examples of a sequence component: one chain for each Doc, or for each token with a gold label."""
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -10,16 +11,18 @@ from ...features.index import Program, Table, add_features, n_rows, row_keys, ta
 from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from .. import frequency
+from ..documents import examples_of, replaced_by_last
 from ..protocol import DataSet
 from .completion import complete, complete_without, project, without_new_labels
 from .data import Chains, dimension, make_chains
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
+from .many_labels import StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
 from .numbered import FREQUENT, NONE, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
 from .oracles import chain_problem
 
-_IS_PAIR = np.uint64(1 << 63)
-"""The bit that marks a pair of row and label in an index, in which keys of rows come first."""
+_IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
+"""The bits that mark a pair of row and label, and a transition, in an index, in which keys of rows come first."""
 
 COUNTED_TOGETHER = 1 << 21
 """Features that are counted at a time."""
@@ -32,7 +35,7 @@ class ChainSet(DataSet):
     keys after `rest`.
     constraints: of all of them. seen: as in `ChainWeights`, of earlier Docs and the rows that the table has.
     has_new_labels: whether a label is still to be learnt, although others have been.
-    seen_labels: of the first pass, if there is one.
+    seen_labels: of the first pass, if there is one. of_tokens: as in `ChainCodec`.
     annotated: int32 [T], gold labels within the constraints, -1 where unknown.
     """
 
@@ -46,8 +49,11 @@ class ChainSet(DataSet):
         seen: np.ndarray | None = None,
         has_new_labels: bool = False,
         seen_labels: SeenLabels | None = None,
+        of_tokens: bool = False,
     ) -> None:
         self.seen_labels = seen_labels
+        self._of_tokens = of_tokens
+        self._docs = np.zeros((0, 2), np.int64)
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
         """The keys of the rows while there is no table."""
@@ -59,42 +65,62 @@ class ChainSet(DataSet):
         self._chunks: list[Chains] = []
         self._problem: Problem | None = None
         self._numbering: Numbering | None = None
+        self._steps: StepNumbering | None = None
+        """That of transitions, if there are many labels and weights are numbered by use."""
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
         columns = encoded.columns if self.seen_labels is None else self.seen_labels.mark(encoded)
         self._table, feature_starts, rows, values = add_features(columns, self._program, self.table)
-        annotated = encoded.annotated.copy()
+        sizes, starts, tokens = self._examples(encoded)
+        features: Any = slice(None)
+        if self._of_tokens:
+            features, feature_starts = elements(feature_starts, tokens), taken_starts(feature_starts, tokens)
+        gold = encoded.annotated[tokens]
+        annotated = gold.copy()
         chunk = make_chains(
-            columns.starts,
+            starts,
             feature_starts,
-            rows,
+            rows[features],
             np.full(len(annotated), -1, np.int32),
             self._constraints,
-            values,
-            encoded.costs,
-            encoded.kinds,
+            values[features],
+            encoded.costs[tokens],
+            encoded.kinds[tokens],
         )
         project(chunk, annotated, self.dimension())
         n_before = sum(len(chunk.starts) - 1 for chunk in self._chunks)
+        self._docs = np.concatenate([self._docs, np.stack([n_before + np.cumsum(sizes) - sizes, sizes], axis=1)])
         self._chunks.append(chunk)
         self._problem = None
-        self._wrong += encoded.wrong
+        self._wrong += [()] * int(sizes.sum()) if self._of_tokens else encoded.wrong
         self.annotated = np.concatenate([self.annotated, annotated])
-        return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != encoded.annotated))
+        return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != gold))
+
+    def _examples(self, encoded: EncodedChains) -> tuple[np.ndarray, np.ndarray, Any]:
+        """The number of examples of each Doc, int64 [n], the first token of each example and the end, int64, and which
+        tokens these are of."""
+        starts, sizes = encoded.columns.starts, encoded.sizes
+        if not self._of_tokens:
+            return np.ones(len(starts) - 1, np.int64), starts, slice(None)
+        if sizes is not None:
+            return sizes, np.zeros(int(sizes.sum()) + 1, np.int64), np.zeros(0, np.int64)
+        tokens = np.flatnonzero(encoded.annotated >= 0)
+        return np.diff(np.searchsorted(tokens, starts)), np.arange(len(tokens) + 1), tokens
 
     def replace_by_last(self, docs: list[int]) -> None:
         chains = self._chains()
-        order = np.arange(len(chains.starts) - 1 - len(docs))
-        order[docs] = np.arange(len(order), len(order) + len(docs))
-        tokens = elements(chains.starts, order)
+        order, self._docs = replaced_by_last(self._docs, docs, len(chains.starts) - 1)
+        starts = np.append(chains.starts, chains.starts[-1])
+        tokens = elements(starts, order)
         features = elements(chains.feature_starts, tokens)
         self.annotated = self.annotated[tokens]
-        self._wrong = [self._wrong[doc] for doc in order]
+        wrong = [*self._wrong, ()]
+        self._wrong = [wrong[example] for example in order]
         self._problem = None
         self._chunks = [
             make_chains(
-                taken_starts(chains.starts, order),
+                taken_starts(starts, order),
                 taken_starts(chains.feature_starts, tokens),
                 chains.rows[features],
                 chains.gold[tokens],
@@ -135,7 +161,12 @@ class ChainSet(DataSet):
                 self._problem = self.problem_by_row()
             else:
                 self._numbering = with_rows(self._numbering, self.n_rows(), len(self._constraints.start))
-                self._problem = numbered_problem(self._chains(), self._numbering)
+                chains, numbering, steps = self._chains(), self._numbering, self._steps
+                self._problem = (
+                    numbered_problem(chains, numbering)
+                    if steps is None
+                    else many_label_problem(chains, numbering, steps)
+                )
         return self._problem
 
     def problem_by_row(self) -> Problem:
@@ -144,19 +175,26 @@ class ChainSet(DataSet):
         return chain_problem(self._chains(), self.n_rows(), self._rates, self._has_new_labels)
 
     def number_weights(self, by_use: bool) -> None:
-        self._problem = self._numbering = None
+        self._problem = self._numbering = self._steps = None
         if by_use:
             n_labels, counts = len(self._constraints.start), self._row_counts()
             self._numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
+            if self._has_many_labels():
+                self._steps = new_steps(n_labels, np.zeros(0, np.int64))
 
-    def resume_numbering(self, pairs: np.ndarray) -> None:
-        """Number weights in this order: as `numbered.pairs_of` returned it; by row if it is empty.
+    def resume_numbering(self, pairs: np.ndarray, steps: np.ndarray) -> None:
+        """Number weights in this order: pairs as `numbered.pairs_of` returned them, and transitions as `used_steps`.
+
+        They are numbered by row if there are no pairs.
 
         Raises:
-            ValueError: a pair of row and label does not exist, or their order is impossible.
+            ValueError: a pair of row and label or a transition does not exist, or the order of pairs is impossible.
         """
         if len(pairs):
-            self._numbering = numbering_of(pairs, self.n_rows(), len(self._constraints.start))
+            n_labels = len(self._constraints.start)
+            self._numbering = numbering_of(pairs, self.n_rows(), n_labels)
+            if self._has_many_labels():
+                self._steps = new_steps(n_labels, steps)
 
     def by_row(self, vector: np.ndarray) -> np.ndarray:
         if self._numbering is None:
@@ -174,6 +212,9 @@ class ChainSet(DataSet):
         n_labels = len(self._constraints.start)
         begin = n_labels * n_labels
         pairs = np.concatenate([np.arange(begin), begin + pairs_of(self._numbering, n_labels)])
+        if self._steps is not None:
+            steps = used_steps(self._steps)
+            pairs[: len(steps)] = steps
         used = np.flatnonzero(vector[: len(pairs)])
         used = used[np.argsort(pairs[used])]
         return pairs[used], vector[used]
@@ -182,7 +223,7 @@ class ChainSet(DataSet):
         return dimension(len(self._constraints.start), self.n_rows())
 
     def examples_of(self, docs: np.ndarray) -> np.ndarray:
-        return docs
+        return examples_of(self._docs[docs])
 
     def is_incomplete(self) -> bool:
         return bool((self.annotated < 0).any())
@@ -190,7 +231,7 @@ class ChainSet(DataSet):
     def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         chains, weights = self._chains(), self.by_row(weights)
         incomplete = ranges_of(chains.starts, np.flatnonzero(self.annotated < 0))
-        examples = incomplete if docs is None else np.intersect1d(docs, incomplete)
+        examples = incomplete if docs is None else np.intersect1d(self.examples_of(docs), incomplete)
         constrained = np.array([bool(self._wrong[example]) for example in examples], np.bool_)
         changed = complete(chains, np.ascontiguousarray(examples[~constrained], np.int64), self.annotated, weights)
         also = [example for example in examples[constrained] if self._complete_without(int(example), weights)]
@@ -219,21 +260,21 @@ class ChainSet(DataSet):
         if self._numbering is None:
             return keys
         pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NONE).astype(np.uint64)
-        return np.concatenate([keys, pairs | _IS_PAIR])
+        steps = np.zeros(0, np.int64) if self._steps is None else used_steps(self._steps)
+        return np.concatenate([keys, steps.astype(np.uint64) | _IS_STEP, pairs | _IS_PAIR])
 
     def notes(self) -> list[np.ndarray]:
         return [] if self.seen_labels is None else self.seen_labels.notes()
 
     def sizes(self) -> np.ndarray:
-        return np.ones(len(self._chains().starts) - 1, np.int64)
+        return np.array(self._docs[:, 1])
 
     def gold(self, doc: int) -> np.ndarray:
-        chains = self._chains()
-        return np.array(chains.gold[chains.starts[doc] : chains.starts[doc + 1]])
+        return np.array(self._chains().gold[self._tokens(doc)])
 
     def set_gold(self, doc: int, gold: np.ndarray) -> None:
         chains = self._chains()
-        place = slice(chains.starts[doc], chains.starts[doc + 1])
+        place = self._tokens(doc)
         given = self.annotated[place]
         if gold.shape != given.shape or not ((gold >= 0) & (gold < len(self._constraints.start))).all():
             raise ValueError("its solver state has gold labels that the component does not have")
@@ -241,9 +282,15 @@ class ChainSet(DataSet):
 
     def without_docs(self) -> "ChainSet":
         data = ChainSet(
-            self._program, self.table, self._constraints, self._seen, self._has_new_labels, self.seen_labels
+            self._program,
+            self.table,
+            self._constraints,
+            self._seen,
+            self._has_new_labels,
+            self.seen_labels,
+            self._of_tokens,
         )
-        data._numbering = self._numbering
+        data._numbering, data._steps = self._numbering, self._steps
         return data
 
     def seen(self) -> np.ndarray:
@@ -269,6 +316,14 @@ class ChainSet(DataSet):
         of_rows, n_labels = frequency.rates(self._seen, power), len(self._constraints.start)
         of_transitions = np.full(n_labels * n_labels, of_rows.min(initial=1.0), np.float32)
         return np.concatenate([of_transitions, np.repeat(of_rows, n_labels)])
+
+    def _has_many_labels(self) -> bool:
+        """Whether weights of transitions are numbered by use; chains of one token have none."""
+        return not self._of_tokens and has_many_labels(self._constraints)
+
+    def _tokens(self, doc: int) -> slice:
+        (first, count), starts = self._docs[doc], self._chains().starts
+        return slice(int(starts[first]), int(starts[first + count]))
 
     def _chains(self) -> Chains:
         """All examples as one set of arrays, with their present gold labels."""
@@ -298,7 +353,9 @@ def _joined_values(chunks: Sequence[Chains]) -> np.ndarray | None:
     )
 
 
-def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The keys of rows, uint64, and the pairs, int64, of an index as `ChainSet.index` returns it."""
+def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The keys of rows, uint64, the pairs and the transitions, int64, of an index as `ChainSet.index` returns it."""
     is_pair = index & _IS_PAIR != 0
-    return index[~is_pair], (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NONE
+    is_step = ~is_pair & (index & _IS_STEP != 0)
+    pairs, steps = (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NONE, (index[is_step] & ~_IS_STEP).astype(np.int64)
+    return index[~(is_pair | is_step)], pairs, steps

@@ -61,44 +61,54 @@ TRANSITION = "label before"
 """The name of the one feature of a transition."""
 
 
-class ChainFeatures:
-    """Implements `models.scored.FactorFeatures` for one Doc.
+class FiredFeatures:
+    """The features that fire at the tokens of one Doc, which are named when they are asked for.
 
     columns: of this Doc alone. contributions: returns for each token the features that fire there, by the numbers of
-    their templates, and their weights for each label, float64 [L]. transitions: float64 [L, L]. labels: the names of
-    the weight labels.
+    their templates, and their weights for each label, float64 [L].
     """
 
     def __init__(
-        self,
-        doc: Doc,
-        extractor: Extractor,
-        columns: Columns,
-        contributions: Callable[[], Contributions],
-        transitions: np.ndarray,
-        labels: Sequence[str],
+        self, doc: Doc, extractor: Extractor, columns: Columns, contributions: Callable[[], Contributions]
     ) -> None:
         self._templates = extractor.templates
         self._contributions = contributions
+        self._source = Source(doc, extractor.reader.attributes, columns.keys, extractor.classes)
+
+    @cached_property
+    def of_tokens(self) -> list[list[tuple[str, np.ndarray]]]:
+        """For each token the names of its features, and their weights for each label, float64 [L]."""
+        return [
+            [(feature_name(self._templates[number], self._source, token), added) for number, added in features]
+            for token, features in enumerate(self._contributions())
+        ]
+
+
+class ChainFeatures:
+    """Implements `models.scored.FactorFeatures` for one sequence.
+
+    fired: in its Doc. first: the token where it starts. transitions: float64 [L, L]. labels: the names of the weight
+    labels.
+    """
+
+    def __init__(self, fired: FiredFeatures, first: int, transitions: np.ndarray, labels: Sequence[str]) -> None:
+        self._fired = fired
+        self._first = first
         self._transitions = transitions
         self._labels = labels
-        self._source = Source(doc, extractor.reader.attributes, columns.keys, extractor.classes)
 
     def features(self, factor: ChainFactor) -> list[tuple[str, float]]:
         """The name of each feature that fires, and its contribution to the score, without labels' zeros."""
         token, labels = factor
         if len(labels) > 1:
             return [(TRANSITION, float(self._transitions[labels]))]
-        return [(name, float(added[labels[0]])) for name, added in self._of_tokens[token] if added[labels[0]]]
+        return [
+            (name, float(added[labels[0]]))
+            for name, added in self._fired.of_tokens[self._first + token]
+            if added[labels[0]]
+        ]
 
     def text(self, y: LabelSequence, factor: ChainFactor) -> str:
         """The label that y has at the factor's token, for a transition after that of the token before."""
         token, labels = factor
         return " ".join(self._labels[label] for label in y.labels[token + 1 - len(labels) : token + 1])
-
-    @cached_property
-    def _of_tokens(self) -> list[list[tuple[str, np.ndarray]]]:
-        return [
-            [(feature_name(self._templates[number], self._source, token), added) for number, added in features]
-            for token, features in enumerate(self._contributions())
-        ]

@@ -64,6 +64,7 @@ class ChainModel:
         numbers = self.codec.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
         kinds = self.codec.kinds_to_learn(docs, preset, annotated)
+        self.codec.mark(docs, preset, kinds, self.reader.by_name(columns))
         forbidden = [
             [
                 (first, np.array([numbers[label] for label in run], np.int32))
@@ -94,12 +95,12 @@ class ChainModel:
 
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
-        keys, pairs = split_index(index) if known else (index, index)
+        keys, pairs, steps = split_index(index) if known else (index, index, index)
         if not known or len(np.unique(keys)) < len(keys) or (bits and len(keys)):
             raise ValueError("its solver state has no index of features")
         labels = self._seen_labels(self.load().first_pass, notes)
         data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), self._seen(keys), seen_labels=labels)
-        data.resume_numbering(pairs)
+        data.resume_numbering(pairs, steps)
         return data
 
     def _seen(self, index: np.ndarray) -> np.ndarray | None:
@@ -157,7 +158,7 @@ class ChainModel:
         from .data_set import ChainSet
 
         program, constraints = self.extractor.program, self.codec.constraints()
-        return ChainSet(program, table, constraints, seen, has_new_labels, seen_labels)
+        return ChainSet(program, table, constraints, seen, has_new_labels, seen_labels, self.codec.of_tokens)
 
     def _learnt_labels(self, batches: "Sequence[EncodedChains]", seed: int) -> "SeenLabels | None":
         """Those of a first pass that learns from the batches; None if no template reads its labels."""

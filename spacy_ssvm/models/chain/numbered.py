@@ -12,10 +12,9 @@ import numpy as np
 
 from ...kernels import Int64Array, Int64Array2d, kernel, numba_type, prefetch
 from ...solvers.problem import Problem, unit_of
-from ...structures.chain.viterbi import steps_of, viterbi
 from .data import Chains, plane_entries, value_of
 from .oracles import feature_difference
-from .scores import add_loss, transition_scores
+from .scores import add_loss, best_path
 
 NONE = -1
 """No chunk: the end of a row's list."""
@@ -95,7 +94,7 @@ def _next(numbering, chunk):
 
 
 @kernel
-def _place(numbering, row, label):
+def place_of(numbering, row, label):
     """The place of a weight, a free one if it has none yet."""
     first = numbering.first[row]
     if first < NONE:
@@ -119,7 +118,7 @@ def _place(numbering, row, label):
 
 
 @kernel
-def _look_up(data, first, end, begin, weights, found):
+def look_up(data, first, end, begin, weights, found):
     """Write the first chunk of each of the features first … end − 1 to `found`, int64, and start to fetch them."""
     firsts, chunks, rows = data.numbering.first, data.numbering.chunks, data.chains.rows
     for f in range(first, end):
@@ -131,8 +130,8 @@ def _look_up(data, first, end, begin, weights, found):
 
 
 @kernel
-def _add_rows(data, token, found, weights, score):
-    """`scores.add_rows` by the weights in use; found: of `_look_up`."""
+def add_rows_in_use(data, token, found, weights, score):
+    """`scores.add_rows` by the weights in use; found: of `look_up`."""
     chains, chunks, begin = data.chains, data.numbering.chunks, len(score) * len(score)
     n_labels, mask = np.uint64(len(score)), (1 << LABEL_BITS) - 1
     first = chains.feature_starts[token]
@@ -161,21 +160,21 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
     scores, begin = np.empty((chains.starts[example + 1] - first, n_labels)), n_labels * n_labels
     features = chains.feature_starts[first : chains.starts[example + 1] + 1]
     found = np.empty(features[-1] - features[0], np.int64)
-    _look_up(data, features[0], features[-1], begin, weights, found)
+    look_up(data, features[0], features[-1], begin, weights, found)
     for t in range(len(scores)):
         score, allowed = scores[t], constraints.token[chains.kinds[first + t]]
         for label in range(n_labels):
             score[label] = allowed[label]
-        _add_rows(data, first + t, found[features[t] - features[0] :], weights, score)
+        add_rows_in_use(data, first + t, found[features[t] - features[0] :], weights, score)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
-    path, transitions = np.empty(len(scores), np.int32), steps_of(transition_scores(chains, weights))
-    viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
+    path = np.empty(len(scores), np.int32)
+    best_path(chains, weights, scores, path)
     entries, loss = feature_difference(chains, example, path, indices, values)
     for k in range(entries):
         if indices[k] >= begin:
             row = (indices[k] - begin) // n_labels
-            indices[k] = begin + _place(data.numbering, row, indices[k] - begin - row * n_labels)
+            indices[k] = begin + place_of(data.numbering, row, indices[k] - begin - row * n_labels)
     return entries, loss
 
 

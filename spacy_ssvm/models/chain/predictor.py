@@ -18,7 +18,9 @@ from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .codec import ChainCodec
 from .first_pass import FirstPass
-from .scores import label, token_scores
+from .many_labels import FixedWeights, fixed_weights, has_many_labels
+from .many_labels import label as label_many
+from .token_scores import TokenScores
 from .type_scores import TypeScores
 from .weights import ChainWeights, split
 
@@ -42,8 +44,11 @@ class ChainPredictor:
         self._codec = codec
         self._table = table_of(weights.keys, weights.hash_bits)
         self._first_pass = first_pass
-        self._of_types = TypeScores(
-            extractor.reader, extractor.split, self._table, weights.vector, len(self.constraints.start)
+        # Few tokens of a word type may be read if each is a chain: sums for a type do not pay there.
+        self._scorer: TokenScores | TypeScores = (
+            TokenScores(extractor.program, self._table, weights.vector, self.constraints)
+            if codec.of_tokens
+            else TypeScores(extractor.reader, extractor.split, self._table, weights.vector, len(self.constraints.start))
         )
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
@@ -53,21 +58,20 @@ class ChainPredictor:
         return self._decoding(*self._read(docs))
 
     def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
-        return [[ScoredSequence(0, scores)] for scores in self._scores(docs)[1]] if docs else []
+        return self._scores(docs)[1] if docs else []
 
     def explained(self, doc: Doc) -> "list[tuple[ScoredSequence, ChainFeatures]]":
-        from .factors import ChainFeatures
+        from .factors import ChainFeatures, FiredFeatures
 
-        columns, (scores,) = self._scores([doc])
-        labels = self._codec.weight_labels
-        contributions = partial(self.contributions, columns)
+        columns, (sequences,) = self._scores([doc])
         # Names are read later, when the Doc may have changed.
-        features = ChainFeatures(doc.copy(), self.extractor, columns, contributions, scores.transitions, labels)
-        return [(ScoredSequence(0, scores), features)]
+        fired = FiredFeatures(doc.copy(), self.extractor, columns, partial(self.contributions, columns))
+        labels, transitions = self._codec.weight_labels, self._between.transitions
+        return [(sequence, ChainFeatures(fired, sequence.first, transitions, labels)) for sequence in sequences]
 
     def forget_types(self) -> None:
         self.extractor.reader.forget_types()
-        self._of_types.forget()
+        self._scorer.forget()
         if self._first_pass is not None:
             self._first_pass.forget_types()
 
@@ -76,21 +80,27 @@ class ChainPredictor:
         codec = self._codec
         columns, types, preset = self.extractor.reader.read_types(docs, docs[0].vocab, codec.preset)
         kinds = codec.kept(docs, codec.kinds(docs, preset))
+        codec.mark(docs, preset, kinds, self.extractor.reader.by_name(columns))
         if not codec.patterns:
             return columns, types, kinds, self.constraints
         free = kinds < first_fixed(self.constraints)
         constraints, kinds = limited(self.constraints, kinds, *codec.patterns.allowed(docs, codec.named_labels(), free))
         return columns, types, kinds, constraints
 
-    def _scores(self, docs: Sequence[Doc]) -> tuple[Columns, list[ChainScores]]:
-        """The columns of the Docs, and each Doc's scores, within the limits set by Docs and patterns."""
+    def _scores(self, docs: Sequence[Doc]) -> tuple[Columns, list[list[ScoredSequence]]]:
+        """The columns of the Docs, and each Doc's sequences, within the limits set by Docs and patterns."""
         read = self._read(docs)
         columns, types, kinds, allowed = read
         self._marking(columns, types)()
         if allowed is not self.constraints:
             self._decoding(*read)()
-        scores, between = token_scores(*self._of_types.arguments(columns, types, kinds, allowed)), self._between
-        return columns, [ChainScores(scores[first:end], between) for first, end in pairwise(columns.starts.tolist())]
+        scores, between = self._scorer.scores(columns, types, kinds, allowed), self._between
+        found = []
+        for first, end in pairwise(columns.starts.tolist()):
+            starts = range(first, end) if self._codec.of_tokens else [first]
+            bounds = pairwise([*starts, end])
+            found.append([ScoredSequence(at - first, ChainScores(scores[at:to], between)) for at, to in bounds])
+        return columns, found
 
     @cached_property
     def _between(self) -> Between:
@@ -109,18 +119,31 @@ class ChainPredictor:
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], list[np.ndarray]]:
         mark = self._marking(columns, types)
-        arguments = self._of_types.arguments(columns, types, kinds, constraints)
+        decode = self._decoder(columns, types, kinds, constraints)
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
             mark()
-            best = label(*arguments)
+            best = decode()
             if constraints is not self.constraints:
                 for token in np.flatnonzero(broken(constraints, kinds, columns.starts, best))[:1].tolist():
                     raise Contradiction(token, "patterns leave it no label that can follow those before it")
             return [best[first:end] for first, end in bounds]
 
         return labels
+
+    def _decoder(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
+    ) -> Callable[[], np.ndarray]:
+        """A function that decodes, in any thread: the best labels, int32 [T]."""
+        if not self._codec.of_tokens and has_many_labels(self.constraints):
+            program = self.extractor.program
+            return partial(label_many, columns, program, self._table, kinds, constraints, self._many_labels)
+        return self._scorer.labelling(columns, types, kinds, constraints)
+
+    @cached_property
+    def _many_labels(self) -> FixedWeights:
+        return fixed_weights(self.weights.vector, len(self.constraints.start))
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
         """For each token, the templates that fire, by number, and what each adds to the labels' scores, float64 [L]."""

@@ -99,15 +99,36 @@ def decode(chains, example, weights, loss_scale, path):
     emission_scores(chains, example, weights, scores)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
+    return best_path(chains, weights, scores, path)
+
+
+@kernel
+def best_path(chains, weights, scores, path):
+    """Write the best sequence by token scores, float64 [T, L], to path, int32 [T]; returns its score."""
     constraints = chains.constraints
-    transitions = steps_of(transition_scores(chains, weights))
-    return viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
+    steps = steps_between(chains, weights, len(path))
+    return viterbi(scores, steps, constraints.start, constraints.end, np.empty_like(scores), path)
+
+
+@kernel
+def steps_between(chains, weights, length):
+    """The steps of sequences of this length at most; nobody reads those of a single token."""
+    return steps_of(transition_scores(chains, weights) if length > 1 else np.empty((1, 1)))
+
+
+@kernel
+def longest(chains):
+    """The length of the longest sequence."""
+    length = 0
+    for example in range(len(chains.starts) - 1):
+        length = max(length, chains.starts[example + 1] - chains.starts[example])
+    return length
 
 
 @kernel
 def decode_all(chains, shared, weights, labels):
     """Write argmax_y wᵀΦ(x_i, y) of every sequence to labels, int32 [T]; weights: length `dimension(L, R)`."""
-    transitions = steps_of(transition_scores(chains, weights))
+    transitions = steps_between(chains, weights, longest(chains))
     constraints = chains.constraints
     for example in range(len(chains.starts) - 1):
         first, end = chains.starts[example], chains.starts[example + 1]
@@ -174,7 +195,7 @@ def label(
     """
     labels = np.zeros(len(chains.kinds), np.int32)
     _label(columns, program, table, chains, shared, weights, labels)
-    _require_finite_values(program, chains)
+    require_finite_values(program, chains)
     return labels
 
 
@@ -184,10 +205,15 @@ def token_scores(
     """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included; as `label` in all else."""
     scores = np.zeros((len(chains.kinds), len(chains.constraints.start)))
     _score(columns, program, table, chains, shared, weights, scores)
-    _require_finite_values(program, chains)
+    require_finite_values(program, chains)
     return scores
 
 
-def _require_finite_values(program: Program, chains: Chains) -> None:
+def require_finite_values(program: Program, chains: Chains) -> None:
+    """Check the values of features that `extract` has written, if any are real.
+
+    Raises:
+        ValueError: a feature value is not finite.
+    """
     if program.reals.max(initial=-1) >= 0:
         require_finite(chains.starts, chains.feature_starts, chains.values[: chains.feature_starts[-1]])

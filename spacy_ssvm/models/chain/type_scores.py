@@ -1,6 +1,7 @@
 """Scores of features that read one word type only: they are summed once per type, for given weights."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 
 import numpy as np
@@ -10,7 +11,7 @@ from ...features.index import Columns, Program, Table, look_up_features
 from ...features.program import SplitProgram, rows_outside
 from ...structures.chain.constraints import Constraints
 from .data import Chains, SharedScores
-from .scores import add_all_rows, unlabelled
+from .scores import add_all_rows, label, token_scores, unlabelled
 
 MAX_SCORES = 1 << 23
 """Largest number of stored scores of word types, 8 bytes each; beyond it, all are forgotten."""
@@ -41,6 +42,20 @@ class TypeScores:
         """The arguments of `label` and `token_scores`."""
         chains = unlabelled(columns, self._split.rest, kinds, constraints)
         return columns, self._split.rest, self._table, chains, self._shared(types), self._weights
+
+    def labelling(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
+    ) -> Callable[[], np.ndarray]:
+        """A function that returns the best labels of all sequences, int32 [T], in any thread.
+
+        columns: of the sequences; they are read when the function is called. types: of their tokens. kinds: int32 [T],
+        rows of `constraints.token`.
+        """
+        return partial(label, *self.arguments(columns, types, kinds, constraints))
+
+    def scores(self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
+        """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included."""
+        return token_scores(*self.arguments(columns, types, kinds, constraints))
 
     def forget(self) -> None:
         """Drop all scores."""

@@ -149,7 +149,7 @@ def _packed(
         f"{prefix}keys": pack_indices(weights.keys[used]),
         **pack(prefix, sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
         # A view would keep all weights alive for as long as the model remembers it.
-        f"{prefix}transitions": transitions.copy(),
+        f"{prefix}transitions": transitions.copy() if transitions.any() else transitions[:0, :0].copy(),
     }
     return arrays, used
 
@@ -161,14 +161,15 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], n_labels: int, bits
         DamagedModel: an array is of a wrong shape or range.
     """
     stored = arrays[f"{prefix}transitions"]
-    require(stored.shape == (n_labels, n_labels), "its transitions do not fit its labels")
+    require(stored.shape in ((n_labels, n_labels), (0, 0)), "its transitions do not fit its labels")
     require_weights(stored)
     keys = unpack_indices(arrays[f"{prefix}keys"], (1 << (bits or KEY_BITS)) + 1)
     require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
     indices, values = unpack(prefix, arrays, len(keys) * n_labels)
     vector = np.zeros((n_labels + len(keys)) * n_labels, np.float32)
     transitions, rows = split(vector, n_labels)
-    transitions[:] = stored
+    if len(stored):
+        transitions[:] = stored
     rows.reshape(-1)[indices] = values
     return ChainWeights(keys.astype(np.uint64), vector, bits)
 

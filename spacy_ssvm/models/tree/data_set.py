@@ -14,6 +14,7 @@ from ...solvers.problem import Problem
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from .. import frequency
+from ..documents import examples_of, replaced_by_last
 from ..packing import pack_numbers
 from ..protocol import DataSet
 from .admission import admitting
@@ -119,24 +120,8 @@ class TreeSet(DataSet):
     def replace_by_last(self, docs: list[int]) -> None:
         """As in `DataSet`; if a Doc has as many sentences as before, these replace the old ones in place."""
         trees = self._all()
-        old, new = self._docs[docs], self._docs[len(self._docs) - len(docs) :]
-        order = np.arange(len(trees.columns.starts) - 1)
-        is_kept = np.ones(len(order), np.bool_)
-        for (before, n_before), (after, n_after) in zip(old, new):
-            if n_before == n_after:
-                order[before : before + n_before] = np.arange(after, after + n_after)
-                is_kept[after : after + n_after] = False
-            else:
-                # The new sentences stay where they are, and the old ones become empty: all other examples keep their
-                # numbers.
-                order[before : before + n_before] = len(order)
-        new_numbers = np.cumsum(is_kept) - 1
-        self._docs[docs] = [
-            (before if n_before == n_after else new_numbers[after], n_after)
-            for (before, n_before), (after, n_after) in zip(old, new)
-        ]
-        self._docs = self._docs[: len(self._docs) - len(docs)].copy()
-        self._chunks = [self._taken(trees, order[is_kept])]
+        kept, self._docs = replaced_by_last(self._docs, docs, len(trees.columns.starts) - 1)
+        self._chunks = [self._taken(trees, kept)]
         self._problem = self._packed_counts = None
 
     def problem(self) -> Problem:
@@ -148,9 +133,7 @@ class TreeSet(DataSet):
         return dimension(self._shape)
 
     def examples_of(self, docs: np.ndarray) -> np.ndarray:
-        first, count = self._docs[docs].T
-        examples: np.ndarray = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
-        return examples
+        return examples_of(self._docs[docs])
 
     def is_incomplete(self) -> bool:
         return any((chunk.label_costs == 0).any() or (chunk.head_costs == 0).any() for chunk in self._chunks)

@@ -41,6 +41,12 @@ def first_fixed(constraints: Constraints) -> int:
     return len(constraints.token) - len(constraints.start)
 
 
+def only_labels(constraints: Constraints) -> np.ndarray:
+    """The one label that each kind of token allows, int32 [K]; −1 for kinds that allow several."""
+    allowed = constraints.token > FORBIDDEN / 2
+    return np.where(allowed.sum(axis=1) == 1, allowed.argmax(axis=1), -1).astype(np.int32)
+
+
 def limited(
     constraints: Constraints, kinds: np.ndarray, tokens: np.ndarray, allowed: np.ndarray
 ) -> tuple[Constraints, np.ndarray]:

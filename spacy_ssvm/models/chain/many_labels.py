@@ -1,0 +1,235 @@
+"""Chains with many labels: weights of transitions, too, are numbered in the order of their use.
+
+Of L² transitions, a few in a hundred ever get a weight. An oracle call that read all of them would take longer for
+these than for all else. So it reads the weights in use, which bound the scores of all steps, leaves out the labels that
+cannot win (`structures.chain.pruning`), and decodes the rest. The result is exact.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...features.index import Columns, Program, Table, extract
+from ...kernels import Int32Array2d, Int64Array, kernel, numba_type
+from ...solvers.problem import Problem, unit_of
+from ...structures.chain.constraints import Constraints
+from ...structures.chain.pruning import MANY, Bounds, bounds_of, labels_left, viterbi_left
+from .data import Chains, plane_entries, value_of
+from .numbered import CHUNK, Numbering, add_rows_in_use, look_up, place_of
+from .oracles import feature_difference
+from .scores import add_loss, require_finite_values, unlabelled
+from .weights import split
+
+
+class StepNumbering(NamedTuple):
+    """The places of the weights of transitions, among the first L² of the weight vector.
+
+    places: int32 [L, L], the place of the weight of each transition in use plus 1, or 0. steps: int32 [L², 2], the
+    labels of the transition at each place. counts: int64 [1], the number of places in use.
+    """
+
+    places: Int32Array2d
+    steps: Int32Array2d
+    counts: Int64Array
+
+
+class ManyLabelChains(NamedTuple):
+    """Chains with the numberings of their weights, to which oracles append: they must not run in several threads."""
+
+    chains: Chains
+    numbering: Numbering
+    steps: StepNumbering
+
+
+MANY_LABEL_CHAINS = numba_type(ManyLabelChains)
+"""The numba type of `ManyLabelChains`."""
+
+
+def has_many_labels(constraints: Constraints) -> bool:
+    """Whether labels are worth leaving out: there are many, and every transition is allowed."""
+    return len(constraints.start) >= MANY and not constraints.transition.any()
+
+
+def new_steps(n_labels: int, used: np.ndarray) -> StepNumbering:
+    """A numbering with places for these transitions, int64, from · L + to, in this order.
+
+    Raises:
+        ValueError: a transition does not exist, or occurs twice.
+    """
+    if len(np.unique(used)) < len(used) or not ((used >= 0) & (used < n_labels * n_labels)).all():
+        raise ValueError("its solver state has weights of transitions that it does not have")
+    places, steps = np.zeros((n_labels, n_labels), np.int32), np.zeros((n_labels * n_labels, 2), np.int32)
+    places.reshape(-1)[used] = 1 + np.arange(len(used))
+    steps[: len(used), 0], steps[: len(used), 1] = np.divmod(used, n_labels)
+    return StepNumbering(places, steps, np.array([len(used)]))
+
+
+def used_steps(steps: StepNumbering) -> np.ndarray:
+    """The transitions in use, int64, from · L + to, in the order of their places: the inverse of `new_steps`."""
+    used = steps.steps[: int(steps.counts[0])].astype(np.int64)
+    return used[:, 0] * len(steps.places) + used[:, 1]
+
+
+@kernel
+def _bounds(steps, weights):
+    """The `Bounds` of the scores of steps. Transitions that are not in use score 0."""
+    n_labels = len(steps.places)
+    max_to, min_to = np.zeros(n_labels), np.zeros(n_labels)
+    max_from, min_from = np.zeros(n_labels), np.zeros(n_labels)
+    for k in range(steps.counts[0]):
+        i, j, weight = steps.steps[k, 0], steps.steps[k, 1], weights[k]
+        max_to[j], min_to[j] = max(max_to[j], weight), min(min_to[j], weight)
+        max_from[i], min_from[i] = max(max_from[i], weight), min(min_from[i], weight)
+    return Bounds(max_to, min_to, max_from, min_from)
+
+
+@kernel
+def _transitions_left(steps, weights, number, n_left):
+    """Scores of the steps between the labels that are left, float64 [U, U]."""
+    transitions = np.zeros((n_left, n_left))
+    for k in range(steps.counts[0]):
+        i, j = number[steps.steps[k, 0]], number[steps.steps[k, 1]]
+        if i >= 0 and j >= 0:
+            transitions[i, j] = weights[k]
+    return transitions
+
+
+@kernel
+def _step_place(steps, i, j):
+    """The place of the weight of a transition, a free one if it has none yet."""
+    place = steps.places[i, j]
+    if place == 0:
+        place = steps.counts[0] + 1
+        steps.steps[place - 1, 0], steps.steps[place - 1, 1] = i, j
+        steps.places[i, j] = place
+        steps.counts[0] = place
+    return place - 1
+
+
+@kernel
+def max_oracle(data, example, weights, loss_scale, indices, values):
+    """`oracles.max_oracle` of `ManyLabelChains`."""
+    chains = data.chains
+    constraints, first, end = chains.constraints, chains.starts[example], chains.starts[example + 1]
+    n_labels = len(constraints.start)
+    begin = n_labels * n_labels
+    scores, path = np.empty((end - first, n_labels)), np.empty(end - first, np.int32)
+    features = chains.feature_starts[first : end + 1]
+    found = np.empty(features[-1] - features[0], np.int64)
+    look_up(data, features[0], features[-1], begin, weights, found)
+    for t in range(len(scores)):
+        score, allowed = scores[t], constraints.token[chains.kinds[first + t]]
+        for label in range(n_labels):
+            score[label] = allowed[label]
+        add_rows_in_use(data, first + t, found[features[t] - features[0] :], weights, score)
+    if loss_scale != 0.0:
+        add_loss(chains, example, loss_scale, scores)
+    left = labels_left(scores, constraints.start, constraints.end, _bounds(data.steps, weights))
+    transitions = _transitions_left(data.steps, weights, left.number, len(left.labels))
+    viterbi_left(left, transitions, constraints.start, constraints.end, path)
+    entries, loss = feature_difference(chains, example, path, indices, values)
+    for k in range(entries):
+        row = indices[k] // n_labels
+        label = indices[k] - row * n_labels
+        if indices[k] < begin:
+            indices[k] = _step_place(data.steps, row, label)
+        else:
+            indices[k] = begin + place_of(data.numbering, row - n_labels, label)
+    return entries, loss
+
+
+def many_label_problem(chains: Chains, numbering: Numbering, steps: StepNumbering) -> Problem:
+    """The problem of labelled sequences, for solvers that call its max-oracle only, and in one thread."""
+    n_labels = len(chains.constraints.start)
+    return Problem(
+        ManyLabelChains(chains, numbering, steps),
+        MANY_LABEL_CHAINS,
+        max_oracle,
+        n_examples=len(chains.starts) - 1,
+        dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
+        plane_entries=plane_entries(chains),
+        one_thread=True,
+        unit=unit_of(chains.costs),
+    )
+
+
+FULL = 8
+"""Rows in which more than one in so many weights is not zero are read from end to end."""
+
+
+class FixedWeights(NamedTuple):
+    """The weights of a chain with many labels that decoding reads.
+
+    starts: int64 [R + 1], the first weight of each row. labels: int32 [N], and values: float32 [N], of the weights that
+    are not zero, of all but full rows. full: int32 [R], the place of a row among full_rows, float32 [F, L], which are
+    those with many weights, or -1. transitions: float64 [L, L]. bounds: of the transitions.
+    """
+
+    starts: np.ndarray
+    labels: np.ndarray
+    values: np.ndarray
+    full: np.ndarray
+    full_rows: np.ndarray
+    transitions: np.ndarray
+    bounds: Bounds
+
+
+def fixed_weights(vector: np.ndarray, n_labels: int) -> FixedWeights:
+    """The weights of a vector, float32, as `Chains` lays it out."""
+    transitions, rows = split(vector, n_labels)
+    used = np.flatnonzero(rows)
+    row, labels = np.divmod(used, n_labels)
+    is_full = np.bincount(row, minlength=len(rows)) * FULL > n_labels
+    full = np.where(is_full, np.cumsum(is_full) - 1, -1).astype(np.int32)
+    is_sparse = ~is_full[row]
+    values, row, labels = rows.reshape(-1)[used[is_sparse]], row[is_sparse], labels[is_sparse].astype(np.int32)
+    starts, transitions = np.searchsorted(row, np.arange(len(rows) + 1)), transitions.astype(np.float64)
+    return FixedWeights(starts, labels, values, full, rows[is_full], transitions, bounds_of(transitions))
+
+
+@kernel
+def _label(columns, program, table, chains, weights, labels):
+    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
+    constraints = chains.constraints
+    # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
+    n_labels = np.uint64(len(constraints.start))
+    for example in range(len(chains.starts) - 1):
+        first, end = chains.starts[example], chains.starts[example + 1]
+        scores = np.empty((end - first, len(constraints.start)))
+        for token in range(first, end):
+            score, allowed = scores[token - first], constraints.token[chains.kinds[token]]
+            for label in range(n_labels):
+                score[label] = allowed[label]
+            for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
+                row, value = chains.rows[f], value_of(chains.values, f)
+                full = weights.full[row]
+                if full >= 0:
+                    block = weights.full_rows[full]
+                    for label in range(n_labels):
+                        score[label] += value * block[label]
+                for k in range(weights.starts[row], weights.starts[row + 1]):
+                    score[np.uint64(weights.labels[k])] += value * weights.values[k]
+        left = labels_left(scores, constraints.start, constraints.end, weights.bounds)
+        n_left = len(left.labels)
+        transitions = np.empty((n_left, n_left))
+        for i in range(n_left):
+            steps = weights.transitions[left.labels[i]]
+            for j in range(n_left):
+                transitions[i, j] = steps[left.labels[j]]
+        viterbi_left(left, transitions, constraints.start, constraints.end, labels[first:end])
+
+
+def label(
+    columns: Columns, program: Program, table: Table, kinds: np.ndarray, constraints: Constraints, weights: FixedWeights
+) -> np.ndarray:
+    """argmax_y wᵀΦ(x_i, y) of every sequence, int32 [T], with the features that are in the index.
+
+    kinds: int32 [T], rows of `constraints.token`. Holds Python's lock for next to nothing.
+
+    Raises:
+        ValueError: a feature value is not finite.
+    """
+    labels, chains = np.zeros(len(kinds), np.int32), unlabelled(columns, program, kinds, constraints)
+    _label(columns, program, table, chains, weights, labels)
+    require_finite_values(program, chains)
+    return labels

@@ -1,0 +1,464 @@
+"""`ssvm_lemmatizer`: a lemma for each token, by the edit script that makes it of the form."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from spacy.attrs import LEMMA, ORTH, POS
+from spacy.language import Language
+from spacy.strings import get_string_id
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Config, Model
+
+from .. import registry  # noqa: F401  creates the registries that the default config names
+from ..corpus.reader import same_tokens
+from ..features.attributes import KNOWN_SCRIPTS
+from ..models.chain.codec import ChainGold
+from ..models.packing import Packing, WeightDtype
+from ..models.protocol import Given, Mistake, Settings, values_of
+from ..solvers.parameters import AnyParameters
+from .chain_component import ChainComponent
+from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
+from .known_lemmas import Candidates, KnownLemmas
+from .lemma_lexicon import LEARNT, READ, LemmaLexicon, keys_of, known_entries, mixed
+from .patterns import Patterns
+from .token_labels import TokenCodec
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ..structures.chain.constraints import Constraints
+
+DEFAULT_CONFIG = """
+[ssvm_lemmatizer]
+backoff = "orth"
+min_tree_freq = 2
+overwrite = false
+label_costs = {}
+patterns = []
+n_threads = 1
+weight_dtype = "float32"
+keep_fraction = 1.0
+save_solver_state = false
+corrections = true
+save_feature_names = false
+
+[ssvm_lemmatizer.model]
+@architectures = "spacy-ssvm.Chain.v1"
+
+[ssvm_lemmatizer.model.features]
+@ssvm_features = "spacy-ssvm.LemmatizerFeatures.v1"
+
+[ssvm_lemmatizer.solver]
+@ssvm_solvers = "spacy-ssvm.DCD.v1"
+C = 0.03
+
+[ssvm_lemmatizer.scorer]
+@scorers = "spacy.lemmatizer_scorer.v1"
+"""
+BACKOFF = ("orth", "lower", "norm")
+"""The attributes of words that can stand in for a lemma."""
+NO_LEMMA = "_"
+"""What CoNLL-U files have for a missing lemma."""
+MIN_SHARE = 0.01
+"""The share of its occurrences with certain tags that a form must have with a lemma to be known for it."""
+MAX_WORDS = 1 << 18
+"""Words whose scripts or lemmas are remembered."""
+
+
+@Language.factory(
+    "ssvm_lemmatizer",
+    assigns=["token.lemma"],
+    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_lemmatizer"],
+    default_score_weights={"lemma_acc": 1.0},
+)
+def make_lemmatizer(
+    nlp: Language,
+    name: str,
+    model: Model,
+    solver: AnyParameters,
+    backoff: str | None,
+    min_tree_freq: int,
+    overwrite: bool,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+    n_threads: int,
+    scorer: Callable[..., dict[str, Any]] | None,
+    weight_dtype: WeightDtype,
+    keep_fraction: float,
+    save_solver_state: bool,
+    corrections: bool,
+    save_feature_names: bool,
+) -> "SsvmLemmatizer":
+    """The factory "ssvm_lemmatizer"."""
+    codec = LemmatizerCodec(
+        name,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        backoff=backoff,
+        min_tree_freq=min_tree_freq,
+        overwrite=bool(overwrite),
+    )
+    settings = Settings(
+        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
+    )
+    return SsvmLemmatizer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
+
+
+@dataclass(frozen=True)
+class LemmatizerCodec(TokenCodec):
+    """A lemma for each token; labels are edit scripts, see `edit_scripts`.
+
+    backoff: the attribute that is the lemma of a token to which no script applies, "orth", "lower" or "norm"; None for
+    no lemma. min_tree_freq: how often a script must occur among the examples to become a label. overwrite: whether
+    existing lemmas are overwritten. lexicon: what is known of words; it limits their scripts in prediction, not in
+    training, where all words are known. lemmas: those of the examples, for features.
+
+    Raises:
+        ValueError: an unknown attribute, a frequency that is no whole number of at least 1, or a label cost that is not
+            finite, or negative.
+    """
+
+    of_tokens = True
+
+    backoff: str | None = "orth"
+    min_tree_freq: int = 1
+    overwrite: bool = False
+    lexicon: LemmaLexicon = field(default_factory=LemmaLexicon)
+    lemmas: KnownLemmas = field(default_factory=KnownLemmas)
+
+    def __post_init__(self) -> None:
+        if self.backoff is not None and self.backoff not in BACKOFF:
+            raise ValueError(f"[{self.name}] backoff must be null or one of {', '.join(BACKOFF)}, not {self.backoff!r}")
+        if not isinstance(self.min_tree_freq, int) or self.min_tree_freq < 1:
+            raise ValueError(
+                f"[{self.name}] min_tree_freq must be a whole number of at least 1, not {self.min_tree_freq!r}"
+            )
+        super().__post_init__()
+
+    # Gold
+
+    def gold(self, example: Example) -> ChainGold:
+        forms = [token.text for token in example.predicted]
+        return ChainGold([_label(form, lemma) for form, lemma in zip(forms, _lemmas(example))])
+
+    def labels_in(self, gold: Iterable[ChainGold]) -> set[str]:
+        counts = Counter(label for found in gold for label in found.labels if label is not None)
+        return {label for label, count in counts.items() if count >= self.min_tree_freq}
+
+    def noted(self, examples: Iterable[Example], gold: Iterable[ChainGold]) -> "Self":
+        counts: dict[int, Counter[str]] = {}
+        pairs: set[tuple[str, str]] = set()
+        read = np.zeros(len(READ), np.bool_)
+        for example, found in zip(examples, gold):
+            words = zip(example.predicted, _lemmas(example), found.labels)
+            pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
+            values = values_of(example.predicted, READ)
+            read |= values.any(axis=0)
+            for level in LEARNT:
+                for key, label in zip(keys_of(values, level).tolist(), found.labels):
+                    if label is not None:
+                        counts.setdefault(key, Counter())[label] += 1
+        known = {key: _frequent(labels) for key, labels in counts.items()}
+        return self._with_known(known, pairs, np.flatnonzero(read).tolist())
+
+    def with_entries(self, entries: Sequence[tuple[str, str, str]]) -> "Self":
+        """The codec with entries of a lexicon added: form, coarse tag, which may be empty, and lemma."""
+        read = [place for place, attribute in enumerate(READ) if attribute in (ORTH, POS)]
+        return self._with_known(known_entries(entries), ((form, lemma) for form, _, lemma in entries), read)
+
+    def _with_known(
+        self, known: Mapping[int, set[str]], pairs: Iterable[tuple[str, str]], read: Iterable[int]
+    ) -> "Self":
+        lexicon, lemmas = self.lexicon.with_known(known, read), self.lemmas.with_pairs(pairs)
+        unchanged = lexicon is self.lexicon and lemmas is self.lemmas
+        return self if unchanged else replace(self, lexicon=lexicon, lemmas=lemmas)
+
+    @property
+    def notes(self) -> Mapping[str, str]:
+        return {"lexicon": self.lexicon.packed, "lemmas": self.lemmas.packed}
+
+    def with_notes(self, notes: Mapping[str, Any]) -> "Self":
+        return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
+
+    # Limits
+
+    def constraints(self) -> "Constraints":
+        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+
+        limits = np.where(self._limits.allowed, 0.0, FORBIDDEN)
+        return with_fixed(unconstrained(len(self.labels))._replace(token=limits))
+
+    @property
+    def preset(self) -> tuple[int, ...]:
+        return READ
+
+    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+        kinds = self._kinds_of_forms(docs, preset)
+        known = self.lexicon.look_up(preset)
+        rows = np.append(self._limits.of_sets, -1)[known]
+        return np.where(rows >= 0, rows, kinds).astype(np.int32)
+
+    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        return self._kinds_of_forms(docs, preset)
+
+    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
+        if self.overwrite or not any(doc.has_annotation("LEMMA") for doc in docs):
+            return kinds
+        kinds, numbers = kinds.copy(), self.numbers()
+        for place, token in enumerate(chain.from_iterable(docs)):
+            if token.lemma:
+                # Lemmas whose script is no label stay, too.
+                label = numbers.get(str(script_of(token.text, token.lemma_)))
+                kinds[place] = kinds[place] if label is None else len(self._limits.allowed) + label
+        return kinds
+
+    def _kinds_of_forms(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+        """The kind of each token by what applies to its form, int32 [T]."""
+        orths, places = np.unique(preset[:, 0], return_inverse=True)
+        if not docs:
+            return np.zeros(0, np.int32)
+        known, strings = self._known_kinds, docs[0].vocab.strings
+        if len(known) > MAX_WORDS:
+            known.clear()
+        kinds = []
+        for orth in orths.tolist():
+            if orth not in known:
+                known[orth] = self._limits.of_form(strings[orth])
+            kinds.append(known[orth])
+        return np.array(kinds, np.int32)[places.ravel()]
+
+    def mark(
+        self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
+    ) -> None:
+        marked = [columns[name] for name in KNOWN_SCRIPTS if name in columns]
+        tokens = np.flatnonzero(kinds < len(self._limits.allowed))
+        if not marked or not len(tokens):
+            return
+        strings, known = docs[0].vocab.strings, self._known_scripts
+        if len(known) > MAX_WORDS:
+            known.clear()
+        orths, places = np.unique(preset[tokens, 0], return_inverse=True)
+        rows = np.zeros((len(orths), len(KNOWN_SCRIPTS)), np.uint64)
+        for row, orth in zip(rows, orths.tolist()):
+            if orth not in known:
+                found = self._candidates.of_form(strings[orth], len(KNOWN_SCRIPTS))
+                known[orth] = [int(get_string_id(self.labels[number])) for number in found]
+            row[: len(known[orth])] = known[orth]
+        for number, column in enumerate(marked):
+            column[tokens] = rows[places.ravel(), number]
+
+    @cached_property
+    def _known_scripts(self) -> dict[int, list[int]]:
+        return {}
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        return Candidates(self._scripts, self.lemmas)
+
+    @cached_property
+    def _known_kinds(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
+    def _scripts(self) -> list[EditScript | WholeForm]:
+        return [parse_script(label) for label in self.labels]
+
+    @cached_property
+    def _limits(self) -> "Limits":
+        return Limits(self.labels, self._scripts, self.lexicon)
+
+    # Predictions
+
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        return (LEMMA,)
+
+    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
+        rows = [row for row in zip(docs, predictions, given) if len(row[0])]
+        for vocab, group in groupby(rows, lambda row: row[0].vocab):
+            of_vocab = list(group)
+            values = np.concatenate([values_of(doc, READ) for doc, _, _ in of_vocab])
+            lemmas = self._lemmas_of(values, np.concatenate([labels for _, labels, _ in of_vocab]), vocab)
+            first = 0
+            for doc, labels, before in of_vocab:
+                found = lemmas[first : first + len(labels)]
+                first += len(labels)
+                if not self.overwrite and before.values is not None:
+                    found = np.where(before.values != 0, before.values, found)
+                doc.from_array([LEMMA], cast(Any, found))
+
+    def _lemmas_of(self, values: np.ndarray, labels: np.ndarray, vocab: Vocab) -> np.ndarray:
+        """spaCy's numbers of the lemmas, uint64 [T, 1]. values: uint64 [T, 4], of READ. labels: int32 [T]."""
+        if self._limits.unlabelled.any():
+            known = self.lexicon.look_up(values)
+            labels = np.where(np.append(self._limits.unlabelled, False)[known], -1 - known, labels)
+        pairs = np.stack([values[:, 0], labels.astype(np.uint64)], axis=1)
+        _, chosen, places = np.unique(mixed(pairs), return_index=True, return_inverse=True)
+        found = [self._lemma_of(int(values[token, 0]), int(labels[token]), vocab) for token in chosen]
+        return np.array(found, np.uint64)[places.reshape(-1, 1)]
+
+    def _lemma_of(self, orth: int, number: int, vocab: Vocab) -> int:
+        """The number of a lemma, 0 without one. number: of a label or, as −1 − s, of a set s of the lexicon none of
+        whose scripts is a label."""
+        lemma = self._known_lemmas.get((orth, number))
+        if lemma is None:
+            if len(self._known_lemmas) > MAX_WORDS:
+                self._known_lemmas.clear()
+            script = self._scripts[number] if number >= 0 else parse_script(self.lexicon.scripts[-1 - number][0])
+            lemma = script.apply(vocab.strings[orth])
+            if lemma is None:
+                lemma = getattr(vocab[orth], f"{self.backoff}_") if self.backoff else ""
+            self._known_lemmas[orth, number] = lemma
+        return int(vocab.strings.add(lemma)) if lemma else 0
+
+    @cached_property
+    def _known_lemmas(self) -> dict[tuple[int, int], str]:
+        return {}
+
+    # Parts
+
+    gold_name = "gold lemma"
+    asked_form = "an edit script: (token, script)"
+
+    def check_label(self, label: Any) -> None:
+        super().check_label(label)
+        try:
+            parse_script(label)
+        except ValueError as error:
+            raise ValueError(f"[{self.name}] {error}") from None
+
+    def mistakes(self, example: Example) -> list[Mistake]:
+        pairs = enumerate(zip(_lemmas(example), example.predicted))
+        return [
+            Mistake(i, i + 1, gold, token.lemma_)
+            for i, (gold, token) in pairs
+            if _label(token.text, gold) is not None and gold != token.lemma_
+        ]
+
+
+class Limits:
+    """The scripts that tokens may have, as kinds of tokens: by the length and the case of a form, by the form where a
+    script is for it alone, and by sets of the lexicon.
+
+    A case that gives a form which an earlier one gives, too, is left out: every lemma has one script.
+
+    allowed: bool [K, L]. of_sets: int64 [S], the kind of each set of the lexicon, −1 where none of its scripts is a
+    label; single labels are the kinds that `with_fixed` adds. unlabelled: bool [S], whether none of them is a label.
+    """
+
+    def __init__(self, labels: Sequence[str], scripts: Sequence[EditScript | WholeForm], lexicon: LemmaLexicon) -> None:
+        removed = [s.n_prefix + s.n_suffix if isinstance(s, EditScript) else 0 for s in scripts]
+        self._longest = max(removed, default=0) + 1
+        is_whole = np.array([isinstance(script, WholeForm) for script in scripts], np.bool_)
+        names = list(CASES)
+        cases = np.array([names.index(script.case) for script in scripts], np.int64)
+        rows = []
+        for length in range(1, self._longest + 1):
+            for mask in range(1 << len(names)):
+                rows.append(~is_whole & (np.array(removed, np.int64) < length) & (mask >> cases & 1).astype(np.bool_))
+        self._wholes: dict[tuple[str, str], int] = {}
+        for number, script in enumerate(scripts):
+            if isinstance(script, WholeForm):
+                key = script.case, script.form
+                if key not in self._wholes:
+                    self._wholes[key] = len(rows)
+                    rows.append(~is_whole & (np.array(removed, np.int64) < len(script.form)))
+                rows[self._wholes[key]][number] = True
+        numbers = {label: number for number, label in enumerate(labels)}
+        of_sets = []
+        for members in lexicon.scripts:
+            found = [numbers[script] for script in members if script in numbers]
+            if len(found) > 1:
+                rows.append(np.isin(np.arange(len(labels)), found))
+            of_sets.append((len(rows) - 1 if len(found) > 1 else -2 - found[0]) if found else -1)
+        # What no script applies to is left to the setting `backoff`.
+        self.allowed = np.array([row if row.any() else ~row for row in rows], np.bool_).reshape(len(rows), len(labels))
+        sets = np.array(of_sets, np.int64)
+        self.of_sets = np.where(sets < -1, len(rows) - 2 - sets, sets)
+        self.unlabelled = sets == -1
+
+    def of_form(self, form: str) -> int:
+        """The kind of a form."""
+        cases = distinct_cases(form)
+        for case in cases:
+            row = self._wholes.get((case, CASES[case](form)))
+            if row is not None:
+                return row
+        mask = sum(1 << place for place, case in enumerate(CASES) if case in cases)
+        return (min(len(form), self._longest) - 1) * (1 << len(CASES)) + mask
+
+
+def _lemmas(example: Example) -> list[str]:
+    """The gold lemma of each predicted token, empty where it is unknown."""
+    reference = example.reference
+    if same_tokens(example):
+        return [reference.vocab.strings[int(lemma)] for lemma in reference.to_array(LEMMA)]
+    return [lemma or "" for lemma in example.get_aligned(LEMMA, as_string=True)]
+
+
+def _label(form: str, lemma: str) -> str | None:
+    """The label of a token; None without a lemma."""
+    if not lemma or (lemma == NO_LEMMA and form != NO_LEMMA):
+        return None
+    return str(script_of(form, lemma))
+
+
+def _frequent(counts: Counter[str]) -> set[str]:
+    """The labels without those that are errors of annotation rather than other lemmas."""
+    smallest = MIN_SHARE * counts.total()
+    return {label for label, count in counts.items() if count >= smallest}
+
+
+class SsvmLemmatizer(ChainComponent):
+    """Sets `token.lemma`; see `LemmatizerCodec` for its settings."""
+
+    codec: LemmatizerCodec
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+        lexicon: Sequence[tuple[str, str, str]] | None = None,
+    ) -> None:
+        """As `SsvmPipe.initialize`. lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved
+        with the component.
+        """
+        before = self.codec
+        self.codec = before.with_entries(lexicon or ())
+        try:
+            super().initialize(get_examples, nlp, labels)
+        except Exception:
+            self.codec = before
+            raise
+
+    def scored_lemmas(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+        """The score of each (token, lemma) of a Doc, a probability or, without `has_probabilities`, a margin; the best
+        one if several scripts make the lemma.
+
+        docs, min_score: as for `SsvmTagger.scored_tags`.
+
+        Raises:
+            TypeError: `docs` are no Docs.
+            ValueError: `min_score` is no such score, or the component has no labels yet.
+        """
+
+        def ask(asked: Sequence[Doc]) -> list[dict[tuple[int, str], float]]:
+            scored = []
+            for doc, parts in zip(asked, self._scored(asked, min_score)):
+                lemmas: dict[tuple[int, str], float] = {}
+                for part, score in parts:
+                    lemma = parse_script(part.label).apply(doc[part.start].text)
+                    if lemma is not None:
+                        lemmas[part.start, lemma] = max(score, lemmas.get((part.start, lemma), score))
+                scored.append(lemmas)
+            return scored
+
+        return self._in_kind(docs, ask)

@@ -1,0 +1,232 @@
+"""`ssvm_morphologizer`: the coarse tag and the morphological features of each token."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.attrs import MORPH, POS
+from spacy.language import Language
+from spacy.morphology import Morphology
+from spacy.parts_of_speech import IDS as COARSE_TAGS
+from spacy.parts_of_speech import NAMES as COARSE_TAG_NAMES
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Config, Model
+
+from .. import registry  # noqa: F401  creates the registries that the default config names
+from ..corpus.reader import same_tokens
+from ..models.chain.codec import ChainGold
+from ..models.packing import Packing, WeightDtype
+from ..models.protocol import Given, Settings, values_of
+from ..solvers.parameters import AnyParameters
+from .chain_component import filled
+from .patterns import Patterns
+from .token_labels import TagCodec, TagComponent
+
+if TYPE_CHECKING:
+    from ..structures.chain.constraints import Constraints
+
+DEFAULT_CONFIG = """
+[ssvm_morphologizer]
+overwrite = true
+extend = false
+label_costs = {}
+patterns = []
+n_threads = 1
+weight_dtype = "float32"
+keep_fraction = 1.0
+save_solver_state = false
+corrections = true
+save_feature_names = false
+
+[ssvm_morphologizer.model]
+@architectures = "spacy-ssvm.Chain.v1"
+
+[ssvm_morphologizer.model.features]
+@ssvm_features = "spacy-ssvm.TaggerFeatures.v1"
+
+[ssvm_morphologizer.solver]
+@ssvm_solvers = "spacy-ssvm.DCD.v1"
+
+[ssvm_morphologizer.scorer]
+@scorers = "spacy.morphologizer_scorer.v1"
+"""
+POS_FEATURE = "POS"
+"""The feature of a label that is the coarse tag, as in spaCy's labels."""
+NO_FEATURES = Morphology.EMPTY_MORPH
+"""What spaCy stores for an analysis without features; nothing stands for a missing analysis."""
+
+
+@Language.factory(
+    "ssvm_morphologizer",
+    assigns=["token.morph", "token.pos"],
+    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_morphologizer"],
+    default_score_weights={"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
+)
+def make_morphologizer(
+    nlp: Language,
+    name: str,
+    model: Model,
+    solver: AnyParameters,
+    overwrite: bool,
+    extend: bool,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+    n_threads: int,
+    scorer: Callable[..., dict[str, Any]] | None,
+    weight_dtype: WeightDtype,
+    keep_fraction: float,
+    save_solver_state: bool,
+    corrections: bool,
+    save_feature_names: bool,
+) -> "SsvmMorphologizer":
+    """The factory "ssvm_morphologizer"."""
+    codec = MorphologizerCodec(
+        name,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        overwrite=bool(overwrite),
+        extend=bool(extend),
+    )
+    settings = Settings(
+        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
+    )
+    return SsvmMorphologizer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
+
+
+@lru_cache(maxsize=1 << 14)
+def joined(pos: str, morph: str) -> str:
+    """The label of a coarse tag, which may be empty, and features, as spaCy's morphologizer names it."""
+    features = Morphology.feats_to_dict(morph)
+    if pos:
+        features[POS_FEATURE] = pos
+    return "|".join(sorted(f"{name}={value}" for name, value in features.items())) or NO_FEATURES
+
+
+@lru_cache(maxsize=1 << 14)
+def divided(label: str) -> tuple[str, str]:
+    """The coarse tag, empty if there is none, and the features of a label."""
+    features = Morphology.feats_to_dict(label)
+    pos = features.pop(POS_FEATURE, "")
+    return pos, joined("", "|".join(f"{name}={value}" for name, value in features.items()))
+
+
+@dataclass(frozen=True)
+class MorphologizerCodec(TagCodec):
+    """A coarse tag and morphological features for each token, together one label, such as `Case=Nom|POS=NOUN`.
+
+    overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
+    extend: whether existing features stay beside predicted ones with other names; of two values of one name, the
+    predicted one counts with `overwrite`, else the existing one.
+    """
+
+    overwrite: bool = True
+    extend: bool = False
+
+    def gold(self, example: Example) -> ChainGold:
+        reference = example.reference
+        if same_tokens(example):
+            strings, values = reference.vocab.strings, reference.to_array([POS, MORPH]).tolist()
+            pairs = [(COARSE_TAG_NAMES[pos], strings[morph] if morph else "") for pos, morph in values]
+        else:
+            aligned = (example.get_aligned(attribute, as_string=True) for attribute in ("POS", "MORPH"))
+            # A token that only one of the two is known of has an unknown label.
+            pairs = [("", "") if None in pair else pair for pair in zip(*aligned)]
+        return ChainGold([joined(pos, morph) if pos or morph else None for pos, morph in pairs])
+
+    def found(self, doc: Doc) -> list[str]:
+        return [joined(token.pos_, str(token.morph)) if token.pos or token.has_morph() else "" for token in doc]
+
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        return MORPH, POS
+
+    def given(self, doc: Doc) -> Given:
+        is_any = any(doc.has_annotation(attribute) for attribute in self.attributes)
+        return Given(values_of(doc, self.attributes) if is_any else None)
+
+    def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
+        for doc, _, values, present in filled(docs, predictions, given, self._values):
+            if present is not None:
+                values = self._with_present(doc.vocab, values, present)
+            doc.from_array(list(self.attributes), values)
+
+    def _with_present(self, vocab: Vocab, predicted: np.ndarray, present: np.ndarray) -> np.ndarray:
+        """The values to write to tokens with these present ones; all uint64 [T, 2]."""
+        values = predicted if self.overwrite else np.where(present != 0, present, predicted)
+        if self.extend:
+            values = values.copy()
+            pairs, places = np.unique(np.stack([present[:, 0], predicted[:, 0]]), axis=1, return_inverse=True)
+            both = [self._extended(vocab, *(vocab.strings[int(morph)] for morph in pair)) for pair in pairs.T]
+            values[:, 0] = np.array(both, np.uint64)[places.ravel()]
+        return values
+
+    def _extended(self, vocab: Vocab, present: str, predicted: str) -> int:
+        first, second = (present, predicted) if self.overwrite else (predicted, present)
+        key: int = vocab.morphology.add(Morphology.feats_to_dict(first) | Morphology.feats_to_dict(second))
+        return key
+
+    def constraints(self) -> "Constraints":
+        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+
+        free = unconstrained(len(self.labels))
+        part_of_labels = self._parts()
+        limits = [
+            np.where(np.arange(part.max(initial=-1) + 1)[:, None] == part, 0.0, FORBIDDEN) for part in part_of_labels
+        ]
+        return with_fixed(free._replace(token=np.concatenate([free.token, *limits])))
+
+    def _parts(self) -> list[np.ndarray]:
+        """For the features and for the coarse tag, the number of each label's, int64 [L], from 0 in sorted order."""
+        pairs = [divided(label) for label in self.labels]
+        return [np.unique([pair[k] for pair in pairs], return_inverse=True)[1].reshape(-1) for k in (1, 0)]
+
+    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
+        if self.overwrite or not any(doc.has_annotation(name) for doc in docs for name in self.attributes):
+            return kinds
+        present = np.concatenate([values_of(doc, self.attributes) for doc in docs])
+        if self.extend:
+            present[:, 0] = 0
+        values, kinds = self._values(docs[0].vocab), kinds.copy()
+        parts, first = self._parts(), 1
+        # Tags and features that no label has stay, too, without an effect on their neighbours.
+        for k, part in enumerate(parts):
+            number_of = dict(zip(values[:, k].tolist(), part.tolist()))
+            kinds_of = {value: first + number for value, number in number_of.items() if value}
+            kinds = _replaced(kinds, present[:, k].tolist(), kinds_of)
+            first += int(part.max(initial=-1)) + 1
+        fixed = {tuple(pair): first + label for label, pair in enumerate(values.tolist())}
+        return _replaced(kinds, map(tuple, present.tolist()), fixed)
+
+    def check_label(self, label: Any) -> None:
+        super().check_label(label)
+        if label != NO_FEATURES and not all("=" in feature for feature in label.split("|")):
+            raise ValueError(
+                f"[{self.name}] a label is of the form Name=Value|Name=Value, such as POS=NOUN, not {label!r}"
+            )
+        pos, morph = divided(label)
+        if pos and pos not in COARSE_TAGS:
+            raise ValueError(f"[{self.name}] {label!r}: {pos!r} is none of the coarse tags that spaCy can store")
+        if joined(pos, morph) != label:
+            raise ValueError(f"[{self.name}] {label!r} is written {joined(pos, morph)!r}: names and values are sorted")
+
+    def _values(self, vocab: Vocab) -> np.ndarray:
+        """spaCy's numbers of each label's features and coarse tag, uint64 [L, 2]."""
+        pairs = [divided(label) for label in self.labels]
+        return np.array([(vocab.strings.add(morph), COARSE_TAGS[pos]) for pos, morph in pairs], np.uint64).reshape(
+            -1, 2
+        )
+
+
+def _replaced(kinds: np.ndarray, values: Iterable[Any], kinds_of: dict[Any, int]) -> np.ndarray:
+    """The kinds of tokens, int32 [T], with those of the values that have one."""
+    return np.array([kinds_of.get(value, kind) for value, kind in zip(values, kinds.tolist())], np.int32)
+
+
+class SsvmMorphologizer(TagComponent):
+    """Sets `token.morph` and `token.pos`; see `MorphologizerCodec` for its settings."""
+
+    codec: MorphologizerCodec

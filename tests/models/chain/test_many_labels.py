@@ -1,0 +1,85 @@
+"""Chains with many labels, whose transitions are numbered in the order of their use, against all weights by row."""
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.models.chain.many_labels import (
+    fixed_weights,
+    has_many_labels,
+    many_label_problem,
+    new_steps,
+    used_steps,
+)
+from spacy_ssvm.models.chain.numbered import NONE, new_numbering, pairs_of
+from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.solvers.learner import fit
+from spacy_ssvm.solvers.parameters import Dcd, Perceptron
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+
+from .test_numbered import R, random_chains
+
+
+def nothing(n_labels, frequent=()):
+    numbering = new_numbering(R, n_labels, np.array(frequent, np.int64))
+    return numbering, new_steps(n_labels, np.zeros(0, np.int64))
+
+
+def by_row(vector, numbering, steps, n_labels):
+    """The weights of a vector as `Chains` lays them out."""
+    begin, pairs, used = n_labels * n_labels, pairs_of(numbering, n_labels), used_steps(steps)
+    weights = np.zeros(begin + R * n_labels)
+    weights[used] = vector[: len(used)]
+    taken = np.flatnonzero(pairs != NONE)
+    weights[begin + pairs[taken]] = vector[begin + taken]
+    assert not vector[len(used) : begin].any() and not vector[begin + len(pairs) :].any()
+    return weights
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 9, 80])
+@pytest.mark.parametrize("solver", [Dcd(seed=0, tolerance=0), Perceptron(seed=0)])
+@pytest.mark.parametrize("frequent", [[], [0, 3]])
+def test_learning_is_the_same_but_for_rounding(n_labels, solver, frequent):
+    chains, (numbering, steps) = random_chains(n_labels), nothing(n_labels, frequent)
+    expected, rows = fit(solver, chain_problem(chains, R), 8)
+    found, used = fit(solver, many_label_problem(chains, numbering, steps), 8)
+    weights = by_row(found.prediction_weights(), numbering, steps, n_labels)
+    np.testing.assert_allclose(weights, expected.prediction_weights(), atol=1e-12)
+    assert used == pytest.approx(rows, abs=1e-10)
+
+
+def test_steps_are_restored():
+    chains, (numbering, steps) = random_chains(6), nothing(6)
+    fit(Dcd(seed=0), many_label_problem(chains, numbering, steps), 3)
+    used = used_steps(steps)
+    assert len(np.unique(used)) == len(used) > 5
+    restored = new_steps(6, used)
+    assert all(np.array_equal(*parts) for parts in zip(restored, steps))
+
+
+@pytest.mark.parametrize("used", [[0, 0], [36], [-1]])
+def test_impossible_steps_are_refused(used):
+    with pytest.raises(ValueError, match="its solver state has weights of transitions"):
+        new_steps(6, np.array(used))
+
+
+def test_only_free_chains_with_many_labels_have_them_left_out():
+    free = unconstrained(64)
+    assert has_many_labels(free) and has_many_labels(with_fixed(free)) and not has_many_labels(unconstrained(63))
+    assert not has_many_labels(free._replace(transition=np.where(np.eye(64) == 1.0, FORBIDDEN, 0.0)))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5])
+def test_fixed_weights_are_those_of_the_vector(share):
+    rng = np.random.default_rng(0)
+    n_labels, n_rows = 70, 12
+    vector = rng.normal(size=n_labels * (n_labels + n_rows)).astype(np.float32)
+    vector[rng.random(len(vector)) > share] = 0.0
+    fixed = fixed_weights(vector, n_labels)
+    rows = np.zeros((n_rows, n_labels), np.float32)
+    for row in range(n_rows):
+        if fixed.full[row] >= 0:
+            rows[row] = fixed.full_rows[fixed.full[row]]
+        of_row = slice(fixed.starts[row], fixed.starts[row + 1])
+        rows[row, fixed.labels[of_row]] += fixed.values[of_row]
+    assert np.array_equal(np.concatenate([fixed.transitions.ravel(), rows.ravel()]), vector)
+    assert (fixed.full >= 0).any() == (share > 0.1)

@@ -1,0 +1,211 @@
+"""`ssvm_lemmatizer` and what it is made of: edit scripts, lexicon, known lemmas."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.pipeline.lemmatizer import lemmatizer_score
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_ssvm.pipeline.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
+from spacy_ssvm.pipeline.known_lemmas import Candidates, KnownLemmas
+from spacy_ssvm.pipeline.lemma_lexicon import LEVELS, LemmaLexicon, keys_of, pack, read_lemma_lexicon
+
+from .components import learnt
+from .toy import LEMMATISED, blank, doc, lemmatizer_examples, teach, train
+
+WORDS = st.text(st.sampled_from("aAbBcçÇıİiIßæ-'|>\\=_ 1\n"), min_size=1, max_size=8)
+NAME = "ssvm_lemmatizer"
+
+
+@given(form=WORDS, lemma=WORDS)
+def test_the_script_of_a_pair_makes_its_lemma_and_is_read_back(form, lemma):
+    script = script_of(form, lemma)
+    assert script.apply(form) == lemma
+    assert parse_script(str(script)) == script
+    assert script.case in distinct_cases(form)
+
+
+@given(form=WORDS, lemma=WORDS)
+def test_no_script_of_the_same_kind_changes_fewer_letters(form, lemma):
+    found = script_of(form, lemma)
+    for case, change in CASES.items():
+        cased = change(form)
+        for first in range(len(cased)):
+            for end in range(first + 1, len(cased) + 1):
+                at = lemma.find(cased[first:end])
+                if at >= 0:
+                    other = EditScript(case, first, lemma[:at], len(cased) - end, lemma[at + end - first :])
+                    assert found.size <= other.size
+
+
+@pytest.mark.parametrize("text", ["", "lower", "lower|a>|0>", "small|0>|0>", "lower|0>|0>a>b", "lower=went"])
+def test_other_texts_are_no_scripts(text):
+    with pytest.raises(ValueError, match="no edit script"):
+        parse_script(text)
+
+
+@pytest.mark.parametrize("name", ["ud_english_ewt/en_ewt", "ud-2.5/tr_imst", "ud-2.5/got_proiel", "ud-2.5/ga_idt"])
+def test_scripts_give_the_lemmas_of_a_treebank_back(name):
+    path = Path(os.environ.get("SPACY_SSVM_DATA", "")) / f"{name}-ud-dev.conllu"
+    if not path.exists():
+        pytest.skip("no data")
+    rows = [line.split("\t") for line in path.read_text(encoding="utf8").splitlines() if line.count("\t") == 9]
+    pairs = {(row[1], row[2]) for row in rows if row[0].isdigit()}
+    assert len(pairs) > 1000
+    assert all(parse_script(str(script_of(form, lemma))).apply(form) == lemma for form, lemma in pairs)
+
+
+@given(
+    known=st.dictionaries(st.integers(1, 2**64 - 1), st.sets(st.sampled_from("abcd"), min_size=1), max_size=9),
+    more=st.dictionaries(st.integers(1, 2**64 - 1), st.sets(st.sampled_from("abcd"), min_size=1), max_size=9),
+)
+def test_a_lexicon_is_a_dictionary_of_sets(known, more):
+    lexicon = pack(known).with_known(more)
+    found = {key: set(lexicon.scripts[number]) for key, number in zip(lexicon.keys.tolist(), lexicon.sets.tolist())}
+    assert found == {key: known.get(key, set()) | more.get(key, set()) for key in {*known, *more}}
+    assert LemmaLexicon(lexicon.packed).scripts == lexicon.scripts
+    assert lexicon.with_known(known) is lexicon
+
+
+def test_the_most_specific_entry_of_a_lexicon_counts():
+    values = np.array([[7, 1, 2, 3], [7, 9, 2, 3], [7, 9, 9, 9], [8, 1, 2, 3]], np.uint64)
+    keys = [int(keys_of(values[:1], level)[0]) for level in LEVELS]
+    lexicon = pack({key: {str(number)} for number, key in enumerate(keys)})
+    found = lexicon.look_up(values)
+    assert [lexicon.scripts[number] for number in found[:3]] == [["0"], ["1"], ["2"]]
+    assert found[3] == -1
+
+
+@given(pairs=st.lists(st.tuples(WORDS, WORDS), max_size=12), form=WORDS)
+def test_candidates_are_the_scripts_that_make_a_lemma_of_another_form(pairs, form):
+    lemmas = KnownLemmas().with_pairs(pairs)
+    scripts = [script_of(*pair) for pair in pairs]
+    expected = {
+        number
+        for number, script in enumerate(scripts)
+        if isinstance(script, EditScript)
+        and script.case in distinct_cases(form)
+        and any(script.apply(form) == lemma and other.lower() != form.lower() for other, lemma in pairs)
+    }
+    found = Candidates(scripts, KnownLemmas(lemmas.packed)).of_form(form, len(scripts))
+    assert set(found) == expected
+    assert [scripts[number].size for number in found] == sorted(scripts[number].size for number in found)
+
+
+@pytest.mark.parametrize("packed", ["x", "AAAA", "eJw="])
+@pytest.mark.parametrize("kind", [LemmaLexicon, KnownLemmas])
+def test_damaged_notes_are_refused(kind, packed):
+    with pytest.raises(ValueError, match="damaged"):
+        kind(packed)
+
+
+def test_lemmas_of_unseen_words():
+    nlp = learnt(NAME)
+    assert [token.lemma_ for token in nlp(doc(nlp, "We loved hams"))] == ["we", "love", "ham"]
+
+
+def test_each_annotated_token_is_an_example():
+    nlp = blank(NAME)
+    words = ["Cats", "saw", "dogs"]
+    examples = lemmatizer_examples(nlp)
+    examples.append(Example(Doc(nlp.vocab, words), Doc(nlp.vocab, words, lemmas=["cat", "", "_"])))
+    with pytest.warns(UserWarning, match="2 of .* no gold label"):
+        nlp.initialize(lambda: examples)
+    component = nlp.get_pipe(NAME)
+    assert component.problem().n_examples == sum(len(text.split()) for text, _ in LEMMATISED) + 1
+    train(nlp, examples)
+    assert component.certificate().gap >= -1e-9
+
+
+def test_the_score_is_spacys():
+    nlp = learnt(NAME)
+    examples = lemmatizer_examples(nlp)
+    examples[0].reference[0].lemma_ = "other"
+    expected = lemmatizer_score([Example(nlp(eg.predicted.copy()), eg.reference) for eg in examples])
+    assert nlp.evaluate(examples)["lemma_acc"] == expected["lemma_acc"] < 1.0
+
+
+def test_words_of_the_examples_have_their_lemmas_whatever_the_weights_are():
+    nlp = blank(NAME)
+    nlp.initialize(lambda: lemmatizer_examples(nlp))
+    for text, lemmas in LEMMATISED:
+        assert [token.lemma_ for token in nlp(doc(nlp, text))] == lemmas.split()
+
+
+def test_rare_scripts_are_no_labels_but_their_words_are_known():
+    nlp = blank(NAME, min_tree_freq=2)
+    teach(nlp, lemmatizer_examples(nlp), warns=None)
+    component = nlp.get_pipe(NAME)
+    assert str(script_of("saw", "see")) not in component.labels
+    assert str(script_of("dogs", "dog")) in component.labels
+    again = blank(NAME, min_tree_freq=2)
+    again.get_pipe(NAME).from_bytes(component.to_bytes())
+    for pipeline in (nlp, again):
+        assert [token.lemma_ for token in pipeline(doc(pipeline, "She saw old dogs"))] == ["she", "see", "old", "dog"]
+
+
+def test_a_form_with_several_lemmas_gets_one_of_them():
+    nlp = blank(NAME)
+    corpus = [*LEMMATISED, ("She saw saw", "she see saw")]
+    teach(nlp, lemmatizer_examples(nlp, corpus))
+    assert {token.lemma_ for token in nlp(doc(nlp, "saw saw saw"))} <= {"see", "saw"}
+
+
+def test_a_lexicon_goes_before_what_is_learnt(tmp_path):
+    path = tmp_path / "lexicon.tsv"
+    path.write_text("geese\tgoose\nleaves\tNOUN\tleaf\nleaves\tVERB\tleave\n", encoding="utf8")
+    nlp = blank(NAME)
+    component = nlp.get_pipe(NAME)
+    component.initialize(lambda: lemmatizer_examples(nlp), nlp, lexicon=read_lemma_lexicon(path))
+    train(nlp, lemmatizer_examples(nlp))
+    again = blank(NAME)
+    again.get_pipe(NAME).from_bytes(component.to_bytes())
+    words = ["geese", "leaves", "leaves"]
+    for pipeline in (nlp, again):
+        tokens = pipeline(Doc(pipeline.vocab, words, pos=["NOUN", "NOUN", "VERB"]))
+        assert [token.lemma_ for token in tokens] == ["goose", "leaf", "leave"]
+
+
+@pytest.mark.parametrize("line", ["geese", "a\tb\tc\td", "leaves\tNN\tleaf", "\tgoose", "geese\t"])
+def test_a_bad_line_of_a_lexicon_is_named(tmp_path, line):
+    path = tmp_path / "lexicon.tsv"
+    path.write_text(f"a\tb\n{line}\n", encoding="utf8")
+    with pytest.raises(ValueError, match="line 2 of"):
+        read_lemma_lexicon(path)
+
+
+@pytest.mark.parametrize(("backoff", "lemma"), [("orth", "Xy"), ("lower", "xy"), (None, "")])
+def test_backoff_is_for_words_that_no_script_applies_to(backoff, lemma):
+    nlp = blank(NAME, backoff=backoff)
+    words = ["walking", "Sleeping", "talking"]
+    teach(nlp, [Example(Doc(nlp.vocab, words), Doc(nlp.vocab, words, lemmas=["walk", "sleep", "talk"]))])
+    assert nlp.get_pipe(NAME).labels == ("lower|0>|3>",)
+    assert [token.lemma_ for token in nlp(doc(nlp, "Xy eating"))] == [lemma, "eat"]
+
+
+@pytest.mark.parametrize("setting", [{"backoff": "tag"}, {"min_tree_freq": 0}])
+def test_bad_settings_are_named(setting):
+    with pytest.raises(ValueError, match=next(iter(setting))):
+        blank(NAME, **setting)
+
+
+def test_existing_lemmas_stay_unless_they_are_overwritten():
+    for overwrite, lemma in ((False, "mine"), (True, "dog")):
+        nlp = blank(NAME, overwrite=overwrite)
+        teach(nlp, lemmatizer_examples(nlp))
+        tokens = nlp(Doc(nlp.vocab, ["Dogs", "sleep"], lemmas=["mine", ""]))
+        assert [token.lemma_ for token in tokens] == [lemma, "sleep"]
+
+
+def test_the_best_scored_lemma_is_the_one_that_is_written():
+    nlp = learnt(NAME)
+    tokens = nlp(doc(nlp, "Berliners loved green hams"))
+    (scores,) = nlp.get_pipe(NAME).scored_lemmas([tokens], min_score=-100.0)
+    for token in tokens:
+        of_token = {lemma: score for (place, lemma), score in scores.items() if place == token.i}
+        assert max(of_token, key=of_token.get) == token.lemma_

@@ -1,0 +1,144 @@
+"""`ssvm_morphologizer`: spaCy's labels, what it does with existing annotation, and many labels."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_ssvm.pipeline.morphologizer import divided, joined
+
+from .components import learnt
+from .toy import LANG, blank, doc, morph_label, teach
+
+FEATURES = ["", "Case=Nom", "Number=Sing|Case=Nom", "Case=Acc,Nom", "Number[psor]=Plur|Case=Gen|Foreign=Yes"]
+
+
+def annotated(nlp, text, pos, morphs):
+    """An example; features that are None are not set."""
+    tokens = doc(nlp, text, pos=pos, morphs=[morph or "" for morph in morphs])
+    values = tokens.to_array(["MORPH"])
+    values[[morph is None for morph in morphs]] = 0
+    return Example(doc(nlp, text), tokens.from_array(["MORPH"], values))
+
+
+def test_labels_are_those_of_spacy():
+    ours, spacys = blank("ssvm_morphologizer"), spacy.blank(LANG)
+    spacys.add_pipe("morphologizer")
+    pairs = list(product(("", "NOUN", "X"), (None, *FEATURES)))
+    text = " ".join("a" * len(pairs))
+    labels = []
+    for nlp in (ours, spacys):
+        examples = [annotated(nlp, text, [pos for pos, _ in pairs], [morph for _, morph in pairs])]
+        nlp.initialize(lambda examples=examples: examples)
+        labels.append(set(nlp.get_pipe(nlp.pipe_names[0]).labels))
+    assert labels[0] == labels[1]
+    assert "_" in labels[0]
+    for label in labels[0]:
+        assert joined(*divided(label)) == label
+
+
+@pytest.mark.parametrize(("overwrite", "extend"), product([False, True], repeat=2))
+def test_existing_annotation_is_treated_as_spacy_treats_it(overwrite, extend):
+    """Whatever our component predicts for a Doc, spaCy's makes the same annotation of it."""
+    nlp = learnt("ssvm_morphologizer", overwrite=overwrite, extend=extend)
+    ours = nlp.get_pipe("ssvm_morphologizer")
+    other = spacy.blank(LANG, vocab=nlp.vocab)
+    spacys = other.add_pipe("morphologizer", config={"overwrite": overwrite, "extend": extend})
+    for label in ours.labels:
+        spacys.add_label(label)
+    assert spacys.labels == ours.labels
+    text, given = "She saw the old dog", ["", "NOUN", "X", "ADJ", ""]
+    for morphs in (["Case=Acc|Person=3", None, "Definite=Def", None, "Number=Plur"], [None] * 5):
+        docs = [annotated(nlp, text, given, morphs).reference for _ in range(2)]
+        predictions = ours.predict(docs[:1])
+        ours.set_annotations(docs[:1], predictions)
+        spacys.set_annotations(docs[1:], predictions)
+        assert docs[0].to_array(["MORPH", "POS"]).tolist() == docs[1].to_array(["MORPH", "POS"]).tolist()
+
+
+def test_what_stays_limits_the_labels():
+    """Each token has the best label that has the given tag or features."""
+    nlp = learnt("ssvm_morphologizer", overwrite=False)
+    pipe, text = nlp.get_pipe("ssvm_morphologizer"), "She saw ham"
+    free = learnt("ssvm_morphologizer").get_pipe("ssvm_morphologizer").kbest(doc(nlp, text), 6**3)
+    for pos, morphs in (
+        (["", "NOUN", ""], [None] * 3),
+        ([""] * 3, [None, "", None]),
+        (["VERB", "ADJ", ""], [None, "Degree=Pos", "Case=Nom"]),
+    ):
+        tokens = annotated(nlp, text, pos, morphs).reference
+
+        def agrees(label, tag, morph):
+            return (not tag or divided(label)[0] == tag) and (morph is None or divided(label)[1] == (morph or "_"))
+
+        expected = [labels for _, labels in free if all(map(agrees, labels, pos, morphs))]
+        assert [labels for _, labels in pipe.kbest(tokens, 6**3)] == expected
+        assert pipe.codec.found(nlp(tokens)) == expected[0]
+
+
+def test_the_gold_of_other_tokens_is_unknown():
+    nlp = blank("ssvm_morphologizer")
+    gold = Doc(
+        nlp.vocab, words=["a", "b", "c"], spaces=[False, True, False], pos=["NOUN"] * 3, morphs=["", "A=B", "A=B"]
+    )
+    example = Example(Doc(nlp.vocab, words=["ab", "c"]), gold)
+    assert nlp.get_pipe("ssvm_morphologizer").codec.gold(example).labels == [None, "A=B|POS=NOUN"]
+
+
+@pytest.mark.parametrize(
+    ("label", "complaint"),
+    [
+        ("NOUN", "of the form Name=Value"),
+        ("POS=NOUM", "'NOUM' is none of the coarse tags"),
+        ("POS=NOUN|Case=Nom", r"is written 'Case=Nom\|POS=NOUN'"),
+    ],
+)
+def test_labels_that_spacy_cannot_store_are_refused(label, complaint):
+    with pytest.raises(ValueError, match=rf"\[ssvm_morphologizer\].*{complaint}"):
+        blank("ssvm_morphologizer").get_pipe("ssvm_morphologizer").add_label(label)
+
+
+def many_examples(nlp):
+    """Two sentences for each of 70 labels."""
+    examples = []
+    for number in range(70):
+        for text in (f"word{number} eats", f"Eat word{number} now"):
+            words = text.split()
+            pos = ["NOUN" if word.startswith("word") else "VERB" for word in words]
+            morphs = [f"Kind={number}" if word.startswith("word") else "" for word in words]
+            examples.append(Example(doc(nlp, text), doc(nlp, text, pos=pos, morphs=morphs)))
+    return examples
+
+
+def test_many_labels_are_learnt_saved_and_resumed():
+    """What is trained with an interruption is what is trained without, byte for byte."""
+    whole, parts, loaded = (
+        blank("ssvm_morphologizer", save_solver_state=True, solver_settings={"C": 1.0}) for _ in range(3)
+    )
+    teach(whole, many_examples(whole), 4)
+    pipe = whole.get_pipe("ssvm_morphologizer")
+    assert len(pipe.labels) == 71 and pipe._learnt.training.data._steps is not None
+    assert whole.evaluate(many_examples(whole))["morph_acc"] > 0.99
+    teach(parts, many_examples(parts), 2)
+    loaded = blank("ssvm_morphologizer", save_solver_state=True, solver_settings={"C": 1.0}).from_bytes(
+        parts.to_bytes()
+    )
+    examples = many_examples(loaded)
+    for _ in range(2):
+        loaded.update(examples, sgd=False)
+    assert loaded.get_pipe("ssvm_morphologizer").to_bytes(exclude=["vocab"]) == pipe.to_bytes(exclude=["vocab"])
+    assert pipe.certificate().gap >= 0.0
+
+
+def test_predictions_with_many_labels_are_the_best_of_all():
+    nlp = blank("ssvm_morphologizer")
+    teach(nlp, many_examples(nlp), 2)
+    pipe = nlp.get_pipe("ssvm_morphologizer")
+    for text in ("word3 eats", "Eat word69 now", "Unknown words now", "eats word5 word6 word7"):
+        (best,) = pipe.kbest(doc(nlp, text), 1)
+        assert pipe.codec.found(nlp(doc(nlp, text))) == best[1]
+    assert np.isfinite(pipe.kbest(doc(nlp, "word3 eats"), 1)[0][0])
+    assert morph_label("VERB") in pipe.labels

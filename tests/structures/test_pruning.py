@@ -1,0 +1,72 @@
+"""Decoding among the labels that are left, against the Viterbi algorithm over all of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN
+from spacy_ssvm.structures.chain.pruning import bounds_of, labels_left, viterbi_left
+from spacy_ssvm.structures.chain.viterbi import steps_of, viterbi
+
+
+def best(scores, transitions, start, end):
+    path = np.zeros(len(scores), np.int32)
+    score = viterbi(scores, steps_of(transitions), start, end, np.empty_like(scores), path)
+    return score, path
+
+
+def best_left(scores, transitions, start, end):
+    left = labels_left(scores, start, end, bounds_of(transitions))
+    path = np.zeros(len(scores), np.int32)
+    among = np.ascontiguousarray(transitions[np.ix_(left.labels, left.labels)])
+    return viterbi_left(left, among, start, end, path), path, left
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 6),
+    st.integers(1, 90),
+    st.sampled_from([0.0, 0.1, 1.0, 10.0]),
+    st.booleans(),
+)
+def test_the_best_sequence_is_that_of_all_labels(seed, length, n_labels, scale, whole):
+    """Whole numbers make ties, which both break in the same way."""
+    rng = np.random.default_rng(seed)
+    scores = 3 * rng.normal(size=(length, n_labels))
+    transitions, start, end = (scale * rng.normal(size=shape) for shape in ((n_labels, n_labels), n_labels, n_labels))
+    if whole:
+        scores, transitions, start, end = map(np.round, (scores, transitions, start, end))
+    # Tokens of which some labels are ruled out, or all.
+    scores[rng.random((length, n_labels)) < rng.choice([0.0, 0.5])] += FORBIDDEN
+    if rng.random() < 0.1:
+        scores[0] = FORBIDDEN
+    expected, path = best(scores, transitions, start, end)
+    score, found, left = best_left(scores, transitions, start, end)
+    # A label that is ruled out leaves no digits for others.
+    assert score == expected and (expected < FORBIDDEN / 2 or np.array_equal(found, path))
+    is_left = left.scores > FORBIDDEN / 2
+    assert np.array_equal(left.scores[is_left], scores[:, left.labels][is_left])
+    assert np.array_equal(left.number[left.labels], np.arange(len(left.labels)))
+
+
+def test_labels_are_left_out():
+    """With steps that differ by less than labels do, one label is left of each token."""
+    rng = np.random.default_rng(0)
+    scores = 10.0 * np.eye(300)[rng.permutation(300)[:20]]
+    left = best_left(scores, rng.uniform(-1, 1, (300, 300)), np.zeros(300), np.zeros(300))[2]
+    assert np.array_equal(left.labels, np.sort(scores.argmax(axis=1)))
+    assert ((left.scores > FORBIDDEN / 2).sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("n_labels", [1, 100])
+def test_of_equal_labels_the_first_is_left(n_labels):
+    scores, zeros = np.zeros((3, n_labels)), np.zeros(n_labels)
+    _, path, left = best_left(scores, np.zeros((n_labels, n_labels)), zeros, zeros)
+    assert left.labels.tolist() == [0] and not path.any()
+
+
+def test_nothing_is_left_of_an_empty_sequence():
+    score, path, left = best_left(np.zeros((0, 5)), np.zeros((5, 5)), np.zeros(5), np.zeros(5))
+    assert score == 0.0 and len(path) == len(left.labels) == 0

@@ -48,6 +48,7 @@ GOLD = """\
 
 """
 NLP = spacy.blank("xx")
+ANNOTATION = ["TAG", "POS", "MORPH", "LEMMA", "DEP", "HEAD"]
 
 
 def official(gold: str, system: str) -> dict[str, tuple[float, float, float]]:
@@ -132,6 +133,14 @@ def test_scores_of_damaged_files_are_the_official_ones(path, n_sentences, tmp_pa
     found = triples(conll18_scores(*docs))
     del expected["Tokens"], found["Tokens"]
     assert found == expected
+
+
+@on_dev_sets
+def test_raw_text_has_the_characters_of_the_file(path):
+    """Otherwise the scorer refuses it. Vietnamese words contain spaces, at which the tokenizer splits them."""
+    file = ConlluFile(path)
+    scores = conll18_scores(file.text, "".join(map(conllu, NLP.pipe(file.texts()))))
+    assert set(scores) == {"Tokens", "Sentences", "Words"} and scores["Tokens"]["f"] > 0.7 > scores["Sentences"]["f"]
 
 
 def test_a_toy_by_hand():
@@ -239,6 +248,35 @@ def test_the_command_on_gold_words(model, tmp_path):
     assert set(scores) == {"Tokens", "Sentences", "Words", "XPOS"}
     assert "XPOS 42.86 42.86 42.86" in output and "Gold tokens: yes" in output
     assert "Metrics that need annotation that is not there: UPOS, UFeats, AllTags, Lemmas, UAS, LAS" in output
+
+
+answers: dict[tuple[str, ...], Doc] = {}
+"""What the next component says of a sentence."""
+
+
+@Language.component("conll18_toy_oracle")
+def oracle(doc):
+    answer = answers[tuple(token.text for token in doc)]
+    return doc.from_array(ANNOTATION, answer.to_array(ANNOTATION))
+
+
+@on_dev_sets
+def test_the_command_gives_the_official_scores(path, tmp_path):
+    """Of each sentence that is there once among the first hundred."""
+    blocks = path.read_text("utf8").strip("\n").split("\n\n")[:100]
+    forms = [tuple(line.split("\t")[1] for line in block.split("\n") if line[0].isdigit()) for block in blocks]
+    gold = "".join(f"{block}\n\n" for block, words in zip(blocks, forms) if forms.count(words) == 1)
+    system = damaged(gold, seed=1)
+    docs = ConlluFile(written(tmp_path / "system.conllu", system)).docs(NLP.vocab)
+    answers.clear()
+    answers.update({tuple(token.text for token in doc): doc for doc in docs})
+    nlp = spacy.blank("xx", vocab=NLP.vocab)
+    nlp.add_pipe("conll18_toy_oracle")
+    nlp.to_disk(tmp_path / "model")
+    scores, _ = scores_of(tmp_path, tmp_path / "model", written(tmp_path / "gold.conllu", gold))
+    expected = official(gold, system)
+    for name in set(METRICS) - {"Tokens"}:
+        assert tuple(scores[name].values()) == approx(expected[name], abs=1e-9), name
 
 
 def test_the_command_gives_gold_columns(model, tmp_path):

@@ -1,7 +1,7 @@
-"""`spacy ssvm evaluate`: spaCy's evaluation of a corpus that is read as in training."""
+"""`spacy ssvm evaluate`: spaCy's evaluation, or that of CoNLL 2018, of a corpus that is read as in training."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +9,11 @@ import srsly
 import typer
 from spacy.cli._util import import_code
 from spacy.cli.evaluate import handle_scores_per_type, print_prf_per_type
+from spacy.language import Language
 from wasabi import msg
 
-from .pipelines import CodePath, DataPath, PipelineName, dev_reader, loaded
+from .conll18 import COLUMNS, METRICS, annotate, conll18_scores, filled
+from .pipelines import CodePath, PipelineName, dev_reader, loaded
 
 OVERALL = {
     "TOK": "token_acc",
@@ -33,39 +35,26 @@ OVERALL = {
 
 def evaluate_command(
     model: PipelineName,
-    data_path: DataPath,
+    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format; .conllu with --conll18", exists=True)],
     columns: Annotated[
         list[str] | None, typer.Option("--column", "-k", help="Gold column to give to the components; repeatable")
     ] = None,
     gold_preproc: Annotated[
         bool | None, typer.Option("--gold-preproc/--no-gold-preproc", "-G", help="Use gold sentences and tokens")
     ] = None,
+    conll18: Annotated[bool, typer.Option("--conll18", help="Scores of the CoNLL 2018 shared task")] = False,
     code_path: CodePath = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file for the scores")] = None,
 ) -> None:
-    """Score a pipeline on a corpus read by "spacy-ssvm.Corpus.v1".
+    """Score a pipeline on a corpus read by "spacy-ssvm.Corpus.v1", or with --conll18 on a .conllu file.
 
     By default the reader has the settings of the pipeline's training.dev_corpus, so that components see the same input
-    as in training.
+    as in training. Of a .conllu file they get gold words, or raw text with --no-gold-preproc.
     """
     import_code(code_path)
     nlp = loaded(model)
-    try:
-        corpus = dev_reader(nlp, data_path, columns, gold_preproc)
-        examples = list(corpus(nlp))
-    except (OSError, ValueError) as error:
-        msg.fail(f"{data_path} cannot be read", str(error), exits=1)
-    gold_tokens = "yes" if corpus.corpus.gold_preproc else "no"
-    msg.info(f"Gold tokens: {gold_tokens}; gold columns given to the components: {', '.join(corpus.columns) or 'none'}")
-    if not examples:
-        msg.fail(f"No documents in {data_path}", exits=1)
-    scores = nlp.evaluate(examples)
-    msg.table([*percentages(scores), ("SPEED", f"{scores['speed']:.0f}")], title="Results")
-    handle_scores_per_type(scores, {}, spans_key="")
-    for key in span_groups(scores):
-        per_type = scores.get(f"spans_{key}_per_type")
-        if per_type:
-            print_prf_per_type(msg, per_type, f"SPANS {key}", "type")
+    score = conll18_table if conll18 else spacy_table
+    scores = score(nlp, data_path, columns, gold_preproc)
     if output is not None:
         try:
             output.parent.mkdir(parents=True, exist_ok=True)
@@ -73,6 +62,50 @@ def evaluate_command(
         except OSError as error:
             msg.fail("The scores cannot be saved", str(error), exits=1)
         msg.good(f"Saved scores to {output}")
+
+
+def spacy_table(nlp: Language, path: Path, columns: list[str] | None, gold_preproc: bool | None) -> dict[str, Any]:
+    """Print and return the scores of the pipeline's components."""
+    try:
+        corpus = dev_reader(nlp, path, columns, gold_preproc)
+        examples = list(corpus(nlp))
+    except (OSError, ValueError) as error:
+        msg.fail(f"{path} cannot be read", str(error), exits=1)
+    show_input(bool(corpus.corpus.gold_preproc), corpus.columns)
+    if not examples:
+        msg.fail(f"No documents in {path}", exits=1)
+    scores = nlp.evaluate(examples)
+    msg.table([*percentages(scores), ("SPEED", f"{scores['speed']:.0f}")], title="Results")
+    handle_scores_per_type(scores, {}, spans_key="")
+    for key in span_groups(scores):
+        per_type = scores.get(f"spans_{key}_per_type")
+        if per_type:
+            print_prf_per_type(msg, per_type, f"SPANS {key}", "type")
+    return scores
+
+
+def conll18_table(nlp: Language, path: Path, columns: list[str] | None, gold_preproc: bool | None) -> dict[str, Any]:
+    """Print and return the scores of the CoNLL 2018 shared task."""
+    try:
+        annotated = annotate(nlp, path, columns, gold_preproc)
+        scores = conll18_scores(annotated.gold, annotated.system)
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail(f"No CoNLL 2018 scores of {path}", str(error), exits=1)
+    show_input(annotated.gold_tokens, annotated.given)
+    in_gold = filled(annotated.gold)
+    if empty := [name for name in COLUMNS if name not in in_gold]:
+        msg.info(f"Columns that are empty in the corpus, and not compared: {', '.join(empty)}")
+    if left_out := [name for name in METRICS if name not in scores]:
+        msg.info(f"Metrics that need annotation that is not there: {', '.join(left_out)}")
+    rows = [(name, *(f"{100 * score[part]:.2f}" for part in "prf")) for name, score in scores.items()]
+    msg.table(rows, header=("", "P", "R", "F"), aligns=("l", "r", "r", "r"), title="CoNLL 2018")
+    return scores
+
+
+def show_input(gold_tokens: bool, columns: Sequence[str]) -> None:
+    """Print what the components get beside the text."""
+    names = ", ".join(columns) or "none"
+    msg.info(f"Gold tokens: {'yes' if gold_tokens else 'no'}; gold columns given to the components: {names}")
 
 
 def percentages(scores: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -40,6 +40,7 @@ from spacy_ssvm.features.arc_templates import parse_arc_template
 from spacy_ssvm.features.attributes import (
     ANNOTATION_ATTRIBUTES,
     DOCUMENT_ATTRIBUTES,
+    KNOWN_SCRIPTS,
     LEXEME_ATTRIBUTES,
     NAMED,
     TOKEN_ATTRIBUTES,
@@ -386,7 +387,7 @@ def test_every_attribute_is_on_the_page_of_templates():
                 found += [f"{stem}{n}" for n in range(int(first[len(stem) :]), int(last.removeprefix(stem)) + 1)]
             else:
                 found.append(span)
-    known = [*LEXEME_ATTRIBUTES, *TOKEN_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES]
+    known = [*LEXEME_ATTRIBUTES, *TOKEN_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES, *KNOWN_SCRIPTS]
     assert sorted(found) == sorted([*known, "cluster", "clusterN", "clusterN.NAME", *NAMED])
 
 

@@ -52,7 +52,7 @@ VALUES: dict[str, Callable[[Token], Hashable]] = {
         )
         for lower in ("", "lower_")
         for affix in ("prefix", "suffix")
-        for n in range(1, 6)
+        for n in range(1, 9)
     },
 }
 """The value of each attribute; None, False, 0 and "" are no value."""

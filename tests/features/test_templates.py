@@ -34,7 +34,7 @@ def test_every_attribute_can_be_named(attribute):
     [
         ("lowr[0]", "did you mean lower"),
         ("sufix3[0]", "did you mean .*suffix3"),
-        ("suffix6[0]", "unknown attribute"),
+        ("suffix9[0]", "unknown attribute"),
         ("cluster0[0]", "did you mean cluster"),
         ("qqqqqqq[0]", "known are .*word"),
         ("gazetteer.[0]", "unknown attribute"),

@@ -22,7 +22,12 @@ from spacy_ssvm.corpus.conllu import ConlluFile, conllu
 udeval = pytest.importorskip("udtools.udeval", reason="the extra ud is not installed")
 
 DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[2] / "shared" / "data")) / "ud-2.5"
-DEV_SETS = sorted(DATA.glob("*-ud-dev.conllu"))
+# Both have words of several tokens.
+QUICK = ("el_gdt", "tr_imst")
+DEV_SETS = [
+    pytest.param(path, marks=[] if path.name.startswith(QUICK) else pytest.mark.slow)
+    for path in sorted(DATA.glob("*-ud-dev.conllu"))
+]
 on_dev_sets = pytest.mark.parametrize(
     "path",
     DEV_SETS or [pytest.param(None, marks=pytest.mark.skip(reason="no UD 2.5 development sets below SPACY_SSVM_DATA"))],

@@ -19,6 +19,8 @@ OVERALL = {
     "TOK": "token_acc",
     "TAG": "tag_acc",
     "POS": "pos_acc",
+    "MORPH": "morph_acc",
+    "LEMMA": "lemma_acc",
     "UAS": "dep_uas",
     "LAS": "dep_las",
     "UAS, all tokens": "uas",

@@ -101,7 +101,7 @@ class VectorClasses:
     def __call__(self, vocab: Vocab) -> Mapping[int, str]:
         from .vector_classes import classes_of_vectors
 
-        words = None if self.words is None else _read_words(Path(self.words))
+        words = None if self.words is None else [line.split("\t")[0] for line in _lines(Path(self.words))]
         return classes_of_vectors(vocab.vectors, self.n_classes, self.seed, words)
 
 
@@ -127,14 +127,14 @@ def lexicon(path: str | Path) -> Lexicon:
     return Lexicon(Path(path))
 
 
-def _read_words(path: Path) -> list[str]:
-    """The first column of each line.
+def _lines(path: Path) -> list[str]:
+    """The lines of a file.
 
     Raises:
         ValueError: the file cannot be read.
     """
     try:
-        return [line.split("\t")[0] for line in read_lines(path)]
+        return read_lines(path)
     except ValueError as error:
         raise ValueError(f"word classes: {error}") from error
 
@@ -145,12 +145,8 @@ def _read_pairs(path: Path, form: str) -> list[tuple[int, str, str]]:
     Raises:
         ValueError: the file cannot be read, a line has fewer columns, or there is no line.
     """
-    try:
-        lines = read_lines(path)
-    except ValueError as error:
-        raise ValueError(f"word classes: {error}") from error
     pairs = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
         columns = line.split("\t")

@@ -3,15 +3,12 @@
 In training, every lemma is known from its own form. So a lemma counts for a form only if it is that of another form.
 """
 
-import base64
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import srsly
-
 from .edit_scripts import CASES, EditScript, distinct_cases
+from .packed_text import pack, unpack
 
 SEVERAL = ""
 """Stands for the forms of a lemma that has more than one."""
@@ -42,7 +39,7 @@ class KnownLemmas:
         """The form of each lemma, or SEVERAL."""
         if not self.packed:
             return {}
-        lemmas, forms = srsly.msgpack_loads(zlib.decompress(base64.b64decode(self.packed, validate=True)))
+        lemmas, forms = unpack(self.packed)
         return dict(zip(lemmas, forms, strict=True))
 
     @cached_property
@@ -60,8 +57,7 @@ class KnownLemmas:
         if forms == self.forms:
             return self
         lemmas = sorted(forms)
-        contents = srsly.msgpack_dumps([lemmas, [forms[lemma] for lemma in lemmas]])
-        return KnownLemmas(base64.b64encode(zlib.compress(contents)).decode())
+        return KnownLemmas(pack([lemmas, [forms[lemma] for lemma in lemmas]]))
 
     def is_known(self, form: str, lemma: str) -> bool:
         """Whether a form other than this one, which is lower-cased, has the lemma."""

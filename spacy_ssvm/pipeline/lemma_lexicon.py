@@ -4,8 +4,6 @@ What is known of a form with exactly these tags decides, else what is known of i
 lexicon says of the form alone.
 """
 
-import base64
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import srsly
 from spacy.attrs import MORPH, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
+from ..features.text_lines import read_lines
+from . import packed_text
 from .edit_scripts import script_of
 
 READ = (ORTH, TAG, POS, MORPH)
@@ -56,9 +55,9 @@ def read_lemma_lexicon(path: str | Path) -> list[tuple[str, str, str]]:
         ValueError: the file cannot be read, or a line has neither of these forms.
     """
     try:
-        lines = Path(path).read_text(encoding="utf8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"lemma lexicon: {path} cannot be read: {error}") from error
+        lines = read_lines(Path(path))
+    except ValueError as error:
+        raise ValueError(f"lemma lexicon: {error}") from error
     entries = []
     for number, line in enumerate(lines, 1):
         columns = line.split("\t")
@@ -112,7 +111,7 @@ class LemmaLexicon:
     def _contents(self) -> tuple[np.ndarray, np.ndarray, list[list[str]], list[int]]:
         if not self.packed:
             return np.zeros(0, np.uint64), np.zeros(0, np.int32), [], []
-        keys, sets, scripts, read = srsly.msgpack_loads(zlib.decompress(base64.b64decode(self.packed, validate=True)))
+        keys, sets, scripts, read = packed_text.unpack(self.packed)
         return np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts, read
 
     @property
@@ -171,4 +170,4 @@ def pack(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
         [list(scripts) for scripts in numbers],
         sorted(read),
     ]
-    return LemmaLexicon(base64.b64encode(zlib.compress(srsly.msgpack_dumps(contents))).decode())
+    return LemmaLexicon(packed_text.pack(contents))

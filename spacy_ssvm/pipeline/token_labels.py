@@ -56,7 +56,8 @@ class TokenCodec(ChainCodec):
         for corpus in (train, dev):
             gold = [self.gold(example).labels for example in corpus.examples]
             counts.append(label_counts(gold))
-            found += check_missing(corpus, [sum(label is None for label in labels) for labels in gold], self.gold_name)
+            missing = [sum(label is None for label in labels) for labels in gold]
+            found += check_missing(corpus, missing, self.gold_name, is_completed=not self.of_tokens)
         return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
 
 

@@ -209,3 +209,12 @@ def test_the_best_scored_lemma_is_the_one_that_is_written():
     for token in tokens:
         of_token = {lemma: score for (place, lemma), score in scores.items() if place == token.i}
         assert max(of_token, key=of_token.get) == token.lemma_
+
+
+def test_the_warning_on_tokens_without_a_lemma_says_that_they_are_left_out():
+    nlp = blank("ssvm_lemmatizer")
+    examples = lemmatizer_examples(nlp)
+    for token in list(examples[0].reference)[:2]:
+        token.lemma = 0
+    with pytest.warns(UserWarning, match=r"2 of \d+ training tokens .* in the others nothing is learnt from them"):
+        nlp.initialize(lambda: examples)

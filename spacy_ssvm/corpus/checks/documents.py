@@ -71,8 +71,11 @@ def check_labels(codec: Codec, train: Counter[str], dev: Counter[str], listed: C
     return all_issues
 
 
-def check_missing(corpus: CorpusData, missing: Sequence[int], what: str) -> list[Issue]:
-    """Issues of missing annotation; missing: the number of tokens without it in each example, what: its name."""
+def check_missing(corpus: CorpusData, missing: Sequence[int], what: str, is_completed: bool = True) -> list[Issue]:
+    """Issues of missing annotation; missing: the number of tokens without it in each example, what: its name.
+
+    is_completed: whether the model fills in what is missing in an example with some annotation.
+    """
     where = [
         f"{whole(example_name(number), example.predicted)} ({counted(n_missing, 'token')})"
         for number, (example, n_missing) in enumerate(zip(corpus.examples, missing))
@@ -81,9 +84,11 @@ def check_missing(corpus: CorpusData, missing: Sequence[int], what: str) -> list
     if not where:
         return []
     remedy = (
-        "examples with no annotation are skipped; in the others the model fills in what is missing"
-        if corpus.name == "train"
-        else "they are not scored"
+        "they are not scored"
+        if corpus.name != "train"
+        else "examples with no annotation are skipped; in the others the model fills in what is missing"
+        if is_completed
+        else "nothing is learnt from them"
     )
     count = int(sum(missing))
     return [Issue("warning", corpus.name, f"tokens without {what}", count, tuple(where), remedy, corpus.n_tokens)]

@@ -128,10 +128,11 @@ class ChainCodec(Codec):
         unknown = sum(label is None for found in gold.values() for label in found.labels)
         unlisted = sorted(self.labels_in(gold.values()) - set(self.labels))
         if unknown:
+            rest = "nothing is learnt from them" if self.of_tokens else "the model completes them as it learns"
             warn(
                 f"{unknown:,} of {n_tokens:,} training tokens have no gold label, because they are not annotated or "
                 f"not tokenised as the annotation is; {bare:,} of {len(gold):,} examples have none at all and are left "
-                "out, in the others the model completes them as it learns"
+                f"out, in the others {rest}"
             )
         if unlisted:
             warn(

@@ -4,7 +4,7 @@ A component's settings are those of its factory. This module adds what a factory
 stop, and the parameters of solvers other than the factory's own. It also writes the files in `configs/`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +17,9 @@ from spacy.language import Language
 from thinc.api import Config
 from wasabi import msg
 
+from ..corpus.treebank import look_at
 from ..registry import ssvm_solvers
+from .treebank_choices import Choices, choose, described
 
 PREFIX = "ssvm_"
 CHUNK_TEMPLATES = [
@@ -102,6 +104,8 @@ size = 1000000000
 """
 JACKKNIFED = ("tag", "pos")
 """The columns that TAGGERS annotate."""
+PIPELINE = "senter,tagger,parser,ner"
+"""The components, if none are named."""
 LEMMATIZER_SCORES = {"lemma_acc": 1.0, "tag_acc": 0.0, "pos_acc": 0.0}
 """Weights of the scores in a pipeline with a lemmatizer and without a parser."""
 PARSER_SCORES = {
@@ -116,26 +120,46 @@ PARSER_SCORES = {
 
 def init_config_command(
     output: Annotated[Path, typer.Argument(help="File to save the config to, or - for stdout", allow_dash=True)],
-    lang: Annotated[str, typer.Option("--lang", "-l", help="Code of the language")] = "en",
+    lang: Annotated[
+        str | None, typer.Option("--lang", "-l", help="Code of the language; by default en, or the treebank's")
+    ] = None,
     pipeline: Annotated[
-        str, typer.Option("--pipeline", "-p", help="Comma-separated names of the components")
-    ] = "senter,tagger,parser,ner",
+        str | None, typer.Option("--pipeline", "-p", help=f"Comma-separated names of the components [default: {PIPELINE}]")
+    ] = None,
     solver: Annotated[
         str, typer.Option("--solver", "-s", help="Solver of all components, such as dcd or spacy-ssvm.SAP.v1")
     ] = "dcd",
+    treebank: Annotated[
+        Path | None,
+        typer.Option("--treebank", "-t", help="Training file in CoNLL-U, or folder of a treebank, to choose from"),
+    ] = None,
+    merge_subtokens: Annotated[
+        bool, typer.Option("--merge-subtokens", "-T", help="With --treebank: make a multi-word token one token")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", "-F", help="Overwrite an existing file")] = False,
 ) -> None:
     """Write a config for `spacy train`, as `spacy init config` does, with the settings that suit our components.
 
     The components are put into the order in which they need each other. A parser gets two taggers, as its features read
     `tag` and `pos`, and so does a lemmatizer; a morphologizer takes the place of the second one.
+
+    With --treebank, the components and their settings are those that suit the annotation of a treebank in CoNLL-U, and
+    comments at the head of the config give the reasons.
     """
     is_stdout = str(output) == "-"
+    if treebank is not None and pipeline is not None:
+        msg.fail("--pipeline and --treebank cannot be combined: a treebank's annotation chooses the components", exits=1)
+    if merge_subtokens and treebank is None:
+        msg.fail("--merge-subtokens needs --treebank; elsewhere it is a setting of the reader in [corpora]", exits=1)
     if not is_stdout and output.exists() and not force:
         msg.fail(f"{output} exists: use --force to overwrite it", exits=1)
+    if treebank is not None:
+        init_treebank_config(treebank, output, lang, solver, merge_subtokens)
+        return
+    lang = lang or "en"
     try:
         with show_validation_error(hint_fill=False):
-            config = make_config(string_to_list(pipeline), solver, lang)
+            config = make_config(string_to_list(pipeline or PIPELINE), solver, lang)
     except (ImportError, ValueError) as error:
         msg.fail("No config was written", str(error), exits=1)
     if not is_stdout:
@@ -144,6 +168,52 @@ def init_config_command(
         if "parser" in names and "senter" not in names:
             msg.info("The parser finds no sentences. For raw text, add a senter: --pipeline senter,parser")
     save_config(config, output, is_stdout=is_stdout)
+
+
+def init_treebank_config(path: Path, output: Path, lang: str | None, solver: str, merge_subtokens: bool) -> None:
+    """Write the config for a treebank; `output` is - for stdout."""
+    try:
+        with show_validation_error(hint_fill=False):
+            treebank = look_at(path, merge_subtokens)
+            choices = choose(treebank, lang, merge_subtokens)
+            config = treebank_config(choices, solver, merge_subtokens)
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("No config was written", str(error), exits=1)
+    config["paths"].update(train=str(treebank.train), dev=None if treebank.dev is None else str(treebank.dev))
+    facts = described(treebank)
+    reasons = [f"{name}: {reason}" for name, reason in choices.reasons.items()]
+    comments = ["Written by spacy ssvm init-config --treebank, for these reasons.", "", *facts, "", *reasons]
+    text = "".join(f"# {line}".rstrip() + "\n" for line in comments) + "\n" + config.to_str()
+    if str(output) == "-":
+        print(text)
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(text, "utf8")
+    for line in [*facts, *reasons]:
+        msg.text(line)
+    msg.info(f"Language {choices.lang}, components {', '.join(config['nlp']['pipeline'])}")
+    if treebank.lang not in (None, choices.lang) and lang is None:
+        msg.warn(f"nlp.lang is {choices.lang}: {choices.reasons['nlp.lang']}")
+    if treebank.bad:
+        msg.warn(f"{len(treebank.bad):,} training sentences cannot be read")
+    if treebank.dev is None:
+        msg.warn("There is no development corpus, and spacy train needs one: see the head of the config")
+    msg.good("Saved config", str(output))
+
+
+def treebank_config(choices: Choices, solver: str, merge_subtokens: bool = False) -> Config:
+    """A complete config, but for paths, of these choices.
+
+    Raises:
+        ValueError, ImportError: as `make_config`.
+    """
+    config = config_of(choices.components, solver, choices.lang, tuple(choices.tags))
+    for corpus in config["corpora"].values():
+        corpus.update(gold_tokens=True, merge_subtokens=merge_subtokens)
+    if "parser" in config["components"]:
+        config["components"]["parser"]["multi_root"] = choices.multi_root
+        config["components"]["parser"]["model"].update(choices.model)
+    return config
 
 
 def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Config:
@@ -158,7 +228,18 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
     """
     named = _named_components(pipeline)
     needed = set(TAGGERS) - {"pos_tagger" if "morphologizer" in named else ""} if named & READ_TAGS else set()
-    names = [name for name in COMPONENTS if name in named | needed]
+    return config_of(named | needed, solver, lang)
+
+
+def config_of(components: Collection[str], solver: str, lang: str, tags: Sequence[str] = JACKKNIFED) -> Config:
+    """A complete config for exactly these components, names of COMPONENTS in any order.
+
+    tags: the columns that other components annotate and that READ_TAGS read, if there are any of these.
+
+    Raises:
+        ValueError, ImportError: as `make_config`.
+    """
+    names = [name for name in COMPONENTS if name in components]
     solver = registered_solver(solver)
     nlp = spacy.blank(lang)
     config = Config().from_str(BASE, interpolate=False)
@@ -168,8 +249,12 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
         corpus["gold_preproc"] = "senter" not in names
         if "chunker" in names:
             corpus["columns"] = ["tag"]
-    if named & READ_TAGS:
-        config["corpora"]["train"].update(jackknife=list(JACKKNIFED), seed="${system.seed}")
+    readers = [name for name in names if name in READ_TAGS] if tags else []
+    if readers:
+        config["corpora"]["train"].update(jackknife=list(tags), seed="${system.seed}")
+    if tags != JACKKNIFED:
+        for name in readers:
+            config["components"][name]["model"] = _reading(nlp, name, tags)
     if "lemmatizer" in names:
         config["training"]["score_weights"] = LEMMATIZER_SCORES
     if "parser" in names:
@@ -180,6 +265,13 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
             **({"morph_acc": 0.0, "morph_per_feat": None} if "morphologizer" in names else {}),
         }
     return util.load_model_from_config(config, auto_fill=True).config
+
+
+def _reading(nlp: Language, component: str, tags: Sequence[str]) -> dict[str, Any]:
+    """The model of a component of READ_TAGS whose features read these columns."""
+    meta: Any = nlp.get_factory_meta(COMPONENTS[component]["factory"])
+    model = meta.default_config["model"]
+    return {**model, "features": {**model["features"], "tags": list(tags)}}
 
 
 def _named_components(pipeline: Collection[str]) -> set[str]:

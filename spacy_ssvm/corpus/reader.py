@@ -1,6 +1,6 @@
 """The reader "spacy-ssvm.Corpus.v1": spaCy's Corpus, with predicted Docs that carry given or predicted annotation.
 
-Documents of .spacy files are read one at a time, and split into sentences without a copy of the document.
+Documents of .spacy and .conllu files are read one at a time, and split into sentences without a copy of the document.
 """
 
 import warnings
@@ -15,23 +15,52 @@ from spacy.attrs import LEMMA, MORPH, NORM, ORTH, POS, SENT_START, SPACY, TAG
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus, Example
-from spacy.training.corpus import FILE_TYPE, walk_corpus
+from spacy.training.corpus import FILE_TYPE
 from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
+from . import conllu_reader
 from .wording import listed, quoted, quoted_text
+
+SUFFIXES = (FILE_TYPE, conllu_reader.SUFFIX)
+"""The ends of the names of files that are read."""
+
+
+def corpus_files(path: Path) -> list[Path]:
+    """The file at the path, or the files of the folder and the folders in it that can be read, but hidden ones."""
+    if not path.is_dir():
+        return [path]
+    files = (file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
+    return sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
 
 
 class SentenceCorpus(Corpus):
-    """spaCy's Corpus, except that documents that cannot be read are left out, with a warning at the end.
+    """spaCy's Corpus, which also reads CoNLL-U; documents that cannot be read are left out, with a warning at the end.
 
     With gold_preproc, a document of one sentence is used as it is, without a copy.
 
-    left_out: the documents that could not be read in the last pass, each with the error.
+    gold_tokens: predicted Docs are whole documents, but have the tokens of the reference. merge_subtokens: whether a
+    multi-word token of CoNLL-U is one token. left_out: the documents that could not be read in the last pass, each with
+    the error. place: that of the document read last, for messages: its file, and its number, from 0, or line, from 1.
     """
 
     left_out: list[str]
-    _place: str
+    place: str
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        limit: int = 0,
+        gold_preproc: bool = False,
+        max_length: int = 0,
+        augmenter: Callable | None = None,
+        gold_tokens: bool = False,
+        merge_subtokens: bool = False,
+    ) -> None:
+        super().__init__(path, limit=limit, gold_preproc=gold_preproc, max_length=max_length, augmenter=augmenter)
+        self.gold_tokens = gold_tokens or gold_preproc
+        self.merge_subtokens = merge_subtokens
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Yield the examples.
@@ -39,8 +68,10 @@ class SentenceCorpus(Corpus):
         Raises:
             ValueError: there are documents, but none of them can be read.
         """
+        docs = self.read_docbin(nlp.vocab, corpus_files(self.path))
+        make = self.make_examples_gold_preproc if self.gold_preproc else self.make_examples
         is_empty = True
-        for example in super().__call__(nlp):
+        for example in chain.from_iterable(self.augmenter(nlp, example) for example in make(nlp, docs)):
             is_empty = False
             yield example
         if self.left_out and is_empty:
@@ -57,11 +88,12 @@ class SentenceCorpus(Corpus):
         self.left_out = []
         n_docs = 0
         for path in map(ensure_path, locs):
-            if not path.name.endswith(FILE_TYPE):
+            if not path.name.endswith(SUFFIXES):
                 continue
-            for number, doc in self._docs(path, vocab):
+            is_conllu = path.name.endswith(conllu_reader.SUFFIX)
+            for place, doc in self._docs_of_sentences(path, vocab) if is_conllu else self._docs(path, vocab):
                 if len(doc):
-                    self._place = f"{path.name}, document {number}"
+                    self.place = place
                     yield doc
                     n_docs += 1
                     if n_docs == self.limit:
@@ -89,24 +121,42 @@ class SentenceCorpus(Corpus):
             try:
                 examples = list(make(nlp, [doc]))
             except Exception as error:
-                self.left_out.append(f"{self._place}, {quoted(doc)}: {error}")
+                self.left_out.append(f"{self.place}, {quoted(doc)}: {error}")
             else:
                 yield from examples
 
-    def _docs(self, path: Path, vocab: Vocab) -> Iterator[tuple[int, Doc]]:
-        """The documents in a file that can be read, with their numbers, from 0."""
+    def _make_example(self, nlp: Language, reference: Doc, gold_preproc: bool) -> Example:
+        return super()._make_example(nlp, reference, gold_preproc or self.gold_tokens)
+
+    def _docs_of_sentences(self, path: Path, vocab: Vocab) -> Iterator[tuple[str, Doc]]:
+        """The documents in a CoNLL-U file that can be read, with their places; with gold_preproc, the sentences."""
+        for blocks in conllu_reader.texts(conllu_reader.read_blocks(path), one_each=self.gold_preproc):
+            place = f"{path.name}, line {blocks[0].line}"
+            try:
+                sentences = list(map(conllu_reader.parse, blocks))
+                if self.merge_subtokens:
+                    sentences = list(map(conllu_reader.merged, sentences))
+                doc = conllu_reader.doc_of(sentences, vocab)
+            except ValueError as error:
+                self.left_out.append(f"{place}, {quoted_text(' '.join(block.text for block in blocks))}: {error}")
+            else:
+                yield place, doc
+
+    def _docs(self, path: Path, vocab: Vocab) -> Iterator[tuple[str, Doc]]:
+        """The documents in a .spacy file that can be read, with their places: numbers, from 0."""
         stored = DocBin().from_disk(path)
         for string in stored.strings:
             vocab[string]
         for number in range(len(stored)):
+            place = f"{path.name}, document {number}"
             try:
                 doc = _doc(stored, number, vocab)
             except Exception as error:
                 orths = stored.tokens[number][:, stored.attrs.index(ORTH)].tolist()
                 words = " ".join(vocab.strings[orth] for orth in orths if orth in vocab.strings)
-                self.left_out.append(f"{path.name}, document {number}, {quoted_text(words)}: {error}")
+                self.left_out.append(f"{place}, {quoted_text(words)}: {error}")
             else:
-                yield number, doc
+                yield place, doc
 
 
 def _doc(stored: DocBin, number: int, vocab: Vocab) -> Doc:
@@ -209,7 +259,7 @@ class ColumnCorpus:
             ValueError: there is nothing at the path, or fewer than two documents have a column to jackknife.
         """
         self.require_path(nlp)
-        kept = (_kept_with_gold_tokens if self.corpus.gold_preproc else self._kept).setdefault(nlp, {})
+        kept = (_kept_with_gold_tokens if self.corpus.gold_tokens else self._kept).setdefault(nlp, {})
         settings, files = self._settings(), self._files()
         if self.keep and settings in kept and kept[settings].files == files:
             for predicted, reference in kept[settings].docs:
@@ -231,13 +281,13 @@ class ColumnCorpus:
             if docs is not None:
                 predicted = example.predicted
                 made = [np.asarray(predicted.to_array(COLUMNS[name]), np.uint64) for name in self.jackknife]
-                docs.append((made if self.corpus.gold_preproc else predicted.copy(), example.reference))
+                docs.append((made if self.corpus.gold_tokens else predicted.copy(), example.reference))
             yield example
         if docs is not None:
             kept[settings] = Kept(files, docs)
 
     def require_path(self, nlp: Language) -> None:
-        """Raise a ValueError that names the setting in `nlp.config`, if there is no .spacy file at the path."""
+        """Raise a ValueError that names the setting in `nlp.config`, if there is no file to read at the path."""
         path = self.corpus.path
         paths = nlp.config.get("paths") or {}
         settings = [f"paths.{name}" for name, value in paths.items() if value and Path(value) == path]
@@ -247,19 +297,20 @@ class ColumnCorpus:
                 f'spacy-ssvm.Corpus.v1: there is no file or folder "{path}"{where}: check paths.train and paths.dev'
             )
         files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-        if files and not any(file.name.endswith(FILE_TYPE) for file in files):
+        if files and not any(file.name.endswith(SUFFIXES) for file in files):
             raise ValueError(
-                f'spacy-ssvm.Corpus.v1: "{path}"{where} is not, or does not contain, a .spacy file: convert .conllu, '
+                f'spacy-ssvm.Corpus.v1: "{path}"{where} is not, or does not contain, a .spacy or .conllu file: convert '
                 ".conll, .iob, .tsv or .json files with python -m spacy convert, and name the result"
             )
 
     def _settings(self) -> tuple[Any, ...]:
         corpus = self.corpus
         read = corpus.path, corpus.gold_preproc, corpus.max_length, corpus.limit
+        read += corpus.gold_tokens, corpus.merge_subtokens
         return *read, self.columns, self.jackknife, self.folds, self.seed
 
     def _files(self) -> list[tuple[Path, int, int]]:
-        paths = walk_corpus(self.corpus.path, FILE_TYPE)
+        paths = corpus_files(self.corpus.path)
         return [(path, (stat := path.stat()).st_mtime_ns, stat.st_size) for path in paths]
 
     def _read(self, nlp: Language) -> Iterator[Example]:
@@ -338,14 +389,16 @@ def create_corpus(
     jackknife: list[str] | None = None,
     folds: int = 5,
     seed: int = 0,
+    gold_tokens: bool = False,
+    merge_subtokens: bool = False,
 ) -> ColumnCorpus:
-    """The registered reader. All arguments but `columns`, `jackknife`, `folds` and `seed` are spacy.Corpus.v1's.
+    """The registered reader: `path` to `augmenter`, without `columns`, are the arguments of spacy.Corpus.v1.
 
     With gold_preproc, each predicted Doc is marked as one sentence.
 
     columns: annotation that components get as in the reference. jackknife: annotation that they get as predicted by a
     tagger trained on other documents, so that a parser learns from tags with errors, as in use. folds, seed: as for
-    `ColumnCorpus`.
+    `ColumnCorpus`. gold_tokens, merge_subtokens: as for `SentenceCorpus`.
 
     Raises:
         ValueError: no path is given; a column has an unknown name or is in both lists; folds is less than 2; seed is
@@ -355,8 +408,14 @@ def create_corpus(
         raise ValueError(
             "spacy-ssvm.Corpus.v1 has no path: set [paths] in the config, or --paths.train and --paths.dev"
         )
-    corpus: Any = SentenceCorpus(
-        path, gold_preproc=gold_preproc, max_length=max_length, limit=limit, augmenter=augmenter
+    corpus = SentenceCorpus(
+        path,
+        gold_preproc=gold_preproc,
+        max_length=max_length,
+        limit=limit,
+        augmenter=augmenter,
+        gold_tokens=gold_tokens,
+        merge_subtokens=merge_subtokens,
     )
     return ColumnCorpus(
         corpus, columns or [], augmenter is None, jackknife=jackknife or [], folds=int(folds), seed=int(seed)

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 
-from ..reader import ColumnCorpus, SentenceCorpus
+from ..reader import ColumnCorpus, SentenceCorpus, corpus_files
 from ..tokenisation import Retokenised, retokenised
 from ..wording import quoted, quoted_text
 
@@ -133,9 +133,10 @@ def example_name(number: int) -> str:
 
 
 def _documents(corpus: Corpus, nlp: Language) -> Iterator[Document]:
-    for path in walk_corpus(corpus.path, FILE_TYPE):
+    is_ours = isinstance(corpus, SentenceCorpus)
+    for path in corpus_files(corpus.path) if is_ours else walk_corpus(corpus.path, FILE_TYPE):
         try:
             for number, doc in enumerate(corpus.read_docbin(nlp.vocab, [path])):
-                yield Document(f"{path.name}, document {number}", doc)
+                yield Document(corpus.place if is_ours else f"{path.name}, document {number}", doc)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error

@@ -1,0 +1,283 @@
+"""CoNLL-U files: their sentences, and Docs of them.
+
+The format: https://universaldependencies.org/format.html. spaCy's converter takes an underscore for a lemma, puts UPOS in
+place of missing XPOS, and does not say in which line an error is; what it makes of a multi-word token holds here, too.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from spacy.attrs import SENT_START
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from .wording import counted
+
+SUFFIX = ".conllu"
+N_COLUMNS = 10
+SENTENCES = 10
+"""Sentences of a Doc, where a file does not say where texts begin; as in `spacy convert -n 10`."""
+MAX_SENTENCES = 100
+"""Sentences of a Doc, at most: a file can be one text, and jackknifing needs several Docs."""
+
+
+class Block(NamedTuple):
+    """The lines of a sentence.
+
+    line: the number of the first one, from 1. lines: all of them, with comments.
+    """
+
+    line: int
+    lines: list[str]
+
+    @property
+    def begins_text(self) -> bool:
+        """Whether a document or a paragraph begins here."""
+        return any(line.lstrip("# ").split(" ")[0] in ("newdoc", "newpar") for line in self._comments)
+
+    @property
+    def text(self) -> str:
+        """Its words, for messages."""
+        rows = [line.split("\t") for line in self.lines]
+        return " ".join(row[1] for row in rows if len(row) > 1 and row[0].isdecimal())
+
+    @property
+    def _comments(self) -> list[str]:
+        return [line for line in self.lines if line.startswith("#")]
+
+
+class Word(NamedTuple):
+    """A syntactic word, or a token that several have been merged into.
+
+    lemma, xpos, upos, feats, deprel: empty if unknown. head: the place of its head in the sentence, from 0, its own for
+    a root; None if unknown. space: whether a space follows.
+    """
+
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: int | None
+    deprel: str
+    space: bool
+
+
+class MultiWord(NamedTuple):
+    """A multi-word token: its form, and the places of its words, from `first` to `end` − 1."""
+
+    form: str
+    first: int
+    end: int
+
+
+class Sentence(NamedTuple):
+    """A sentence. n_empty: the number of empty nodes, which are left out."""
+
+    words: list[Word]
+    multi_words: list[MultiWord]
+    n_empty: int
+
+
+def read_blocks(path: Path) -> Iterator[Block]:
+    """The sentences of a file, not yet parsed.
+
+    Raises:
+        OSError: the file cannot be opened.
+        ValueError: the file is not in UTF-8.
+    """
+    lines: list[str] = []
+    number = 0
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf8").rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                raise ValueError(f"{path}, line {number}: this is not text in UTF-8: {error}") from error
+            if line.strip():
+                lines.append(line)
+                continue
+            if lines:
+                yield Block(number - len(lines), lines)
+            lines = []
+    if lines:
+        yield Block(number + 1 - len(lines), lines)
+
+
+def parse(block: Block) -> Sentence:
+    """The sentence of a block.
+
+    Raises:
+        ValueError: it is not valid; the message begins with the line.
+    """
+    words: list[Word] = []
+    lines: list[int] = []
+    multi_words: list[MultiWord] = []
+    ends_with_space: list[bool] = []
+    n_empty = 0
+    for number, line in enumerate(block.lines, block.line):
+        if line.startswith("#"):
+            continue
+        columns = line.split("\t")
+        if len(columns) != N_COLUMNS:
+            raise ValueError(
+                f"line {number}: a word has {N_COLUMNS} columns with tabs between them, and this line {len(columns)}"
+            )
+        name, form = columns[:2]
+        space = "SpaceAfter=No" not in columns[9].split("|")
+        if not form:
+            raise ValueError(f"line {number}: FORM is empty")
+        if "." in name:
+            n_empty += 1
+        elif "-" in name:
+            multi_words.append(_multi_word(number, name, form, len(words), multi_words))
+            ends_with_space.append(space)
+        elif name != str(len(words) + 1):
+            raise ValueError(f"line {number}: ID is {name!r}, not {len(words) + 1}: words are counted from 1")
+        else:
+            words.append(_word(number, len(words), columns, space))
+            lines.append(number)
+    if not words:
+        raise ValueError(f"line {block.line}: a sentence has no words")
+    for multi, space in zip(multi_words, ends_with_space):
+        if multi.end > len(words):
+            raise ValueError(f"line {lines[-1]}: the words of the multi-word token {multi.form!r} end too early")
+        for place in range(multi.first, multi.end):
+            words[place] = words[place]._replace(space=space and place == multi.end - 1)
+    _check_heads([word.head for word in words], lines)
+    return Sentence(words, multi_words, n_empty)
+
+
+def merged(sentence: Sentence) -> Sentence:
+    """The sentence with each multi-word token as one word, as `spacy convert --merge-subtokens` makes it.
+
+    Tags are joined by underscores, lemmas by spaces, and the values of a feature by commas. The coarse tag, the head and
+    the relation are those of the word closest to the root.
+    """
+    words = sentence.words
+    depths = _depths([word.head for word in words])
+    spans = {multi.first: multi for multi in sentence.multi_words}
+    parts: list[tuple[int, int, str]] = []
+    place = 0
+    while place < len(words):
+        multi = spans.get(place, MultiWord(words[place].form, place, place + 1))
+        parts.append((place, multi.end, multi.form))
+        place = multi.end
+    part_of = [number for number, (first, end, _) in enumerate(parts) for _ in range(first, end)]
+    result = []
+    for first, end, form in parts:
+        top = words[min(range(first, end), key=depths.__getitem__)]
+        inside = words[first:end]
+        result.append(
+            top._replace(
+                form=form,
+                lemma=" ".join(word.lemma for word in inside if word.lemma),
+                xpos="_".join(word.xpos for word in inside if word.xpos),
+                feats=_joined_features([word.feats for word in inside]),
+                head=None if top.head is None else part_of[top.head],
+                space=inside[-1].space,
+            )
+        )
+    return Sentence(result, [], sentence.n_empty)
+
+
+def doc_of(sentences: Sequence[Sentence], vocab: Vocab) -> Doc:
+    """A Doc of these sentences, with a token for each word.
+
+    Raises:
+        ValueError: spaCy does not accept the annotation, such as a UPOS that UD does not have.
+    """
+    words = [word for sentence in sentences for word in sentence.words]
+    starts = list(accumulate((len(sentence.words) for sentence in sentences), initial=0))
+    offsets = [start for start, sentence in zip(starts, sentences) for _ in sentence.words]
+    is_start = np.full(len(words), -1, np.int64)
+    is_start[starts[:-1]] = 1
+    columns: dict[str, Any] = {
+        "words": [word.form for word in words],
+        "spaces": [word.space for word in words],
+        "tags": [word.xpos for word in words],
+        "pos": [word.upos for word in words],
+        "morphs": [word.feats for word in words],
+        "lemmas": [word.lemma for word in words],
+    }
+    if any(word.head is not None for word in words):
+        heads = enumerate(zip(words, offsets))
+        columns["heads"] = [i if word.head is None else offset + word.head for i, (word, offset) in heads]
+        columns["deps"] = ["ROOT" if word.deprel == "root" else word.deprel for word in words]
+    doc = Doc(vocab, **columns)
+    # spaCy starts a sentence at each root, and there may be several.
+    doc.from_array([SENT_START], cast(Any, is_start.view(np.uint64)))
+    return doc
+
+
+def texts(blocks: Iterable[Block], one_each: bool = False) -> Iterator[list[Block]]:
+    """The blocks that become a Doc together: at most MAX_SENTENCES of a text, or SENTENCES of a file without marks.
+
+    one_each: a Doc for each sentence.
+    """
+    text: list[Block] = []
+    has_marks = False
+    for block in blocks:
+        has_marks |= block.begins_text
+        is_full = len(text) == (1 if one_each else MAX_SENTENCES if has_marks else SENTENCES)
+        if text and (is_full or block.begins_text):
+            yield text
+            text = []
+        text.append(block)
+    if text:
+        yield text
+
+
+def _multi_word(line: int, name: str, form: str, n_words: int, before: Sequence[MultiWord]) -> MultiWord:
+    first, _, last = name.partition("-")
+    if not (first.isdecimal() and last.isdecimal() and int(first) == n_words + 1 <= int(last)):
+        raise ValueError(f"line {line}: ID {name!r} of a multi-word token is not N-M with N = {n_words + 1} and M ≥ N")
+    if before and before[-1].end > n_words:
+        raise ValueError(f"line {line}: a multi-word token begins inside {before[-1].form!r}")
+    return MultiWord(form, n_words, int(last))
+
+
+def _word(line: int, place: int, columns: Sequence[str], space: bool) -> Word:
+    _, form, lemma, upos, xpos, feats, head, deprel, _, _ = ("" if column == "_" else column for column in columns)
+    if head and not head.isdecimal():
+        raise ValueError(f"line {line}: HEAD is {head!r}, not a number")
+    if not all("=" in feature for feature in feats.split("|") if feats):
+        raise ValueError(f"line {line}: FEATS is {feats!r}, not of the form Name=Value|Name=Value")
+    of_head = (int(head) or place + 1) - 1 if head else None
+    is_underscore = columns[1] == "_"
+    return Word(form or "_", "_" if is_underscore else lemma, upos, xpos, feats, of_head, deprel, space)
+
+
+def _check_heads(heads: Sequence[int | None], lines: Sequence[int]) -> None:
+    for place, head in enumerate(heads):
+        if head is not None and head >= len(heads):
+            raise ValueError(
+                f"line {lines[place]}: HEAD is {head + 1}, and the sentence has {counted(len(heads), 'word')}"
+            )
+    for line, depth in zip(lines, _depths(heads)):
+        if depth > len(heads):
+            raise ValueError(f"line {line}: the heads form a cycle")
+
+
+def _depths(heads: Sequence[int | None]) -> list[int]:
+    """The number of steps from each word to the root of its tree; more than there are words if it has none."""
+    depths = []
+    for place in range(len(heads)):
+        depth = 0
+        while (head := heads[place]) is not None and head != place and depth <= len(heads):
+            place = head
+            depth += 1
+        depths.append(depth)
+    return depths
+
+
+def _joined_features(many: Sequence[str]) -> str:
+    values: dict[str, set[str]] = {}
+    for feature in "|".join(filter(None, many)).split("|"):
+        if feature:
+            name, value = feature.split("=", 1)
+            values.setdefault(name, set()).update(value.split(","))
+    return "|".join(sorted(f"{name}={','.join(sorted(found))}" for name, found in values.items()))

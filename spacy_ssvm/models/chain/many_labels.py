@@ -107,16 +107,15 @@ def _step_place(steps, i, j):
 
 
 @kernel
-def max_oracle(data, example, weights, loss_scale, indices, values):
-    """`oracles.max_oracle` of `ManyLabelChains`."""
+def _best_path(data, example, weights, loss_scale, path):
+    """Write argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) to path, int32 [T]."""
     chains = data.chains
     constraints, first, end = chains.constraints, chains.starts[example], chains.starts[example + 1]
     n_labels = len(constraints.start)
-    begin = n_labels * n_labels
-    scores, path = np.empty((end - first, n_labels)), np.empty(end - first, np.int32)
+    scores = np.empty((end - first, n_labels))
     features = chains.feature_starts[first : end + 1]
     found = np.empty(features[-1] - features[0], np.int64)
-    look_up(data, features[0], features[-1], begin, weights, found)
+    look_up(data, features[0], features[-1], n_labels * n_labels, weights, found)
     for t in range(len(scores)):
         score, allowed = scores[t], constraints.token[chains.kinds[first + t]]
         for label in range(n_labels):
@@ -127,6 +126,16 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
     left = labels_left(scores, constraints.start, constraints.end, _bounds(data.steps, weights))
     transitions = _transitions_left(data.steps, weights, left.number, len(left.labels))
     viterbi_left(left, transitions, constraints.start, constraints.end, path)
+
+
+@kernel
+def max_oracle(data, example, weights, loss_scale, indices, values):
+    """`oracles.max_oracle` of `ManyLabelChains`."""
+    chains = data.chains
+    n_labels = len(chains.constraints.start)
+    begin = n_labels * n_labels
+    path = np.empty(chains.starts[example + 1] - chains.starts[example], np.int32)
+    _best_path(data, example, weights, loss_scale, path)
     entries, loss = feature_difference(chains, example, path, indices, values)
     for k in range(entries):
         row = indices[k] // n_labels
@@ -136,6 +145,20 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
         else:
             indices[k] = begin + place_of(data.numbering, row - n_labels, label)
     return entries, loss
+
+
+@kernel
+def _decode(data, weights, labels):
+    starts = data.chains.starts
+    for example in range(len(starts) - 1):
+        _best_path(data, example, weights, 0.0, labels[starts[example] : starts[example + 1]])
+
+
+def decode_in_use(chains: Chains, numbering: Numbering, steps: StepNumbering, weights: np.ndarray) -> np.ndarray:
+    """argmax_y wᵀΦ(x_i, y) of every sequence, int32 [T]; weights: float64, numbered as in `many_label_problem`."""
+    labels = np.zeros(len(chains.gold), np.int32)
+    _decode(ManyLabelChains(chains, numbering, steps), weights, labels)
+    return labels
 
 
 def many_label_problem(chains: Chains, numbering: Numbering, steps: StepNumbering) -> Problem:

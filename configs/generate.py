@@ -6,7 +6,8 @@ python configs/generate.py [FOLDER], by default the folder of this file.
 import sys
 from pathlib import Path
 
-from spacy_ssvm.cli.init_config import make_config
+from spacy_ssvm.cli.init_config import make_config, treebank_config
+from spacy_ssvm.cli.treebank_choices import FULL
 
 PIPELINES = {
     "chunker": "chunker",
@@ -19,17 +20,22 @@ PIPELINES = {
     "tagger": "tagger",
 }
 """Folder → the components that `--pipeline` names."""
+TREEBANK = "ud"
+"""The folder of configs for treebanks that annotate everything, as `--treebank` writes them, without paths."""
 SOLVERS = ("dcd", "dcd_light", "sap", "mira", "perceptron", "sgd")
 
 
 def generate(folder: Path) -> list[Path]:
     """Write all configs below a folder; returns their paths."""
     written = []
-    for name, pipeline in PIPELINES.items():
+    for name in (*PIPELINES, TREEBANK):
         for solver in SOLVERS:
+            config = (
+                make_config(PIPELINES[name].split(","), solver) if name in PIPELINES else treebank_config(FULL, solver)
+            )
             path = folder / name / f"{solver}.cfg"
             path.parent.mkdir(parents=True, exist_ok=True)
-            make_config(pipeline.split(","), solver).to_disk(path, interpolate=False)
+            config.to_disk(path, interpolate=False)
             written.append(path)
     return written
 

@@ -176,7 +176,7 @@ def test_a_doc_has_the_syntactic_words(tmp_path):
     assert [token.text for token in first] == ["Zu", "dem", "Haus", "gehen", "."]
     assert [token.whitespace_ for token in first] == ["", " ", " ", "", " "]
     assert [token.head.i for token in first] == [2, 2, 3, 3, 3] and first[3].dep_ == "ROOT"
-    assert first[2].tag_ == "NN" and first[3].lemma_ == "_" and first[1].morph.get("Case") == ["Dat"]
+    assert first[2].tag_ == "NN" and first[3].lemma_ == "" and first[1].morph.get("Case") == ["Dat"]
     assert [token.text for token in second] == ["New York", "!"] and len(list(second.sents)) == 1
     assert file.texts() == ["Zum Haus gehen.", "New York!"]
 
@@ -320,7 +320,7 @@ def test_the_command_reads_spacy_files(model, tmp_path):
         ("1\tHi\thi\tINTJ\t_\t_\t0\troot\n\n", "10 tab-separated columns at line 1"),
         ("1\tHi\thi\tINTJ\t_\t_\tx\troot\t_\t_\n\n", "Cannot parse HEAD 'x' at line 1"),
         ("1\tHi\thi\tINTJ\t_\t_\t2\troot\t_\t_\n\n", "HEAD '2' points outside of the sentence"),
-        ("1\tHi\thi\tHELLO\t_\t_\t0\troot\t_\t_\n\n", "sentence 1 (sent_id ?)"),
+        ("1\tHi\thi\tHELLO\t_\t_\t0\troot\t_\t_\n\n", "sentence 1 (line 1)"),
         (GOLD.replace("4\tobl", "1\tobl"), "There is a cycle in the sentence that ends at line 11"),
         ("1\tHi\thi\tINTJ\t_\t_\t0\troot\t_\t_\n2\tyo\tyo\tINTJ\t_\t_\t0\troot\t_\t_\n\n", "multiple roots"),
     ],

@@ -217,7 +217,7 @@ def test_unknown_setting_is_refused(path):
 def test_nothing_at_the_path(tmp_path, nlp):
     with pytest.raises(ValueError, match=r'no file or folder ".*none.spacy": check paths.train and paths.dev'):
         list(resolve(path=str(tmp_path / "none.spacy"))(nlp))
-    with pytest.warns(UserWarning, match="Could not locate any .spacy files"):
+    with pytest.warns(UserWarning, match="contains no .spacy or .conllu file"):
         assert list(create_corpus(tmp_path)(nlp)) == []
 
 
@@ -256,6 +256,22 @@ def test_jackknifed_columns_are_predicted_from_other_documents(tagged, nlp, name
         assert [token.tag_ for token in example.predicted] == (tags if "tag" in names else [""] * len(words))
         assert [token.pos_ for token in example.predicted] == (pos if "pos" in names else [""] * len(words))
     assert [token.tag_ for token in examples[7].reference] == ["NN", "VBZ", "DT"]
+
+
+def test_pos_and_morph_are_jackknifed_together(tmp_path, nlp):
+    """As pairs: each predicted pair is one of the corpus. 100 pairs are decoded as many labels are."""
+    morphs = [f"Number=Sing|Case={name}" for name in ("Nom", "Acc")]
+    words = [[f"a{k}", "the", f"b{k}"] for k in range(50)] * 3
+    docs = [
+        Doc(nlp.vocab, words=w, pos=["NOUN", "DET", "VERB"], morphs=[morphs[0] + w[0], "", morphs[1] + w[2]])
+        for w in words
+    ]
+    expected = [[(token.pos_, str(token.morph)) for token in doc] for doc in docs]
+    examples = list(create_corpus(saved(tmp_path / "m.spacy", docs), jackknife=["morph", "tag", "pos"][::2])(nlp))
+    found = [[(token.pos_, str(token.morph)) for token in example.predicted] for example in examples]
+    assert {pair for doc in found for pair in doc} <= {pair for doc in expected for pair in doc}
+    right = sum(a == b for x, y in zip(found, expected) for a, b in zip(x, y))
+    assert right > 0.9 * 450
 
 
 def test_given_and_jackknifed_columns_together(tagged, nlp):
@@ -371,7 +387,7 @@ def test_jackknifing_is_named_in_configs(tagged, nlp):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"jackknife": ["tag", "lemma"]}, r"jackknife names \['lemma'\]; it can name \['tag', 'pos'\]"),
+        ({"jackknife": ["tag", "lemma"]}, r"jackknife names \['lemma'\]; it can name \['tag', 'pos', 'morph'\]"),
         ({"jackknife": ["tag"], "columns": ["pos", "tag"]}, r"both columns and jackknife name \['tag'\]"),
         ({"jackknife": ["tag"], "folds": 1}, "folds must be at least 2, not 1"),
         ({"jackknife": ["tag"], "seed": -1}, "seed must not be negative, not -1"),

@@ -64,6 +64,8 @@ NOT_RUN = {
     "python3 -m venv .venv": "CI installs into a fresh environment",
     ".venv/bin/pip install .": "CI installs into a fresh environment",
     '.venv/bin/pip install ".[lbfgs]"': "CI installs into a fresh environment",
+    "python -m spacy package output/model-best packages --name treebank --version 1.0.0 --build wheel": "slow",
+    "python -m pip install packages/*/dist/*.whl": "the environment stays as it is",
     "python -m spacy ssvm warmup": "tests/test_cli.py does, as a slow test",
     "python projects/recommender/serve.py output/model-best output/corrected --port 9090": "tests/test_recommender.py",
 }

@@ -4,7 +4,7 @@ A component's settings are those of its factory. This module adds what a factory
 stop, and the parameters of solvers other than the factory's own. It also writes the files in `configs/`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,8 +49,8 @@ COMPONENTS: dict[str, dict[str, Any]] = {
 """Name of a component → its factory, and settings other than the factory's; each may need those before it."""
 TAGGERS = ("tagger", "pos_tagger")
 """The components whose annotation others read; a morphologizer can take the place of the second."""
-READ_TAGS = {"lemmatizer", "parser"}
-"""The components whose features read the annotation of TAGGERS."""
+READ_TAGS = {"lemmatizer": ("tag", "pos"), "parser": ("tag", "pos")}
+"""The components whose features read the annotation of TAGGERS → the columns that they read by default."""
 TUNED: dict[str, dict[str, dict[str, float]]] = {
     "spacy-ssvm.DCDLight.v1": {"lemmatizer": {"C": 0.03}, "parser": {"C": 0.03}, "senter": {"C": 0.03}},
     "spacy-ssvm.SAP.v1": {
@@ -102,8 +102,6 @@ size = 1000000000
 [training.logger]
 @loggers = "spacy-ssvm.ConsoleLogger.v1"
 """
-JACKKNIFED = ("tag", "pos")
-"""The columns that TAGGERS annotate."""
 PIPELINE = "senter,tagger,parser,ner"
 """The components, if none are named."""
 LEMMATIZER_SCORES = {"lemma_acc": 1.0, "tag_acc": 0.0, "pos_acc": 0.0}
@@ -124,7 +122,8 @@ def init_config_command(
         str | None, typer.Option("--lang", "-l", help="Code of the language; by default en, or the treebank's")
     ] = None,
     pipeline: Annotated[
-        str | None, typer.Option("--pipeline", "-p", help=f"Comma-separated names of the components [default: {PIPELINE}]")
+        str | None,
+        typer.Option("--pipeline", "-p", help=f"Comma-separated names of the components [default: {PIPELINE}]"),
     ] = None,
     solver: Annotated[
         str, typer.Option("--solver", "-s", help="Solver of all components, such as dcd or spacy-ssvm.SAP.v1")
@@ -148,7 +147,9 @@ def init_config_command(
     """
     is_stdout = str(output) == "-"
     if treebank is not None and pipeline is not None:
-        msg.fail("--pipeline and --treebank cannot be combined: a treebank's annotation chooses the components", exits=1)
+        msg.fail(
+            "--pipeline and --treebank cannot be combined: a treebank's annotation chooses the components", exits=1
+        )
     if merge_subtokens and treebank is None:
         msg.fail("--merge-subtokens needs --treebank; elsewhere it is a setting of the reader in [corpora]", exits=1)
     if not is_stdout and output.exists() and not force:
@@ -207,7 +208,7 @@ def treebank_config(choices: Choices, solver: str, merge_subtokens: bool = False
     Raises:
         ValueError, ImportError: as `make_config`.
     """
-    config = config_of(choices.components, solver, choices.lang, tuple(choices.tags))
+    config = config_of(choices.components, solver, choices.lang, choices.read)
     for corpus in config["corpora"].values():
         corpus.update(gold_tokens=True, merge_subtokens=merge_subtokens)
     if "parser" in config["components"]:
@@ -227,14 +228,16 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
         ImportError: spaCy has no such language, or the language's tokenizer needs a package that is not installed.
     """
     named = _named_components(pipeline)
-    needed = set(TAGGERS) - {"pos_tagger" if "morphologizer" in named else ""} if named & READ_TAGS else set()
+    needed = set(TAGGERS) - {"pos_tagger" if "morphologizer" in named else ""} if named & set(READ_TAGS) else set()
     return config_of(named | needed, solver, lang)
 
 
-def config_of(components: Collection[str], solver: str, lang: str, tags: Sequence[str] = JACKKNIFED) -> Config:
+def config_of(
+    components: Collection[str], solver: str, lang: str, read: Mapping[str, Sequence[str]] = READ_TAGS
+) -> Config:
     """A complete config for exactly these components, names of COMPONENTS in any order.
 
-    tags: the columns that other components annotate and that READ_TAGS read, if there are any of these.
+    read: the columns that each of READ_TAGS reads, which the training corpus jackknifes; none if it is not there.
 
     Raises:
         ValueError, ImportError: as `make_config`.
@@ -249,12 +252,12 @@ def config_of(components: Collection[str], solver: str, lang: str, tags: Sequenc
         corpus["gold_preproc"] = "senter" not in names
         if "chunker" in names:
             corpus["columns"] = ["tag"]
-    readers = [name for name in names if name in READ_TAGS] if tags else []
-    if readers:
-        config["corpora"]["train"].update(jackknife=list(tags), seed="${system.seed}")
-    if tags != JACKKNIFED:
-        for name in readers:
-            config["components"][name]["model"] = _reading(nlp, name, tags)
+    columns = dict.fromkeys(column for name in names for column in read.get(name, ()))
+    if columns:
+        config["corpora"]["train"].update(jackknife=list(columns), seed="${system.seed}")
+    for name in names:
+        if read.get(name, ()) not in ((), READ_TAGS.get(name)):
+            config["components"][name]["model"] = _reading(nlp, name, read[name])
     if "lemmatizer" in names:
         config["training"]["score_weights"] = LEMMATIZER_SCORES
     if "parser" in names:

@@ -13,8 +13,8 @@ ANNOTATED = 0.5
 CROSSING = 0.2
 """The share of sentences with crossing arcs from which the parser is non-projective.
 
-On development sets of UD 2.5, LAS of the projective and the non-projective parser: Afrikaans (22 % of the sentences) 81.5
-and 82.1, Hungarian (26 %) 67.7 and 67.9.
+On development sets of UD 2.5, LAS of the projective and the non-projective parser: Afrikaans (22 % of the sentences)
+81.5 and 82.1, Hungarian (26 %) 67.7 and 67.9.
 """
 
 SEVERAL_ROOTS = 0.05
@@ -25,17 +25,25 @@ SEVERAL_ROOTS = 0.05
 class Choices:
     """Settings that suit a treebank.
 
-    lang: a language of spaCy. components: names, as `init_config.COMPONENTS` has them. tags: the columns that lemmatizer
-    and parser read, and that are jackknifed. model: settings of the parser's model, other than the default.
+    lang: a language of spaCy. components: names, as `init_config.COMPONENTS` has them. read: the columns that
+    lemmatizer and parser read, and that are jackknifed. model: settings of the parser's model, other than the default.
     multi_root: a setting of the parser. reasons: of each setting, by its name in the config.
     """
 
     lang: str
     components: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
+    read: dict[str, tuple[str, ...]] = field(default_factory=dict)
     model: dict[str, object] = field(default_factory=dict)
     multi_root: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
+
+
+FULL = Choices(
+    "en",
+    ["senter", "tagger", "morphologizer", "lemmatizer", "parser"],
+    {"lemmatizer": ("tag", "pos", "morph"), "parser": ("tag", "pos")},
+)
+"""Those for a treebank that annotates everything, with few crossing arcs."""
 
 
 def choose(treebank: Treebank, lang: str | None, merge_subtokens: bool) -> Choices:
@@ -82,13 +90,12 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
         reasons["components.tagger"] = "none: XPOS follows from UPOS"
     else:
         components.append("tagger")
-        choices.tags.append("tag")
         reasons["components.tagger"] = f"{_percent(treebank.xpos)} of the words have XPOS, and UPOS does not decide it"
     if treebank.upos >= ANNOTATED:
         components.append("morphologizer")
-        choices.tags.append("pos")
         reasons["components.morphologizer"] = (
-            f"UPOS and FEATS, in {treebank.n_analyses:,} combinations; {_percent(treebank.feats)} of the words have FEATS"
+            f"UPOS and FEATS, in {treebank.n_analyses:,} combinations; {_percent(treebank.feats)} of the words have "
+            "FEATS"
         )
     else:
         reasons["components.morphologizer"] = f"none: {_percent(treebank.upos)} of the words have UPOS"
@@ -100,7 +107,12 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
             reasons[f"components.{name}"] = f"none: {_percent(share)} of the words have {column}"
     if not set(components) - {"senter"}:
         raise ValueError(f"{treebank.train} has no annotation to learn: XPOS, UPOS, LEMMA or HEAD")
-    if choices.tags and set(components) & {"lemmatizer", "parser"}:
+    tags = [name for name, tagger in (("tag", "tagger"), ("pos", "morphologizer")) if tagger in components]
+    morph = ["morph"] if "morphologizer" in components and treebank.feats else []
+    for name, columns in (("lemmatizer", [*tags, *morph]), ("parser", tags)):
+        if name in components and columns:
+            choices.read[name] = tuple(columns)
+    if choices.read:
         reasons["corpora.train.jackknife"] = (
             "lemmatizer and parser read this annotation, and learn from it with errors as in use"
         )
@@ -109,8 +121,7 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
 def _choose_reader(choices: Choices, treebank: Treebank, merge_subtokens: bool) -> None:
     choices.reasons["corpora.train.gold_tokens"] = (
         "components learn from the words of the treebank, and are scored on them; on text, they get those of "
-        "[nlp.tokenizer]"
-        + (f". {treebank.n_with_spaces:,} words contain spaces" if treebank.n_with_spaces else "")
+        "[nlp.tokenizer]" + (f". {treebank.n_with_spaces:,} words contain spaces" if treebank.n_with_spaces else "")
     )
     what = f"{treebank.n_multi_words:,} multi-word tokens"
     if not treebank.n_multi_words:
@@ -134,28 +145,30 @@ def _choose_structure(choices: Choices, treebank: Treebank) -> None:
     if treebank.several_roots:
         choices.multi_root = treebank.several_roots >= SEVERAL_ROOTS
         choices.reasons["components.parser.multi_root"] = (
-            f"{_percent(treebank.several_roots)} of the sentences have several roots; from {_percent(SEVERAL_ROOTS)} on, "
-            "the parser may choose several"
+            f"{_percent(treebank.several_roots)} of the sentences have several roots; from {_percent(SEVERAL_ROOTS)} on, the "
+            "parser may choose several"
         )
 
 
 def described(treebank: Treebank) -> list[str]:
     """Lines about a treebank, for comments and messages."""
     lines = [
-        f"{treebank.train}: {treebank.n_sentences:,} sentences of {treebank.n_words:,} words, read as {treebank.n_docs:,} Docs",
+        f"{treebank.train}: {treebank.n_sentences:,} sentences of {treebank.n_words:,} words, in {treebank.n_docs:,} Docs",
         f"{treebank.n_multi_words:,} multi-word tokens, {treebank.n_with_spaces:,} words with spaces, "
         f"{treebank.n_empty:,} empty nodes (left out), {_percent(treebank.no_space)} of the words without a space after "
         "them",
     ]
     if treebank.dev is None:
         lines.append(
-            "There is no development file *dev*.conllu: keep back a tenth of the training sentences, and name their file "
-            "in paths.dev"
+            "There is no development file *dev*.conllu: keep back a tenth of the training sentences, and name their "
+            "file in paths.dev"
         )
     else:
         lines.append(f"Development file: {treebank.dev}")
     if treebank.bad:
-        lines.append(f"{len(treebank.bad):,} sentences cannot be read, and their Docs are left out: {listed(treebank.bad)}")
+        lines.append(
+            f"{len(treebank.bad):,} sentences cannot be read, and their Docs are left out: {listed(treebank.bad)}"
+        )
     return lines
 
 

@@ -1,6 +1,6 @@
 """CoNLL-U files and Docs: gold words or raw text from a file, and a file from a Doc.
 
-Files are checked by the scorer of the CoNLL 2018 shared task, from udtools, and read by udapi, which udtools requires.
+Files are checked by the scorer of the CoNLL 2018 shared task, from udtools.
 """
 
 import io
@@ -10,6 +10,8 @@ from typing import Any
 
 from spacy.tokens import Doc, Span, Token
 from spacy.vocab import Vocab
+
+from .conllu_reader import doc_of, merged, parse, read_blocks
 
 
 def udeval() -> Any:
@@ -41,10 +43,7 @@ class ConlluFile:
         load(self.text, path.name)
         if not self.text.strip():
             raise ValueError(f"{path.name} has no sentences")
-        from udapi.block.read.conllu import Conllu
-
-        # Not into a udapi Document, which takes what follows a slash in a sent_id for the name of a language.
-        self._trees = Conllu(filehandle=io.StringIO(self.text), strict=True).read_trees()
+        self._blocks = list(read_blocks(path))
 
     def docs(self, vocab: Vocab) -> Iterator[Doc]:
         """A Doc for each sentence: a token for each syntactic word, with its annotation and no enhanced dependencies.
@@ -52,37 +51,20 @@ class ConlluFile:
         Raises:
             ValueError: spaCy does not accept the annotation of a sentence, such as a UPOS that UD does not have.
         """
-        for number, tree in enumerate(self._trees, 1):
-            words = tree.descendants
+        for number, block in enumerate(self._blocks, 1):
             try:
-                yield Doc(
-                    vocab,
-                    words=[word.form for word in words],
-                    spaces=[_space_after(word) for word in words],
-                    tags=[word.xpos or "" for word in words],
-                    pos=[word.upos or "" for word in words],
-                    morphs=["" if str(word.feats) == "_" else str(word.feats) for word in words],
-                    lemmas=[word.lemma for word in words],
-                    heads=[(word.ord if word.parent.is_root() else word.parent.ord) - 1 for word in words],
-                    deps=["ROOT" if word.deprel == "root" else word.deprel or "" for word in words],
-                )
+                yield doc_of([parse(block)], vocab)
             except ValueError as error:
-                raise ValueError(f"sentence {number} (sent_id {tree.sent_id}): {error}") from error
+                raise ValueError(f"sentence {number} (line {block.line}): {error}") from error
 
     def texts(self) -> list[str]:
         """The raw text of each paragraph, as `# newpar` and `# newdoc` divide the file."""
         texts: list[str] = []
-        for tree in self._trees:
-            if not texts or tree.newpar or tree.newdoc:
+        for block in self._blocks:
+            if not texts or block.begins_text:
                 texts.append("")
-            texts[-1] += "".join(token.form + " " * (not token.no_space_after) for token in tree.token_descendants)
+            texts[-1] += "".join(token.form + " " * token.space for token in merged(parse(block)).words)
         return [text.rstrip() for text in texts]
-
-
-def _space_after(word: Any) -> bool:
-    """Whether a space follows the syntactic word in the text."""
-    token = word.multiword_token
-    return not word.no_space_after if token is None else word is token.words[-1] and not token.no_space_after
 
 
 def load(text: str, name: str, multiple_roots: bool = False) -> Any:

@@ -1,7 +1,7 @@
 """CoNLL-U files: their sentences, and Docs of them.
 
-The format: https://universaldependencies.org/format.html. spaCy's converter takes an underscore for a lemma, puts UPOS in
-place of missing XPOS, and does not say in which line an error is; what it makes of a multi-word token holds here, too.
+The format: https://universaldependencies.org/format.html. spaCy's converter takes an underscore for a lemma, puts UPOS
+in place of missing XPOS, and does not say in which line an error is; what it makes of a multi-word token holds here, too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -154,8 +154,8 @@ def parse(block: Block) -> Sentence:
 def merged(sentence: Sentence) -> Sentence:
     """The sentence with each multi-word token as one word, as `spacy convert --merge-subtokens` makes it.
 
-    Tags are joined by underscores, lemmas by spaces, and the values of a feature by commas. The coarse tag, the head and
-    the relation are those of the word closest to the root.
+    Tags are joined by underscores, lemmas by spaces, and the values of a feature by commas. The coarse tag, the head
+    and the relation are those of the word closest to the root.
     """
     words = sentence.words
     depths = _depths([word.head for word in words])

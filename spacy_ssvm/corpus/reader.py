@@ -68,7 +68,10 @@ class SentenceCorpus(Corpus):
         Raises:
             ValueError: there are documents, but none of them can be read.
         """
-        docs = self.read_docbin(nlp.vocab, corpus_files(self.path))
+        files = corpus_files(self.path)
+        if not files:
+            warnings.warn(f"{self.path} contains no .spacy or .conllu file", stacklevel=2)
+        docs = self.read_docbin(nlp.vocab, files)
         make = self.make_examples_gold_preproc if self.gold_preproc else self.make_examples
         is_empty = True
         for example in chain.from_iterable(self.augmenter(nlp, example) for example in make(nlp, docs)):
@@ -309,8 +312,7 @@ class ColumnCorpus:
     def _settings(self) -> tuple[Any, ...]:
         corpus = self.corpus
         read = corpus.path, corpus.gold_preproc, corpus.max_length, corpus.limit
-        read += corpus.gold_tokens, corpus.merge_subtokens
-        return *read, self.columns, self.jackknife, self.folds, self.seed
+        return *read, corpus.gold_tokens, corpus.merge_subtokens, self.columns, self.jackknife, self.folds, self.seed
 
     def _files(self) -> list[tuple[Path, int, int]]:
         paths = corpus_files(self.corpus.path)

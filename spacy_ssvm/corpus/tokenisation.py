@@ -109,6 +109,6 @@ def _remedy(nlp: Language) -> str:
     if nlp.lang in OWN_TOKENIZERS and is_weak:
         return f'for lang = "{nlp.lang}", set [nlp.tokenizer] to {OWN_TOKENIZERS[nlp.lang]}'
     return (
-        "if the treebank divides words, convert it with --merge-subtokens; otherwise adapt [nlp.tokenizer], or pass "
-        "the pipeline Docs of your own tokens instead of texts"
+        "if the treebank divides words, set merge_subtokens = true (spacy convert --merge-subtokens); otherwise adapt "
+        "[nlp.tokenizer], or pass the pipeline Docs of your own tokens instead of texts"
     )

@@ -133,8 +133,8 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
     if len(dev_files) > 1 or (len(train) > 1 and train != files):
         many = dev_files if len(dev_files) > 1 else train
         raise ValueError(
-            f"{path} has several files of a kind ({listed([file.name for file in many])}): put the training files into a "
-            "folder of their own, and name that folder, or name one training file"
+            f"{path} has several files of a kind ({listed([file.name for file in many])}): put the training files into "
+            "a folder of their own, and name that folder, or name one training file"
         )
     return train[0] if len(train) == 1 else path, dev_files[0] if dev_files else None
 

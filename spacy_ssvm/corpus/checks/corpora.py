@@ -133,10 +133,10 @@ def example_name(number: int) -> str:
 
 
 def _documents(corpus: Corpus, nlp: Language) -> Iterator[Document]:
-    is_ours = isinstance(corpus, SentenceCorpus)
-    for path in corpus_files(corpus.path) if is_ours else walk_corpus(corpus.path, FILE_TYPE):
+    ours = corpus if isinstance(corpus, SentenceCorpus) else None
+    for path in walk_corpus(corpus.path, FILE_TYPE) if ours is None else corpus_files(corpus.path):
         try:
             for number, doc in enumerate(corpus.read_docbin(nlp.vocab, [path])):
-                yield Document(corpus.place if is_ours else f"{path.name}, document {number}", doc)
+                yield Document(f"{path.name}, document {number}" if ours is None else ours.place, doc)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error

@@ -145,18 +145,18 @@ def _choose_structure(choices: Choices, treebank: Treebank) -> None:
     if treebank.several_roots:
         choices.multi_root = treebank.several_roots >= SEVERAL_ROOTS
         choices.reasons["components.parser.multi_root"] = (
-            f"{_percent(treebank.several_roots)} of the sentences have several roots; from {_percent(SEVERAL_ROOTS)} on, the "
-            "parser may choose several"
+            f"{_percent(treebank.several_roots)} of the sentences have several roots; from {_percent(SEVERAL_ROOTS)} on, "
+            "the parser may choose several"
         )
 
 
 def described(treebank: Treebank) -> list[str]:
     """Lines about a treebank, for comments and messages."""
     lines = [
-        f"{treebank.train}: {treebank.n_sentences:,} sentences of {treebank.n_words:,} words, in {treebank.n_docs:,} Docs",
+        f"{treebank.train}: {treebank.n_sentences:,} sentences, {treebank.n_words:,} words, {treebank.n_docs:,} Docs",
         f"{treebank.n_multi_words:,} multi-word tokens, {treebank.n_with_spaces:,} words with spaces, "
-        f"{treebank.n_empty:,} empty nodes (left out), {_percent(treebank.no_space)} of the words without a space after "
-        "them",
+        f"{treebank.n_empty:,} empty nodes (left out), {_percent(treebank.no_space)} of the words without a space "
+        "after them",
     ]
     if treebank.dev is None:
         lines.append(

@@ -1,7 +1,8 @@
 """CoNLL-U files: their sentences, and Docs of them.
 
 The format: https://universaldependencies.org/format.html. spaCy's converter takes an underscore for a lemma, puts UPOS
-in place of missing XPOS, and does not say in which line an error is; what it makes of a multi-word token holds here, too.
+in place of missing XPOS, and does not say in which line an error is; what it makes of a multi-word token holds here,
+too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -145,8 +145,8 @@ def _choose_structure(choices: Choices, treebank: Treebank) -> None:
     if treebank.several_roots:
         choices.multi_root = treebank.several_roots >= SEVERAL_ROOTS
         choices.reasons["components.parser.multi_root"] = (
-            f"{_percent(treebank.several_roots)} of the sentences have several roots; from {_percent(SEVERAL_ROOTS)} on, "
-            "the parser may choose several"
+            f"{_percent(treebank.several_roots)} of the sentences have several roots; from "
+            f"{_percent(SEVERAL_ROOTS)} on, the parser may choose several"
         )
 
 

@@ -195,11 +195,14 @@ def _run_rarities() -> None:
     from ..corpus.jackknife import Jackknife
     from ..solvers.working_set import empty, trim
     from ..structures.chain.constraints import FORBIDDEN
+    from ..structures.chain.pruning import MANY
     from ..structures.chain.scored import Between, ChainScores
 
     trim(empty(1))
     vocab = spacy.blank("en").vocab
     Jackknife([Doc(vocab, words=["one"])] * 2, 2, 0).predict(np.ones(2, np.uint64), "tags")
+    many = np.arange(1, 2 * MANY + 1, dtype=np.uint64)
+    Jackknife([Doc(vocab, words=["one"] * MANY)] * 2, 2, 0).predict(many, "tags")
     same = Between(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))
     ChainScores(1e4 * np.eye(2), same).marginals(1.0)
 

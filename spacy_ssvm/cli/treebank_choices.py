@@ -41,9 +41,13 @@ class Choices:
 FULL = Choices(
     "en",
     ["senter", "tagger", "morphologizer", "lemmatizer", "parser"],
-    {"lemmatizer": ("tag", "pos", "morph"), "parser": ("tag", "pos")},
+    {"lemmatizer": ("tag", "pos", "morph"), "parser": ("tag", "morph", "pos")},
 )
-"""Those for a treebank that annotates everything, with few crossing arcs."""
+"""Those for a treebank that annotates everything, with few crossing arcs.
+
+Features that read predicted `morph`, too, change LAS on development sets of UD 2.5 from 58.3 to 59.0 for Turkish, from
+72.0 to 72.5 for Gothic (seven epochs), and from 64.4 to 66.7 for Hungarian (four epochs); lemmas by +0.1, −0.1.
+"""
 
 
 def choose(treebank: Treebank, lang: str | None, merge_subtokens: bool) -> Choices:
@@ -107,11 +111,15 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
             reasons[f"components.{name}"] = f"none: {_percent(share)} of the words have {column}"
     if not set(components) - {"senter"}:
         raise ValueError(f"{treebank.train} has no annotation to learn: XPOS, UPOS, LEMMA or HEAD")
-    tags = [name for name, tagger in (("tag", "tagger"), ("pos", "morphologizer")) if tagger in components]
-    morph = ["morph"] if "morphologizer" in components and treebank.feats else []
-    for name, columns in (("lemmatizer", [*tags, *morph]), ("parser", tags)):
-        if name in components and columns:
-            choices.read[name] = tuple(columns)
+    known = {
+        "tag": "tagger" in components,
+        "pos": "morphologizer" in components,
+        "morph": "morphologizer" in components and treebank.feats > 0,
+    }
+    for name, columns in FULL.read.items():
+        read = tuple(column for column in columns if known[column])
+        if name in components and read:
+            choices.read[name] = read
     if choices.read:
         reasons["corpora.train.jackknife"] = (
             "lemmatizer and parser read this annotation, and learn from it with errors as in use"

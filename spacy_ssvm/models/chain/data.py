@@ -112,7 +112,8 @@ def make_chains(
 
 def _contiguous(constraints: Constraints) -> Constraints:
     attributes = Attributes(*(np.ascontiguousarray(part, np.int32) for part in constraints.attributes))
-    return Constraints(*(np.ascontiguousarray(part, np.float64) for part in constraints[:-1]), attributes)
+    start, end, transition, token = (np.ascontiguousarray(part, np.float64) for part in constraints[:-1])
+    return Constraints(start, end, transition, token, attributes)
 
 
 def require_finite(starts: np.ndarray, feature_starts: np.ndarray, values: np.ndarray) -> None:

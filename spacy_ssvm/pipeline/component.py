@@ -940,7 +940,7 @@ class SsvmPipe(TrainablePipe):
         config = self.codec.saved
         self.codec, self._facts = facts.read(cfg, self.codec)
         for key, value in self.codec.saved.items():
-            if value != config[key]:
+            if key in cfg and value != config[key]:
                 self._warn(f"is loaded with {key} = {value!r}, not {config[key]!r}: its weights depend on this setting")
 
     def _load(self, read: Callable[[], Any], exclude: Iterable[str]) -> None:

@@ -47,7 +47,7 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
     saved, notes = codec.saved, codec.notes
     expected: Mapping[str, Any] = {"labels": [], "reads": [], "labels_are_given": False, **saved, **notes}
     # Files of earlier versions have no facts: no annotation is missed then.
-    cfg = {"reads": [], "labels_are_given": False, **cfg} if isinstance(cfg, dict) else {}
+    cfg = {"reads": [], "labels_are_given": False, **codec.saved_before, **cfg} if isinstance(cfg, dict) else {}
     known = all(type(cfg.get(key)) is type(value) for key, value in expected.items())
     if not known or not all(isinstance(name, str) for name in (*cfg["labels"], *cfg["reads"])):
         raise ValueError("its cfg is not what this component writes")

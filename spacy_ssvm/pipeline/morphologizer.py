@@ -1,6 +1,7 @@
 """`ssvm_morphologizer`: the coarse tag and the morphological features of each token."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,8 @@ POS_FEATURE = "POS"
 """The feature of a label that is the coarse tag, as in spaCy's labels."""
 NO_FEATURES = Morphology.EMPTY_MORPH
 """What spaCy stores for an analysis without features; nothing stands for a missing analysis."""
+ANY = "any|"
+"""Before the name of an attribute, such as `any|Case=Nom`, which has weights for all labels with this feature."""
 
 
 @Language.factory(
@@ -114,17 +117,57 @@ def divided(label: str) -> tuple[str, str]:
     return pos, joined("", "|".join(f"{name}={value}" for name, value in features.items()))
 
 
+def attributes_of(label: str) -> list[str]:
+    """The coarse tag and the features of a label, such as `Case=Nom`."""
+    return [] if label == NO_FEATURES else label.split("|")
+
+
+@lru_cache(maxsize=16)
+def with_attributes(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """The labels, each followed by the attributes that it is the second one to have.
+
+    An attribute of one label would say the same as the label. More labels do not change the places of those before.
+    """
+    found: list[str] = []
+    counts = Counter[str]()
+    for label in labels:
+        counts.update(attributes_of(label))
+        found += [label, *(ANY + attribute for attribute in attributes_of(label) if counts[attribute] == 2)]
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class MorphologizerCodec(TagCodec):
     """A coarse tag and morphological features for each token, together one label, such as `Case=Nom|POS=NOUN`.
 
     overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
     extend: whether existing features stay beside predicted ones with other names; of two values of one name, the
-    predicted one counts with `overwrite`, else the existing one.
+    predicted one counts with `overwrite`, else the existing one. by_attribute: whether what labels have in common has
+    weights, too, beside those of each whole label.
     """
 
     overwrite: bool = True
     extend: bool = False
+    by_attribute: bool = True
+
+    @property
+    def weight_labels(self) -> tuple[str, ...]:
+        return with_attributes(self.labels) if self.by_attribute else self.labels
+
+    def label_of(self, weight_label: str) -> str | None:
+        return None if weight_label.startswith(ANY) else weight_label
+
+    def number_of(self, label: str) -> int:
+        super().number_of(label)
+        return self.weight_labels.index(label)
+
+    @property
+    def saved(self) -> Mapping[str, Any]:
+        return {"by_attribute": self.by_attribute}
+
+    @property
+    def saved_before(self) -> Mapping[str, Any]:
+        return {"by_attribute": False}
 
     def gold(self, example: Example) -> ChainGold:
         reference = example.reference
@@ -170,18 +213,33 @@ class MorphologizerCodec(TagCodec):
         return key
 
     def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_attributes, with_fixed
 
-        free = unconstrained(len(self.labels))
+        free = unconstrained(len(self.weight_labels))
         part_of_labels = self._parts()
         limits = [
             np.where(np.arange(part.max(initial=-1) + 1)[:, None] == part, 0.0, FORBIDDEN) for part in part_of_labels
         ]
-        return with_fixed(free._replace(token=np.concatenate([free.token, *limits])))
+        limited = free._replace(token=np.concatenate([free.token, *limits]))
+        return with_fixed(with_attributes(limited, self._attributes()) if self.by_attribute else limited)
+
+    def _attributes(self) -> list[list[int]]:
+        """The attributes of each weight label, by number."""
+        numbers = self.numbers()
+        return [
+            [numbers[ANY + name] for name in attributes_of(label) if ANY + name in numbers]
+            if self.label_of(label)
+            else []
+            for label in self.weight_labels
+        ]
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        """The coarse tag and the features of each weight label, both empty for attributes."""
+        return [divided(label) if self.label_of(label) else ("", "") for label in self.weight_labels]
 
     def _parts(self) -> list[np.ndarray]:
         """For the features and for the coarse tag, the number of each label's, int64 [L], from 0 in sorted order."""
-        pairs = [divided(label) for label in self.labels]
+        pairs = self._pairs()
         return [np.unique([pair[k] for pair in pairs], return_inverse=True)[1].reshape(-1) for k in (1, 0)]
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
@@ -198,7 +256,7 @@ class MorphologizerCodec(TagCodec):
             kinds_of = {value: first + number for value, number in number_of.items() if value}
             kinds = _replaced(kinds, present[:, k].tolist(), kinds_of)
             first += int(part.max(initial=-1)) + 1
-        fixed = {tuple(pair): first + label for label, pair in enumerate(values.tolist())}
+        fixed = {tuple(pair): first + label for label, pair in enumerate(values.tolist()) if any(pair)}
         return _replaced(kinds, map(tuple, present.tolist()), fixed)
 
     def check_label(self, label: Any) -> None:
@@ -214,11 +272,9 @@ class MorphologizerCodec(TagCodec):
             raise ValueError(f"[{self.name}] {label!r} is written {joined(pos, morph)!r}: names and values are sorted")
 
     def _values(self, vocab: Vocab) -> np.ndarray:
-        """spaCy's numbers of each label's features and coarse tag, uint64 [L, 2]."""
-        pairs = [divided(label) for label in self.labels]
-        return np.array([(vocab.strings.add(morph), COARSE_TAGS[pos]) for pos, morph in pairs], np.uint64).reshape(
-            -1, 2
-        )
+        """spaCy's numbers of each weight label's features and coarse tag, uint64 [L, 2]; 0 for attributes."""
+        pairs = [(vocab.strings.add(morph), COARSE_TAGS[pos]) for pos, morph in self._pairs()]
+        return np.array(pairs, np.uint64).reshape(-1, 2)
 
 
 def _replaced(kinds: np.ndarray, values: Iterable[Any], kinds_of: dict[Any, int]) -> np.ndarray:

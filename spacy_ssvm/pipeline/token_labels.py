@@ -35,7 +35,7 @@ class TokenCodec(ChainCodec):
 
     def named(self, part: "Run", first: int) -> NamedPart:
         token = first + part.first
-        return NamedPart(token, token + 1, self.labels[part.labels[0]], None, part)
+        return NamedPart(token, token + 1, self.weight_labels[part.labels[0]], None, part)
 
     def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
         from ..structures.chain.scored import Run

@@ -1,14 +1,17 @@
 """`ssvm_morphologizer`: spaCy's labels, what it does with existing annotation, and many labels."""
 
+import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 import spacy
+import srsly
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.morphologizer import divided, joined
+from spacy_ssvm.pipeline.morphologizer import ANY, divided, joined, with_attributes
 
 from .components import learnt
 from .toy import LANG, blank, doc, morph_label, teach
@@ -142,3 +145,57 @@ def test_predictions_with_many_labels_are_the_best_of_all():
         assert pipe.codec.found(nlp(doc(nlp, text))) == best[1]
     assert np.isfinite(pipe.kbest(doc(nlp, "word3 eats"), 1)[0][0])
     assert morph_label("VERB") in pipe.labels
+
+
+def test_labels_share_attributes():
+    """Further labels leave the places of those before as they are."""
+    labels = ("Case=Nom|POS=NOUN", "POS=VERB", "Case=Nom|POS=PRON", "_", "Case=Gen|POS=NOUN", "Case=Gen")
+    expected = [*labels[:3], "any|Case=Nom", "_", labels[4], "any|POS=NOUN", "Case=Gen", "any|Case=Gen"]
+    for n_labels in range(len(labels) + 1):
+        found = list(with_attributes(labels[:n_labels]))
+        assert [label for label in found if not label.startswith(ANY)] == list(labels[:n_labels])
+        assert found == expected[: len(found)]
+    assert len(found) == len(expected)
+
+
+@pytest.mark.parametrize("by_attribute", [True, False])
+def test_a_rare_combination_is_learnt_from_others(by_attribute):
+    """The beginning of a word tells its case, the end its number."""
+    nlp = blank("ssvm_morphologizer")
+    pipe = nlp.get_pipe("ssvm_morphologizer")
+    pipe.codec = replace(pipe.codec, by_attribute=by_attribute)
+    middles = [first + second for first in "lmnopq" for second in "rstuv"]
+    cases, numbers = {"a": "Nom", "b": "Gen", "c": "Dat"}, {"x": "Sing", "y": "Plur", "z": "Dual"}
+    words = {
+        first + middle + last: f"Case={case}|Number={number}"
+        for (first, case), middle, (last, number) in product(cases.items(), middles, numbers.items())
+        if (first, last) != ("c", "z")
+    }
+    rare = words["they"] = "Case=Dat|Number=Dual"
+    teach(nlp, [annotated(nlp, word, ["NOUN"], [morph]) for word, morph in words.items()], 10)
+    tokens = nlp(doc(nlp, "chhz"))
+    assert (str(tokens[0].morph) == rare) == by_attribute
+    assert {label for _, label in pipe.scored_tags(tokens, min_score=-1e9)} == set(pipe.labels)
+    shared = {name for label in pipe.labels for name in label.split("|")} if by_attribute else set()
+    assert {label[len(ANY) :] for label in pipe.weight_labels if label.startswith(ANY)} == shared
+
+
+def test_files_without_attributes_are_loaded():
+    """As earlier versions have saved them."""
+    nlp = blank("ssvm_morphologizer")
+    pipe = nlp.get_pipe("ssvm_morphologizer")
+    pipe.codec = replace(pipe.codec, by_attribute=False)
+    teach(nlp, many_examples(nlp), 2)
+    assert pipe.weight_labels == pipe.labels
+    files = srsly.msgpack_loads(pipe.to_bytes())
+    cfg = srsly.json_loads(files["cfg"])
+    assert cfg.pop("by_attribute") is False
+    files["cfg"] = srsly.json_dumps(cfg).encode()
+    loaded = blank("ssvm_morphologizer").get_pipe("ssvm_morphologizer")
+    assert loaded.codec.by_attribute
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded.from_bytes(srsly.msgpack_dumps(files))
+    text = "Eat word69 now"
+    assert loaded.weight_labels == loaded.labels
+    assert loaded.kbest(doc(nlp, text), 3) == pipe.kbest(doc(nlp, text), 3)

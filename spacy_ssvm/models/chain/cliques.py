@@ -9,7 +9,7 @@ import numpy as np
 from ...kernels import kernel
 from ...structures.chain.forward_backward import marginals
 from .data import Chains, value_of
-from .scores import emission_scores, transition_scores
+from .scores import add_to_attributes, emission_scores, transition_scores
 
 
 def sizes(chains: Chains) -> np.ndarray:
@@ -74,7 +74,8 @@ def move(chains, example, weights, steps):
     # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
     n_labels = np.uint64(tokens.shape[1])
     for t in range(len(tokens)):
-        step = tokens[t]
+        step = tokens[t].copy()
+        add_to_attributes(chains.constraints.attributes, step)
         for f in range(chains.feature_starts[first + t], chains.feature_starts[first + t + 1]):
             block = n_labels * (n_labels + np.uint64(chains.rows[f]))
             value = value_of(chains.values, f)

@@ -5,14 +5,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array, kernel, numba_type
-from ...structures.chain.constraints import Constraints
+from ...structures.chain.constraints import Attributes, Constraints, max_attributes
 
 
 class Chains(NamedTuple):
     """n sequences of T tokens in total, with their features and gold labels.
 
     The weight vector of a chain with L labels and R feature rows has L² + R · L entries: the transition weights
-    (from, to), then a block of L weights for each feature row, so that new rows are appended.
+    (from, to), then a block of L weights for each feature row, so that new rows are appended. Attributes of labels are
+    among the L labels.
 
     starts: int64 [n + 1], first token of each sequence.
     feature_starts: int64 [T + 1], first feature of each token.
@@ -105,8 +106,14 @@ def make_chains(
         np.ascontiguousarray(gold, np.int32),
         costs,
         kinds,
-        Constraints(*(np.ascontiguousarray(part, np.float64) for part in constraints)),
+        _contiguous(constraints),
     )
+
+
+def _contiguous(constraints: Constraints) -> Constraints:
+    attributes = Attributes(*(np.ascontiguousarray(part, np.int32) for part in constraints.attributes))
+    start, end, transition, token = (np.ascontiguousarray(part, np.float64) for part in constraints[:-1])
+    return Constraints(start, end, transition, token, attributes)
 
 
 def require_finite(starts: np.ndarray, feature_starts: np.ndarray, values: np.ndarray) -> None:
@@ -136,5 +143,6 @@ def dimension(n_labels: int, n_rows: int) -> int:
 def plane_entries(chains: Chains) -> np.ndarray:
     """Upper bounds of the numbers of entries of ΔΦ, int64 [n], before equal indices are merged."""
     features = np.diff(chains.feature_starts[chains.starts])
-    bounds: np.ndarray = 2 * (features + np.diff(chains.starts))
+    weighted = 1 + max_attributes(chains.constraints.attributes)
+    bounds: np.ndarray = 2 * (weighted * features + np.diff(chains.starts))
     return bounds

@@ -48,9 +48,7 @@ class FirstPass:
         self._parts = extractor.first_pass
         self._table = table_of(weights.keys, 0)
         self._constraints = unconstrained(len(names))
-        self._scores = TypeScores(
-            extractor.reader, self._parts.split, self._table, weights.vector, len(self._constraints.start)
-        )
+        self._scores = TypeScores(extractor.reader, self._parts.split, self._table, weights.vector, self._constraints)
         # A memory zone in which the first prediction happens must not take the names away; spaCy's types lack this.
         strings: Any = vocab.strings
         self._keys = np.zeros((len(names), 2, MAX_COUNT), np.uint64)

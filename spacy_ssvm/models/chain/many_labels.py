@@ -17,7 +17,7 @@ from ...structures.chain.pruning import MANY, Bounds, bounds_of, labels_left, vi
 from .data import Chains, plane_entries, value_of
 from .numbered import CHUNK, Numbering, add_rows_in_use, look_up, place_of
 from .oracles import feature_difference
-from .scores import add_loss, require_finite_values, unlabelled
+from .scores import add_limits, add_loss, require_finite_values, unlabelled
 from .weights import split
 
 
@@ -117,10 +117,10 @@ def _best_path(data, example, weights, loss_scale, path):
     found = np.empty(features[-1] - features[0], np.int64)
     look_up(data, features[0], features[-1], n_labels * n_labels, weights, found)
     for t in range(len(scores)):
-        score, allowed = scores[t], constraints.token[chains.kinds[first + t]]
-        for label in range(n_labels):
-            score[label] = allowed[label]
+        score = scores[t]
+        score[:] = 0.0
         add_rows_in_use(data, first + t, found[features[t] - features[0] :], weights, score)
+        add_limits(chains, first + t, score)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
     left = labels_left(scores, constraints.start, constraints.end, _bounds(data.steps, weights))
@@ -220,9 +220,8 @@ def _label(columns, program, table, chains, weights, labels):
         first, end = chains.starts[example], chains.starts[example + 1]
         scores = np.empty((end - first, len(constraints.start)))
         for token in range(first, end):
-            score, allowed = scores[token - first], constraints.token[chains.kinds[token]]
-            for label in range(n_labels):
-                score[label] = allowed[label]
+            score = scores[token - first]
+            score[:] = 0.0
             for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
                 row, value = chains.rows[f], value_of(chains.values, f)
                 full = weights.full[row]
@@ -232,6 +231,7 @@ def _label(columns, program, table, chains, weights, labels):
                         score[label] += value * block[label]
                 for k in range(weights.starts[row], weights.starts[row + 1]):
                     score[np.uint64(weights.labels[k])] += value * weights.values[k]
+            add_limits(chains, token, score)
         left = labels_left(scores, constraints.start, constraints.end, weights.bounds)
         n_left = len(left.labels)
         transitions = np.empty((n_left, n_left))

@@ -14,7 +14,7 @@ from ...kernels import Int64Array, Int64Array2d, kernel, numba_type, prefetch
 from ...solvers.problem import Problem, unit_of
 from .data import Chains, plane_entries, value_of
 from .oracles import feature_difference
-from .scores import add_loss, best_path
+from .scores import add_limits, add_loss, best_path
 
 NONE = -1
 """No chunk: the end of a row's list."""
@@ -162,10 +162,10 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
     found = np.empty(features[-1] - features[0], np.int64)
     look_up(data, features[0], features[-1], begin, weights, found)
     for t in range(len(scores)):
-        score, allowed = scores[t], constraints.token[chains.kinds[first + t]]
-        for label in range(n_labels):
-            score[label] = allowed[label]
+        score = scores[t]
+        score[:] = 0.0
         add_rows_in_use(data, first + t, found[features[t] - features[0] :], weights, score)
+        add_limits(chains, first + t, score)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
     path = np.empty(len(scores), np.int32)

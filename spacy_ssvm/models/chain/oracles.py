@@ -9,7 +9,27 @@ from ...structures.chain.forward_backward import marginals
 from ...structures.chain.viterbi import k_viterbi
 from . import cliques
 from .data import CHAINS, Chains, dimension, make_chains, plane_entries, value_of
-from .scores import add_loss, decode, emission_scores, transition_scores
+from .scores import add_loss, add_to_attributes, decode, emission_scores, transition_scores
+
+
+@kernel
+def _own_attributes(chains, token, label, other, sign, indices, values, entries):
+    """Append the features of a token for each attribute of a label that the other one lacks; returns the new number."""
+    attributes, n_labels = chains.constraints.attributes, len(chains.constraints.start)
+    if len(attributes.nodes) == 0:
+        return entries
+    node = attributes.nodes[label]
+    while node >= 0:
+        attribute = attributes.labels[node]
+        node, others = attributes.parents[node], attributes.nodes[other]
+        while others >= 0 and attributes.labels[others] != attribute:
+            others = attributes.parents[others]
+        if others < 0:
+            for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
+                indices[entries] = n_labels * (n_labels + int(chains.rows[f])) + attribute
+                values[entries] = sign * value_of(chains.values, f)
+                entries += 1
+    return entries
 
 
 @kernel
@@ -34,6 +54,8 @@ def feature_difference(chains, example, labels, indices, values):
                 indices[entries + 1] = block + label
                 values[entries + 1] = -value
                 entries += 2
+            entries = _own_attributes(chains, token, gold, label, 1.0, indices, values, entries)
+            entries = _own_attributes(chains, token, label, gold, -1.0, indices, values, entries)
         if t > 0 and (label != gold or labels[t - 1] != chains.gold[token - 1]):
             indices[entries] = int(chains.gold[token - 1]) * n_labels + gold
             values[entries] = 1.0
@@ -136,6 +158,7 @@ def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
         if t > 0:
             gold_score += transitions[chains.gold[token - 1], gold]
             counts[chains.gold[token - 1], gold] -= 1.0
+        add_to_attributes(chains.constraints.attributes, labels[t])
         for label in range(n_labels):
             if abs(labels[t, label]) > MIN_GRADIENT:
                 for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):

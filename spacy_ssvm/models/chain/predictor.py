@@ -20,6 +20,7 @@ from .codec import ChainCodec
 from .first_pass import FirstPass
 from .many_labels import FixedWeights, fixed_weights, has_many_labels
 from .many_labels import label as label_many
+from .scores import add_attributes
 from .token_scores import TokenScores
 from .type_scores import TypeScores
 from .weights import ChainWeights, split
@@ -48,7 +49,7 @@ class ChainPredictor:
         self._scorer: TokenScores | TypeScores = (
             TokenScores(extractor.program, self._table, weights.vector, self.constraints)
             if codec.of_tokens
-            else TypeScores(extractor.reader, extractor.split, self._table, weights.vector, len(self.constraints.start))
+            else TypeScores(extractor.reader, extractor.split, self._table, weights.vector, self.constraints)
         )
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
@@ -153,5 +154,7 @@ class ChainPredictor:
             starts, rows, values = look_up_features(columns, select(self.extractor.program, [number]), self._table)
             for token in np.flatnonzero(np.diff(starts)).tolist():
                 place = starts[token]
-                found[token].append((number, values[place] * rows_of_labels[rows[place]].astype(np.float64)))
+                added = values[place] * rows_of_labels[rows[place]].astype(np.float64)
+                add_attributes(self.constraints.attributes, added)
+                found[token].append((number, added))
         return found

@@ -34,10 +34,44 @@ def fetch_rows(feature_starts, rows, token, weights, n_labels):
 
 
 @kernel
-def add_all_rows(feature_starts, rows, values, weights, scores):
-    """Add wᵀΦ of the features of each of n tokens to scores, float64 [n, L]."""
+def add_attributes(attributes, score):
+    """Add the scores of attributes to those of the labels that have them; score: [L], from weights alone."""
+    if len(attributes.nodes) == 0:
+        return
+    sums = np.empty(len(attributes.labels))
+    for node in range(len(sums)):
+        parent = attributes.parents[node]
+        sums[node] = score[attributes.labels[node]] + (sums[parent] if parent >= 0 else 0.0)
+    for label in range(len(score)):
+        node = attributes.nodes[label]
+        if node >= 0:
+            score[label] += sums[node]
+
+
+@kernel
+def add_to_attributes(attributes, changes):
+    """Add the changes of labels' scores, [L], to those of their attributes: the transpose of `add_attributes`."""
+    if len(attributes.nodes) == 0:
+        return
+    sums = np.zeros(len(attributes.labels))
+    for label in range(len(changes)):
+        node = attributes.nodes[label]
+        if node >= 0:
+            sums[node] += changes[label]
+    for node in range(len(sums) - 1, -1, -1):
+        changes[attributes.labels[node]] += sums[node]
+        parent = attributes.parents[node]
+        if parent >= 0:
+            sums[parent] += sums[node]
+
+
+@kernel
+def score_all_rows(feature_starts, rows, values, attributes, weights, scores):
+    """Write wᵀΦ of the features of each of n tokens to scores, float64 [n, L]."""
     for token in range(len(scores)):
+        scores[token] = 0.0
         add_rows(feature_starts, rows, values, token, weights, scores[token])
+        add_attributes(attributes, scores[token])
 
 
 @kernel
@@ -54,6 +88,15 @@ def add_shared(shared, first, end, scores):
 
 
 @kernel
+def add_limits(chains, token, score):
+    """Add to a token's scores, [L], from weights alone, what attributes and the token's constraints add."""
+    add_attributes(chains.constraints.attributes, score)
+    allowed = chains.constraints.token[chains.kinds[token]]
+    for label in range(len(score)):
+        score[label] += allowed[label]
+
+
+@kernel
 def emission_scores(chains, example, weights, scores):
     """Write wᵀΦ of each token and label of a sequence, plus the tokens' constraints, to scores, float64 [T, L]."""
     first, end = chains.starts[example], chains.starts[example + 1]
@@ -62,10 +105,9 @@ def emission_scores(chains, example, weights, scores):
         if token + 1 < end:
             fetch_rows(chains.feature_starts, chains.rows, token + 1, weights, scores.shape[1])
         score = scores[t]
-        allowed = chains.constraints.token[chains.kinds[token]]
-        for label in range(len(score)):
-            score[label] = allowed[label]
+        score[:] = 0.0
         add_rows(chains.feature_starts, chains.rows, chains.values, token, weights, score)
+        add_limits(chains, token, score)
 
 
 @kernel

@@ -14,7 +14,7 @@ from ...features.index import Columns, Program, Table, extract_at
 from ...kernels import Float32Array, Int32Array, Int64Array, kernel
 from ...structures.chain.constraints import Constraints, only_labels
 from .data import Chains, value_of
-from .scores import require_finite_values
+from .scores import add_limits, require_finite_values
 from .weights import split
 
 
@@ -39,13 +39,12 @@ def sparse_rows(vector: np.ndarray, n_labels: int) -> SparseRows:
 @kernel
 def _add_scores(chains, sparse, token, score):
     """Write wᵀΦ of a token and each label, plus its constraints, to score, float64 [L]."""
-    allowed = chains.constraints.token[chains.kinds[token]]
-    for label in range(len(score)):
-        score[label] = allowed[label]
+    score[:] = 0.0
     for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
         value = value_of(chains.values, f)
         for k in range(sparse.starts[chains.rows[f]], sparse.starts[chains.rows[f] + 1]):
             score[sparse.labels[k]] += value * sparse.weights[k]
+    add_limits(chains, token, score)
 
 
 @kernel

@@ -11,7 +11,7 @@ from ...features.index import Columns, Program, Table, look_up_features
 from ...features.program import SplitProgram, rows_outside
 from ...structures.chain.constraints import Constraints
 from .data import Chains, SharedScores
-from .scores import add_all_rows, label, token_scores, unlabelled
+from .scores import label, score_all_rows, token_scores, unlabelled
 
 MAX_SCORES = 1 << 23
 """Largest number of stored scores of word types, 8 bytes each; beyond it, all are forgotten."""
@@ -21,17 +21,18 @@ class TypeScores:
     """The scores of word types by fixed weights, as far as they are known, and what else scoring takes.
 
     reader: of columns. split: templates over these columns. table: of their features. weights: float32, of `Chains`
-    with n_labels labels.
+    with these constraints.
     """
 
     def __init__(
-        self, reader: ColumnReader, split: SplitProgram, table: Table, weights: np.ndarray, n_labels: int
+        self, reader: ColumnReader, split: SplitProgram, table: Table, weights: np.ndarray, constraints: Constraints
     ) -> None:
         self._reader = reader
         self._split = split
         self._table = table
         self._weights = weights
-        self._n_labels = n_labels
+        self._n_labels = len(constraints.start)
+        self._attributes = constraints.attributes
         self._offsets = np.array([group.offset for group in split.groups], np.int64)
         self._lock = Lock()
         self._clear(-1)
@@ -109,6 +110,6 @@ class TypeScores:
         sums = np.zeros((n_types, len(features), self._n_labels))
         for g, (starts, rows, values) in enumerate(features):
             scores = np.zeros((n_types, self._n_labels))
-            add_all_rows(starts, rows, values, self._weights, scores)
+            score_all_rows(starts, rows, values, self._attributes, self._weights, scores)
             sums[:, g] = scores
         return sums

@@ -1,13 +1,35 @@
-"""The labels and transitions that a chain allows, and limits of the labels of single tokens."""
+"""The labels of a chain: which of them and which transitions it allows, limits of single tokens, common attributes."""
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Float64Array, Float64Array2d
+from ...kernels import Float64Array, Float64Array2d, Int32Array
 
 FORBIDDEN = -1e30
 """Score of a label or transition that is ruled out. Finite, so that decoders break as few constraints as possible."""
+
+
+class Attributes(NamedTuple):
+    """What labels have in common: each attribute is a label that no token can have, and that has no attributes itself.
+
+    The score of a label at a token is that of its own weights plus those of its attributes' weights. So what is learnt
+    of one label holds for others, too. Labels whose attributes begin alike share nodes of a tree, and partial sums.
+
+    nodes: int32 [L], the last node of each label, -1 for one without attributes; empty if no label has any. parents:
+    int32 [N], the node before each node, a lower one, or -1. labels: int32 [N], the attribute of each node.
+    """
+
+    nodes: Int32Array
+    parents: Int32Array
+    labels: Int32Array
+
+
+NO_ATTRIBUTES = Attributes(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+"""Each label has weights of its own only."""
 
 
 class Constraints(NamedTuple):
@@ -17,17 +39,45 @@ class Constraints(NamedTuple):
     end: float64 [L], for its last token.
     transition: float64 [L, L], from label i to label j.
     token: float64 [K, L], one row for each kind of token; tokens refer to kinds by row number.
+    attributes: of the labels.
     """
 
     start: Float64Array
     end: Float64Array
     transition: Float64Array2d
     token: Float64Array2d
+    attributes: Attributes = NO_ATTRIBUTES
 
 
 def unconstrained(n_labels: int) -> Constraints:
     """Constraints that allow everything, with one kind of token."""
     return Constraints(np.zeros(n_labels), np.zeros(n_labels), np.zeros((n_labels, n_labels)), np.zeros((1, n_labels)))
+
+
+def with_attributes(constraints: Constraints, attributes: Sequence[Sequence[int]]) -> Constraints:
+    """The same constraints, where labels have these attributes, which no token can have.
+
+    attributes: for each of the L labels, the labels that are its attributes.
+    """
+    counts = Counter(chain.from_iterable(attributes))
+    numbers: dict[tuple[int, int], int] = {}
+    nodes = np.full(len(attributes), -1, np.int32)
+    for label, own in enumerate(attributes):
+        # The most frequent ones first: they are shared by most labels.
+        for attribute in sorted(own, key=lambda attribute: (-counts[attribute], attribute)):
+            nodes[label] = numbers.setdefault((int(nodes[label]), attribute), len(numbers))
+    parents, labels = np.array(list(numbers), np.int32).reshape(-1, 2).T.copy()
+    token = constraints.token.copy()
+    token[:, labels] = FORBIDDEN
+    return constraints._replace(token=token, attributes=Attributes(nodes, parents, labels))
+
+
+def max_attributes(attributes: Attributes) -> int:
+    """The largest number of attributes of a label."""
+    depths = [0]
+    for parent in attributes.parents.tolist():
+        depths.append(1 + depths[parent + 1])
+    return max(depths)
 
 
 def with_fixed(constraints: Constraints) -> Constraints:

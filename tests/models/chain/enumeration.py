@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.chain.data import Chains, dimension, make_chains, value_of
-from spacy_ssvm.structures.chain.constraints import unconstrained
+from spacy_ssvm.structures.chain.constraints import Constraints, unconstrained, with_attributes
 
 from ...structures.enumeration import draw_constraints, legal_sequences, listed
 
@@ -48,19 +48,30 @@ class Tiny:
 
 @st.composite
 def tiny_chains(draw, constrained=True) -> Tiny:
-    """One to three sequences of up to four tokens, empty ones among them; gold keeps within the constraints."""
-    n_labels, n_rows = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    """One to three sequences of up to four tokens, empty ones among them; gold keeps within the constraints.
+
+    Some of the labels are attributes of others, unless there are no constraints.
+    """
+    n_proper, n_rows = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    n_labels = n_proper + draw(st.integers(0, 2)) * constrained
     lengths = draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
     starts, n_tokens = np.cumsum([0, *lengths]), sum(lengths)
     rows = listed(draw, st.lists(st.integers(0, n_rows - 1), max_size=3), n_tokens)
-    gold = np.array(listed(draw, st.integers(0, n_labels - 1), n_tokens), np.int32)
+    gold = np.array(listed(draw, st.integers(0, n_proper - 1), n_tokens), np.int32)
     kinds = np.array(listed(draw, st.integers(0, 1), n_tokens), np.int32) * constrained
+    constraints = unconstrained(n_labels)
+    if constrained:
+        constraints = draw_constraints(draw, n_labels, gold, kinds, starts)
+    if n_labels > n_proper:
+        some = st.sets(st.integers(n_proper, n_labels - 1)).map(sorted)
+        attributes = [*listed(draw, some, n_proper), *([] for _ in range(n_proper, n_labels))]
+        constraints = with_attributes(constraints, attributes)
     chains = make_chains(
         starts,
         np.cumsum([0, *map(len, rows)]),
         np.array([row for token in rows for row in token], np.int32),
         gold,
-        draw_constraints(draw, n_labels, gold, kinds, starts) if constrained else unconstrained(n_labels),
+        constraints,
         values=np.array(listed(draw, VALUES, sum(map(len, rows)))),
         costs=np.array(listed(draw, COSTS, n_tokens)),
         kinds=kinds,
@@ -74,6 +85,15 @@ def sequences(chains: Chains, example: int) -> list[tuple[int, ...]]:
     return legal_sequences(chains.constraints, chains.kinds[slice(*chains.starts[example : example + 2])])
 
 
+def attributes_of(constraints: Constraints, label: int) -> list[int]:
+    nodes, parents, labels = constraints.attributes
+    node, found = nodes[label] if len(nodes) else -1, []
+    while node >= 0:
+        found.append(labels[node])
+        node = parents[node]
+    return found
+
+
 def joint_feature(chains: Chains, example: int, y, d: int) -> np.ndarray:
     """Φ(x_i, y), float64 [d]."""
     n_labels = len(chains.constraints.start)
@@ -82,7 +102,8 @@ def joint_feature(chains: Chains, example: int, y, d: int) -> np.ndarray:
         phi[i * n_labels + j] += 1
     for token, label in enumerate(y, chains.starts[example]):
         for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
-            phi[n_labels * n_labels + int(chains.rows[f]) * n_labels + label] += value_of(chains.values, f)
+            for weighted in (label, *attributes_of(chains.constraints, label)):
+                phi[n_labels * n_labels + int(chains.rows[f]) * n_labels + weighted] += value_of(chains.values, f)
     return phi
 
 

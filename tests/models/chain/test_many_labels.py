@@ -38,8 +38,11 @@ def by_row(vector, numbering, steps, n_labels):
 @pytest.mark.parametrize("n_labels", [1, 2, 9, 80])
 @pytest.mark.parametrize("solver", [Dcd(seed=0, tolerance=0), Perceptron(seed=0)])
 @pytest.mark.parametrize("frequent", [[], [0, 3]])
-def test_learning_is_the_same_but_for_rounding(n_labels, solver, frequent):
-    chains, (numbering, steps) = random_chains(n_labels), nothing(n_labels, frequent)
+@pytest.mark.parametrize("n_attributes", [0, 3])
+def test_learning_is_the_same_but_for_rounding(n_labels, solver, frequent, n_attributes):
+    n_labels += n_attributes
+    chains = random_chains(n_labels, n_attributes=n_attributes)
+    numbering, steps = nothing(n_labels, frequent)
     expected, rows = fit(solver, chain_problem(chains, R), 8)
     found, used = fit(solver, many_label_problem(chains, numbering, steps), 8)
     weights = by_row(found.prediction_weights(), numbering, steps, n_labels)

@@ -18,20 +18,27 @@ from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers import oracle_pass
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Dcd
-from spacy_ssvm.structures.chain.constraints import unconstrained
+from spacy_ssvm.structures.chain.constraints import unconstrained, with_attributes
 
 R = 40
 
 
-def random_chains(n_labels, seed=0, n=30):
+def random_chains(n_labels, seed=0, n=30, n_attributes=0):
+    """The last labels are attributes, of two or three other labels each."""
     rng = np.random.default_rng(seed)
     starts = np.append(0, np.cumsum(rng.integers(1, 7, n)))
     feature_starts = np.append(0, np.cumsum(rng.integers(0, 6, starts[-1])))
     # Some rows are frequent, others occur once or never.
     rows = (R * rng.random(feature_starts[-1]) ** 3).astype(np.int32)
     values = rng.choice([1.0, 1.0, 0.5, -2.0], len(rows))
-    gold = rng.integers(0, n_labels, starts[-1])
-    return make_chains(starts, feature_starts, rows, gold, unconstrained(n_labels), values)
+    n_proper, constraints = n_labels - n_attributes, unconstrained(n_labels)
+    gold = rng.integers(0, n_proper, starts[-1])
+    if n_attributes:
+        attributes = [
+            [n_proper + (label + k) % n_attributes for k in range(1 + label % 2)] for label in range(n_proper)
+        ]
+        constraints = with_attributes(constraints, [*attributes, *([] for _ in range(n_attributes))])
+    return make_chains(starts, feature_starts, rows, gold, constraints, values)
 
 
 def nothing_numbered(n_labels):
@@ -40,8 +47,10 @@ def nothing_numbered(n_labels):
 
 @pytest.mark.parametrize("n_labels", [1, 2, 5, 9])
 @pytest.mark.parametrize("frequent", [[], [0, 3]])
-def test_learning_is_the_same_but_for_rounding(n_labels, frequent):
-    chains, solver = random_chains(n_labels), Dcd(seed=0, tolerance=0)
+@pytest.mark.parametrize("n_attributes", [0, 3])
+def test_learning_is_the_same_but_for_rounding(n_labels, frequent, n_attributes):
+    n_labels += n_attributes
+    chains, solver = random_chains(n_labels, n_attributes=n_attributes), Dcd(seed=0, tolerance=0)
     numbering = new_numbering(R, n_labels, np.array(frequent, np.int64))
     expected, by_row = fit(solver, chain_problem(chains, R), 8)
     found, by_use = fit(solver, numbered_problem(chains, numbering), 8)

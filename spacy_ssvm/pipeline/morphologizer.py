@@ -48,6 +48,7 @@ save_feature_names = false
 
 [ssvm_morphologizer.model.features]
 @ssvm_features = "spacy-ssvm.TaggerFeatures.v1"
+extra = ["lower_suffix6[0]","lower_suffix7[0]","lower_suffix8[0]"]
 
 [ssvm_morphologizer.solver]
 @ssvm_solvers = "spacy-ssvm.DCD.v1"

@@ -14,6 +14,8 @@ from spacy.util import load_language_data, registry
 
 MIN_SHARE = 0.1
 """A word has a tag in the lexicon if this share of its tokens has it."""
+MIN_ZIPF = 3
+"""Words of lower frequency, which are nine tenths of the list, get no class: it would tell little, and takes space."""
 _LATIN_NAME = re.compile(r"[A-ZÀ-Þ][ '’.A-Za-zÀ-ɏ-]+")
 
 
@@ -72,7 +74,7 @@ def frequency_classes(language: str, path: Path) -> Path:
         from wordfreq import get_frequency_list
 
         # A word at place n has the frequency 10^(-n / 100), and 9 + log10 of it on the Zipf scale.
-        bins = enumerate(get_frequency_list(language, "best"))
+        bins = enumerate(get_frequency_list(language, "best")[: 901 - 100 * MIN_ZIPF])
         _write(path, (f"{(900 - place) // 100}\t{word}" for place, words in bins for word in words if word.strip()))
     return path
 

@@ -64,8 +64,11 @@ NOT_RUN = {
     "python3 -m venv .venv": "CI installs into a fresh environment",
     ".venv/bin/pip install .": "CI installs into a fresh environment",
     '.venv/bin/pip install ".[lbfgs]"': "CI installs into a fresh environment",
-    "python -m spacy package output/model-best packages --name treebank --version 1.0.0 --build wheel": "slow",
-    "python -m pip install packages/*/dist/*.whl": "the environment stays as it is",
+    "python -m spacy package output/model-best output --name treebank --version 1.0.0 --build wheel": "slow",
+    "python -m pip install output/*/dist/*.whl": "the environment stays as it is",
+    "python -m spacy project run all projects/ud --vars.treebanks /data/UD_Irish-IDT": "tests/test_ud_project.py",
+    "python -m spacy project run package projects/ud": "tests/test_ud_project.py does, as a slow test",
+    "python -m pip install projects/ud/packages/*.whl": "the environment stays as it is",
     "python -m spacy ssvm warmup": "tests/test_cli.py does, as a slow test",
     "python projects/recommender/serve.py output/model-best output/corrected --port 9090": "tests/test_recommender.py",
 }

@@ -1,13 +1,16 @@
-"""The UD project: files of treebanks, and the arithmetic of its tables."""
+"""The UD project: files of treebanks, the arithmetic of its tables, the choice of pipelines, and their packages."""
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import spacy
 import srsly
 
 PROJECT = Path(__file__).parents[1] / "projects" / "ud"
@@ -33,13 +36,52 @@ def test_differences_averages_and_cells_ahead() -> None:
 def test_page_says_that_dev_is_no_comparison() -> None:
     table = script("table")
     scores = {"UPOS": 95.0}
-    record = {"prefix": "xx_a", "cpu_seconds": 9.6, "megabytes": 1.0}
-    record |= {"dev": {"gold": scores}, "test": {"gold": scores}}
+    found = {"gold": scores, "tokens_per_second": 1234}
+    record = {"prefix": "xx_a", "cpu_seconds": 9.6, "megabytes": 1.0, "dev": found, "test": found}
+    record |= {"structure": "projective", "structures": {"projective": record}}
     udpipe = [{"prefix": "xx_a", "scores": {"UPOS": 94.0}}]
     for part in ("dev", "test"):
         page = table.page([record], udpipe, part)
         assert ("no comparison" in page) == (part == "dev")
-        assert "Ahead in 1 of 1 cells." in page and "+1.0" in page and "| xx_a | 10 | 1.0 |" in page
+        assert "Ahead in 1 of 1 cells." in page and "+1.0" in page and "| xx_a | 10 | 1.0 | 1,234 |" in page
+        assert "Structure of the parser" not in page
+
+
+def trained(las: float, seconds: float = 1.0) -> dict[str, object]:
+    return {"cpu_seconds": seconds, "dev": {"gold": {"LAS": las}, "tokens_per_second": 2000}}
+
+
+def test_structures_are_compared_from_a_share_of_crossing_arcs_and_chosen_by_las() -> None:
+    structures = script("structures")
+    assert structures.compared(0.049) == ["projective"]
+    assert structures.compared(0.05) == ["projective", "nonprojective"]
+    assert structures.overrides("nonprojective")[1::2] == ["nonprojective", "2"]
+    assert structures.overrides(structures.NO_PARSER) == []
+    assert structures.chosen({"projective": trained(70.0), "nonprojective": trained(70.1)}) == "nonprojective"
+    assert structures.chosen({"projective": trained(70.0), "nonprojective": trained(70.0)}) == "projective"
+    assert structures.chosen({"no_parser": {"dev": {"gold": {"UPOS": 90.0}}}}) == "no_parser"
+
+
+def test_page_shows_both_structures() -> None:
+    both = {"projective": trained(70.0, 8.0), "nonprojective": trained(70.12, 9.0)}
+    record = {"prefix": "xx_a", "megabytes": 1.0, "structure": "nonprojective", **both["nonprojective"]}
+    page = script("table").page([record | {"structures": both}], [], "dev")
+    assert "| xx_a | projective | 70.00 | 8 | 2,000 |" in page
+    assert "| xx_a | nonprojective, chosen | 70.12 | 9 | 2,000 |" in page
+
+
+def test_meta_of_a_package_names_treebank_licence_and_scores() -> None:
+    package = script("package")
+    facts = {row["prefix"]: row for row in srsly.read_jsonl(PROJECT / "treebanks.jsonl")}
+    assert set(facts) == {row["prefix"] for row in srsly.read_jsonl(PROJECT / "udpipe.jsonl")}
+    row = {"prefix": "tr_imst", "dev": {"gold": {"LAS": 61.2}, "raw": {"LAS": 58.1}, "tokens_per_second": 9}}
+    meta = package.meta({"lang": "tr", "performance": {"tag_acc": 0.9}}, row, facts["tr_imst"], "1.0.0")
+    assert (meta["name"], meta["license"]) == ("ud_imst", "CC BY-NC-SA 3.0")
+    (source,) = meta["sources"]
+    assert source["url"] == "https://github.com/UniversalDependencies/UD_Turkish-IMST/tree/r2.5"
+    assert meta["performance"] == {"tag_acc": 0.9, "dev_LAS": 0.612, "dev_raw_LAS": 0.581}
+    other = package.meta({"lang": "xx", "performance": {}}, {"prefix": "got_b"}, None, "1.0.0")
+    assert (other["name"], other["license"]) == ("ud_got_b", "see the treebank")
 
 
 def test_published_figures_are_complete() -> None:
@@ -69,47 +111,130 @@ def test_treebanks_by_prefix_folder_and_name(tmp_path: Path, monkeypatch: pytest
 
 
 def treebank(folder: Path) -> None:
-    """Sentences of three and four words, in three parts."""
+    """Sentences of three and five words, in three parts; those of five words have crossing arcs."""
     folder.mkdir()
-    words = [("Birds", "bird"), ("Children", "child"), ("Teams", "team"), ("Horses", "horse"), ("Dogs", "dog")]
+    nouns = [("Birds", "bird"), ("Children", "child"), ("Teams", "team"), ("Horses", "horse"), ("Dogs", "dog")]
     verbs = [("sing", "sing"), ("ran", "run"), ("wait", "wait"), ("slept", "sleep"), ("left", "leave")]
-    blocks = []
-    for noun, noun_lemma in words:
+    noun_tags, verb_tags = "NOUN\tNNS\tNumber=Plur", "VERB\tVBP\tVerbForm=Fin"
+    short, long = [], []
+    for noun, noun_lemma in nouns:
         for verb, verb_lemma in verbs:
             rows = [
-                f"1\t{noun}\t{noun_lemma}\tNOUN\tNNS\tNumber=Plur\t2\tnsubj\t_\t_",
-                f"2\t{verb}\t{verb_lemma}\tVERB\tVBP\tVerbForm=Fin\t0\troot\t_\tSpaceAfter=No",
+                f"1\t{noun}\t{noun_lemma}\t{noun_tags}\t2\tnsubj\t_\t_",
+                f"2\t{verb}\t{verb_lemma}\t{verb_tags}\t0\troot\t_\tSpaceAfter=No",
                 "3\t.\t.\tPUNCT\t.\t_\t2\tpunct\t_\t_",
             ]
-            blocks.append("\n".join([f"# text = {noun} {verb}.", *rows]) + "\n\n")
-    for part, some in {"train": blocks, "dev": blocks[::4], "test": blocks[::5]}.items():
+            short.append("\n".join([f"# text = {noun} {verb}.", *rows]) + "\n\n")
+        rows = [
+            f"1\t{noun}\t{noun_lemma}\t{noun_tags}\t3\tnsubj\t_\t_",
+            f"2\tteams\tteam\t{noun_tags}\t4\tnsubj\t_\t_",
+            f"3\tsaw\tsee\t{verb_tags}\t0\troot\t_\t_",
+            f"4\tsing\tsing\t{verb_tags}\t3\txcomp\t_\tSpaceAfter=No",
+            "5\t.\t.\tPUNCT\t.\t_\t3\tpunct\t_\t_",
+        ]
+        long.append("\n".join([f"# text = {noun} teams saw sing.", *rows]) + "\n\n")
+    parts = {"train": short + long, "dev": short[::4] + long[::2], "test": short[::5] + long[:1]}
+    for part, some in parts.items():
         (folder / f"en_a-ud-{part}.conllu").write_text("".join(some), "utf8")
 
 
-def test_workflow_runs_and_does_nothing_twice(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project in a folder of its own, with the pipelines of a treebank with crossing arcs."""
     pytest.importorskip("udtools", reason="the scorer of CoNLL 2018 is not installed")
-    made = shutil.ignore_patterns("assets", "training", "metrics", "project.lock")
-    project = shutil.copytree(PROJECT, tmp_path / "ud", ignore=made)
-    treebank(tmp_path / "treebank")
-    variables = ["--vars.treebanks", str(tmp_path / "treebank"), "--vars.epochs", "1"]
+    made = shutil.ignore_patterns("assets", "training", "metrics", "packages", "project.lock")
+    folder = tmp_path_factory.mktemp("project")
+    treebank(folder / "treebank")
+    project = shutil.copytree(PROJECT, folder / "ud", ignore=made)
+    run(project, "all")
+    return project
 
-    def run(name: str) -> str:
-        command = [sys.executable, "-m", "spacy", "project", "run", name, ".", *variables]
-        done = subprocess.run(command, cwd=project, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
-    run("all")
-    row = project / "metrics" / "en_a.jsonl"
-    (record,) = srsly.read_jsonl(row)
-    assert record["dev"]["gold"]["UPOS"] == record["dev"]["gold"]["LAS"] == 100
-    assert record["dev"]["raw"]["Words"] > 0 and record["cpu_seconds"] > 0 and record["megabytes"] > 0
-    assert "test" not in record
-    model, before = project / "training" / "en_a-ud" / "model" / "meta.json", row.stat().st_mtime_ns
-    learnt = model.stat().st_mtime_ns
-    assert "CoNLL 2018" not in run("all")
-    assert row.stat().st_mtime_ns == before
-    run("test")
-    (record,) = srsly.read_jsonl(row)
-    assert record["test"]["gold"]["LAS"] == 100 and model.stat().st_mtime_ns == learnt
+def run(project: Path, name: str) -> str:
+    variables = ["--vars.treebanks", str(project.parent / "treebank"), "--vars.epochs", "1"]
+    command = [sys.executable, "-m", "spacy", "project", "run", name, ".", *variables]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def row_of(project: Path) -> dict[str, Any]:
+    (row,) = srsly.read_jsonl(project / "metrics" / "en_a.jsonl")
+    return row
+
+
+def model_of(project: Path, structure: str) -> Path:
+    return project / "training" / "en_a" / structure / "model-best"
+
+
+def test_workflow_keeps_the_better_structure_and_does_nothing_twice(project: Path) -> None:
+    row = row_of(project)
+    assert set(row["structures"]) == {"projective", "nonprojective"} and row["structure"] == "nonprojective"
+    las = {name: found["dev"]["gold"]["LAS"] for name, found in row["structures"].items()}
+    assert las["projective"] < las["nonprojective"] == row["dev"]["gold"]["LAS"] == 100
+    for structure, order in {"projective": 3, "nonprojective": 2}.items():
+        config = spacy.util.load_config(model_of(project, structure) / "config.cfg")
+        model = config["components"]["parser"]["model"]
+        assert (model["structure"], model["order"]) == (structure, order)
+    assert row["dev"]["gold"]["UPOS"] == 100 and row["dev"]["raw"]["Words"] > 0
+    assert row["cpu_seconds"] > 0 and row["megabytes"] > 0 and row["dev"]["tokens_per_second"] > 0
+    assert "test" not in row
+    assert "| en_a | nonprojective, chosen | 100.00 |" in (project / "training" / "dev.md").read_text("utf8")
+    learnt = {name: (model_of(project, name) / "meta.json").stat().st_mtime_ns for name in las}
+    assert run(project, "test").count("of en_a-ud-") == 1
+    assert row_of(project)["dev"] == row["dev"]
+    assert row_of(project)["test"]["gold"]["LAS"] == 100
+    assert learnt == {name: (model_of(project, name) / "meta.json").stat().st_mtime_ns for name in las}
     assert "| en_a | ours | 100.0 |" in (project / "training" / "test.md").read_text("utf8")
+
+
+def test_interrupted_run_goes_on_with_what_is_missing(project: Path) -> None:
+    before = row_of(project)
+    finished, interrupted = model_of(project, "nonprojective"), model_of(project, "projective").parent
+    learnt = (finished / "meta.json").stat().st_mtime_ns
+    shutil.rmtree(interrupted)
+    left = interrupted.with_name("projective.unfinished")
+    (left / "model-best").mkdir(parents=True)
+    (project / "training" / "en_a" / "config.cfg").write_text("[nlp]\n", "utf8")
+    record = srsly.read_json(finished.parent / "record.json")
+    del record["dev"]["raw"], record["dev"]["tokens_per_second"]
+    srsly.write_json(finished.parent / "record.json", record)
+    output = run(project, "dev")
+    assert "nonprojective: raw, tokens_per_second of en_a-ud-dev.conllu" in output
+    assert "/projective: gold, raw, tokens_per_second of en_a-ud-dev.conllu" in output
+    assert (finished / "meta.json").stat().st_mtime_ns == learnt and not left.exists()
+    after = row_of(project)
+    for structure, found in after["structures"].items():
+        for kind in ("gold", "raw"):
+            assert found["dev"][kind] == before["structures"][structure]["dev"][kind]
+        assert found["dev"]["tokens_per_second"] > 0
+
+
+@pytest.mark.slow
+def test_package_is_installed_and_annotates_text(project: Path) -> None:
+    pytest.importorskip("build", reason="the package build is not installed")
+    run(project, "package")
+    (wheel,) = (project / "packages").iterdir()
+    assert wheel.name == "en_ud_a-1.0.0-py3-none-any.whl"
+    site, away = project.parent / "site", project.parent / "away"
+    away.mkdir()
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"]
+    subprocess.run([*install, str(site), str(wheel)], check=True)
+    code = (
+        "import spacy, srsly; nlp = spacy.load('en_ud_a'); doc = nlp('Dogs wait.'); "
+        "print(srsly.json_dumps([nlp.meta, [[w.text, w.pos_, w.lemma_, w.head.i, w.dep_] for w in doc]]))"
+    )
+    paths = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=away, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    meta, words = srsly.json_loads(done.stdout.splitlines()[-1])
+    assert words == [
+        ["Dogs", "NOUN", "dog", 1, "nsubj"],
+        ["wait", "VERB", "wait", 1, "ROOT"],
+        [".", "PUNCT", ".", 1, "punct"],
+    ]
+    assert meta["license"] == "see the treebank" and meta["sources"][0]["name"] == "en_a"
+    assert meta["performance"]["dev_LAS"] == 1 and 0 < meta["performance"]["dev_raw_Words"] <= 1
+    assert any(requirement.startswith("spacy-ssvm") for requirement in meta["requirements"])

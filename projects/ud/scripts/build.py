@@ -1,21 +1,34 @@
 """Train and score the pipeline of each treebank: TRAINING METRICS ASSETS PART TREEBANK … [--section.key value …].
 
-PART is dev, which also trains where there is no pipeline, or test, which only scores. A score that is
-in METRICS stays. Overrides of the config come last.
+PART is dev, which also trains where there is no pipeline, or test, which only scores. Overrides of the config come
+last.
+
+TRAINING/TREEBANK/STRUCTURE has a pipeline and its `record.json`: what its training took, and its scores. What is there
+stays, and an interrupted run goes on with what is missing. METRICS/TREEBANK.jsonl has the record of the structure
+that is chosen on the development set, and in `structures` those of all.
 """
 
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import spacy
 import srsly
 
-from .locate import locate, part
+from spacy_ssvm.cli.treebank_choices import choose
+from spacy_ssvm.corpus.treebank import look_at
+from spacy_ssvm.files import replace_files
 
-GOLD = {"gold": "--gold-preproc", "raw": "--no-gold-preproc"}
-"""What the pipeline gets → the option of `spacy ssvm evaluate`."""
+from .locate import locate, part
+from .scores import f1_on_text, f1_on_words, tokens_per_second
+from .structures import NO_PARSER, chosen, compared, overrides
+
+SCORES = {"gold": f1_on_words, "raw": f1_on_text, "tokens_per_second": tokens_per_second}
+"""What a part of a record has → how it is computed from the pipeline and a .conllu file."""
+MODEL, RECORD = "model-best", "record.json"
 
 
 def cpu_seconds() -> float:
@@ -24,46 +37,60 @@ def cpu_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def spacy(*command: str) -> None:
+def run_spacy(*command: str) -> None:
     subprocess.run([sys.executable, "-m", "spacy", *command], check=True)
 
 
-def train(prefix: Path, folder: Path, overrides: list[str]) -> dict[str, Any]:
-    """Write the config, train, and return the CPU seconds and the size of the pipeline in megabytes."""
-    config, unfinished = folder / "config.cfg", folder / "unfinished"
-    spacy("ssvm", "init-config", str(config), "--treebank", str(part(prefix, "train")), "--force")
+def structures(corpus: Path) -> list[str]:
+    """The structures to train on this training file."""
+    treebank = look_at(corpus)
+    return compared(treebank.crossing) if "parser" in choose(treebank, None, False).components else [NO_PARSER]
+
+
+def train(config: Path, folder: Path, settings: list[str]) -> None:
+    """Train a pipeline into a folder, which appears when all is done. settings: overrides of the config."""
+    unfinished = folder.with_suffix(".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
     before = cpu_seconds()
-    spacy("train", str(config), "--output", str(unfinished), *overrides)
+    run_spacy("train", str(config), "--output", str(unfinished), *settings)
     seconds = cpu_seconds() - before
-    best = (unfinished / "model-best").rename(folder / "model")
-    size = sum(file.stat().st_size for file in best.rglob("*") if file.is_file())
-    return {"cpu_seconds": round(seconds, 1), "megabytes": round(size / 1e6, 2)}
+    size = sum(file.stat().st_size for file in (unfinished / MODEL).rglob("*") if file.is_file())
+    srsly.write_json(unfinished / RECORD, {"cpu_seconds": round(seconds, 1), "megabytes": round(size / 1e6, 2)})
+    shutil.rmtree(unfinished / "model-last", ignore_errors=True)
+    unfinished.rename(folder)
 
 
-def evaluate(model: Path, corpus: Path, scores: Path) -> dict[str, dict[str, float]]:
-    """F1 in percent, for gold words and for raw text."""
-    found = {}
-    for name, option in GOLD.items():
-        spacy("ssvm", "evaluate", str(model), str(corpus), "--conll18", option, "--output", str(scores))
-        found[name] = {metric: round(100 * score["f"], 2) for metric, score in srsly.read_json(scores).items()}
-    return found
+def score(folder: Path, name: str, corpus: Path) -> dict[str, Any]:
+    """The record of a pipeline, with all scores of this part: those that were missing are computed and saved."""
+    record = srsly.read_json(folder / RECORD)
+    found = record.setdefault(name, {})
+    if missing := [kind for kind in SCORES if kind not in found]:
+        print(f"{folder}: {', '.join(missing)} of {corpus.name}", flush=True)
+        nlp = spacy.load(folder / MODEL)
+        found |= {kind: SCORES[kind](nlp, corpus) for kind in missing}
+        replace_files(folder, {RECORD: srsly.json_dumps(record, indent=2).encode()})
+    return record
 
 
-def build(source: str, name: str, training: Path, metrics: Path, assets: Path, overrides: list[str]) -> None:
-    """Bring the row of a treebank up to date."""
+def build(source: str, name: str, training: Path, metrics: Path, assets: Path, settings: list[str]) -> None:
+    """Bring the pipelines and the row of a treebank up to date."""
     prefix = locate(source, assets)
-    folder = training / prefix.name
-    folder.mkdir(parents=True, exist_ok=True)
-    record, row = folder / "training.json", metrics / f"{prefix.name.removesuffix('-ud')}.jsonl"
-    if not record.exists():
+    treebank = prefix.name.removesuffix("-ud")
+    folder, corpus = training / treebank, part(prefix, "train")
+    names = structures(corpus)
+    if missing := [structure for structure in names if not (folder / structure).exists()]:
         if name == "test":
-            raise ValueError(f"{source} has no pipeline: run the workflow `all` first")
-        srsly.write_json(record, train(prefix, folder, overrides))
-    found = next(iter(srsly.read_jsonl(row))) if row.exists() else {"prefix": row.stem, **srsly.read_json(record)}
-    if name not in found:
-        found[name] = evaluate(folder / "model", part(prefix, name), folder / "scores.json")
-        metrics.mkdir(parents=True, exist_ok=True)
-        srsly.write_jsonl(row, [found])
+            raise ValueError(f"{source} has no pipeline {folder / missing[0]}: run the workflow `all` first")
+        config = folder / "config.cfg"
+        run_spacy("ssvm", "init-config", str(config), "--treebank", str(corpus), "--force")
+        for structure in missing:
+            train(config, folder / structure, [*overrides(structure), *settings])
+    records = {structure: score(folder / structure, "dev", part(prefix, "dev")) for structure in names}
+    best = chosen(records)
+    if name != "dev":
+        records[best] = score(folder / best, name, part(prefix, name))
+    row = {"prefix": treebank, "structure": best, **records[best], "structures": records}
+    replace_files(metrics, {f"{treebank}.jsonl": srsly.json_dumps(row).encode() + b"\n"})
 
 
 if __name__ == "__main__":

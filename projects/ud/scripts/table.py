@@ -50,9 +50,36 @@ def page(records: Sequence[Mapping[str, Any]], udpipe: Sequence[Mapping[str, Any
     if found:
         ahead, cells = n_ahead(found)
         lines += [_row("average", "difference", averages(found), "+"), "", f"Ahead in {ahead} of {cells} cells."]
-    lines += ["", "| treebank | CPU seconds of training | model, MB |", "|---|---:|---:|"]
-    lines += [f"| {row['prefix']} | {row['cpu_seconds']:.0f} | {row['megabytes']:.1f} |" for row in records]
+    lines += ["", "| treebank | CPU seconds of training | model, MB | tokens per CPU second |", "|---|---:|---:|---:|"]
+    lines += [
+        f"| {row['prefix']} | {row['cpu_seconds']:.0f} | {row['megabytes']:.1f} | {row[part]['tokens_per_second']:,} |"
+        for row in records
+    ]
+    lines += _structures(records)
     return "\n".join(lines) + "\n"
+
+
+def _structures(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The table of the treebanks for which several structures were trained."""
+    lines = [
+        f"| {row['prefix']} | {structure}{', chosen' * (structure == row['structure'])} "
+        f"| {found['dev']['gold']['LAS']:.2f} | {found['cpu_seconds']:.0f} | {found['dev']['tokens_per_second']:,} |"
+        for row in records
+        if len(row["structures"]) > 1
+        for structure, found in row["structures"].items()
+    ]
+    if not lines:
+        return []
+    return [
+        "",
+        "## Structure of the parser",
+        "",
+        "LAS on gold words of the development sets chooses the pipeline.",
+        "",
+        "| treebank | structure | LAS | CPU seconds of training | tokens per CPU second |",
+        "|---|---|---:|---:|---:|",
+        *lines,
+    ]
 
 
 def _row(treebank: str, title: str, scores: Scores, sign: str = "") -> str:

@@ -425,7 +425,7 @@ class SsvmLemmatizer(ChainComponent):
         self,
         get_examples: Callable[[], Iterable[Example]],
         nlp: Language | None = None,
-        labels: Sequence[str] | None = None,
+        labels: Sequence[str] | Mapping[str, Any] | None = None,
         lexicon: Sequence[tuple[str, str, str]] | None = None,
     ) -> None:
         """As `SsvmPipe.initialize`. lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved
@@ -438,6 +438,14 @@ class SsvmLemmatizer(ChainComponent):
         except Exception:
             self.codec = before
             raise
+
+    def _checked_labels(self, labels: Any) -> list[str]:
+        if isinstance(labels, Mapping) and "trees" in labels:
+            raise ValueError(
+                f"[{self.name}] initialize: labels are edit trees of spaCy's trainable_lemmatizer; this component "
+                "has edit scripts: run `spacy init labels` with a config that has ssvm_lemmatizer, or leave them out"
+            )
+        return super()._checked_labels(labels)
 
     def scored_lemmas(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
         """The score of each (token, lemma) of a Doc, a probability or, without `has_probabilities`, a margin; the best

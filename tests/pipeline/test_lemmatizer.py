@@ -12,9 +12,9 @@ from spacy.pipeline.lemmatizer import lemmatizer_score
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
-from spacy_ssvm.pipeline.known_lemmas import Candidates, KnownLemmas
-from spacy_ssvm.pipeline.lemma_lexicon import LEVELS, LemmaLexicon, keys_of, pack, read_lemma_lexicon
+from spacy_ssvm.pipeline.lemmas.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
+from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, KnownLemmas
+from spacy_ssvm.pipeline.lemmas.lemma_lexicon import LEVELS, LemmaLexicon, keys_of, pack, read_lemma_lexicon
 
 from .components import learnt
 from .toy import LANG, LEMMATISED, blank, doc, lemmatizer_examples, teach, train

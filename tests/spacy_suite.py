@@ -1,8 +1,8 @@
 """spaCy's own tests, from the installed package, with our components under the names of spaCy's.
 
 `python -m tests.spacy_suite` runs them and compares what fails with `EXPECTED`. As a pytest plugin, which is how the
-tests are run, this module registers our factories as "tagger", "ner", "parser" and "senter". Settings that only spaCy's
-components have are dropped, as are the blocks of their models; all other settings, right or wrong, reach ours.
+tests are run, this module registers our factories under the names in `OURS`. Settings that only spaCy's components have
+are dropped, as are the blocks of their models; all other settings, right or wrong, reach ours.
 """
 
 import json
@@ -21,7 +21,14 @@ import spacy
 from spacy.language import Language
 from spacy.util import registry
 
-OURS = {"tagger": "ssvm_tagger", "ner": "ssvm_ner", "parser": "ssvm_parser", "senter": "ssvm_senter"}
+OURS = {
+    "tagger": "ssvm_tagger",
+    "morphologizer": "ssvm_morphologizer",
+    "trainable_lemmatizer": "ssvm_lemmatizer",
+    "ner": "ssvm_ner",
+    "parser": "ssvm_parser",
+    "senter": "ssvm_senter",
+}
 SUITE = Path(spacy.__file__).parent / "tests"
 ALL = [str(SUITE), f"--ignore={SUITE / 'lang'}"]
 """The arguments of pytest for all tests but those of languages, which build none of the components."""
@@ -36,8 +43,14 @@ REASONS: dict[str, tuple[str, list[str]]] = {
         NEURAL,
         [
             "parser/test_ner.py::test_issue2179",
+            "pipeline/test_edit_tree_lemmatizer.py::test_incomplete_data[1]",
+            "pipeline/test_edit_tree_lemmatizer.py::test_incomplete_data[30]",
+            "pipeline/test_edit_tree_lemmatizer.py::test_incomplete_data[5]",
+            "pipeline/test_models.py::test_components_batching_list[morphologizer]",
             "pipeline/test_models.py::test_components_batching_list[senter]",
             "pipeline/test_models.py::test_components_batching_list[tagger]",
+            "pipeline/test_morphologizer.py::test_label_smoothing",
+            "pipeline/test_morphologizer.py::test_no_resize",
             "pipeline/test_tagger.py::test_label_smoothing",
             "pipeline/test_tagger.py::test_no_resize",
             "pipeline/test_tagger.py::test_overfitting_IO",
@@ -95,8 +108,16 @@ REASONS: dict[str, tuple[str, list[str]]] = {
             "parser/test_ner.py::test_overfitting_IO[True]",
             "parser/test_parse.py::test_incomplete_data[parser]",
             "pipeline/test_entity_linker.py::test_overfitting_IO_with_ner",
+            "pipeline/test_morphologizer.py::test_overfitting_IO",
             "pipeline/test_senter.py::test_overfitting_IO",
             "pipeline/test_tagger.py::test_incomplete_data",
+        ],
+    ),
+    "asks for edit trees, where our labels are edit scripts": (
+        DOCUMENTED,
+        [
+            "pipeline/test_edit_tree_lemmatizer.py::test_initialize_from_labels",
+            "pipeline/test_edit_tree_lemmatizer.py::test_lemmatizer_label_data",
         ],
     ),
     "expects that a prediction adds labels": (

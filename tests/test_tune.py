@@ -194,9 +194,8 @@ def test_scores_that_are_equal_but_for_noise():
 def test_the_counts_are_those_of_the_scores():
     """With missing annotation, and tokens that differ from the gold ones."""
     nlp = spacy.blank(LANG)
-    for factory in ("ssvm_senter", "ssvm_tagger", "ssvm_parser", "ssvm_ner"):
+    for factory in ("ssvm_senter", "ssvm_tagger", "ssvm_morphologizer", "ssvm_lemmatizer", "ssvm_parser", "ssvm_ner"):
         nlp.add_pipe(factory)
-    nlp.add_pipe("ssvm_tagger", name="pos", config={"attr": "pos"})
     draw = random.Random(0)
 
     def annotated(words, spaces, gaps):
@@ -209,6 +208,8 @@ def test_the_counts_are_those_of_the_scores():
             spaces=spaces,
             tags=[draw.choice(["A", "B", ""] if gaps else ["A", "B"]) for _ in words],
             pos=[draw.choice(["NOUN", "VERB"]) for _ in words],
+            morphs=[draw.choice(["A=1", "A=1|B=2", "_", ""] if gaps else ["A=1", "A=1|B=2", "_"]) for _ in words],
+            lemmas=[draw.choice(["a", "b", ""] if gaps else ["a", "b"]) for _ in words],
             heads=firsts,
             deps=["ROOT" if first == i else draw.choice(["x", "y"]) for i, first in enumerate(firsts)],
             ents=[draw.choice(["O", "B-X", "B-Y", ""] if gaps else ["O", "B-X", "B-Y"]) for _ in words],

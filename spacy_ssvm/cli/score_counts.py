@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from spacy.language import Language
 from spacy.scorer import Scorer
+from spacy.tokens import Token
 from spacy.training import Example
 
 from ..pipeline.parser_scores import count
@@ -40,12 +41,14 @@ def _counted(predicted: set[Any], gold: set[Any]) -> Counts:
     return 2 * len(predicted & gold), len(predicted) + len(gold)
 
 
-def _tokens(attribute: str) -> Callable[[Example], Counts]:
+def _tokens(value_of: Callable[[Token], int]) -> Callable[[Example], Counts]:
+    """value_of: spaCy's number of what is scored, 0 where it is unknown."""
+
     def counts(example: Example) -> Counts:
         to_gold = example.alignment.x2y
-        gold = {token.i: getattr(token, attribute) for token in example.reference if getattr(token, attribute)}
+        gold = {token.i: value_of(token) for token in example.reference if value_of(token)}
         single = [token for token in example.predicted if not token.is_space and to_gold.lengths[token.i] == 1]
-        predicted = {(int(to_gold[token.i][0]), getattr(token, attribute)) for token in single}
+        predicted = {(int(to_gold[token.i][0]), value_of(token)) for token in single}
         return _counted({part for part in predicted if part[0] in gold}, set(gold.items()))
 
     return counts
@@ -81,8 +84,10 @@ def _arcs(part: str) -> Callable[[Example], Counts]:
 
 
 COUNTS: dict[str, Callable[[Example], Counts]] = {
-    "tag_acc": _tokens("tag"),
-    "pos_acc": _tokens("pos"),
+    "tag_acc": _tokens(lambda token: token.tag),
+    "pos_acc": _tokens(lambda token: token.pos),
+    "morph_acc": _tokens(lambda token: token.morph.key),
+    "lemma_acc": _tokens(lambda token: token.lemma),
     "ents_f": _entities,
     "sents_f": _sentences,
     "uas": _arcs("heads"),

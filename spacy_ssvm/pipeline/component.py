@@ -170,14 +170,14 @@ class SsvmPipe(TrainablePipe):
         self,
         get_examples: Callable[[], Iterable[Example]],
         nlp: Language | None = None,
-        labels: Sequence[str] | None = None,
+        labels: Sequence[str] | Mapping[str, Any] | None = None,
     ) -> None:
         """Collect the labels, read the features' files, build the feature index and read the gold structures.
 
         get_examples: returns the training examples; examples without annotation are left out. The placeholder that
         `nlp.initialize` passes on, if it is given no function, is left out, too: labels and examples then come from
         `add_label` and `update`. labels: all labels, if they are known in advance; other labels in the examples then
-        count as missing annotation. Labels that the component already has stay.
+        count as missing annotation. Labels that the component already has stay. Only the morphologizer takes a mapping.
 
         Raises:
             TypeError: `get_examples` is no function, or returns no examples.

@@ -58,6 +58,8 @@ extra = ["lower_suffix6[0]","lower_suffix7[0]","lower_suffix8[0]"]
 """
 POS_FEATURE = "POS"
 """The feature of a label that is the coarse tag, as in spaCy's labels."""
+SPACYS_LABEL_DATA = {"morph", "pos"}
+"""The keys of what `spacy init labels` saves of spaCy's morphologizer."""
 NO_FEATURES = Morphology.EMPTY_MORPH
 """What spaCy stores for an analysis without features; nothing stands for a missing analysis."""
 ANY = "any|"
@@ -287,3 +289,9 @@ class SsvmMorphologizer(TagComponent):
     """Sets `token.morph` and `token.pos`; see `MorphologizerCodec` for its settings."""
 
     codec: MorphologizerCodec
+
+    def _checked_labels(self, labels: Any) -> list[str]:
+        """Of the label data of spaCy's morphologizer, a dictionary of two mappings by label, the labels are taken."""
+        if isinstance(labels, Mapping) and labels.keys() == SPACYS_LABEL_DATA:
+            labels = list(labels["morph"]) if isinstance(labels["morph"], Mapping) else labels
+        return super()._checked_labels(labels)

@@ -5,18 +5,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.pipeline.lemmatizer import lemmatizer_score
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
-from spacy_ssvm.pipeline.known_lemmas import Candidates, KnownLemmas
-from spacy_ssvm.pipeline.lemma_lexicon import LEVELS, LemmaLexicon, keys_of, pack, read_lemma_lexicon
+from spacy_ssvm.pipeline.lemmas.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
+from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, KnownLemmas
+from spacy_ssvm.pipeline.lemmas.lemma_lexicon import LEVELS, LemmaLexicon, keys_of, pack, read_lemma_lexicon
 
 from .components import learnt
-from .toy import LEMMATISED, blank, doc, lemmatizer_examples, teach, train
+from .toy import LANG, LEMMATISED, blank, doc, lemmatizer_examples, teach, train
 
 WORDS = st.text(st.sampled_from("aAbBcçÇıİiIßæ-'|>\\=_ 1\n"), min_size=1, max_size=8)
 NAME = "ssvm_lemmatizer"
@@ -120,6 +121,15 @@ def test_each_annotated_token_is_an_example():
     assert component.problem().n_examples == sum(len(text.split()) for text, _ in LEMMATISED) + 1
     train(nlp, examples)
     assert component.certificate().gap >= -1e-9
+
+
+def test_edit_trees_are_refused_as_labels():
+    spacys, ours = spacy.blank(LANG), blank(NAME)
+    component = spacys.add_pipe("trainable_lemmatizer", config={"min_tree_freq": 1})
+    spacys.initialize(lambda: lemmatizer_examples(spacys))
+    ours.config["initialize"]["components"][NAME] = {"labels": component.label_data}
+    with pytest.raises(ValueError, match="labels are edit trees of spaCy's trainable_lemmatizer"):
+        ours.initialize(lambda: lemmatizer_examples(ours))
 
 
 def test_the_score_is_spacys():

@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy_ssvm.pipeline.morphologizer import ANY, divided, joined, with_attributes
 
 from .components import learnt
-from .toy import LANG, blank, doc, morph_label, teach
+from .toy import LANG, blank, doc, morph_label, morphologizer_examples, teach
 
 FEATURES = ["", "Case=Nom", "Number=Sing|Case=Nom", "Case=Acc,Nom", "Number[psor]=Plur|Case=Gen|Foreign=Yes"]
 
@@ -41,6 +41,21 @@ def test_labels_are_those_of_spacy():
     assert "_" in labels[0]
     for label in labels[0]:
         assert joined(*divided(label)) == label
+
+
+def test_the_label_data_of_spacy_is_taken(tmp_path):
+    spacys, ours = spacy.blank(LANG), blank("ssvm_morphologizer")
+    component = spacys.add_pipe("morphologizer")
+    spacys.initialize(lambda: morphologizer_examples(spacys))
+    srsly.write_json(tmp_path / "labels.json", component.label_data)
+    saved = srsly.read_json(tmp_path / "labels.json")
+    given = {"@readers": "spacy.read_labels.v1", "path": str(tmp_path / "labels.json"), "require": True}
+    ours.config["initialize"]["components"]["ssvm_morphologizer"] = {"labels": given}
+    ours.initialize(lambda: morphologizer_examples(ours))
+    assert ours.get_pipe("ssvm_morphologizer").labels == component.labels
+    for other in ({"morph": saved["morph"]}, {**saved, "morph": list(saved["morph"])}):
+        with pytest.raises(ValueError, match="labels must be a list of labels"):
+            ours.get_pipe("ssvm_morphologizer").initialize(lambda: morphologizer_examples(ours), ours, labels=other)
 
 
 @pytest.mark.parametrize(("overwrite", "extend"), product([False, True], repeat=2))

@@ -15,7 +15,7 @@ from spacy.attrs import MORPH, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
-from ..features.text_lines import read_lines
+from ...features.text_lines import read_lines
 from . import packed_text
 from .edit_scripts import script_of
 

@@ -16,24 +16,24 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from .. import registry  # noqa: F401  creates the registries that the default config names
-from ..corpus.reader import same_tokens
-from ..features.attributes import KNOWN_SCRIPTS
-from ..models.chain.codec import ChainGold
-from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Given, Mistake, Settings, values_of
-from ..solvers.parameters import AnyParameters
-from .chain_component import ChainComponent
+from ... import registry  # noqa: F401  creates the registries that the default config names
+from ...corpus.reader import same_tokens
+from ...features.attributes import KNOWN_SCRIPTS
+from ...models.chain.codec import ChainGold
+from ...models.packing import Packing, WeightDtype
+from ...models.protocol import Given, Mistake, Settings, values_of
+from ...solvers.parameters import AnyParameters
+from ..chain_component import ChainComponent
+from ..patterns import Patterns
+from ..token_labels import TokenCodec
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
 from .known_lemmas import Candidates, KnownLemmas
 from .lemma_lexicon import LEARNT, READ, LemmaLexicon, keys_of, known_entries, mixed
-from .patterns import Patterns
-from .token_labels import TokenCodec
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ..structures.chain.constraints import Constraints
+    from ...structures.chain.constraints import Constraints
 
 DEFAULT_CONFIG = """
 [ssvm_lemmatizer]
@@ -190,7 +190,7 @@ class LemmatizerCodec(TokenCodec):
     # Limits
 
     def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+        from ...structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
 
         limits = np.where(self._limits.allowed, 0.0, FORBIDDEN)
         return with_fixed(unconstrained(len(self.labels))._replace(token=limits))
@@ -425,7 +425,7 @@ class SsvmLemmatizer(ChainComponent):
         self,
         get_examples: Callable[[], Iterable[Example]],
         nlp: Language | None = None,
-        labels: Sequence[str] | None = None,
+        labels: Sequence[str] | Mapping[str, Any] | None = None,
         lexicon: Sequence[tuple[str, str, str]] | None = None,
     ) -> None:
         """As `SsvmPipe.initialize`. lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved
@@ -438,6 +438,14 @@ class SsvmLemmatizer(ChainComponent):
         except Exception:
             self.codec = before
             raise
+
+    def _checked_labels(self, labels: Any) -> list[str]:
+        if isinstance(labels, Mapping) and "trees" in labels:
+            raise ValueError(
+                f"[{self.name}] initialize: labels are edit trees of spaCy's trainable_lemmatizer; this component "
+                "has edit scripts: run `spacy init labels` with a config that has ssvm_lemmatizer, or leave them out"
+            )
+        return super()._checked_labels(labels)
 
     def scored_lemmas(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
         """The score of each (token, lemma) of a Doc, a probability or, without `has_probabilities`, a margin; the best

@@ -41,6 +41,11 @@ def _counted(predicted: set[Any], gold: set[Any]) -> Counts:
     return 2 * len(predicted & gold), len(predicted) + len(gold)
 
 
+def _morph(token: Token) -> int:
+    morph: Any = token.morph  # spaCy's types lack its key.
+    return int(morph.key)
+
+
 def _tokens(value_of: Callable[[Token], int]) -> Callable[[Example], Counts]:
     """value_of: spaCy's number of what is scored, 0 where it is unknown."""
 
@@ -86,7 +91,7 @@ def _arcs(part: str) -> Callable[[Example], Counts]:
 COUNTS: dict[str, Callable[[Example], Counts]] = {
     "tag_acc": _tokens(lambda token: token.tag),
     "pos_acc": _tokens(lambda token: token.pos),
-    "morph_acc": _tokens(lambda token: token.morph.key),
+    "morph_acc": _tokens(_morph),
     "lemma_acc": _tokens(lambda token: token.lemma),
     "ents_f": _entities,
     "sents_f": _sentences,

@@ -46,10 +46,11 @@ def _exponentials(scores, beta, factors):
 
 @kernel
 def factors_of(transitions, start, end, beta):
-    """The `Factors` of scores float64 [L, L], [L] and [L]."""
-    n_labels = len(transitions)
-    steps, starts, ends = np.empty((n_labels, n_labels)), np.empty(n_labels), np.empty(n_labels)
-    largest = _exponentials(np.ascontiguousarray(transitions).reshape(-1), beta, steps.reshape(-1))
+    """The `Factors` of scores float64 [L, L], [0, L] for sequences of one token, and [L] and [L]."""
+    n_labels, largest = len(start), 0.0
+    steps, starts, ends = np.zeros((n_labels, n_labels)), np.empty(n_labels), np.empty(n_labels)
+    if len(transitions) > 0:
+        largest = _exponentials(np.ascontiguousarray(transitions).reshape(-1), beta, steps.reshape(-1))
     largest_ends = _exponentials(start, beta, starts) + _exponentials(end, beta, ends)
     return Factors(steps, np.ascontiguousarray(steps.T), starts, ends, largest, largest_ends)
 
@@ -145,7 +146,7 @@ def _log_sum(logs, scores):
 def sum_logs(scores, transitions, start, end, before, after):
     """The logarithms of the sums in `sum_products`, for scores of any size, which are those times β.
 
-    transitions: float64 [L, L]. start, end: float64 [L]. Returns the log-partition.
+    transitions: float64 [L, L], [0, L] for one token. start, end: float64 [L]. Returns the log-partition.
     """
     length, n_labels = scores.shape
     if length == 0:
@@ -193,8 +194,8 @@ def normalised(before, after, in_logs):
 def marginals(scores, transitions, start, end, labels, counts):
     """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
 
-    scores: float64 [T, L], of tokens. transitions: float64 [L, L]. start, end: float64 [L], added at the first and the
-    last token. All are β times the scores.
+    scores: float64 [T, L], of tokens. transitions: float64 [L, L], [0, L] for one token, as counts. start, end: float64
+    [L], added at the first and the last token. All are β times the scores.
 
     Returns the log-partition; some sequence must be possible.
     """

@@ -1,7 +1,7 @@
 """The counts behind a pipeline's scores of single documents: those of any sample of documents are their sums."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from spacy.language import Language
@@ -86,7 +86,7 @@ def _arcs(part: str) -> Callable[[Example], Counts]:
 COUNTS: dict[str, Callable[[Example], Counts]] = {
     "tag_acc": _tokens(lambda token: token.tag),
     "pos_acc": _tokens(lambda token: token.pos),
-    "morph_acc": _tokens(lambda token: token.morph.key),
+    "morph_acc": _tokens(lambda token: cast(Any, token.morph).key),
     "lemma_acc": _tokens(lambda token: token.lemma),
     "ents_f": _entities,
     "sents_f": _sentences,

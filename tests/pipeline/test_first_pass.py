@@ -100,7 +100,7 @@ def test_each_fold_is_left_out_once(monkeypatch):
         jackknife, "run_epoch", lambda a, b, order: learnt.append(set(order.tolist())) or run(a, b, order)
     )
     monkeypatch.setattr(
-        jackknife, "decode_sequences", lambda chains, w: decoded.append(len(learnt)) or decode(chains, w)
+        jackknife, "decode_sequences", lambda chains, weights: decoded.append(len(learnt)) or decode(chains, weights)
     )
     made = pipeline()
     made.initialize(partial(list, documents(made, 20)))

@@ -141,7 +141,7 @@ def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
     (tmp_path / "damaged" / "meta.json").write_text("{")
     for arguments, message in (
         ([pipeline / "plain", corpus, "--column", "shape"], "columns names ['shape']; it can name"),
-        ([pipeline / "plain", tmp_path / "words.tsv"], "a .spacy file: convert .conllu, .conll, .iob, .tsv or"),
+        ([pipeline / "plain", tmp_path / "words.tsv"], "a .spacy or .conllu file: convert .conll, .iob, .tsv or"),
         ([pipeline / "plain", tmp_path / "words.spacy"], "words.spacy"),
         ([pipeline / "plain", tmp_path / "half.spacy"], "half.spacy"),
         ([tmp_path / "none", corpus], "cannot be loaded"),

@@ -17,7 +17,7 @@ from spacy.util import minibatch
 
 from spacy_ssvm.features.index import look_up_features
 from spacy_ssvm.models.chain.data import Chains, SharedScores, make_chains
-from spacy_ssvm.models.chain.scores import add_all_rows, decode_sequences
+from spacy_ssvm.models.chain.scores import decode_sequences, score_all_rows
 
 from . import corpora, models
 from .bars import Bar
@@ -95,7 +95,8 @@ def _scores(chains: Chains, shared: SharedScores, weights: np.ndarray) -> np.nda
     """wᵀΦ of each token and label, as entries from 1 on, float64 [T + 1, 1, L]."""
     n_tokens, n_labels = len(chains.gold), len(chains.constraints.start)
     scores = np.zeros((n_tokens + 1, n_labels))
-    add_all_rows(chains.feature_starts, chains.rows, chains.values, weights, scores[1:])
+    attributes = chains.constraints.attributes
+    score_all_rows(chains.feature_starts, chains.rows, chains.values, attributes, weights, scores[1:])
     first = np.repeat(chains.starts[:-1], np.diff(chains.starts))
     end = np.repeat(chains.starts[1:], np.diff(chains.starts))
     for group, offset in enumerate(shared.offsets):

@@ -47,8 +47,10 @@ def test_broken_tokens(given, cut):
 
 
 def test_unconstrained_allows_everything():
-    assert [part.shape for part in unconstrained(3)] == [(3,), (3,), (3, 3), (1, 3)]
-    assert not any(part.any() for part in unconstrained(3))
+    *scores, attributes = unconstrained(3)
+    assert [part.shape for part in scores] == [(3,), (3,), (3, 3), (1, 3)]
+    assert not any(part.any() for part in scores)
+    assert not any(map(len, attributes))
 
 
 def test_fixed_labels_are_the_last_kinds():

@@ -20,6 +20,13 @@ On development sets of UD 2.5, LAS of the projective and the non-projective pars
 SEVERAL_ROOTS = 0.05
 """The share of sentences with several roots from which the parser may choose several; a few are taken for errors."""
 
+SMALL = {"weight_dtype": "int8", "keep_fraction": 0.5}
+"""Settings of the components of a treebank, whose lexical features are many and mostly rare.
+
+Irish-IDT 2.5 takes 10 MB in place of 32; on its development set, LAS changes from 71.6 to 71.4, and UPOS, UFeats and
+lemmas by less than 0.1.
+"""
+
 
 @dataclass
 class Choices:

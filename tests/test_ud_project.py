@@ -150,10 +150,14 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project
 
 
-def run(project: Path, name: str) -> str:
-    variables = ["--vars.treebanks", str(project.parent / "treebank"), "--vars.epochs", "1"]
+def attempt(project: Path, name: str, treebanks: str) -> subprocess.CompletedProcess[str]:
+    variables = ["--vars.treebanks", treebanks, "--vars.epochs", "1"]
     command = [sys.executable, "-m", "spacy", "project", "run", name, ".", *variables]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True)
+    return subprocess.run(command, cwd=project, capture_output=True, text=True)
+
+
+def run(project: Path, name: str) -> str:
+    done = attempt(project, name, str(project.parent / "treebank"))
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -208,6 +212,24 @@ def test_interrupted_run_goes_on_with_what_is_missing(project: Path) -> None:
         for kind in ("gold", "raw"):
             assert found["dev"][kind] == before["structures"][structure]["dev"][kind]
         assert found["dev"]["tokens_per_second"] > 0
+
+
+def test_treebank_that_fails_is_named_and_does_not_stop_the_others(project: Path) -> None:
+    files = project.parent / "treebank"
+    broken, incomplete = project.parent / "broken", project.parent / "incomplete"
+    for folder in (broken, incomplete):
+        folder.mkdir()
+    shutil.copy(files / "en_a-ud-train.conllu", incomplete / "en_i-ud-train.conllu")
+    for part in ("train", "dev"):
+        (broken / f"en_b-ud-{part}.conllu").write_text("1\tDogs\n\n", "utf8")
+    record = model_of(project, "projective").parent / "record.json"
+    known = srsly.read_json(record)
+    srsly.write_json(record, {key: value for key, value in known.items() if key != "dev"})
+    done = attempt(project, "dev", f"{incomplete} nowhere {broken} {files}")
+    assert done.returncode == 1
+    assert f"has no file {incomplete / 'en_i-ud-dev.conllu'}" in done.stderr
+    assert "nowhere: 0 training files" in done.stderr and "en_b-ud-train.conllu" in done.stderr
+    assert srsly.read_json(record)["dev"]["gold"] == known["dev"]["gold"]
 
 
 @pytest.mark.slow

@@ -1,17 +1,20 @@
-"""Train and score the pipeline of each treebank: TRAINING METRICS ASSETS PART TREEBANK … [--section.key value …].
+"""Train and score the pipelines of treebanks: TRAINING METRICS ASSETS PART JOBS TREEBANK … [--section.key value …].
 
-PART is dev, which also trains where there is no pipeline, or test, which only scores. Overrides of the config come
-last.
+PART is dev, which also trains where there is no pipeline, or test, which only scores. JOBS: how many treebanks are
+worked on at a time. Overrides of the config come last.
 
-TRAINING/TREEBANK/STRUCTURE has a pipeline and its `record.json`: what its training took, and its scores. What is there
-stays, and an interrupted run goes on with what is missing. METRICS/TREEBANK.jsonl has the record of the structure
-that is chosen on the development set, and in `structures` those of all.
+TRAINING/TREEBANK/STRUCTURE has a pipeline and its `record.json`: what its training took, and its scores; beside it,
+`STRUCTURE.log` has the output of the training. What is there stays, and an interrupted run goes on with what is
+missing. METRICS/TREEBANK.jsonl has the record of the structure that is chosen on the development set, and in
+`structures` those of all.
 """
 
 import resource
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +40,16 @@ def cpu_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def run_spacy(*command: str) -> None:
-    subprocess.run([sys.executable, "-m", "spacy", *command], check=True)
+def run_spacy(*command: str, log: Path) -> None:
+    """Run a command of spaCy's; its output goes to `log`.
+
+    Raises:
+        RuntimeError: it failed.
+    """
+    with log.open("w") as output:
+        done = subprocess.run([sys.executable, "-m", "spacy", *command], stdout=output, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise RuntimeError(f"`spacy {command[0]}` ended with exit code {done.returncode}: its output is in {log}")
 
 
 def structures(corpus: Path) -> list[str]:
@@ -51,8 +62,9 @@ def train(config: Path, folder: Path, settings: list[str]) -> None:
     """Train a pipeline into a folder, which appears when all is done. settings: overrides of the config."""
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    before = cpu_seconds()
-    run_spacy("train", str(config), "--output", str(unfinished), *settings)
+    before, log = cpu_seconds(), folder.with_suffix(".log")
+    print(f"{folder}: training; its output is in {log}", flush=True)
+    run_spacy("train", str(config), "--output", str(unfinished), *settings, log=log)
     seconds = cpu_seconds() - before
     size = sum(file.stat().st_size for file in (unfinished / MODEL).rglob("*") if file.is_file())
     srsly.write_json(unfinished / RECORD, {"cpu_seconds": round(seconds, 1), "megabytes": round(size / 1e6, 2)})
@@ -76,16 +88,18 @@ def build(source: str, name: str, training: Path, metrics: Path, assets: Path, s
     """Bring the pipelines and the row of a treebank up to date."""
     prefix = locate(source, assets)
     treebank = prefix.name.removesuffix("-ud")
-    folder, corpus = training / treebank, part(prefix, "train")
+    folder, corpus, held_out = training / treebank, part(prefix, "train"), part(prefix, "dev")
     names = structures(corpus)
     if missing := [structure for structure in names if not (folder / structure).exists()]:
         if name == "test":
             raise ValueError(f"{source} has no pipeline {folder / missing[0]}: run the workflow `all` first")
         config = folder / "config.cfg"
-        run_spacy("ssvm", "init-config", str(config), "--treebank", str(corpus), "--force")
+        folder.mkdir(parents=True, exist_ok=True)
+        log = folder / "config.log"
+        run_spacy("ssvm", "init-config", str(config), "--treebank", str(corpus), "--force", log=log)
         for structure in missing:
             train(config, folder / structure, [*overrides(structure), *settings])
-    records = {structure: score(folder / structure, "dev", part(prefix, "dev")) for structure in names}
+    records = {structure: score(folder / structure, "dev", held_out) for structure in names}
     best = chosen(records)
     if name != "dev":
         records[best] = score(folder / best, name, part(prefix, name))
@@ -93,9 +107,19 @@ def build(source: str, name: str, training: Path, metrics: Path, assets: Path, s
     replace_files(metrics, {f"{treebank}.jsonl": srsly.json_dumps(row).encode() + b"\n"})
 
 
-if __name__ == "__main__":
+def main() -> None:
     arguments = sys.argv[1:]
     n_named = next((place for place, text in enumerate(arguments) if text.startswith("--")), len(arguments))
-    training, metrics, assets, name, *sources = arguments[:n_named]
-    for source in sources:
-        build(source, name, Path(training), Path(metrics), Path(assets), arguments[n_named:])
+    training, metrics, assets, name, jobs, *sources = arguments[:n_named]
+    places = Path(training), Path(metrics), Path(assets)
+    with ProcessPoolExecutor(int(jobs), get_context("spawn")) as pool:
+        runs = {source: pool.submit(build, source, name, *places, arguments[n_named:]) for source in sources}
+    failed = {source: error for source, run in runs.items() if (error := run.exception())}
+    for source, error in failed.items():
+        print(f"{source}: {error}", file=sys.stderr)
+    if failed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -106,8 +106,9 @@ def test_treebanks_by_prefix_folder_and_name(tmp_path: Path, monkeypatch: pytest
     assert locate.part(prefix, "dev").name == "xx_a-ud-dev.conllu"
     with pytest.raises(ValueError, match="no file"):
         locate.part(prefix, "test")
-    with pytest.raises(ValueError, match="0 training files"):
-        locate.locate("yy_b", tmp_path)
+    for absent in ("yy_b", str(tmp_path / "yy_b"), "treebank/yy_b"):
+        with pytest.raises(ValueError, match="0 training files"):
+            locate.locate(absent, tmp_path)
 
 
 def treebank(folder: Path) -> None:
@@ -230,6 +231,13 @@ def test_treebank_that_fails_is_named_and_does_not_stop_the_others(project: Path
     assert f"has no file {incomplete / 'en_i-ud-dev.conllu'}" in done.stderr
     assert "nowhere: 0 training files" in done.stderr and "en_b-ud-train.conllu" in done.stderr
     assert srsly.read_json(record)["dev"]["gold"] == known["dev"]["gold"]
+
+
+def test_nothing_to_package_is_an_error(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    command = ["-m", "scripts.package", folder, folder, "treebanks.jsonl", folder, "1.0.0"]
+    done = subprocess.run([sys.executable, *command], cwd=PROJECT, capture_output=True, text=True)
+    assert done.returncode == 1 and f"{folder} has no treebank" in done.stderr
 
 
 @pytest.mark.slow

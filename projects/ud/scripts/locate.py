@@ -24,8 +24,10 @@ def locate(source: str, assets: Path) -> Path:
         return path
     if path.is_dir():
         files = sorted(path.glob("*-train.conllu"))
-    else:
+    elif path.name == source:
         files = sorted(Path(os.environ.get("SPACY_SSVM_DATA", assets)).rglob(f"{source}-ud-train.conllu"))
+    else:
+        files = []
     if len(files) != 1:
         raise ValueError(
             f"{source}: {len(files)} training files, and not one. Name a folder, the prefix of files such as {found}, "

@@ -70,7 +70,9 @@ def package(model: Path, description: Record, packages: Path) -> Path:
 if __name__ == "__main__":
     training, metrics, treebanks, packages, version = sys.argv[1:]
     facts = {row["prefix"]: row for row in srsly.read_jsonl(treebanks)}
-    for file in sorted(Path(metrics).glob("*.jsonl")):
+    if not (files := sorted(Path(metrics).glob("*.jsonl"))):
+        sys.exit(f"{metrics} has no treebank: run the workflow `all` first")
+    for file in files:
         (row,) = srsly.read_jsonl(file)
         model = Path(training) / row["prefix"] / row["structure"] / "model-best"
         own = srsly.read_json(model / "meta.json")

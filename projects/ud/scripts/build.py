@@ -112,8 +112,10 @@ def main() -> None:
     n_named = next((place for place, text in enumerate(arguments) if text.startswith("--")), len(arguments))
     training, metrics, assets, name, jobs, *sources = arguments[:n_named]
     places = Path(training), Path(metrics), Path(assets)
+    # Processes, since the CPU seconds of a command are those that its process's children have taken meanwhile.
     with ProcessPoolExecutor(int(jobs), get_context("spawn")) as pool:
-        runs = {source: pool.submit(build, source, name, *places, arguments[n_named:]) for source in sources}
+        once = dict.fromkeys(sources)
+        runs = {source: pool.submit(build, source, name, *places, arguments[n_named:]) for source in once}
     failed = {source: error for source, run in runs.items() if (error := run.exception())}
     for source, error in failed.items():
         print(f"{source}: {error}", file=sys.stderr)

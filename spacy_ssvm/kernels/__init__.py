@@ -6,6 +6,7 @@ from .contract import (
     FirstClassFunction,
     cache_statistics,
     compiler,
+    fingerprint,
     kernel,
     specialise,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "UInt64Array3d",
     "array_type",
     "cache_statistics",
+    "fingerprint",
     "kernel",
     "numba_type",
     "prefetch",

@@ -74,6 +74,11 @@ def specialise(dispatcher: Any, *argument_types: Any) -> Any:
     return dispatcher
 
 
+def fingerprint(arguments: tuple[Any, ...]) -> Any:
+    """A hashable value that depends on the numba types of a kernel's arguments, and on nothing else."""
+    return compiler().fingerprint(arguments)
+
+
 class FirstClassFunction:
     """A kernel as a value in the data of other kernels, which call it by its address and are compiled without it.
 

@@ -9,6 +9,7 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
+from numba._dispatcher import compute_fingerprint
 from numba.core import types
 from numba.core.base import BaseContext
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
@@ -89,6 +90,12 @@ def make_kernel(function: Callable[..., Any]) -> Any:
 def dispatchers(kernel: Any) -> tuple[Any, ...]:
     """The numba dispatchers that a kernel consists of."""
     return kernel, kernel.inner
+
+
+def fingerprint(arguments: tuple[Any, ...]) -> bytes:
+    """What numba itself looks up compiled code by: the types of a kernel's arguments as bytes."""
+    types_as_bytes: bytes = compute_fingerprint(arguments)
+    return types_as_bytes
 
 
 class _Stored(CPUDispatcher):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numba
 
+from .numba_types import array_type
 from .sources import source_digest
 
 
@@ -31,6 +32,11 @@ def make_kernel(function: Callable[..., Any]) -> Any:
 def dispatchers(kernel: Any) -> tuple[Any, ...]:
     """The numba dispatchers that a kernel consists of."""
     return (kernel,)
+
+
+def fingerprint(arguments: tuple[Any, ...]) -> Any:
+    """The numba types of a kernel's arguments."""
+    return tuple(map(array_type, arguments))
 
 
 def _nothing(array: Any, index: Any) -> None:

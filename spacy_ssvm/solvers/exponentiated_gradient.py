@@ -14,6 +14,7 @@ from .gradients import sum_losses
 from .learner import Certificate, Field, Learner, Progress
 from .parameters import ExponentiatedGradient
 from .problem import RULED_OUT, Kind, Problem, call
+from .vectors import squared_distance
 
 FIRST_PENALTY = 12.0
 """At its first visit an example moves from scores of −FIRST_PENALTY for each wrong clique: from nearly gold alone. Each
@@ -244,9 +245,10 @@ class ExponentiatedGradientLearner(Learner):
 
     def _regulariser(self) -> float:
         """½‖w − w₀‖²."""
-        offset = self.w if self.w0 is None else self.w - self.w0
-        return float(offset @ offset) / 2
+        return squared_distance(self.w, self.w0, self.n_threads) / 2
 
     def _dual(self) -> float:
-        norm = float(self.w @ self.w) - (0.0 if self.w0 is None else float(self.w0 @ self.w0))
+        norm = squared_distance(self.w, n_threads=self.n_threads)
+        if self.w0 is not None:
+            norm -= squared_distance(self.w0, n_threads=self.n_threads)
         return self.parameters.C * float(self.distributions.values.sum()) - norm / 2

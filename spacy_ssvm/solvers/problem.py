@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..kernels import Float64Array, Int64Array, array_type, numba_type, signature, specialise
+from ..kernels import Float64Array, Int64Array, array_type, fingerprint, numba_type, signature, specialise
 
 Kind = Literal["max", "marginal", "kbest", "cliques"]
 """The kinds of oracle that solvers call."""
@@ -150,16 +150,23 @@ def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max")
     Raises:
         ValueError: the structure does not offer such an oracle.
     """
-    oracles, called_as = problem.oracles(kind), _signatures(kind, problem.data_type)
+    oracles = problem.oracles(kind)
+    key = (dispatcher, *oracles, problem.data_type, fingerprint(arguments))
+    if key not in _COMPILED:
+        _compile(dispatcher, oracles, problem.data_type, arguments, kind)
+        _COMPILED.add(key)
+    return dispatcher(*oracles, problem.data, *arguments)
+
+
+_COMPILED: set[tuple[Any, ...]] = set()
+"""The kernels, oracles and types of arguments that need not be looked at again: this takes longer than a call."""
+
+
+def _compile(dispatcher: Any, oracles: list[Any], data_type: Any, arguments: tuple[Any, ...], kind: Kind) -> None:
+    called_as = _signatures(kind, data_type)
     for oracle, its_signature in zip(oracles, called_as):
         specialise(oracle, *its_signature.args)
-    specialise(
-        dispatcher,
-        *map(numba_type, called_as),
-        problem.data_type,
-        *(array_type(argument) for argument in arguments),
-    )
-    return dispatcher(*oracles, problem.data, *arguments)
+    specialise(dispatcher, *map(numba_type, called_as), data_type, *map(array_type, arguments))
 
 
 @cache

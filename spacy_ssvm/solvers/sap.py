@@ -18,6 +18,7 @@ from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference, differenc
 from .parameters import Sap
 from .planes import squared_norm
 from .problem import Problem
+from .vectors import squared_distance
 from .working_set import NONE, drop_inactive, plane_dot, total_alpha
 
 LINE_STEPS = 30
@@ -144,7 +145,7 @@ class SapLearner(DualLearner, CertifiedLearner):
 
     def _penalty(self, w: np.ndarray) -> tuple[float, float]:
         """The conjugate is (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂, without ρ₁‖w‖₁."""
-        square = self.parameters.rho2 / 2 * float(w @ w)
+        square = self.parameters.rho2 / 2 * squared_distance(w, n_threads=self.n_threads)
         return self.parameters.rho1 * float(np.abs(w).sum()) + square, square
 
 

@@ -11,6 +11,7 @@ from .learner import Field, Learner, Progress
 from .parameters import Sgd
 from .planes import axpy, dot, find_plane
 from .problem import Kind, Problem, call
+from .vectors import squared_distance
 
 CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
 """Initial learning rates to choose from."""
@@ -96,7 +97,7 @@ class SgdLearner(Learner):
         return self.scale * self.w
 
     def progress(self) -> Progress:
-        norm = self.scale**2 * float(self.w @ self.w)
+        norm = self.scale**2 * squared_distance(self.w, n_threads=self.n_threads)
         return Progress(self.loss, norm / 2 + self.parameters.C * self.loss, None, None)
 
     def extend(self, problem: Problem) -> None:
@@ -129,7 +130,7 @@ class SgdLearner(Learner):
             loss = sum_losses(self.problem, w, p, examples, self.n_threads).value
         else:
             loss = p.gamma * slacks(self.problem, w / p.gamma, examples, self.n_threads).sum
-        return float(w @ w) / 2 + p.C * loss
+        return squared_distance(w, n_threads=self.n_threads) / 2 + p.C * loss
 
     def _select_eta0(self, rng: np.random.Generator) -> float:
         """The candidate whose single epoch on a sample of the examples ends at the lowest primal objective."""

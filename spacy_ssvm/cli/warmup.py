@@ -64,8 +64,8 @@ def warmup(
 ) -> "list[CacheStatistics]":
     """Train, save, load, correct and run every component with every solver on three sentences, on all cores.
 
-    only: the registered names of some solvers, to run with their defaults and the default structures only. report:
-        called after each job with the number of jobs that are done and the number of all jobs.
+    only: the registered names of some solvers, to train and predict with by default settings only. report: called after
+        each job with the number of jobs that are done and the number of all jobs.
 
     Returns the cache statistics of all kernels in all processes: which were loaded from disk, and which were compiled.
     """
@@ -92,7 +92,7 @@ def warmup_command(
 ) -> None:
     """Compile the kernels of every component and solver, on all cores, or load them from the disk cache.
 
-    With --solver, only those that components with these solvers run by default.
+    With --solver, only those that components with these solvers train and predict with by default.
     """
     started = time.perf_counter()
     try:
@@ -117,22 +117,28 @@ def _be_quiet() -> None:
 
 def _jobs(only: Collection[str]) -> Iterator[Job]:
     """Trees and sequences in turns: they share few kernels, and so wait little for each other. Long jobs go first."""
-    solvers = [block for name in only or ssvm_solvers.get_all() for block in _blocks(name, not only)]
-    structures = STRUCTURES[:1] if only else STRUCTURES
-    trees: list[Job] = [(_run_trees, (DCD, structure, order)) for structure, order in structures]
-    trees += [] if only else [(_run_trees, (WITH_PROBABILITIES, "nonprojective", 1))]
-    trees += [(_run_trees, (block, "projective", 1)) for block in solvers]
-    sequences: list[Job] = [(_run_sequences, (block,)) for block in solvers]
+    everything = not only
+    solvers = [block for name in only or ssvm_solvers.get_all() for block in _blocks(name, everything)]
+    structures = STRUCTURES if everything else STRUCTURES[:1]
+    trees: list[Job] = [(_run_trees, (DCD, structure, order, everything)) for structure, order in structures]
+    trees += [(_run_trees, (WITH_PROBABILITIES, "nonprojective", 1, everything))] if everything else []
+    trees += [(_run_trees, (block, "projective", 1, everything)) for block in solvers]
+    sequences: list[Job] = [(_run_sequences, (block, everything)) for block in solvers]
     for pair in zip_longest(trees, sequences):
         yield from (job for job in pair if job)
-    yield _run_clusters, ()
-    yield _run_rarities, ()
+    yield _run_late, ()
+    if everything:
+        yield _run_clusters, ()
+        yield _run_rarities, ()
 
 
-def _blocks(name: str, all_settings: bool) -> Iterator[dict[str, Any]]:
-    """A solver's blocks of the config: by default and, if wanted, with all settings that run other kernels."""
+def _blocks(name: str, everything: bool) -> Iterator[dict[str, Any]]:
+    """A solver's blocks of the config: by default or, if wanted, with all settings that run other kernels."""
     solver = ssvm_solvers.get(name)
-    for settings in ({}, *(ALTERNATIVES.get(name, []) if all_settings else [])):
+    if not everything:
+        yield {"@ssvm_solvers": name}
+        return
+    for settings in ({}, *ALTERNATIVES.get(name, [])):
         with suppress(ImportError):  # the solver needs an extra that is not installed
             known = {field.name for field in fields(solver(**settings))}
             always = {key: value for key, value in ALWAYS.items() if key in known}
@@ -152,32 +158,36 @@ def _counts() -> Counter[tuple[str, str]]:
     return Counter({(kernel.name, kind): getattr(kernel, kind) for kernel in cache_statistics() for kind in KINDS})
 
 
-def _run_sequences(solver: dict[str, Any]) -> None:
+def _run_sequences(solver: dict[str, Any], everything: bool) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("ssvm_senter", config={"solver": solver})
     nlp.add_pipe("ssvm_tagger", config={"solver": solver})
     nlp.add_pipe("ssvm_morphologizer", config={"solver": solver})
-    nlp.config["initialize"]["components"] = {"ssvm_morphologizer": {"labels": MANY_LABELS}}
     nlp.add_pipe("ssvm_lemmatizer", config={"solver": solver, "min_tree_freq": 1})
     with tempfile.TemporaryDirectory() as folder:
-        phrases = Path(folder) / "phrases.txt"
-        phrases.write_text("an example\n", encoding="utf8")
-        features = {
-            "@ssvm_features": "spacy-ssvm.NerFeatures.v1",
-            "gazetteers": {"phrases": str(phrases)},
-            "document": True,
-        }
-        model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
-        nlp.add_pipe("ssvm_ner", config={"solver": solver, "model": model, "incorrect_spans_key": WRONG})
-        _run(nlp)
+        given: dict[str, Any] = {}
+        if everything:
+            nlp.config["initialize"]["components"] = {"ssvm_morphologizer": {"labels": MANY_LABELS}}
+            phrases = Path(folder) / "phrases.txt"
+            phrases.write_text("an example\n", encoding="utf8")
+            features = {
+                "@ssvm_features": "spacy-ssvm.NerFeatures.v1",
+                "gazetteers": {"phrases": str(phrases)},
+                "document": True,
+            }
+            model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
+            given = {"model": model, "incorrect_spans_key": WRONG}
+        nlp.add_pipe("ssvm_ner", config={"solver": solver, **given})
+        _run(nlp, everything)
 
 
-def _run_trees(solver: dict[str, Any], structure: str, order: int) -> None:
+def _run_trees(solver: dict[str, Any], structure: str, order: int, everything: bool) -> None:
     nlp = spacy.blank("en")
     arcs = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "hash_bits": 8, "label_hash_bits": 8}
     model = {"@architectures": "spacy-ssvm.Tree.v1", "structure": structure, "order": order, "margin": 0.0}
-    nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": {**model, "features": arcs}, "patterns": LIMITS})
-    _run(nlp)
+    limits = LIMITS if everything else []
+    nlp.add_pipe("ssvm_parser", config={"solver": solver, "model": {**model, "features": arcs}, "patterns": limits})
+    _run(nlp, everything)
 
 
 def _run_clusters() -> None:
@@ -190,24 +200,30 @@ def _run_clusters() -> None:
         learn(sentences, n_classes=2, min_count=1)
 
 
-def _run_rarities() -> None:
-    """Working sets that are closed up, tags that a reader of corpora predicts, and sums over scores far apart."""
+def _run_late() -> None:
+    """What three sentences do not lead to: working sets that are closed up, and jackknifed tags."""
     from ..corpus.jackknife import Jackknife
     from ..solvers.working_set import empty, trim
-    from ..structures.chain.constraints import FORBIDDEN
-    from ..structures.chain.pruning import MANY
-    from ..structures.chain.scored import Between, ChainScores
 
     trim(empty(1))
     vocab = spacy.blank("en").vocab
     Jackknife([Doc(vocab, words=["one"])] * 2, 2, 0).predict(np.ones(2, np.uint64), "tags")
+
+
+def _run_rarities() -> None:
+    """Jackknifed tags of which there are many, and sums over scores far apart."""
+    from ..corpus.jackknife import Jackknife
+    from ..structures.chain.constraints import FORBIDDEN
+    from ..structures.chain.pruning import MANY
+    from ..structures.chain.scored import Between, ChainScores
+
     many = np.arange(1, 2 * MANY + 1, dtype=np.uint64)
-    Jackknife([Doc(vocab, words=["one"] * MANY)] * 2, 2, 0).predict(many, "tags")
+    Jackknife([Doc(spacy.blank("en").vocab, words=["one"] * MANY)] * 2, 2, 0).predict(many, "tags")
     same = Between(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))
     ChainScores(1e4 * np.eye(2), same).marginals(1.0)
 
 
-def _run(nlp: Language) -> None:
+def _run(nlp: Language, everything: bool) -> None:
     sentences: list[list[str | None]] = [["An", "example", "of", "four"], ["Another", None], ["One", "more"]]
     # The first pass learns from two sentences, and drops the heads of the third one.
     examples = [_example(nlp.vocab, words, root) for words, root in zip(sentences, [0, 0, 1])]
@@ -225,6 +241,8 @@ def _run(nlp: Language) -> None:
         pipe.predict([doc])
         pipe.update(examples)
         pipe.predict([doc])
+        if not everything:
+            continue
         with suppress(ValueError):  # the structure is not decoded exactly
             pipe.kbest(doc, 2)
             for method in SCORED:

@@ -3,9 +3,11 @@
 import hashlib
 import os
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache, partial
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import numba
 from llvmlite.binding import parse_assembly, parse_bitcode
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
@@ -97,7 +100,7 @@ class DiskCache(NullCache):
             except OSError:
                 continue
             if content[:32] == _digest(content[32:]):
-                return _together(target_context, *pickle.loads(content[32:]))
+                return _together(target_context, *_Unpickler(BytesIO(content[32:])).load())
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
@@ -124,6 +127,28 @@ class DiskCache(NullCache):
     def _file_name(self, sig: Any, cpu: str, features: str) -> str:
         key = repr((str(sig), cpu, features, *environment().values()))
         return f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.nbc"
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a compiled kernel without importing what it was compiled from.
+
+    A kernel that calls `max` of an array refers to numba's module of these functions, whose import is that of SciPy.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        return _environment if found is _rebuild_env else found
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """The environment of a compiled function; only numba's object mode, which no kernel uses, looks at its globals."""
+    if module in sys.modules or lookup_environment(name) is not None:
+        return _rebuild_env(module, constants, name)
+    environment = Environment({"__name__": module})
+    environment.consts[:] = constants
+    environment.env_name = name
+    Environment._memo[name] = environment
+    return environment
 
 
 def _apart(library: Any, *rest: Any) -> tuple[tuple[Any, ...], bytes | None]:

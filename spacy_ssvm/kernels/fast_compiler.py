@@ -115,7 +115,11 @@ class Kernel(_Stored):
     def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         super().__init__(function, *arguments, **options)
         self._cache = DiskCache(function, "outer")
-        self.inner = _InnerKernel(function, targetoptions=self.targetoptions)
+
+    @cached_property
+    def inner(self) -> Any:
+        """The kernel that other kernels call; a process that finds all machine code does not need it."""
+        return _InnerKernel(self.py_func, targetoptions=self.targetoptions)
 
     def add_overload(self, compiled: Any) -> None:
         """Set the environments of all functions that the machine code was linked from.

@@ -233,6 +233,17 @@ def test_treebank_that_fails_is_named_and_does_not_stop_the_others(project: Path
     assert srsly.read_json(record)["dev"]["gold"] == known["dev"]["gold"]
 
 
+def test_comparison_with_spacy_has_scores_of_both(project: Path) -> None:
+    folder = project.parent
+    command = [sys.executable, "-m", "scripts.beside_spacy", *("training", "metrics", "assets", "dev")]
+    subprocess.run([*command, str(folder / "treebank"), "--training.max_epochs", "1"], cwd=project, check=True)
+    ours, peer = srsly.read_jsonl(project / "metrics" / "beside_spacy" / "en_a.jsonl")
+    assert (ours["system"], peer["system"]) == ("ours", "spaCy")
+    assert set(peer["dev"]["gold"]) >= {"UPOS", "Lemmas"} and peer["cpu_seconds"] > 0
+    assert ours["dev"]["gold"]["Lemmas"] == 100
+    assert "| ours | 100.00 |" in (project / "training" / "en_a" / "beside_spacy.md").read_text("utf8")
+
+
 def test_nothing_to_package_is_an_error(tmp_path: Path) -> None:
     folder = str(tmp_path)
     command = ["-m", "scripts.package", folder, folder, "treebanks.jsonl", folder, "1.0.0"]

@@ -26,6 +26,7 @@ LEVELS = (
     {"models"},
     {"training", "corpus", "inspect"},
     {"pipeline"},
+    {"distributed"},
     {"cli"},
 )
 """Layers, and modules that stand by themselves, from bottom to top: one imports those below it only."""

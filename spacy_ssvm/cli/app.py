@@ -3,6 +3,7 @@
 import typer
 from spacy.cli._util import app
 
+from .apply import apply_command
 from .calibrate import calibrate_command
 from .cluster import cluster_command
 from .compress import compress_command
@@ -16,6 +17,7 @@ from .tune import tune_command
 from .warmup import warmup_command
 
 ssvm = typer.Typer(name="ssvm", help="Commands for spacy-ssvm components.", no_args_is_help=True)
+ssvm.command("apply")(apply_command)
 ssvm.command("calibrate")(calibrate_command)
 ssvm.command("cluster")(cluster_command)
 ssvm.command("compress")(compress_command)

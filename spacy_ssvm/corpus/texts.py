@@ -14,27 +14,27 @@ from spacy.vocab import Vocab
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz", ".spacy")
 
 
-def find_files(inputs: list[Path]) -> list[Path]:
+def find_files(inputs: list[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
     """The files that paths name: themselves, those of a folder and the folders in it, or those that match a pattern.
 
     Of a folder, files with other suffixes are left out. Files of a folder or a pattern are in alphabetical order.
 
     Raises:
-        ValueError: a path names no file, or one whose suffix is not among SUFFIXES.
+        ValueError: a path names no file, or one with another suffix.
     """
     found: list[Path] = []
     for path in inputs:
         if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if file.is_file() and file.name.endswith(SUFFIXES))
+            files = sorted(file for file in path.rglob("*") if file.is_file() and file.name.endswith(suffixes))
         elif has_magic(str(path)) and not path.exists():
             files = sorted(file for name in glob(str(path), recursive=True) if (file := Path(name)).is_file())
         else:
             files = [path] if path.is_file() else []
         if not files:
-            raise ValueError(f"{path}: there is no file of text ({', '.join(SUFFIXES)})")
+            raise ValueError(f"{path}: there is no file of text ({', '.join(suffixes)})")
         for file in files:
-            if not file.name.endswith(SUFFIXES):
-                raise ValueError(f"{file}: the name of a file of text has to end in {', '.join(SUFFIXES)}")
+            if not file.name.endswith(suffixes):
+                raise ValueError(f"{file}: the name of a file of text has to end in {', '.join(suffixes)}")
         found += files
     return found
 
@@ -68,24 +68,47 @@ def read_record(path: Path, number: int, line: str) -> dict[str, Any]:
         ValueError: it is not JSON, or has no text.
     """
     try:
+        return record_of(line)
+    except ValueError as error:
+        raise ValueError(f"{path}, line {number}: {error}") from error
+
+
+def record_of(line: str, key: str = "text") -> dict[str, Any]:
+    """An object in JSON whose field `key` is a text.
+
+    Raises:
+        ValueError: it is not JSON, or has no text.
+    """
+    try:
         found = srsly.json_loads(line)
     except ValueError as error:
-        raise ValueError(f"{path}, line {number}: this is not JSON: {error}") from error
-    if not isinstance(found, dict) or not isinstance(found.get("text"), str):
-        raise ValueError(f'{path}, line {number}: a line must be an object with a string "text"')
+        raise ValueError(f"this is not JSON: {error}") from error
+    if not isinstance(found, dict) or not isinstance(found.get(key), str):
+        raise ValueError(f'a line must be an object with a string "{key}"')
     return found
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file of text, which may be compressed by gzip, and their numbers, from 1.
+
+    Raises:
+        ValueError: the file cannot be read; the message names the last line that was.
+    """
     number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}, line {number}: this is not text in UTF-8: {error}") from error
+                yield number, line
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{path} cannot be read after line {number}: {error}") from error
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    for number, line in raw_lines(path):
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}, line {number}: this is not text in UTF-8: {error}") from error
 
 
 def _sentences_of_docs(path: Path, vocab: Vocab) -> Iterator[list[str]]:

@@ -1,0 +1,123 @@
+"""`spacy ssvm apply`: annotate many files, by several processes; what is interrupted goes on."""
+
+import hashlib
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import tqdm
+import typer
+from spacy.cli._util import import_code
+from spacy.language import Language
+from wasabi import msg
+
+from ..corpus.texts import find_files
+from ..corpus.wording import counted
+from ..distributed import folder, pool
+from ..distributed.annotation import Annotation, Result
+from ..distributed.shards import MAX_BYTES, SUFFIXES, Shard, cut
+from .pipelines import CodePath, PipelineName, loaded
+
+
+def apply_command(
+    model: PipelineName,
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(help="Files, folders or patterns: .txt with a text a line, .jsonl, .spacy, .conllu; or .gz"),
+    ],
+    output: Annotated[Path, typer.Argument(help="Folder for the results", file_okay=False)],
+    n_workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Number of processes")] = 1,
+    format_: Annotated[
+        str, typer.Option("--format", "-f", help='"spacy" for DocBin, or "jsonl" for Doc.to_json')
+    ] = "spacy",
+    text_key: Annotated[str, typer.Option("--text-key", "-tk", help="Field of a JSONL record that has the text")] = (
+        "text"
+    ),
+    force: Annotated[bool, typer.Option("--force", "-F", help="Remove the results of another run")] = False,
+    code_path: CodePath = None,
+) -> None:
+    """Annotate texts in files, by one process or several, into a folder of files in the order of the texts.
+
+    A run that was interrupted goes on when the same command is given again. Texts that raise an error are set aside.
+    """
+    try:
+        how = Annotation(output, format_, text_key)  # type: ignore[arg-type]
+        files = find_files(inputs, SUFFIXES)
+        import_code(code_path)
+        nlp = loaded(model)
+        # So that forked processes find the kernels loaded.
+        nlp("a")
+        of: dict[str, Any] = {
+            "pipeline": _identity(nlp),
+            "files": list(map(str, files)),
+            "format": format_,
+            "text_key": text_key,
+        }
+        of["shard_bytes"] = MAX_BYTES
+        with folder.locked(output):
+            _apply(files, nlp, partial(_load, model, code_path), how, of, n_workers, force)
+    except KeyboardInterrupt:
+        msg.fail("Interrupted", _GOES_ON, exits=1)
+    except pool.WorkerDied as error:
+        msg.fail(f"Stopped: {error}", _GOES_ON, exits=1)
+    except (OSError, ValueError) as error:
+        msg.fail(str(error), exits=1)
+
+
+_GOES_ON = "What is finished stays. The same command goes on."
+
+
+def _apply(
+    files: list[Path],
+    nlp: Language,
+    load: pool.Load,
+    how: Annotation,
+    of: dict[str, Any],
+    n_workers: int,
+    force: bool,
+) -> None:
+    finished = folder.begin(how.output, of, force)
+    results: dict[int, Result] = {}
+    started = time.perf_counter()
+
+    def missing() -> Iterator[Shard]:
+        for shard in cut(files):
+            known = finished.get(shard.number)
+            if known is not None and known.source == shard.source:
+                results[shard.number] = known
+            else:
+                yield shard
+
+    n_tokens = 0
+    with tqdm.tqdm(disable=None, unit=" tokens", unit_scale=True) as progress:
+        for result in pool.annotated(missing(), nlp, load, how, n_workers):
+            folder.note(how.output, result)
+            results[result.number] = result
+            n_tokens += result.tokens
+            progress.update(result.tokens)
+    folder.finish(how.output, of, results)
+    seconds = time.perf_counter() - started
+    docs = counted(sum(result.docs for result in results.values()), "document")
+    tokens = counted(sum(result.tokens for result in results.values()), "token")
+    msg.good(
+        f"{docs} with {tokens} in {counted(len(results), 'file')} of {how.output}",
+        f"{n_tokens:,} tokens in {seconds:.1f} s, {n_tokens / seconds:,.0f} a second",
+    )
+    if set_aside := sum(len(result.set_aside) for result in results.values()):
+        msg.warn(f"{counted(set_aside, 'document')} could not be annotated: {how.output / folder.SET_ASIDE} says why")
+
+
+def _load(model: str, code_path: Path | None) -> Language:
+    import_code(code_path)
+    return loaded(model)
+
+
+def _identity(nlp: Language) -> dict[str, str]:
+    """What tells a pipeline from others: its name and version, and a digest of its files."""
+    digest = hashlib.sha256()
+    root = nlp.path or Path()
+    for path in sorted(path for path in root.rglob("*") if path.is_file()) if nlp.path else []:
+        digest.update(str(path.relative_to(root)).encode() + hashlib.sha256(path.read_bytes()).digest())
+    return {"name": f"{nlp.lang}_{nlp.meta['name']}", "version": nlp.meta["version"], "sha256": digest.hexdigest()}

@@ -1,0 +1,135 @@
+"""Annotation of a shard: Docs made of its documents, run through a pipeline, and written as one file."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from copy import copy
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import srsly
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+
+from ..corpus import conllu_reader, texts
+from ..files import replace_files
+from .shards import DOCS, Piece, Shard, read_docbin
+
+Format = Literal["spacy", "jsonl"]
+RECORD = "record"
+"""The key in Doc.user_data of the other fields of the JSONL record that a Doc is made of."""
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """How documents become files of results.
+
+    output: the folder. format: "spacy", DocBin, or "jsonl", `Doc.to_json` in addition to the other fields of a record.
+    text_key: the field of a record that has the text.
+
+    Raises:
+        ValueError: an unknown format.
+    """
+
+    output: Path
+    format: Format = "spacy"
+    text_key: str = "text"
+
+    def __post_init__(self) -> None:
+        if self.format not in get_args(Format):
+            raise ValueError(f"--format must be {' or '.join(get_args(Format))}, not {self.format}")
+
+
+class SetAside(NamedTuple):
+    """A document that could not be annotated: where it is, and why."""
+
+    place: str
+    reason: str
+
+
+class Result(NamedTuple):
+    """What a shard has become.
+
+    file: the name in the folder of results. source, sha256: of the shard's documents, and of the file.
+    """
+
+    number: int
+    file: str
+    source: str
+    sha256: str
+    docs: int
+    tokens: int
+    set_aside: list[SetAside]
+
+
+def annotate(nlp: Language, shard: Shard, how: Annotation) -> Result:
+    """Annotate a shard and write its file, whole or not at all.
+
+    Documents that raise an error are set aside; those beside them are annotated one by one.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    set_aside: list[SetAside] = []
+    try:
+        docs = _annotated(nlp, shard.pieces, how)
+        content = _encoded(docs, how)
+    except Exception:
+        docs = []
+        for piece in chain.from_iterable(several.single() for several in shard.pieces):
+            try:
+                found = _annotated(nlp, [piece], how)
+                _encoded(found, how)
+            except Exception as error:
+                set_aside.append(SetAside(piece.place, f"{type(error).__name__}: {error}"))
+            else:
+                docs += found
+        content = _encoded(docs, how)
+    name = file_name(shard.number, how)
+    replace_files(how.output, {name: content})
+    n_tokens = sum(map(len, docs))
+    return Result(shard.number, name, shard.source, hashlib.sha256(content).hexdigest(), len(docs), n_tokens, set_aside)
+
+
+def file_name(number: int, how: Annotation) -> str:
+    """The name of a shard's file."""
+    return f"{number:06}.{how.format}"
+
+
+def _annotated(nlp: Language, pieces: Iterable[Piece], how: Annotation) -> list[Doc]:
+    return list(nlp.pipe(doc for piece in pieces for doc in _docs(nlp, piece, how)))
+
+
+def _docs(nlp: Language, piece: Piece, how: Annotation) -> Iterator[Doc]:
+    """The Docs of a piece before they are annotated."""
+    if piece.path.suffix == DOCS:
+        # Docs have been read in order, so that a piece has all from its first to its last one.
+        some = copy(read_docbin(piece.path))
+        for name in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
+            setattr(some, name, getattr(some, name)[piece.numbers[0] - 1 : piece.numbers[-1]])
+        yield from some.get_docs(nlp.vocab)
+        return
+    for content in piece.contents:
+        text = content.decode("utf-8-sig").rstrip("\r\n")
+        if piece.path.suffix == conllu_reader.SUFFIX:
+            words = conllu_reader.parse(conllu_reader.Block(1, text.split("\n"))).words
+            yield Doc(nlp.vocab, words=[word.form for word in words], spaces=[word.space for word in words])
+        elif ".jsonl" in piece.path.suffixes:
+            record = texts.record_of(text, how.text_key)
+            doc = nlp.make_doc(record.pop(how.text_key))
+            if record:
+                doc.user_data[RECORD] = record
+            yield doc
+        else:
+            yield nlp.make_doc(text)
+
+
+def _encoded(docs: Iterable[Doc], how: Annotation) -> bytes:
+    if how.format == "spacy":
+        return DocBin(store_user_data=True, docs=docs).to_bytes()
+    return b"".join(srsly.json_dumps(_json(doc)).encode() + b"\n" for doc in docs)
+
+
+def _json(doc: Doc) -> dict[str, Any]:
+    return {**doc.user_data.get(RECORD, {}), **doc.to_json()}

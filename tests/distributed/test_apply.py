@@ -1,0 +1,305 @@
+"""`spacy ssvm apply`: what it reads and writes, and what becomes of a run that is killed, by one process or several."""
+
+import gzip
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.cli._util import import_code
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner
+
+from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.distributed.annotation import Annotation, annotate
+from spacy_ssvm.distributed.folder import MANIFEST, SET_ASIDE
+from spacy_ssvm.distributed.shards import cut
+
+CODE = """
+import os, time
+from spacy.language import Language
+
+@Language.component("moody")
+def moody(doc):
+    if "poison" in doc.text:
+        raise ValueError("this is poison")
+    if "deadly" in doc.text:
+        os._exit(3)
+    if "slow" in doc.text:
+        time.sleep(0.03)
+    return doc
+"""
+WIDE = " " * 15_000
+"""Makes a short text long, so that a shard has few of them."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a pipeline that splits sentences and fails at some words, and the code that it needs."""
+    folder = tmp_path_factory.mktemp("apply")
+    (folder / "code.py").write_text(CODE, "utf8")
+    import_code(folder / "code.py")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("moody")
+    nlp.to_disk(folder / "model")
+    return folder
+
+
+def arguments(place: Path, inputs: list[Path], output: Path, *options: str) -> list[str]:
+    code = ["--code", str(place / "code.py")]
+    return ["apply", str(place / "model"), *map(str, inputs), str(output), *code, *options]
+
+
+def apply(place: Path, inputs: list[Path], output: Path, *options: str) -> str:
+    result = CliRunner().invoke(ssvm, arguments(place, inputs, output, *options))
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def command(place: Path, inputs: list[Path], output: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "spacy", "ssvm", *arguments(place, inputs, output, *options)]
+
+
+def contents(output: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(output.iterdir()) if path.name != ".lock"}
+
+
+def docs_of(output: Path) -> list[Doc]:
+    vocab = spacy.blank("en").vocab
+    return [doc for path in sorted(output.glob("*.spacy")) for doc in DocBin().from_disk(path).get_docs(vocab)]
+
+
+def lines(folder: Path, texts: list[str], name: str = "texts.txt") -> Path:
+    path = folder / name
+    path.write_text("".join(f"{text}\n" for text in texts), "utf8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def many(place: Path) -> Path:
+    """Texts for a dozen of shards, each of which takes a fifth of a second."""
+    return lines(place, [f"Text {number} is slow. It is{WIDE}." for number in range(90)])
+
+
+@pytest.fixture(scope="module")
+def expected(place: Path, many: Path) -> dict[str, bytes]:
+    apply(place, [many], place / "expected")
+    return contents(place / "expected")
+
+
+def test_every_format_in_and_both_out(place: Path, tmp_path: Path) -> None:
+    text = lines(tmp_path, ["One here. Two here.", "", "Three."])
+    packed = tmp_path / "packed.txt.gz"
+    packed.write_bytes(gzip.compress(b"\xef\xbb\xbfFour.\n"))
+    records = tmp_path / "records.jsonl"
+    srsly.write_jsonl(records, [{"text": "Five.", "id": 5}])
+    stored = tmp_path / "docs.spacy"
+    vocab = spacy.blank("en").vocab
+    DocBin(docs=[Doc(vocab, words=["Six", "."], tags=["CD", "."]), Doc(vocab, words=["Seven"])]).to_disk(stored)
+    treebank = tmp_path / "treebank.conllu"
+    rows = ["1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No", "1\tdo\t_\t_\t_\t_\t0\troot\t_\t_"]
+    treebank.write_text("\n".join([*rows, "2\tnot\t_\t_\t_\t_\t1\tx\t_\t_", "", ""]), "utf8")
+    files = [text, packed, records, stored, treebank]
+    output = apply(place, files, tmp_path / "out")
+    assert "7 documents" in output
+    found = docs_of(tmp_path / "out")
+    words = [[token.text for token in doc] for doc in found]
+    assert words[:2] == [["One", "here", ".", "Two", "here", "."], ["Three", "."]]
+    assert words[2:] == [["Four", "."], ["Five", "."], ["Six", "."], ["Seven"], ["do", "not"]]
+    assert [len(list(doc.sents)) for doc in found] == [2, 1, 1, 1, 1, 1, 1]
+    assert found[3].user_data["record"] == {"id": 5} and found[4][0].tag_ == "CD"
+    apply(place, [tmp_path / "*.jsonl", text], tmp_path / "json", "--format", "jsonl")
+    first, second, _ = srsly.read_jsonl(tmp_path / "json" / "000000.jsonl")
+    assert first["id"] == 5 and first["text"] == "Five." and len(second["sents"]) == 2
+
+
+@given(st.lists(st.lists(st.text("ab \u00e9", min_size=1, max_size=9), max_size=9), max_size=4), st.integers(1, 30))
+def test_shards_have_all_documents_in_order(tmp_path_factory, texts, max_bytes) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    files = [lines(folder, some, f"{number}.txt") for number, some in enumerate(texts)]
+    shards = list(cut(files, max_bytes))
+    assert [shard.number for shard in shards] == list(range(len(shards)))
+    found = [content.decode().rstrip("\n") for shard in shards for piece in shard.pieces for content in piece.contents]
+    assert found == [text for some in texts for text in some if text.strip()]
+    for shard in shards:
+        sizes = [len(content) for piece in shard.pieces for content in piece.contents]
+        assert sum(sizes) <= max_bytes or len(sizes) == 1
+        assert all(piece.numbers for piece in shard.pieces)
+    assert len({shard.source for shard in shards}) == len(shards) or len(set(found)) < len(found)
+
+
+def test_docs_of_a_file_in_several_shards(place: Path, tmp_path: Path) -> None:
+    path, out, vocab = tmp_path / "docs.spacy", tmp_path / "out", spacy.blank("en").vocab
+    DocBin(docs=[Doc(vocab, words=[f"word{number}"] * 3) for number in range(7)]).to_disk(path)
+    nlp = spacy.load(place / "model")
+    shards = list(cut([path], 40))
+    assert [len(shard.pieces[0].numbers) for shard in shards] == [2, 2, 2, 1]
+    for shard in shards:
+        assert annotate(nlp, shard, Annotation(out)).docs == len(shard.pieces[0].numbers)
+    assert [doc[0].text for doc in docs_of(out)] == [f"word{number}" for number in range(7)]
+
+
+def test_workers_write_what_one_process_writes(place: Path, many: Path, expected: dict[str, bytes], tmp_path) -> None:
+    assert len(expected) > 10
+    for n_workers in (2, 4):
+        apply(place, [many], tmp_path / str(n_workers), "--workers", str(n_workers))
+        assert contents(tmp_path / str(n_workers)) == expected
+    nlp = spacy.load(place / "model")
+    texts = many.read_text("utf8").splitlines()
+    assert [doc.to_json() for doc in docs_of(place / "expected")] == [doc.to_json() for doc in nlp.pipe(texts)]
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_killed_run_goes_on(place, many, expected, tmp_path, n_workers) -> None:
+    chance = random.Random(n_workers)
+    run = command(place, [many], tmp_path / "out", "--workers", str(n_workers))
+    for n_finished in range(4):
+        started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        while len(list((tmp_path / "out").glob("*.spacy"))) <= n_finished and started.poll() is None:
+            time.sleep(0.02)
+        time.sleep(chance.random() / 4)
+        started.kill()
+        started.wait()
+    kept = {name for name in contents(tmp_path / "out") if name.endswith(".spacy")}
+    assert kept and all(contents(tmp_path / "out")[name] == expected[name] for name in kept)
+    assert subprocess.run(run, capture_output=True, timeout=120).returncode == 0
+    assert contents(tmp_path / "out") == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+def test_dead_worker_ends_the_run_and_the_same_command_goes_on(place, many, expected, tmp_path) -> None:
+    run = command(place, [many], tmp_path / "out", "--workers", "2")
+    started = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    while not list((tmp_path / "out").glob("*.spacy")) and started.poll() is None:
+        time.sleep(0.05)
+    children = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
+    assert len(children) >= 2
+    os.kill(int(children[0]), signal.SIGKILL)
+    output, _ = started.communicate(timeout=60)
+    assert started.returncode == 1 and "a worker died" in output and "The same command goes on" in output
+    for child in children:
+        while Path(f"/proc/{child}").exists():
+            time.sleep(0.05)
+    assert subprocess.run(run, capture_output=True, timeout=120).returncode == 0
+    assert contents(tmp_path / "out") == expected
+
+
+def test_documents_that_fail_are_set_aside(place: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_bytes(b"Good.\nThis is poison.\n\xff\xfe\nGood, too.\n")
+    records = tmp_path / "records.jsonl"
+    records.write_text('{"text": "Good."}\n{"txt": "no text"}\nnot JSON\n{"text": "\\ud800"}\n', "utf8")
+    treebank = tmp_path / "treebank.conllu"
+    treebank.write_text("1\tone\n\n", "utf8")
+    for n_workers in ("1", "2"):
+        out = tmp_path / n_workers
+        output = apply(place, [texts, records, treebank], out, "--workers", n_workers)
+        assert "3 documents" in output and "6 documents could not be annotated" in output
+        assert [doc.text for doc in docs_of(out)] == ["Good.", "Good, too.", "Good."]
+        rows = list(srsly.read_jsonl(out / SET_ASIDE))
+        places = [row["place"].rsplit(" ", 1)[1] for row in rows]
+        assert places == ["2", "3", "2", "3", "4", "1"]
+        assert str(texts) in rows[0]["place"] and "this is poison" in rows[0]["reason"]
+        assert "not JSON" in rows[3]["reason"] and 'a string "text"' in rows[2]["reason"]
+
+
+def test_document_that_kills_its_worker_is_an_error(place: Path, tmp_path: Path) -> None:
+    texts = lines(tmp_path, [f"Good.{WIDE}"] * 20 + ["This is deadly."])
+    done = subprocess.run(
+        command(place, [texts], tmp_path / "out", "--workers", "2"), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1 and "a worker died" in done.stdout + done.stderr
+
+
+def test_damaged_file_ends_the_run_and_what_was_before_it_stays(place: Path, many: Path, tmp_path: Path) -> None:
+    good = tmp_path / "good.txt"
+    good.write_bytes(many.read_bytes())
+    damaged = tmp_path / "damaged.txt.gz"
+    damaged.write_bytes(gzip.compress(b"text\n" * 1000)[:-20])
+    run = arguments(place, [good, damaged], tmp_path / "out", "--workers", "2")
+    failed = CliRunner().invoke(ssvm, run)
+    assert failed.exit_code == 1 and "damaged.txt.gz cannot be read" in " ".join(failed.output.split())
+    n_kept = len(list((tmp_path / "out").glob("*.spacy")))
+    assert n_kept >= 10
+    damaged.write_bytes(gzip.compress(b"text\n" * 1000))
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("*.spacy")}
+    assert CliRunner().invoke(ssvm, run).exit_code == 0
+    assert all(path.stat().st_mtime_ns == before for path, before in kept.items())
+
+
+def test_changed_text_is_annotated_again(place: Path, many: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_bytes(many.read_bytes())
+    apply(place, [texts], tmp_path / "out")
+    texts.write_bytes(many.read_bytes().replace(b"Text 89", b"Text xx"))
+    apply(place, [texts], tmp_path / "out")
+    found = [doc.text for doc in docs_of(tmp_path / "out")]
+    assert found == texts.read_text("utf8").splitlines()
+    texts.write_text("One.\n", "utf8")
+    apply(place, [texts], tmp_path / "out")
+    assert [doc.text for doc in docs_of(tmp_path / "out")] == ["One."]
+    assert set(contents(tmp_path / "out")) == {"000000.spacy", MANIFEST}
+
+
+def test_results_of_another_run_and_files_of_others_are_kept(place: Path, tmp_path: Path) -> None:
+    texts, out = lines(tmp_path, ["One."]), tmp_path / "out"
+    apply(place, [texts], out)
+    before = contents(out)
+    for strange in (["--format", "jsonl"], ["--text-key", "content"]):
+        refused = CliRunner().invoke(ssvm, arguments(place, [texts], out, *strange))
+        assert refused.exit_code == 1 and "results of another run" in refused.output and contents(out) == before
+    apply(place, [texts], out, "--format", "jsonl", "--force")
+    assert set(contents(out)) == {"000000.jsonl", MANIFEST}
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("mine", "utf8")
+    refused = CliRunner().invoke(ssvm, arguments(place, [texts], other))
+    assert refused.exit_code == 1 and "letter.txt" in refused.output
+    apply(place, [texts], other, "--force")
+    assert (other / "letter.txt").read_text("utf8") == "mine"
+
+
+def test_two_runs_do_not_write_to_one_folder(place: Path, many: Path, expected: dict[str, bytes], tmp_path) -> None:
+    run = command(place, [many], tmp_path / "out")
+    first = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "out" / MANIFEST).exists():
+        time.sleep(0.05)
+    second = subprocess.run(run, capture_output=True, text=True)
+    assert first.poll() is None and second.returncode == 1 and "another run writes to" in second.stdout
+    assert first.wait(120) == 0 and contents(tmp_path / "out") == expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit of the size of files")
+@pytest.mark.parametrize("n_workers", ["1", "2"])
+def test_full_disk_is_an_error_and_loses_nothing(place, many, expected, tmp_path, n_workers) -> None:
+    import resource
+
+    run = command(place, [many], tmp_path / "out", "--workers", n_workers)
+    limit = len(expected[MANIFEST]) // 2
+    full = subprocess.run(
+        run,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert full.returncode == 1 and "File too large" in full.stdout + full.stderr
+    assert subprocess.run(run, capture_output=True, timeout=120).returncode == 0
+    assert contents(tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize("inputs", [["nothing.txt"], ["*.nothing"], ["image.png"]])
+def test_no_files_is_an_error(place: Path, tmp_path: Path, inputs: list[str], monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "image.png").touch()
+    result = CliRunner().invoke(ssvm, arguments(place, list(map(Path, inputs)), tmp_path / "out"))
+    assert result.exit_code == 1 and inputs[0] in result.output and not (tmp_path / "out").exists()

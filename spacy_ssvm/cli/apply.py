@@ -44,7 +44,10 @@ def apply_command(
     """
     try:
         how = Annotation(output, format_, text_key)  # type: ignore[arg-type]
-        files = find_files(inputs, SUFFIXES)
+        # The results may lie in a folder of texts.
+        files = [path for path in find_files(inputs, SUFFIXES) if output.resolve() not in path.resolve().parents]
+        if not files:
+            raise ValueError(f"{output} is the only folder with files: it is that of the results")
         import_code(code_path)
         nlp = loaded(model)
         # So that forked processes find the kernels loaded.

@@ -297,6 +297,14 @@ def test_full_disk_is_an_error_and_loses_nothing(place, many, expected, tmp_path
     assert contents(tmp_path / "out") == expected
 
 
+def test_results_in_the_folder_of_the_texts_are_not_texts(place: Path, tmp_path: Path) -> None:
+    lines(tmp_path, ["One."])
+    for _ in range(2):
+        assert "1 document " in apply(place, [tmp_path], tmp_path / "out", "--format", "jsonl")
+    refused = CliRunner().invoke(ssvm, arguments(place, [tmp_path / "out"], tmp_path / "out"))
+    assert refused.exit_code == 1 and "that of the results" in " ".join(refused.output.split())
+
+
 @pytest.mark.parametrize("inputs", [["nothing.txt"], ["*.nothing"], ["image.png"]])
 def test_no_files_is_an_error(place: Path, tmp_path: Path, inputs: list[str], monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)

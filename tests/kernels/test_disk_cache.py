@@ -78,6 +78,27 @@ def test_a_kernel_whose_compiler_was_killed_is_compiled_by_the_next_process(bare
     assert run(GAZETTEER, **bare, NUMBA_CACHE_DIR=str(tmp_path)).misses == alone.misses
 
 
+def test_a_kernel_from_disk_imports_nothing_of_what_it_was_compiled_from(tmp_path):
+    """Here numba's `max` of an array, which imports SciPy; its errors are raised all the same."""
+    (tmp_path / "largest.py").write_text(
+        "from spacy_ssvm.kernels import kernel\n\n\n@kernel\ndef largest(numbers):\n    return numbers.max()\n"
+    )
+    code = """
+import sys
+import numpy as np
+from largest import largest
+found = [largest(np.array([1.0, 3.0])), "numba.np.arraymath" in sys.modules]
+try:
+    largest(np.zeros(0))
+except ValueError as error:
+    found.append(str(error)[:10])
+print(json.dumps(found))
+"""
+    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(code, **environment).printed == [3.0, True, "zero-size "]
+    assert run(code, **environment).printed == [3.0, False, "zero-size "]
+
+
 def test_damaged_machine_code_is_compiled_anew(bare, first, tmp_path):
     """Files that are cut, empty or full of wrong bytes, side by side."""
     folder, compiled = first

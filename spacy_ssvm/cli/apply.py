@@ -105,7 +105,7 @@ def _apply(
     docs = counted(sum(result.docs for result in results.values()), "document")
     tokens = counted(sum(result.tokens for result in results.values()), "token")
     msg.good(
-        f"{docs} with {tokens} in {counted(len(results), 'file')} of {how.output}",
+        f"Saved {docs} with {tokens} to {how.output}, in {counted(len(results), 'file')}",
         f"{n_tokens:,} tokens in {seconds:.1f} s, {n_tokens / seconds:,.0f} a second",
     )
     if set_aside := sum(len(result.set_aside) for result in results.values()):

@@ -12,7 +12,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
-from ..corpus.texts import read_record
+from ..corpus.texts import read_record, reading_docs
 from ..pipeline.component import SsvmPipe
 from .pipelines import CodePath, PipelineName, load_pipeline
 
@@ -85,10 +85,8 @@ def _texts(nlp: Language, path: Path) -> Iterator[Text]:
         ValueError: a line or a document cannot be read.
     """
     if path.suffix == ".spacy":
-        try:
+        with reading_docs(path):
             stored = list(DocBin().from_disk(path).get_docs(nlp.vocab))
-        except Exception as error:
-            raise ValueError(f"{path} is not a corpus in .spacy format: {error}") from error
         for number, doc in enumerate(stored, 1):
             if len(doc):
                 yield Text(number, {"text": doc.text}, _without_annotation(doc))

@@ -3,12 +3,13 @@
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
 import srsly
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz", ".spacy")
@@ -111,12 +112,21 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             raise ValueError(f"{path}, line {number}: this is not text in UTF-8: {error}") from error
 
 
-def _sentences_of_docs(path: Path, vocab: Vocab) -> Iterator[list[str]]:
+@contextmanager
+def reading_docs(path: Path) -> Iterator[None]:
+    """Name the file in the errors, of many types, that spaCy raises for one that is not in .spacy format.
+
+    Raises:
+        ValueError: in place of any error.
+    """
     try:
-        docs: Iterator[Doc] = DocBin().from_disk(path).get_docs(vocab)
-        for doc in docs:
+        yield
+    except Exception as error:
+        raise ValueError(f"{path} is not a corpus in .spacy format: {error}") from error
+
+
+def _sentences_of_docs(path: Path, vocab: Vocab) -> Iterator[list[str]]:
+    with reading_docs(path):
+        for doc in DocBin().from_disk(path).get_docs(vocab):
             for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc]:
                 yield [token.text for token in sentence]
-    except Exception as error:
-        # The reader raises errors of many types for garbage.
-        raise ValueError(f"{path} is not a corpus in .spacy format: {error}") from error

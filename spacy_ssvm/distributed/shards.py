@@ -106,8 +106,5 @@ def read_docbin(path: Path) -> DocBin:
     Raises:
         ValueError: the file is not in .spacy format.
     """
-    try:
+    with texts.reading_docs(path):
         return DocBin().from_disk(path)
-    except Exception as error:
-        # The reader raises errors of many types for garbage.
-        raise ValueError(f"{path} is not a corpus in .spacy format: {error}") from error

@@ -250,7 +250,19 @@ def test_all_commands_extend_spacys():
         [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
-    commands = ["apply", "calibrate", "cluster", "compress", "debug-data", "evaluate", "init-config", "report", "suggest", "tune", "warmup"]
+    commands = [
+        "apply",
+        "calibrate",
+        "cluster",
+        "compress",
+        "debug-data",
+        "evaluate",
+        "init-config",
+        "report",
+        "suggest",
+        "tune",
+        "warmup",
+    ]
     assert all(command in result.stdout for command in commands)
 
 

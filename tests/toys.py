@@ -9,7 +9,8 @@ import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_ssvm.features.columns import ColumnReader, elements, joined_starts, taken_starts
+from spacy_ssvm.features.columns import ColumnReader
+from spacy_ssvm.features.ranges import elements, joined_starts, taken_starts
 from spacy_ssvm.kernels import Int64Array, kernel, numba_type
 from spacy_ssvm.models.chain.codec import ChainCodec, ChainGold
 from spacy_ssvm.models.packing import EXACT

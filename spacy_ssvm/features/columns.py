@@ -1,4 +1,4 @@
-"""Docs as columns of 64-bit keys, and ranges of these: the only module that reads token attributes for features."""
+"""Docs as columns of 64-bit keys: the only module that reads token attributes for features."""
 
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -27,6 +27,7 @@ from .attributes import (
 from .document import shapes_of_others
 from .gazetteer import mark_phrases
 from .index import Columns, Table, empty_table, grown, insert, n_rows
+from .ranges import elements, joined_starts, taken_starts
 from .word_classes import WordClasses
 
 _REAL = np.uint64(0xD6E8FEB86659FD93)
@@ -272,30 +273,6 @@ def _extension_key(value: Any) -> tuple[np.uint64, float]:
     if isinstance(value, str | int):
         return np.uint64(get_string_id(f"{type(value).__name__}:{value}")), 1.0
     raise ValueError(f"is of type {type(value).__name__}; features can be None, bool, int, float or str")
-
-
-def elements(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The members of the chosen ranges, starts[k] … starts[k + 1] − 1 one after the other, int64."""
-    lengths = starts[chosen + 1] - starts[chosen]
-    end = np.cumsum(lengths)
-    ranges: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts[chosen] - end + lengths, lengths)
-    return ranges
-
-
-def ranges_of(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The ranges that contain the chosen members, int64, each once."""
-    return np.unique(np.searchsorted(starts, chosen, "right") - 1)
-
-
-def taken_starts(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The starts of the chosen ranges when all others are removed, int64."""
-    return np.concatenate([[0], np.cumsum(starts[chosen + 1] - starts[chosen])])
-
-
-def joined_starts(starts: list[np.ndarray]) -> np.ndarray:
-    """The starts of several lists of ranges one after the other, int64."""
-    end = np.cumsum([0, *(part[-1] for part in starts)])
-    return np.concatenate([[0], *(part[1:] + before for part, before in zip(starts, end))]).astype(np.int64)
 
 
 def take_columns(columns: Columns, chosen: np.ndarray) -> Columns:

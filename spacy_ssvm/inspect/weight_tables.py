@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import wasabi
 
-from ..models.chain.weights import ChainWeights, split
+from ..models.chain.weights import ChainWeights
 from ..structures.chain.constraints import FORBIDDEN, Constraints
 
 UNNAMED = "?"
@@ -42,17 +42,19 @@ def top_features(weights: ChainWeights, labels: Sequence[str], chosen: Sequence[
 
     labels: all weight labels. chosen: the places of the labels whose weights are listed.
     """
-    names, rows = weights.names or (), split(weights.vector, len(labels))[1][:, chosen]
-    order = np.argsort(-np.abs(rows), axis=None, kind="stable")[:n]
-    top = []
-    for place in order.tolist():
-        row, column = divmod(place, len(chosen))
-        if rows[row, column]:
-            top.append(TopFeature(labels[chosen[column]], names[row] or UNNAMED, float(rows[row, column])))
-    return top
+    names, rows = weights.names or (), weights.rows
+    column_of = np.full(len(labels), -1)
+    column_of[list(chosen)] = np.arange(len(chosen))
+    used = np.flatnonzero(column_of[rows.labels] >= 0)
+    row, column = np.searchsorted(rows.starts, used, "right") - 1, column_of[rows.labels[used]]
+    order = np.lexsort((column, row, -np.abs(rows.values[used])))[:n]
+    return [
+        TopFeature(labels[chosen[column[place]]], names[row[place]] or UNNAMED, float(rows.values[used[place]]))
+        for place in order.tolist()
+    ]
 
 
 def transitions(weights: ChainWeights, labels: Sequence[str], constraints: Constraints) -> Transitions:
     """The weights of the transitions between these weight labels; constraints: the constraints of the chain."""
-    constrained = split(weights.vector, len(labels))[0].astype(np.float64) + constraints.transition
+    constrained = weights.transitions.astype(np.float64) + constraints.transition
     return Transitions(tuple(labels), np.where(constrained <= FORBIDDEN / 2, -np.inf, constrained))

@@ -103,6 +103,10 @@ class Masked(NamedTuple):
         vector[np.unpackbits(self.bits, count=self.length, bitorder="little").view(np.bool_)] = self.values
         return vector
 
+    def indices(self) -> np.ndarray:
+        """The places of the values, int64 [n], ascending."""
+        return np.flatnonzero(np.unpackbits(self.bits, count=self.length, bitorder="little"))
+
     def count(self, end: int) -> int:
         """How many values are stored of the first `end` weights, a multiple of 8 or all."""
         return int.from_bytes(self.bits[: -(-end // 8)].tobytes(), "little").bit_count()
@@ -136,14 +140,14 @@ def _require_finite(weights: np.ndarray) -> None:
         raise ValueError("a weight is not finite, so that the model cannot be saved: the solver has diverged")
 
 
-def compress(dense: np.ndarray, packing: Packing) -> Sparse:
-    """The entries of a vector, float32 [d], that a packing stores.
+def compress(indices: np.ndarray, weights: np.ndarray, packing: Packing) -> Sparse:
+    """The entries of a vector that a packing stores.
+
+    indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero.
 
     Raises:
         ValueError: a weight is not finite.
     """
-    indices = np.flatnonzero(dense)
-    weights = dense[indices]
     _require_finite(weights)
     if packing.keep_fraction < 1 and len(weights):
         magnitudes = np.abs(weights)
@@ -179,7 +183,7 @@ def pack_masked(prefix: str, vector: Masked, packing: Packing = EXACT) -> dict[s
     _require_finite(vector.values)
     scales = np.zeros(0, np.float32)
     if packing != EXACT:
-        indices, values, scales = compress(vector.dense(), packing)
+        indices, values, scales = compress(vector.indices(), vector.values, packing)
         vector = Masked(_bits_at(indices, vector.length), values, vector.length)
     return {
         f"{prefix}indices": _deflated(vector.bits, _BITS),

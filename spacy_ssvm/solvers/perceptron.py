@@ -19,6 +19,14 @@ def averaged_axpy(weights, weighted_steps, visits, step, plane, size):
     axpy(weighted_steps, step * visits, plane.indices, plane.values, size)
 
 
+@kernel
+def _means(weights, weighted_steps, visits, means):
+    """Write w − u / T to means, where it is not 0: memory of zeros that nobody writes to is never there."""
+    for k in range(len(weights)):
+        if weights[k] != 0.0 or weighted_steps[k] != 0.0:
+            means[k] = weights[k] - weighted_steps[k] / visits
+
+
 class AveragedLearner(Learner):
     """A learner that predicts with the mean of w over all visits."""
 
@@ -30,7 +38,9 @@ class AveragedLearner(Learner):
         self.visits = 0
 
     def prediction_weights(self) -> np.ndarray:
-        return self.w - self.weighted_steps / max(self.visits, 1)
+        means = np.zeros(len(self.w))
+        _means(self.w, self.weighted_steps, float(max(self.visits, 1)), means)
+        return means
 
     def progress(self) -> Progress:
         return Progress(self.loss, None, None, None)

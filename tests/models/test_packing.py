@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_ssvm.models.packing import BLOCK, EXACT, Packing, compress, pack, pack_indices, unpack, unpack_indices
+from spacy_ssvm.models.packing import BLOCK, EXACT, Packing, pack, pack_indices, unpack, unpack_indices
 from spacy_ssvm.models.store import DamagedModel
+
+from .packed import compressed
 
 SPARSE = st.one_of(st.just(np.float32(0)), st.floats(-1e4, 1e4, width=32).map(np.float32))
 VECTORS = arrays(np.float32, st.integers(0, 3 * BLOCK), elements=SPARSE)
@@ -17,7 +19,7 @@ MOST = 1 << 48
 
 
 def restored(dense, packing):
-    indices, weights = unpack("", pack("", compress(dense, packing)), len(dense))
+    indices, weights = unpack("", pack("", compressed(dense, packing)), len(dense))
     again = np.zeros(len(dense), np.float32)
     again[indices] = weights
     return again
@@ -47,7 +49,7 @@ def test_dense_indices_take_next_to_nothing():
 @pytest.mark.parametrize("values", ["float32", "float16", "int8"])
 def test_weights_that_are_not_finite_are_not_saved(values, weight):
     with pytest.raises(ValueError, match=r"a weight is not finite, .*: the solver has diverged"):
-        compress(np.array([weight, 1, 2], np.float32), Packing(values))
+        compressed(np.array([weight, 1, 2], np.float32), Packing(values))
 
 
 @given(VECTORS)
@@ -86,7 +88,7 @@ def test_an_outlier_spoils_its_block_only():
 def test_the_smallest_weights_go_first(values, keep):
     dense = np.random.default_rng(0).normal(size=1000).astype(np.float32)
     dense[::4] = 0
-    kept = compress(dense, Packing(values, keep)).indices
+    kept = compressed(dense, Packing(values, keep)).indices
     assert len(kept) == max(1, int(np.ceil(keep * 750)))
     dropped = np.setdiff1d(np.flatnonzero(dense), kept)
     assert not len(dropped) or np.abs(dense[kept]).min() >= np.abs(dense[dropped]).max()
@@ -94,8 +96,8 @@ def test_the_smallest_weights_go_first(values, keep):
 
 def test_equal_magnitudes_stay_together():
     dense = np.array([1, -1, 0, 1, 2, 0.5], np.float32)
-    assert compress(dense, Packing(keep_fraction=0.4)).indices.tolist() == [0, 1, 3, 4]
-    assert compress(dense, Packing(keep_fraction=0.2)).indices.tolist() == [4]
+    assert compressed(dense, Packing(keep_fraction=0.4)).indices.tolist() == [0, 1, 3, 4]
+    assert compressed(dense, Packing(keep_fraction=0.2)).indices.tolist() == [4]
 
 
 @pytest.mark.parametrize("packing", [EXACT, Packing("int8", 0.5)])
@@ -107,7 +109,7 @@ def test_nothing_is_packed_too(packing, n):
 def test_sizes_fall_with_the_type():
     dense = np.random.default_rng(0).normal(size=100_000).astype(np.float32)
     sizes = [
-        sum(a.nbytes for a in pack("", compress(dense, Packing(v))).values()) for v in ("float32", "float16", "int8")
+        sum(a.nbytes for a in pack("", compressed(dense, Packing(v))).values()) for v in ("float32", "float16", "int8")
     ]
     assert sizes[0] < 400_000 and sizes[1] < 210_000 and sizes[2] < 110_000
 

@@ -64,12 +64,13 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
     with nlp.select_pipes(disable=nlp.pipe_names), step("Doc handling"):
         list(nlp.pipe(docs))
     decoder = pipe._predictor()
-    extractor, weights = decoder.extractor, decoder.weights.vector
+    extractor, scorer = decoder.extractor, decoder._scorer
+    weights = scorer._weights
     for batch in minibatch(corpora.bare(nlp.vocab, sentences), nlp.batch_size):
         with step("columns"):
             columns, types, preset = extractor.reader.read_types(batch, nlp.vocab, pipe.codec.preset)
             kinds = pipe.codec.kinds(batch, preset)
-        shared = decoder._shared(types)
+        shared = scorer._shared(types)
         with step("look-ups"):
             starts, rows, values = look_up_features(columns, extractor.split.rest, decoder._table)
         gold = np.zeros(int(columns.starts[-1]), np.int32)
@@ -118,7 +119,7 @@ def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     return {
         "columns": 8 * len(reader.attributes) + 2 * LINE,  # and the slot of the word's type, key and number
         "look-ups": LINE * (len(split.rest.seeds) + hits),  # a line of keys each, and one of rows where it is found
-        "rows": n_labels * (decoder.weights.vector.itemsize * hits + 8 * len(split.groups)),
+        "rows": n_labels * (decoder._scorer._weights.itemsize * hits + 8 * len(split.groups)),
         "decoder": 2 * 8 * n_labels,
         "annotation": 8,
     }

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...features.columns import elements, joined_starts, ranges_of, taken_starts
 from ...features.index import Program, Table, add_features, n_rows, row_keys, table_of
+from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
 from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from .. import frequency

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...features.columns import elements, take_columns
+from ...features.columns import take_columns
 from ...features.index import Columns
+from ...features.ranges import elements
 
 DIGEST_SIZE = 16
 """Bytes of the digest of a Doc."""

@@ -24,7 +24,7 @@ from .encoded import DIGEST_SIZE, EncodedChains
 from .jackknife import Labelling, annotated_documents, frequent_features
 from .scores import label, unlabelled
 from .type_scores import TypeScores
-from .weights import ChainWeights, in_use
+from .weights import ChainWeights, as_vector, in_use
 
 LOGGER = logging.getLogger("spacy")
 
@@ -48,7 +48,8 @@ class FirstPass:
         self._parts = extractor.first_pass
         self._table = table_of(weights.keys, 0)
         self._constraints = unconstrained(len(names))
-        self._scores = TypeScores(extractor.reader, self._parts.split, self._table, weights.vector, self._constraints)
+        self._vector = as_vector(weights)
+        self._scores = TypeScores(extractor.reader, self._parts.split, self._table, self._vector, self._constraints)
         # A memory zone in which the first prediction happens must not take the names away; spaCy's types lack this.
         strings: Any = vocab.strings
         self._keys = np.zeros((len(names), 2, MAX_COUNT), np.uint64)
@@ -78,7 +79,7 @@ class FirstPass:
         program, kinds = self._parts.program, np.zeros(columns.keys.shape[1], np.int32)
         chains = unlabelled(columns, program, kinds, self._constraints)
         shared = nothing_shared(len(self._constraints.start))
-        return label(columns, program, self._table, chains, shared, self.weights.vector)
+        return label(columns, program, self._table, chains, shared, self._vector)
 
     def forget_types(self) -> None:
         self._scores.forget()

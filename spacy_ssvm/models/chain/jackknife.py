@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.columns import ranges_of
 from ...features.index import Columns, Program, add_features, empty_table, row_keys
+from ...features.ranges import ranges_of
 from ...solvers.learner import run_epoch, start
 from ...solvers.parameters import Perceptron
 from ...solvers.problem import Problem

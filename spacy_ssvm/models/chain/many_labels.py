@@ -9,16 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.index import Columns, Program, Table, extract
 from ...kernels import Int32Array2d, Int64Array, kernel, numba_type
 from ...solvers.problem import Problem, unit_of
 from ...structures.chain.constraints import Constraints
-from ...structures.chain.pruning import MANY, Bounds, bounds_of, labels_left, viterbi_left
-from .data import Chains, plane_entries, value_of
+from ...structures.chain.pruning import MANY, Bounds, labels_left, viterbi_left
+from .data import Chains, plane_entries
 from .numbered import CHUNK, Numbering, add_rows_in_use, look_up, place_of
 from .oracles import feature_difference
-from .scores import add_limits, add_loss, require_finite_values, unlabelled
-from .weights import split
+from .scores import add_limits, add_loss
 
 
 class StepNumbering(NamedTuple):
@@ -174,85 +172,3 @@ def many_label_problem(chains: Chains, numbering: Numbering, steps: StepNumberin
         one_thread=True,
         unit=unit_of(chains.costs),
     )
-
-
-FULL = 8
-"""Rows in which more than one in so many weights is not zero are read from end to end."""
-
-
-class FixedWeights(NamedTuple):
-    """The weights of a chain with many labels that decoding reads.
-
-    starts: int64 [R + 1], the first weight of each row. labels: int32 [N], and values: float32 [N], of the weights that
-    are not zero, of all but full rows. full: int32 [R], the place of a row among full_rows, float32 [F, L], which are
-    those with many weights, or -1. transitions: float64 [L, L]. bounds: of the transitions.
-    """
-
-    starts: np.ndarray
-    labels: np.ndarray
-    values: np.ndarray
-    full: np.ndarray
-    full_rows: np.ndarray
-    transitions: np.ndarray
-    bounds: Bounds
-
-
-def fixed_weights(vector: np.ndarray, n_labels: int) -> FixedWeights:
-    """The weights of a vector, float32, as `Chains` lays it out."""
-    transitions, rows = split(vector, n_labels)
-    used = np.flatnonzero(rows)
-    row, labels = np.divmod(used, n_labels)
-    is_full = np.bincount(row, minlength=len(rows)) * FULL > n_labels
-    full = np.where(is_full, np.cumsum(is_full) - 1, -1).astype(np.int32)
-    is_sparse = ~is_full[row]
-    values, row, labels = rows.reshape(-1)[used[is_sparse]], row[is_sparse], labels[is_sparse].astype(np.int32)
-    starts, transitions = np.searchsorted(row, np.arange(len(rows) + 1)), transitions.astype(np.float64)
-    return FixedWeights(starts, labels, values, full, rows[is_full], transitions, bounds_of(transitions))
-
-
-@kernel
-def _label(columns, program, table, chains, weights, labels):
-    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
-    constraints = chains.constraints
-    # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
-    n_labels = np.uint64(len(constraints.start))
-    for example in range(len(chains.starts) - 1):
-        first, end = chains.starts[example], chains.starts[example + 1]
-        scores = np.empty((end - first, len(constraints.start)))
-        for token in range(first, end):
-            score = scores[token - first]
-            score[:] = 0.0
-            for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
-                row, value = chains.rows[f], value_of(chains.values, f)
-                full = weights.full[row]
-                if full >= 0:
-                    block = weights.full_rows[full]
-                    for label in range(n_labels):
-                        score[label] += value * block[label]
-                for k in range(weights.starts[row], weights.starts[row + 1]):
-                    score[np.uint64(weights.labels[k])] += value * weights.values[k]
-            add_limits(chains, token, score)
-        left = labels_left(scores, constraints.start, constraints.end, weights.bounds)
-        n_left = len(left.labels)
-        transitions = np.empty((n_left, n_left))
-        for i in range(n_left):
-            steps = weights.transitions[left.labels[i]]
-            for j in range(n_left):
-                transitions[i, j] = steps[left.labels[j]]
-        viterbi_left(left, transitions, constraints.start, constraints.end, labels[first:end])
-
-
-def label(
-    columns: Columns, program: Program, table: Table, kinds: np.ndarray, constraints: Constraints, weights: FixedWeights
-) -> np.ndarray:
-    """argmax_y wᵀΦ(x_i, y) of every sequence, int32 [T], with the features that are in the index.
-
-    kinds: int32 [T], rows of `constraints.token`. Holds Python's lock for next to nothing.
-
-    Raises:
-        ValueError: a feature value is not finite.
-    """
-    labels, chains = np.zeros(len(kinds), np.int32), unlabelled(columns, program, kinds, constraints)
-    _label(columns, program, table, chains, weights, labels)
-    require_finite_values(program, chains)
-    return labels

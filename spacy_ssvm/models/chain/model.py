@@ -83,11 +83,12 @@ class ChainModel:
 
         if weights is None:
             return self._data_set(empty_table(self._hash_bits), seen_labels=self._learnt_labels(batches, seed)), None
-        has_new, labels = self._has_new_labels(weights), self._seen_labels(weights.first_pass)
-        if not weights.hash_bits:
-            return self._data_set(table_of(weights.keys, 0), weights.seen, has_new, labels), weights.vector
-        spread = files.spread(weights, len(self.labels))
-        return self._data_set(empty_table(spread.hash_bits), spread.seen, has_new, labels), spread.vector
+        labels = self._seen_labels(weights.first_pass)
+        if weights.hash_bits:
+            weights = files.spread(weights)
+        vector = files.as_vector(weights)
+        table = empty_table(weights.hash_bits) if weights.hash_bits else table_of(weights.keys, 0)
+        return self._data_set(table, weights.seen, self._has_new_labels(vector), labels), vector
 
     def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "ChainSet":
         from ...features.index import empty_table, table_of
@@ -107,7 +108,7 @@ class ChainModel:
         """`ChainWeights.seen` of the rows with these keys, uint64, or, without keys, of all hashed rows."""
         weights = self.load()
         if weights.hash_bits:
-            return files.spread(weights, len(self.labels)).seen
+            return files.spread(weights).seen
         if weights.seen is None:
             return None
         places = np.searchsorted(weights.keys, index).clip(max=len(weights.keys) - 1)
@@ -121,8 +122,7 @@ class ChainModel:
         return weights if names is None else weights._replace(names=names.of_rows(weights.keys))
 
     def zero(self) -> ChainWeights:
-        n_labels = len(self.labels)
-        return ChainWeights(np.zeros(0, np.uint64), np.zeros(n_labels * n_labels, np.float32), 0)
+        return files.no_weights(len(self.labels))
 
     def predictor(self, weights: ChainWeights) -> "ChainPredictor":
         from .predictor import ChainPredictor
@@ -137,11 +137,12 @@ class ChainModel:
         return files.load(self._model, self.labels if labels is None else labels)
 
     def count(self, weights: ChainWeights) -> tuple[int, int]:
-        vectors = [part.vector for part in (weights, weights.first_pass) if part is not None]
-        return sum(int(np.count_nonzero(vector)) for vector in vectors), sum(map(len, vectors))
+        parts = [part for part in (weights, weights.first_pass) if part is not None]
+        used = sum(len(part.rows.values) + int(np.count_nonzero(part.transitions)) for part in parts)
+        return used, sum((len(part.transitions) + len(part.keys)) * len(part.transitions) for part in parts)
 
     def widened(self, weights: ChainWeights, before: Sequence[str]) -> ChainWeights:
-        return files.widen(weights, len(before), len(self.labels))
+        return files.widen(weights, len(self.labels))
 
     @property
     def _hash_bits(self) -> int | None:
@@ -178,12 +179,12 @@ class ChainModel:
     def _first_pass(self, weights: ChainWeights) -> "FirstPass":
         from .first_pass import FirstPass
 
-        names = self.codec.first_pass_names()[: files.n_labels_of(weights)]
+        names = self.codec.first_pass_names()[: len(weights.transitions)]
         return FirstPass(self.extractor, weights, names, self._vocab)
 
-    def _has_new_labels(self, weights: ChainWeights) -> bool:
-        """Whether a label of the component has no weight: `widened` has appended it."""
-        has_weight = files.has_weight(weights.vector, len(self.labels))
+    def _has_new_labels(self, vector: np.ndarray) -> bool:
+        """Whether a label of the component has no weight in a vector of all: `widened` has appended it."""
+        has_weight = files.has_weight(vector, len(self.labels))
         learnt = {self.codec.label_of(label) for label, has in zip(self.labels, has_weight) if has}
         return any(self.codec.label_of(label) not in learnt for label in self.labels)
 

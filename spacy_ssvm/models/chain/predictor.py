@@ -18,12 +18,13 @@ from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .codec import ChainCodec
 from .first_pass import FirstPass
-from .many_labels import FixedWeights, fixed_weights, has_many_labels
-from .many_labels import label as label_many
+from .many_label_scores import ManyLabelScores
+from .many_labels import has_many_labels
 from .scores import add_attributes
+from .sparse_rows import dense, taken
 from .token_scores import TokenScores
 from .type_scores import TypeScores
-from .weights import ChainWeights, split
+from .weights import ChainWeights, as_vector
 
 if TYPE_CHECKING:
     from .factors import ChainFeatures
@@ -45,12 +46,7 @@ class ChainPredictor:
         self._codec = codec
         self._table = table_of(weights.keys, weights.hash_bits)
         self._first_pass = first_pass
-        # Few tokens of a word type may be read if each is a chain: sums for a type do not pay there.
-        self._scorer: TokenScores | TypeScores = (
-            TokenScores(extractor.program, self._table, weights.vector, self.constraints)
-            if codec.of_tokens
-            else TypeScores(extractor.reader, extractor.split, self._table, weights.vector, self.constraints)
-        )
+        self._scorer = self._new_scorer()
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
         """As `Predictor.prepared`: the best labels of each Doc, int32 [tokens]."""
@@ -107,7 +103,7 @@ class ChainPredictor:
     def _between(self) -> Between:
         # Patterns limit single tokens only.
         allowed = self.constraints
-        transitions = split(self.weights.vector, len(allowed.start))[0] + allowed.transition
+        transitions = self.weights.transitions + allowed.transition
         return Between(transitions, allowed.start, allowed.end)
 
     def _marking(self, columns: Columns, types: Types) -> Callable[[], None]:
@@ -120,7 +116,7 @@ class ChainPredictor:
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], list[np.ndarray]]:
         mark = self._marking(columns, types)
-        decode = self._decoder(columns, types, kinds, constraints)
+        decode = self._scorer.labelling(columns, types, kinds, constraints)
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
@@ -133,28 +129,25 @@ class ChainPredictor:
 
         return labels
 
-    def _decoder(
-        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
-    ) -> Callable[[], np.ndarray]:
-        """A function that decodes, in any thread: the best labels, int32 [T]."""
-        if not self._codec.of_tokens and has_many_labels(self.constraints):
-            program = self.extractor.program
-            return partial(label_many, columns, program, self._table, kinds, constraints, self._many_labels)
-        return self._scorer.labelling(columns, types, kinds, constraints)
-
-    @cached_property
-    def _many_labels(self) -> FixedWeights:
-        return fixed_weights(self.weights.vector, len(self.constraints.start))
+    def _new_scorer(self) -> TokenScores | ManyLabelScores | TypeScores:
+        extractor, weights = self.extractor, self.weights
+        # Few tokens of a word type may be read if each is a chain: sums for a type do not pay there.
+        if self._codec.of_tokens:
+            return TokenScores(extractor.program, self._table, weights.rows, self.constraints)
+        if has_many_labels(self.constraints):
+            return ManyLabelScores(extractor.program, self._table, weights)
+        return TypeScores(extractor.reader, extractor.split, self._table, as_vector(weights), self.constraints)
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
         """For each token, the templates that fire, by number, and what each adds to the labels' scores, float64 [L]."""
-        rows_of_labels = split(self.weights.vector, len(self.constraints.start))[1]
+        n_labels = len(self.constraints.start)
         found: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(int(columns.starts[-1]))]
         for number in range(len(self.extractor.templates)):
             starts, rows, values = look_up_features(columns, select(self.extractor.program, [number]), self._table)
             for token in np.flatnonzero(np.diff(starts)).tolist():
                 place = starts[token]
-                added = values[place] * rows_of_labels[rows[place]].astype(np.float64)
+                (weights,) = dense(taken(self.weights.rows, rows[place : place + 1]), n_labels)
+                added = values[place] * weights.astype(np.float64)
                 add_attributes(self.constraints.attributes, added)
                 found[token].append((number, added))
         return found

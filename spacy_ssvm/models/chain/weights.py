@@ -1,6 +1,5 @@
 """The weights of a linear chain in a model file: sparse rows of label weights, and transitions."""
 
-import math
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from ..packing import (
     unpack_numbers,
 )
 from ..store import NAMES, DamagedModel, load_arrays, require, require_weights, store_arrays
+from .sparse_rows import NO_ROWS, SparseRows, dense, indices_of, sparse_rows, taken
 
 MAX_NAME = 200
 """Characters of a name that are kept."""
@@ -40,7 +40,7 @@ class ChainWeights(NamedTuple):
     """The weights to predict with, of R feature rows and L labels.
 
     keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from 1.
-    vector: float32 [L·L + R·L], the transitions from label i to label j, then the block of label weights of each row.
+    transitions: float32 [L, L], of the steps from label i to label j. rows: the label weights of each row.
     hash_bits: 0 for an exact index.
     seen: uint8 [R], log₂(1 + n), rounded, of how often the feature of each row was seen in training; None if unknown.
     names: of the feature of each row, empty if it is unknown; None if names are not saved.
@@ -48,15 +48,17 @@ class ChainWeights(NamedTuple):
     """
 
     keys: np.ndarray
-    vector: np.ndarray
+    transitions: np.ndarray
+    rows: SparseRows
     hash_bits: int
     seen: np.ndarray | None = None
     names: tuple[str, ...] | None = None
     first_pass: "ChainWeights | None" = None
 
 
-_NOTHING = ChainWeights(np.zeros(0, np.uint64), np.zeros(0, np.float32), 0)
-"""A first pass that nothing was learnt for: it has no labels."""
+def no_weights(n_labels: int) -> ChainWeights:
+    """Those before anything is learnt."""
+    return ChainWeights(np.zeros(0, np.uint64), np.zeros((n_labels, n_labels), np.float32), NO_ROWS, 0)
 
 
 def in_use(
@@ -69,17 +71,18 @@ def in_use(
     """
     begin = n_labels * n_labels
     n_transitions = int(np.searchsorted(indices, begin))
-    row, label = np.divmod(indices[n_transitions:] - begin, n_labels)
-    is_first = np.diff(row, prepend=-1) != 0
-    used = row[is_first]
-    order = np.argsort(keys[used])
-    place = np.empty(len(used), np.int64)
-    place[order] = np.arange(len(used))
-    vector = np.zeros((n_labels + len(used)) * n_labels, np.float32)
-    vector[indices[:n_transitions]] = values[:n_transitions]
-    vector[begin + place[np.cumsum(is_first) - 1] * n_labels + label] = values[n_transitions:]
-    used = used[order]
-    return ChainWeights(keys[used], vector, hash_bits, None if seen is None else seen[used])
+    transitions = np.zeros((n_labels, n_labels), np.float32)
+    transitions.reshape(-1)[indices[:n_transitions]] = values[:n_transitions]
+    rows = sparse_rows(indices[n_transitions:] - begin, values[n_transitions:], len(keys), n_labels)
+    used = np.flatnonzero(np.diff(rows.starts))
+    used = used[np.argsort(keys[used])]
+    return ChainWeights(keys[used], transitions, taken(rows, used), hash_bits, None if seen is None else seen[used])
+
+
+def as_vector(weights: ChainWeights) -> np.ndarray:
+    """All weights as `Chains` lays them out: float32 [L·L + R·L], the transitions, then the block of each row."""
+    rows = dense(weights.rows, len(weights.transitions))
+    return np.concatenate([weights.transitions.ravel(), rows.ravel()])
 
 
 def store(
@@ -90,11 +93,11 @@ def store(
     labels: L names; the digest covers them too, and what the features are made of. packing: of the rows; transitions
     are always exact. exact: whether the weights are as they were learnt, neither pruned nor rounded before.
     """
-    arrays, used = _packed("", weights, len(labels), packing)
+    arrays, used = _packed("", weights, packing)
     arrays[SEEN] = pack_numbers(None if weights.seen is None else weights.seen[used])
     if reads_first_pass(model):
-        first_pass = _NOTHING if weights.first_pass is None else weights.first_pass
-        arrays.update(_packed(FIRST_PASS, first_pass, n_labels_of(first_pass), packing)[0])
+        first_pass = no_weights(0) if weights.first_pass is None else weights.first_pass
+        arrays.update(_packed(FIRST_PASS, first_pass, packing)[0])
     model.attrs.pop(NAMES, None)
     if weights.names is not None:
         model.attrs[NAMES] = pack_names([weights.names[number] for number in used.tolist()])
@@ -130,26 +133,17 @@ def reads_first_pass(model: Model) -> bool:
     return any(reads(template, DOCUMENT_LABEL) for template in parse_templates(model.attrs["templates"]))
 
 
-def n_labels_of(weights: ChainWeights) -> int:
-    """L, as L² + R · L weights are known."""
-    n_rows = len(weights.keys)
-    return (math.isqrt(n_rows * n_rows + 4 * len(weights.vector)) - n_rows) // 2
-
-
-def _packed(
-    prefix: str, weights: ChainWeights, n_labels: int, packing: Packing
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The arrays of transitions and rows, and the rows with a weight other than 0, int64."""
-    transitions, rows = split(weights.vector, n_labels)
-    sparse = compress(rows.ravel(), packing)
+def _packed(prefix: str, weights: ChainWeights, packing: Packing) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The arrays of transitions and rows, and the rows with a weight that is kept, int64."""
+    transitions, n_labels = weights.transitions, len(weights.transitions)
+    sparse = compress(indices_of(weights.rows, n_labels), weights.rows.values, packing)
     row = sparse.indices // max(n_labels, 1)
     first = np.diff(row, prepend=-1) != 0
     used, place = row[first], np.cumsum(first) - 1
     arrays = {
         f"{prefix}keys": pack_indices(weights.keys[used]),
         **pack(prefix, sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
-        # A view would keep all weights alive for as long as the model remembers it.
-        f"{prefix}transitions": transitions.copy() if transitions.any() else transitions[:0, :0].copy(),
+        f"{prefix}transitions": transitions if transitions.any() else transitions[:0, :0].copy(),
     }
     return arrays, used
 
@@ -166,12 +160,9 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], n_labels: int, bits
     keys = unpack_indices(arrays[f"{prefix}keys"], (1 << (bits or KEY_BITS)) + 1)
     require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
     indices, values = unpack(prefix, arrays, len(keys) * n_labels)
-    vector = np.zeros((n_labels + len(keys)) * n_labels, np.float32)
-    transitions, rows = split(vector, n_labels)
-    if len(stored):
-        transitions[:] = stored
-    rows.reshape(-1)[indices] = values
-    return ChainWeights(keys.astype(np.uint64), vector, bits)
+    transitions = stored if len(stored) else np.zeros((n_labels, n_labels), np.float32)
+    rows = sparse_rows(indices, values, len(keys), n_labels)
+    return ChainWeights(keys.astype(np.uint64), transitions, rows, bits)
 
 
 def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
@@ -186,27 +177,21 @@ def has_weight(vector: np.ndarray, n_labels: int) -> np.ndarray:
     return np.asarray(rows.any(axis=0) | transitions.any(axis=0) | transitions.any(axis=1))
 
 
-def widen(weights: ChainWeights, before: int, after: int) -> ChainWeights:
-    """The same weights with zeros for labels that have been appended: `before` of them become `after`."""
-    transitions, rows = split(weights.vector, before)
-    more = after - before
-    return weights._replace(
-        vector=np.concatenate(
-            [np.pad(transitions, ((0, more), (0, more))).ravel(), np.pad(rows, ((0, 0), (0, more))).ravel()]
-        )
-    )
+def widen(weights: ChainWeights, n_labels: int) -> ChainWeights:
+    """The same weights, and zeros for labels that have been appended, up to n_labels."""
+    more = n_labels - len(weights.transitions)
+    return weights._replace(transitions=np.pad(weights.transitions, ((0, more), (0, more))))
 
 
-def spread(weights: ChainWeights, n_labels: int) -> ChainWeights:
+def spread(weights: ChainWeights) -> ChainWeights:
     """Hashed rows at their place among all 2ᵇ, the others zero; without names."""
-    n_rows = 1 << weights.hash_bits
-    transitions, rows = split(weights.vector, n_labels)
-    everywhere = np.zeros((n_rows, n_labels), np.float32)
-    everywhere[weights.keys - 1] = rows
-    seen = np.zeros(n_rows, np.uint8)
-    seen[weights.keys - 1] = 0 if weights.seen is None else weights.seen
-    vector = np.concatenate([transitions.ravel(), everywhere.ravel()])
-    return weights._replace(keys=np.arange(1, n_rows + 1, dtype=np.uint64), vector=vector, seen=seen, names=None)
+    places, n_rows = weights.keys.astype(np.int64) - 1, 1 << weights.hash_bits
+    sizes, seen = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.uint8)
+    sizes[places] = np.diff(weights.rows.starts)
+    seen[places] = 0 if weights.seen is None else weights.seen
+    rows = weights.rows._replace(starts=np.concatenate([[0], np.cumsum(sizes)]))
+    keys = np.arange(1, n_rows + 1, dtype=np.uint64)
+    return weights._replace(keys=keys, rows=rows, seen=seen, names=None)
 
 
 def pack_names(names: Sequence[str]) -> np.ndarray:

@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from ...features.arc_program import ArcProgram
-from ...features.columns import elements, join_columns, joined_starts, ranges_of, take_columns, taken_starts
+from ...features.columns import join_columns, take_columns
 from ...features.index import Columns
+from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
 from ...solvers.problem import Problem
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.chain.many_labels import (
-    fixed_weights,
     has_many_labels,
     many_label_problem,
     new_steps,
@@ -69,20 +68,3 @@ def test_only_free_chains_with_many_labels_have_them_left_out():
     free = unconstrained(64)
     assert has_many_labels(free) and has_many_labels(with_fixed(free)) and not has_many_labels(unconstrained(63))
     assert not has_many_labels(free._replace(transition=np.where(np.eye(64) == 1.0, FORBIDDEN, 0.0)))
-
-
-@pytest.mark.parametrize("share", [0.01, 0.5])
-def test_fixed_weights_are_those_of_the_vector(share):
-    rng = np.random.default_rng(0)
-    n_labels, n_rows = 70, 12
-    vector = rng.normal(size=n_labels * (n_labels + n_rows)).astype(np.float32)
-    vector[rng.random(len(vector)) > share] = 0.0
-    fixed = fixed_weights(vector, n_labels)
-    rows = np.zeros((n_rows, n_labels), np.float32)
-    for row in range(n_rows):
-        if fixed.full[row] >= 0:
-            rows[row] = fixed.full_rows[fixed.full[row]]
-        of_row = slice(fixed.starts[row], fixed.starts[row + 1])
-        rows[row, fixed.labels[of_row]] += fixed.values[of_row]
-    assert np.array_equal(np.concatenate([fixed.transitions.ravel(), rows.ravel()]), vector)
-    assert (fixed.full >= 0).any() == (share > 0.1)

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.features.sets import templates
 from spacy_ssvm.models.architectures import chain
+from spacy_ssvm.models.chain.sparse_rows import dense, sparse_rows
 from spacy_ssvm.models.chain.weights import (
     MAX_NAME,
     TYPES,
     ChainWeights,
+    as_vector,
     in_use,
     load,
     pack_names,
@@ -32,19 +34,16 @@ def weights(n_rows=6, n_labels=3, hash_bits=0, seed=0):
     rows = np.where(rng.random((n_rows, n_labels)) < 0.4, rng.normal(size=(n_rows, n_labels)), 0)
     transitions = rng.normal(size=n_labels * n_labels)
     seen = rng.integers(0, 33, n_rows).astype(np.uint8)
-    return ChainWeights(keys, np.concatenate([transitions, rows.ravel()]).astype(np.float32), hash_bits, seen)
+    sparse = sparse_rows(np.flatnonzero(rows), rows[rows != 0], n_rows, n_labels)
+    return ChainWeights(keys, transitions.reshape(n_labels, n_labels).astype(np.float32), sparse, hash_bits, seen)
 
 
-def transitions(weights, n_labels=3):
-    return split(weights.vector, n_labels)[0]
+def rows(weights):
+    return dense(weights.rows, len(weights.transitions))
 
 
-def rows(weights, n_labels=3):
-    return split(weights.vector, n_labels)[1]
-
-
-def as_dict(weights, n_labels=3):
-    return {int(key): row.tolist() for key, row in zip(weights.keys, rows(weights, n_labels)) if row.any()}
+def as_dict(weights):
+    return {int(key): row.tolist() for key, row in zip(weights.keys, rows(weights)) if row.any()}
 
 
 def new_model():
@@ -64,13 +63,13 @@ def test_what_is_stored_comes_back_without_empty_rows(n_rows, n_labels, hash_bit
     model = stored(given, n_labels)
     loaded = load(model, LABELS[:n_labels])
     assert is_exact(model)
-    assert as_dict(loaded, n_labels) == as_dict(given, n_labels)
-    assert len(loaded.keys) == len(as_dict(given, n_labels)) and loaded.hash_bits == hash_bits
-    assert np.array_equal(transitions(loaded, n_labels), transitions(given, n_labels))
-    seen = given.seen[rows(given, n_labels).any(axis=1)]
+    assert as_dict(loaded) == as_dict(given)
+    assert len(loaded.keys) == len(as_dict(given)) and loaded.hash_bits == hash_bits
+    assert np.array_equal(loaded.transitions, given.transitions)
+    seen = given.seen[rows(given).any(axis=1)]
     assert np.array_equal(loaded.seen, seen) if len(seen) else loaded.seen is None
-    assert [array.dtype for array in loaded[:2]] == [np.uint64, np.float32]
-    assert all(array.flags.writeable and array.flags.c_contiguous for array in loaded[:2])
+    arrays = [loaded.keys, loaded.transitions, *loaded.rows]
+    assert [array.dtype for array in arrays] == [np.uint64, np.float32, np.int64, np.int32, np.float32]
 
 
 @given(n_rows=st.integers(1, 30), n_labels=st.integers(1, 3), seed=st.integers(0))
@@ -79,12 +78,12 @@ def test_packing_prunes_and_rounds_rows_but_no_transitions(n_rows, n_labels, see
     model = stored(given, n_labels, packing=Packing("int8", 0.5))
     assert not is_exact(model)
     loaded = load(model, LABELS[:n_labels])
-    assert np.array_equal(transitions(loaded, n_labels), transitions(given, n_labels))
-    before, after = as_dict(given, n_labels), as_dict(loaded, n_labels)
+    assert np.array_equal(loaded.transitions, given.transitions)
+    before, after = as_dict(given), as_dict(loaded)
     found = [(b, a) for key in after for b, a in zip(before[key], after[key]) if a]
-    n_before, n_kept = np.count_nonzero(rows(given, n_labels)), np.count_nonzero(rows(loaded, n_labels))
+    n_before, n_kept = np.count_nonzero(rows(given)), np.count_nonzero(rows(loaded))
     assert len(found) == n_kept <= np.ceil(n_before / 2)
-    largest = np.abs(rows(given, n_labels)).max()
+    largest = np.abs(rows(given)).max()
     assert all(abs(b - a) <= largest / 254 * 1.001 for b, a in found)
 
 
@@ -97,39 +96,40 @@ def test_file_does_not_depend_on_earlier_contents():
 
 def test_rows_in_use_are_those_with_weights_in_the_order_of_their_keys():
     given, order = weights(20), np.random.default_rng(2).permutation(20)
-    learnt = np.concatenate([transitions(given).ravel(), rows(given)[order].ravel()]).astype(np.float64)
+    learnt = np.concatenate([given.transitions.ravel(), rows(given)[order].ravel()]).astype(np.float64)
     indices = np.flatnonzero(learnt)
     found = in_use(indices, learnt[indices], given.keys[order], 0, 3, given.seen[order])
-    assert found.vector.dtype == np.float32 and (np.diff(found.keys) > 0).all()
+    assert found.rows.values.dtype == np.float32 and (np.diff(found.keys) > 0).all()
     assert as_dict(found) == as_dict(given) and rows(found).any(axis=1).all()
     assert found.seen.tolist() == given.seen[rows(given).any(axis=1)].tolist()
-    assert np.array_equal(transitions(found), transitions(given))
+    assert np.array_equal(found.transitions, given.transitions)
 
 
 @given(n_rows=st.integers(0, 8), n_labels=st.integers(1, 4))
-def test_split_gives_views_and_rows_come_last(n_rows, n_labels):
+def test_a_vector_has_transitions_and_then_rows(n_rows, n_labels):
     given = weights(n_rows, n_labels)
-    first, blocks = split(given.vector, n_labels)
+    vector = as_vector(given)
+    first, blocks = split(vector, n_labels)
     assert first.shape == (n_labels, n_labels) and blocks.shape == (n_rows, n_labels)
-    assert np.array_equal(np.concatenate([first.ravel(), blocks.ravel()]), given.vector)
+    assert np.array_equal(first, given.transitions) and np.array_equal(blocks, rows(given))
     first[0, 0] = 7
-    assert given.vector[0] == 7
+    assert vector[0] == 7
 
 
 def test_widen_appends_labels():
     given = weights()
-    wider = widen(given, 3, 5)
-    assert np.array_equal(rows(wider, 5)[:, :3], rows(given)) and not rows(wider, 5)[:, 3:].any()
-    assert np.array_equal(transitions(wider, 5)[:3, :3], transitions(given))
-    assert not transitions(wider, 5)[3:].any() and not transitions(wider, 5)[:, 3:].any()
-    assert all(np.array_equal(a, b) for a, b in zip(widen(given, 3, 3), given))
+    wider = widen(given, 5)
+    assert np.array_equal(rows(wider)[:, :3], rows(given)) and not rows(wider)[:, 3:].any()
+    assert np.array_equal(wider.transitions[:3, :3], given.transitions)
+    assert not wider.transitions[3:].any() and not wider.transitions[:, 3:].any()
+    assert np.array_equal(as_vector(widen(given, 3)), as_vector(given))
 
 
 def test_spread_puts_hashed_rows_back():
     given = weights(hash_bits=5)
-    full = spread(given, 3)
+    full = spread(given)
     assert full.keys.tolist() == list(range(1, 33)) and rows(full).shape == (32, 3)
-    assert as_dict(full) == as_dict(given) and np.array_equal(transitions(full), transitions(given))
+    assert as_dict(full) == as_dict(given) and np.array_equal(full.transitions, given.transitions)
     assert as_dict(load(stored(full), LABELS)) == as_dict(given)
 
 

@@ -8,10 +8,12 @@ from hypothesis.extra.numpy import arrays
 
 from spacy_ssvm.features.arc_sets import arc_templates
 from spacy_ssvm.models.architectures import tree
-from spacy_ssvm.models.packing import Packing, Sparse, compress, masked, pack, pack_masked, pack_numbers
+from spacy_ssvm.models.packing import Packing, Sparse, masked, pack, pack_masked, pack_numbers
 from spacy_ssvm.models.store import DamagedModel, _digest, is_exact, store_arrays
 from spacy_ssvm.models.tree.data import in_steps, masked_in_steps
 from spacy_ssvm.models.tree.weights import SEEN, TreeWeights, load, store, widen
+
+from ..packed import compressed
 
 LABELS = ("ROOT", "nsubj", "obj")
 SPARSE = st.one_of(st.just(np.float32(0)), st.floats(-10, 10, width=32).map(np.float32))
@@ -51,8 +53,8 @@ def test_steps_are_those_of_the_dense_vector(dense, n_arcs):
 def test_a_file_of_format_3_has_the_same_weights(packing):
     """Its arrays are all packed, and its indices are gaps."""
     vector = weights(300, 16)
-    holder, sparse = model(), compress(vector.trees.dense(), packing)
-    arrays_of_old = pack("", sparse) | pack("first_pass_", compress(vector.first_pass, packing))
+    holder, sparse = model(), compressed(vector.trees.dense(), packing)
+    arrays_of_old = pack("", sparse) | pack("first_pass_", compressed(vector.first_pass, packing))
     store_arrays(holder, {**arrays_of_old, SEEN: vector.seen}, [3, 300, 16], LABELS)
     shape = np.array(holder.get_param("shape"))
     shape[0] = 3

@@ -1,0 +1,27 @@
+"""Ranges that lie one after the other in a flat array: range k has the members starts[k] … starts[k + 1] − 1."""
+
+import numpy as np
+
+
+def elements(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The members of the chosen ranges, one range after the other, int64."""
+    lengths = starts[chosen + 1] - starts[chosen]
+    end = np.cumsum(lengths)
+    ranges: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts[chosen] - end + lengths, lengths)
+    return ranges
+
+
+def ranges_of(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The ranges that contain the chosen members, int64, each once."""
+    return np.unique(np.searchsorted(starts, chosen, "right") - 1)
+
+
+def taken_starts(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The starts of the chosen ranges when all others are removed, int64."""
+    return np.concatenate([[0], np.cumsum(starts[chosen + 1] - starts[chosen])])
+
+
+def joined_starts(starts: list[np.ndarray]) -> np.ndarray:
+    """The starts of several lists of ranges one after the other, int64."""
+    end = np.cumsum([0, *(part[-1] for part in starts)])
+    return np.concatenate([[0], *(part[1:] + before for part, before in zip(starts, end))]).astype(np.int64)

@@ -1,0 +1,87 @@
+"""Scores and labels of chains with many labels by fixed weights: labels that cannot win are left out of decoding."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ...features.columns import Types
+from ...features.index import Columns, Program, Table, extract
+from ...kernels import Float64Array2d, kernel
+from ...structures.chain.constraints import Constraints
+from ...structures.chain.pruning import Bounds, bounds_of, labels_left, viterbi_left
+from .fixed_rows import FixedRows, fixed_rows, score_token
+from .scores import require_finite_values, unlabelled
+from .weights import ChainWeights
+
+
+class FixedWeights(NamedTuple):
+    """The weights that decoding reads. transitions: float64 [L, L]. bounds: of the transitions."""
+
+    rows: FixedRows
+    transitions: Float64Array2d
+    bounds: Bounds
+
+
+@kernel
+def _score(columns, program, table, chains, weights, scores):
+    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
+    for token in range(len(scores)):
+        score_token(chains, weights.rows, token, scores[token])
+
+
+@kernel
+def _label(columns, program, table, chains, weights, labels):
+    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
+    constraints = chains.constraints
+    for example in range(len(chains.starts) - 1):
+        first, end = chains.starts[example], chains.starts[example + 1]
+        scores = np.empty((end - first, len(constraints.start)))
+        for token in range(first, end):
+            score_token(chains, weights.rows, token, scores[token - first])
+        left = labels_left(scores, constraints.start, constraints.end, weights.bounds)
+        n_left = len(left.labels)
+        transitions = np.empty((n_left, n_left))
+        for i in range(n_left):
+            steps = weights.transitions[left.labels[i]]
+            for j in range(n_left):
+                transitions[i, j] = steps[left.labels[j]]
+        viterbi_left(left, transitions, constraints.start, constraints.end, labels[first:end])
+
+
+class ManyLabelScores:
+    """Labels and scores tokens, as `TypeScores`, where labels are many.
+
+    program: templates. table: of their features. weights: of the chain.
+    """
+
+    def __init__(self, program: Program, table: Table, weights: ChainWeights) -> None:
+        self._program = program
+        self._table = table
+        transitions = weights.transitions.astype(np.float64)
+        rows = fixed_rows(weights.rows, len(transitions))
+        self._weights = FixedWeights(rows, transitions, bounds_of(transitions))
+
+    def labelling(
+        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
+    ) -> Callable[[], np.ndarray]:
+        """As `TypeScores.labelling`. Holds Python's lock for next to nothing."""
+        return partial(self._labels, columns, kinds, constraints)
+
+    def scores(self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
+        """As `TypeScores.scores`."""
+        scores = np.zeros((len(kinds), len(constraints.start)))
+        chains = unlabelled(columns, self._program, kinds, constraints)
+        _score(columns, self._program, self._table, chains, self._weights, scores)
+        require_finite_values(self._program, chains)
+        return scores
+
+    def forget(self) -> None:
+        """Nothing is stored."""
+
+    def _labels(self, columns: Columns, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
+        labels, chains = np.zeros(len(kinds), np.int32), unlabelled(columns, self._program, kinds, constraints)
+        _label(columns, self._program, self._table, chains, self._weights, labels)
+        require_finite_values(self._program, chains)
+        return labels

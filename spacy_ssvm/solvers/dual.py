@@ -200,7 +200,7 @@ class DualLearner(WorkingSetLearner):
 
     def _penalty(self, w: np.ndarray) -> tuple[float, float]:
         """Ω(w), and Ω*(s) of the dual point s that w belongs to."""
-        penalty = squared_distance(w, n_threads=self.n_threads) / 2
+        penalty = squared_distance(self.problem.named(w), n_threads=self.n_threads) / 2
         return penalty, penalty
 
     def _dual_point(self, w: np.ndarray) -> np.ndarray:

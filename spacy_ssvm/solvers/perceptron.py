@@ -19,14 +19,6 @@ def averaged_axpy(weights, weighted_steps, visits, step, plane, size):
     axpy(weighted_steps, step * visits, plane.indices, plane.values, size)
 
 
-@kernel
-def _means(weights, weighted_steps, visits, means):
-    """Write w − u / T to means, where it is not 0: memory of zeros that nobody writes to is never there."""
-    for k in range(len(weights)):
-        if weights[k] != 0.0 or weighted_steps[k] != 0.0:
-            means[k] = weights[k] - weighted_steps[k] / visits
-
-
 class AveragedLearner(Learner):
     """A learner that predicts with the mean of w over all visits."""
 
@@ -34,12 +26,13 @@ class AveragedLearner(Learner):
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.weighted_steps = np.zeros_like(self.w)
+        # Unlike `zeros_like`, it takes no memory until it is written to.
+        self.weighted_steps = np.zeros(len(self.w))
         self.visits = 0
 
     def prediction_weights(self) -> np.ndarray:
-        means = np.zeros(len(self.w))
-        _means(self.w, self.weighted_steps, float(max(self.visits, 1)), means)
+        means, named = np.zeros(len(self.w)), self.problem.named
+        named(means)[:] = named(self.w) - named(self.weighted_steps) / max(self.visits, 1)
         return means
 
     def progress(self) -> Progress:

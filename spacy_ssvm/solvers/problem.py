@@ -1,5 +1,6 @@
 """Structured learning problems: the examples of an oracle, and how kernels call it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
@@ -81,6 +82,8 @@ class Problem:
     rates: float32 [≤ d], relative learning rates of the first weights in corrections; 1 for the others, or for all.
     with_margin: whether corrections learn from an example that is right, too, until it is so by a margin of its loss.
     one_thread: whether oracles write to `data`, so that they must be called in one thread.
+    n_named: how many of the first weights oracles may have named in their pairs so far: all others have never changed.
+        None where these are all.
     unit: the unit of the loss, the smallest positive cost of a single mistake. What solvers neglect, in g or in the
         loss, is a small fraction of it, so that a problem whose costs are scaled is solved just as precisely.
 
@@ -102,6 +105,7 @@ class Problem:
     rates: np.ndarray | None = None
     with_margin: bool = False
     one_thread: bool = False
+    n_named: Callable[[], int] | None = None
     unit: float = 1.0
 
     def __post_init__(self) -> None:
@@ -114,6 +118,10 @@ class Problem:
     def max_plane_entries(self) -> int:
         """The largest of `plane_entries`."""
         return int(self.plane_entries.max(initial=0))
+
+    def named(self, vector: np.ndarray) -> np.ndarray:
+        """The part of a vector, [d], that oracles may have named: to read the rest, zeros, would take time."""
+        return vector if self.n_named is None else vector[: self.n_named()]
 
     def oracles(self, kind: Kind) -> list[Any]:
         """The kernel of one kind of oracle, or the kernels that read scores from cliques, infer and move w.

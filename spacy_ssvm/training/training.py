@@ -375,7 +375,7 @@ class Training:
             self._give_up_unseen(learner)
         self._visited[:] = self._given_up
         progress = learner.progress()
-        non_zeros = int(np.count_nonzero(learner.prediction_weights()))
+        non_zeros = int(np.count_nonzero(learner.problem.named(learner.prediction_weights())))
         self.figures = Figures(epoch=state.epochs, non_zeros=non_zeros, **progress._asdict())
         LOGGER.debug("[%s] %s", self.name, self.figures)
         state.finished = learner.done() and not self.data.is_incomplete()

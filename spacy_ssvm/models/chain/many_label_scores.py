@@ -12,7 +12,7 @@ from ...kernels import Float64Array2d, kernel
 from ...structures.chain.constraints import Constraints
 from ...structures.chain.pruning import Bounds, bounds_of, labels_left, viterbi_left
 from .fixed_rows import FixedRows, fixed_rows, score_token
-from .scores import require_finite_values, unlabelled
+from .scores import longest, require_finite_values, unlabelled
 from .weights import ChainWeights
 
 
@@ -35,9 +35,11 @@ def _score(columns, program, table, chains, weights, scores):
 def _label(columns, program, table, chains, weights, labels):
     extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
     constraints = chains.constraints
+    # Once, as that of a document is much, and would be new memory each time.
+    memory = np.empty((longest(chains), len(constraints.start)))
     for example in range(len(chains.starts) - 1):
         first, end = chains.starts[example], chains.starts[example + 1]
-        scores = np.empty((end - first, len(constraints.start)))
+        scores = memory[: end - first]
         for token in range(first, end):
             score_token(chains, weights.rows, token, scores[token - first])
         left = labels_left(scores, constraints.start, constraints.end, weights.bounds)

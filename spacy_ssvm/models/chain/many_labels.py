@@ -5,16 +5,17 @@ these than for all else. So it reads the weights in use, which bound the scores 
 cannot win (`structures.chain.pruning`), and decodes the rest. The result is exact.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Int32Array2d, Int64Array, kernel, numba_type
+from ...kernels import Float64Array2d, Int32Array2d, Int64Array, kernel, numba_type
 from ...solvers.problem import Problem, unit_of
 from ...structures.chain.constraints import Constraints
 from ...structures.chain.pruning import MANY, Bounds, labels_left, viterbi_left
 from .data import Chains, plane_entries
-from .numbered import CHUNK, Numbering, add_rows_in_use, look_up, place_of
+from .numbered import CHUNK, Numbering, add_rows_in_use, look_up, n_places, place_of
 from .oracles import feature_difference
 from .scores import add_limits, add_loss
 
@@ -32,15 +33,24 @@ class StepNumbering(NamedTuple):
 
 
 class ManyLabelChains(NamedTuple):
-    """Chains with the numberings of their weights, to which oracles append: they must not run in several threads."""
+    """Chains with the numberings of their weights, to which oracles append: they must not run in several threads.
+
+    scores: float64 [T, L], for the scores of the longest sequence: that of a document would be new memory each time.
+    """
 
     chains: Chains
     numbering: Numbering
     steps: StepNumbering
+    scores: Float64Array2d
 
 
 MANY_LABEL_CHAINS = numba_type(ManyLabelChains)
 """The numba type of `ManyLabelChains`."""
+
+
+def _many_label_chains(chains: Chains, numbering: Numbering, steps: StepNumbering) -> ManyLabelChains:
+    longest = int(np.diff(chains.starts).max(initial=0))
+    return ManyLabelChains(chains, numbering, steps, np.empty((longest, len(chains.constraints.start))))
 
 
 def has_many_labels(constraints: Constraints) -> bool:
@@ -110,7 +120,7 @@ def _best_path(data, example, weights, loss_scale, path):
     chains = data.chains
     constraints, first, end = chains.constraints, chains.starts[example], chains.starts[example + 1]
     n_labels = len(constraints.start)
-    scores = np.empty((end - first, n_labels))
+    scores = data.scores[: end - first]
     features = chains.feature_starts[first : end + 1]
     found = np.empty(features[-1] - features[0], np.int64)
     look_up(data, features[0], features[-1], n_labels * n_labels, weights, found)
@@ -155,7 +165,7 @@ def _decode(data, weights, labels):
 def decode_in_use(chains: Chains, numbering: Numbering, steps: StepNumbering, weights: np.ndarray) -> np.ndarray:
     """argmax_y wᵀΦ(x_i, y) of every sequence, int32 [T]; weights: float64, numbered as in `many_label_problem`."""
     labels = np.zeros(len(chains.gold), np.int32)
-    _decode(ManyLabelChains(chains, numbering, steps), weights, labels)
+    _decode(_many_label_chains(chains, numbering, steps), weights, labels)
     return labels
 
 
@@ -163,12 +173,13 @@ def many_label_problem(chains: Chains, numbering: Numbering, steps: StepNumberin
     """The problem of labelled sequences, for solvers that call its max-oracle only, and in one thread."""
     n_labels = len(chains.constraints.start)
     return Problem(
-        ManyLabelChains(chains, numbering, steps),
+        _many_label_chains(chains, numbering, steps),
         MANY_LABEL_CHAINS,
         max_oracle,
         n_examples=len(chains.starts) - 1,
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
         plane_entries=plane_entries(chains),
         one_thread=True,
+        n_named=partial(n_places, numbering, n_labels),
         unit=unit_of(chains.costs),
     )

@@ -6,6 +6,7 @@ weights in use lie side by side, and the rest of a vector, zeros that nobody wri
 scored by reading the weights in use only.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -178,6 +179,11 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
     return entries, loss
 
 
+def n_places(numbering: Numbering, n_labels: int) -> int:
+    """The number of places of weights up to the last chunk in use, those of transitions included."""
+    return n_labels * n_labels + CHUNK * int(numbering.counts[0])
+
+
 def numbered_problem(chains: Chains, numbering: Numbering) -> Problem:
     """The problem of labelled sequences, for solvers that call its max-oracle only, and in one thread."""
     n_labels = len(chains.constraints.start)
@@ -189,6 +195,7 @@ def numbered_problem(chains: Chains, numbering: Numbering) -> Problem:
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
         plane_entries=plane_entries(chains),
         one_thread=True,
+        n_named=partial(n_places, numbering, n_labels),
         unit=unit_of(chains.costs),
     )
 

@@ -281,6 +281,20 @@ def unpack_numbers(packed: np.ndarray, count: int) -> np.ndarray | None:
     return numbers if len(numbers) else None
 
 
+def pack_floats(numbers: np.ndarray) -> np.ndarray:
+    """Numbers, float32 [n], as bytes, uint8, unchanged; runs of zeros take next to nothing."""
+    return _deflated(numbers)
+
+
+def unpack_floats(packed: np.ndarray, max_count: int) -> np.ndarray:
+    """The numbers packed by `pack_floats`, float32 [n].
+
+    Raises:
+        DamagedModel: the bytes are damaged, or there are more numbers than max_count.
+    """
+    return _inflated(packed, {4: "<f4"}, max_count)
+
+
 def _deflated(numbers: np.ndarray, kind: int | None = None) -> np.ndarray:
     """Numbers [n] as uint8: the number of bytes of each, or their kind, then their planes of bytes, deflated."""
     numbers = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<"))

@@ -8,7 +8,7 @@ import numpy as np
 import srsly
 from thinc.api import Model, NumpyOps
 
-FORMAT = 4
+FORMAT = 5
 """Version of the model file."""
 
 OLDEST_FORMAT = 2

@@ -1,5 +1,6 @@
 """The weights of a linear chain in a model file: sparse rows of label weights, and transitions."""
 
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -17,9 +18,11 @@ from ..packing import (
     Packing,
     compress,
     pack,
+    pack_floats,
     pack_indices,
     pack_numbers,
     unpack,
+    unpack_floats,
     unpack_indices,
     unpack_numbers,
 )
@@ -29,7 +32,7 @@ from .sparse_rows import NO_ROWS, SparseRows, dense, indices_of, sparse_rows, ta
 MAX_NAME = 200
 """Characters of a name that are kept."""
 SEEN = "seen"
-_TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.float32,)}
+_TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.uint8, np.float32)}
 TYPES = {**_TYPES, SEEN: (np.uint8,)}
 FIRST_PASS = "first_pass_"
 """Before the names of the arrays of a first pass, which a file has if a template reads its labels."""
@@ -121,10 +124,9 @@ def load(model: Model, labels: Sequence[str]) -> ChainWeights:
     names = unpack_names(model.attrs[NAMES], n_rows) if NAMES in model.attrs else None
     seen = unpack_numbers(arrays[SEEN], n_rows) if SEEN in arrays else None
     first_pass = None
-    if has_first_pass and len(arrays[f"{FIRST_PASS}transitions"]):
-        n_first = len(arrays[f"{FIRST_PASS}transitions"])
-        require(n_first <= n_labels, "its first pass has more labels than the component")
-        first_pass = _unpacked(FIRST_PASS, arrays, n_first, 0)
+    if has_first_pass:
+        n_first = len(_transitions(arrays[f"{FIRST_PASS}transitions"], n_labels))
+        first_pass = _unpacked(FIRST_PASS, arrays, n_first, 0) if n_first else None
     return weights._replace(seen=seen, names=names, first_pass=first_pass)
 
 
@@ -143,7 +145,7 @@ def _packed(prefix: str, weights: ChainWeights, packing: Packing) -> tuple[dict[
     arrays = {
         f"{prefix}keys": pack_indices(weights.keys[used]),
         **pack(prefix, sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
-        f"{prefix}transitions": transitions if transitions.any() else transitions[:0, :0].copy(),
+        f"{prefix}transitions": pack_floats(transitions.ravel() if transitions.any() else transitions[:0].ravel()),
     }
     return arrays, used
 
@@ -154,15 +156,32 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], n_labels: int, bits
     Raises:
         DamagedModel: an array is of a wrong shape or range.
     """
-    stored = arrays[f"{prefix}transitions"]
-    require(stored.shape in ((n_labels, n_labels), (0, 0)), "its transitions do not fit its labels")
-    require_weights(stored)
+    transitions = _transitions(arrays[f"{prefix}transitions"], n_labels)
+    require(len(transitions) in (n_labels, 0), "its transitions do not fit its labels")
     keys = unpack_indices(arrays[f"{prefix}keys"], (1 << (bits or KEY_BITS)) + 1)
     require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
     indices, values = unpack(prefix, arrays, len(keys) * n_labels)
-    transitions = stored if len(stored) else np.zeros((n_labels, n_labels), np.float32)
+    transitions = transitions if len(transitions) else np.zeros((n_labels, n_labels), np.float32)
     rows = sparse_rows(indices, values, len(keys), n_labels)
     return ChainWeights(keys.astype(np.uint64), transitions, rows, bits)
+
+
+def _transitions(stored: np.ndarray, max_labels: int) -> np.ndarray:
+    """The transitions in an array of `_packed`, float32 [L, L]; L is 0 if they are all 0. Before format 5, they are not
+    packed.
+
+    Raises:
+        DamagedModel: the array is damaged, or it has transitions of more than max_labels labels.
+    """
+    complaint = "its transitions do not fit its labels"
+    if stored.dtype == np.uint8:
+        flat = unpack_floats(stored, max_labels * max_labels)
+        n_labels = math.isqrt(len(flat))
+        require(n_labels * n_labels == len(flat), complaint)
+        stored = flat.reshape(n_labels, n_labels)
+    require(stored.ndim == 2 and stored.shape[0] == stored.shape[1] <= max_labels, complaint)
+    require_weights(stored)
+    return stored
 
 
 def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ from spacy_ssvm.models.chain.weights import (
     unpack_names,
     widen,
 )
-from spacy_ssvm.models.packing import Packing, pack_indices, pack_numbers
+from spacy_ssvm.models.packing import Packing, pack_floats, pack_indices, pack_numbers
 from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
 
 LABELS = ("A", "B", "C")
@@ -133,6 +133,19 @@ def test_spread_puts_hashed_rows_back():
     assert as_dict(load(stored(full), LABELS)) == as_dict(given)
 
 
+@pytest.mark.parametrize("format_before", [3, 4])
+def test_transitions_of_earlier_formats_are_not_packed(format_before, monkeypatch):
+    given = weights()
+    model = stored(given)
+    monkeypatch.setattr("spacy_ssvm.models.store.FORMAT", format_before)
+    arrays = {key: model.get_param(key) for key in TYPES} | {"transitions": given.transitions}
+    store_arrays(model, arrays, [3, 0], LABELS)
+    monkeypatch.undo()
+    assert model.get_param("shape")[0] == format_before
+    loaded = load(model, LABELS)
+    assert np.array_equal(loaded.transitions, given.transitions) and as_dict(loaded) == as_dict(given)
+
+
 @pytest.mark.parametrize("character", ["a", "é", "漢", "𐀀"])
 @pytest.mark.parametrize("n_rows", [0, 1, 20])
 def test_the_longest_names_come_back(character, n_rows):
@@ -150,8 +163,8 @@ def crafted(changes, width=3, bits=4):
 
 
 def put(value):
-    """A transition of this weight."""
-    return lambda array: np.where(np.eye(3), np.float32(value), array)
+    """Transitions of this weight."""
+    return lambda array: pack_floats(np.where(np.eye(3), np.float32(value), np.float32(0)).ravel())
 
 
 def test_crafting_alone_changes_nothing():
@@ -165,10 +178,15 @@ def test_crafting_alone_changes_nothing():
         ({}, {"bits": -1}, "hash size"),
         ({}, {"bits": 31}, "hash size"),
         ({}, {"bits": 2}, "index is out of range"),
-        ({"transitions": lambda a: a[:2]}, {}, "transitions"),
+        ({"transitions": lambda a: a[:2]}, {}, "inflated|wrong length"),
+        ({"transitions": lambda a: pack_floats(np.ones(5, np.float32))}, {}, "transitions do not fit its labels"),
+        ({"transitions": lambda a: pack_floats(np.ones(4, np.float32))}, {}, "transitions do not fit its labels"),
+        ({"transitions": lambda a: pack_floats(np.ones(16, np.float32))}, {}, "wrong length"),
+        ({"transitions": lambda a: np.ones((2, 2), np.float32)}, {}, "transitions do not fit its labels"),
+        ({"transitions": lambda a: np.ones((3, 4), np.float32)}, {}, "transitions do not fit its labels"),
         ({"seen": lambda a: pack_numbers(np.zeros(1, np.uint8))}, {}, "wrong length"),
         ({"seen": lambda a: a[:1]}, {}, "inflated|wrong length"),
-        ({"transitions": lambda a: a.ravel()}, {}, "transitions"),
+        ({"transitions": lambda a: np.ones(9, np.float32)}, {}, "transitions do not fit its labels"),
         ({"transitions": put(np.inf)}, {}, "weight is not finite"),
         ({"transitions": put(1e35)}, {}, "too large to be added up"),
         ({"keys": lambda a: a[None]}, {}, "unknown type"),

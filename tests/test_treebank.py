@@ -180,8 +180,9 @@ def test_a_treebank_with_all_columns(treebank):
     assert config["paths"]["train"].endswith("de_toy-ud-train.conllu")
     assert config["paths"]["dev"].endswith("de_toy-ud-dev.conllu")
     # UPOS decides XPOS here.
-    assert config["nlp"]["pipeline"] == ["senter", "morphologizer", "lemmatizer", "parser"]
+    assert config["nlp"]["pipeline"] == ["senter", "pos_tagger", "morphologizer", "lemmatizer", "parser"]
     assert "# components.tagger: none: XPOS follows from UPOS" in text
+    assert not config["components"]["morphologizer"]["overwrite"], "the coarse tag is that of the pos_tagger"
     assert "# corpora.train.merge_subtokens: 12 multi-word tokens are divided" in text
     train = config["corpora"]["train"]
     assert train["gold_tokens"] and not train["merge_subtokens"] and not train["gold_preproc"]
@@ -193,7 +194,7 @@ def test_components_are_those_of_the_annotation(tmp_path):
     saved(tmp_path / "qaa_x-train.conllu", *[OTHER, OTHER.replace("NE", "NN")] * 2)
     config, text = config_of("-t", tmp_path / "qaa_x-train.conllu")
     assert config["nlp"]["lang"] == "xx" and "spaCy has no language qaa" in text
-    assert config["nlp"]["pipeline"] == ["senter", "tagger", "morphologizer", "lemmatizer", "parser"]
+    assert config["nlp"]["pipeline"] == ["senter", "tagger", "pos_tagger", "lemmatizer", "parser"]
     assert config["paths"]["dev"] is None and "There is no development file" in text
     bare = "1\ta\t_\t_\tX\t_\t_\t_\t_\t_\n"
     saved(tmp_path / "x.conllu", bare, bare)

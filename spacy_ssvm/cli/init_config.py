@@ -48,7 +48,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
 }
 """Name of a component → its factory, and settings other than the factory's; each may need those before it."""
 TAGGERS = ("tagger", "pos_tagger")
-"""The components whose annotation others read; a morphologizer can take the place of the second."""
+"""The components whose annotation others read."""
 READ_TAGS = {"lemmatizer": ("tag", "pos"), "parser": ("tag", "pos")}
 """The components whose features read the annotation of TAGGERS → the columns that they read by default."""
 TUNED: dict[str, dict[str, dict[str, float]]] = {
@@ -140,7 +140,7 @@ def init_config_command(
     """Write a config for `spacy train`, as `spacy init config` does, with the settings that suit our components.
 
     The components are put into the order in which they need each other. A parser gets two taggers, as its features read
-    `tag` and `pos`, and so does a lemmatizer; a morphologizer takes the place of the second one.
+    `tag` and `pos`, and so does a lemmatizer. A morphologizer beside the second one leaves `pos` to it.
 
     With --treebank, the components and their settings are those that suit the annotation of a treebank in CoNLL-U, and
     comments at the head of the config give the reasons.
@@ -230,8 +230,7 @@ def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Con
         ImportError: spaCy has no such language, or the language's tokenizer needs a package that is not installed.
     """
     named = _named_components(pipeline)
-    needed = set(TAGGERS) - {"pos_tagger" if "morphologizer" in named else ""} if named & set(READ_TAGS) else set()
-    return config_of(named | needed, solver, lang)
+    return config_of(named | (set(TAGGERS) if named & set(READ_TAGS) else set()), solver, lang)
 
 
 def config_of(
@@ -250,6 +249,9 @@ def config_of(
     config = Config().from_str(BASE, interpolate=False)
     config["nlp"].update(lang=lang, pipeline=names)
     config["components"] = {name: {**COMPONENTS[name], "solver": _solver_block(nlp, name, solver)} for name in names}
+    if {"pos_tagger", "morphologizer"} <= set(names):
+        # Among coarse tags alone, a tagger makes fewer mistakes than a morphologizer among all analyses.
+        config["components"]["morphologizer"]["overwrite"] = False
     for corpus in config["corpora"].values():
         corpus["gold_preproc"] = "senter" not in names
         if "chunker" in names:

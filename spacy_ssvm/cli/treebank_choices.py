@@ -47,7 +47,7 @@ class Choices:
 
 FULL = Choices(
     "en",
-    ["senter", "tagger", "morphologizer", "lemmatizer", "parser"],
+    ["senter", "tagger", "pos_tagger", "morphologizer", "lemmatizer", "parser"],
     {"lemmatizer": ("tag", "pos", "morph"), "parser": ("tag", "morph", "pos")},
 )
 """Those for a treebank that annotates everything, with few crossing arcs.
@@ -106,13 +106,18 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
         components.append("tagger")
         reasons["components.tagger"] = f"{_percent(treebank.xpos)} of the words have XPOS, and UPOS does not decide it"
     if treebank.upos >= ANNOTATED:
+        components.append("pos_tagger")
+    reasons["components.pos_tagger"] = (
+        "" if "pos_tagger" in components else "none: "
+    ) + f"{_percent(treebank.upos)} of the words have UPOS"
+    if treebank.feats > 0:
         components.append("morphologizer")
-        reasons["components.morphologizer"] = (
-            f"UPOS and FEATS, in {treebank.n_analyses:,} combinations; {_percent(treebank.feats)} of the words have "
-            "FEATS"
-        )
-    else:
-        reasons["components.morphologizer"] = f"none: {_percent(treebank.upos)} of the words have UPOS"
+    reasons["components.morphologizer"] = (
+        f"{_percent(treebank.feats)} of the words have FEATS, in {treebank.n_analyses:,} combinations with UPOS"
+        + (", which it leaves to the pos_tagger" if "pos_tagger" in components else "")
+        if treebank.feats > 0
+        else "none: no word has FEATS"
+    )
     for name, column, share in (("lemmatizer", "LEMMA", treebank.lemmas), ("parser", "HEAD", treebank.heads)):
         if share >= ANNOTATED:
             components.append(name)
@@ -123,8 +128,8 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
         raise ValueError(f"{treebank.train} has no annotation to learn: XPOS, UPOS, LEMMA or HEAD")
     known = {
         "tag": "tagger" in components,
-        "pos": "morphologizer" in components,
-        "morph": "morphologizer" in components and treebank.feats > 0,
+        "pos": "pos_tagger" in components,
+        "morph": "morphologizer" in components,
     }
     for name, columns in FULL.read.items():
         read = tuple(column for column in columns if known[column])

@@ -188,9 +188,6 @@ COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM,
 TAGS = ("tag", "pos", "morph")
 """Columns that can be jackknifed."""
 
-TOGETHER = ("pos", "morph")
-"""Columns that are predicted as one if both are jackknifed, as a morphologizer predicts them."""
-
 MAX_KEPT = 2_000_000
 """The size, in tokens, up to which a corpus is kept in memory; a larger one is read from disk in each pass.
 
@@ -340,23 +337,14 @@ class ColumnCorpus:
             return examples
         jackknife = Jackknife([example.predicted for example in filled], self.folds, self.seed)
         ends = np.cumsum([len(example.predicted) for example in filled])
-        for names in self._predicted_together():
-            gold = np.stack([np.concatenate([_aligned(example, name) for example in filled]) for name in names], axis=1)
-            if names == ("tag",):
+        for name in self.jackknife:
+            gold = np.concatenate([_aligned(example, name) for example in filled])
+            if name == "tag":
                 gold = _without_negative(gold, filled[0].reference.vocab)
-            combinations, numbers = np.unique(gold, axis=0, return_inverse=True)
-            known = np.where(gold.any(axis=1), 1 + numbers.reshape(-1), 0).astype(np.uint64)
-            title = " and ".join(f'column "{name}"' for name in names)
-            predicted = combinations[jackknife.predict(known, f"{title} of {self.corpus.path}").astype(np.int64) - 1]
+            predicted = jackknife.predict(gold, f'column "{name}" of {self.corpus.path}')
             for example, part in zip(filled, np.split(predicted, ends[:-1])):
-                example.predicted.from_array([COLUMNS[name] for name in names], cast(Any, part))
+                example.predicted.from_array([COLUMNS[name]], cast(Any, part))
         return examples
-
-    def _predicted_together(self) -> list[tuple[str, ...]]:
-        """The columns to jackknife, those side by side that one chain predicts."""
-        if set(TOGETHER) <= set(self.jackknife):
-            return [*((name,) for name in self.jackknife if name not in TOGETHER), TOGETHER]
-        return [(name,) for name in self.jackknife]
 
 
 def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:

@@ -1,6 +1,6 @@
 """Our morphologizer and lemmatizer beside spaCy's on a treebank: TRAINING METRICS ASSETS PART TREEBANK [--KEY value …].
 
-Ours come with the tagger, whose tags the lemmatizer reads.
+Ours come with the taggers, whose tags the lemmatizer reads.
 
 TRAINING/TREEBANK/beside_spacy has both pipelines, METRICS/beside_spacy/TREEBANK.jsonl a row for each, and
 TRAINING/TREEBANK/beside_spacy.md the table. spaCy's has the settings that it recommends for a CPU, and reads the same
@@ -21,7 +21,7 @@ from .build import run_spacy, score, train
 from .locate import locate, part
 
 METRICS = ("UPOS", "UFeats", "Lemmas")
-OURS = ("tagger", "morphologizer", "lemmatizer")
+OURS = ("tagger", "pos_tagger", "morphologizer", "lemmatizer")
 PEERS = "morphologizer,trainable_lemmatizer"
 
 

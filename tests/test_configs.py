@@ -86,6 +86,13 @@ def test_components_are_in_the_order_of_their_needs():
     assert not config["corpora"]["train"]["gold_preproc"], "a senter learns from documents"
 
 
+def test_a_morphologizer_leaves_coarse_tags_to_their_tagger():
+    config = written("-p", "morphologizer,parser")
+    assert config["nlp"]["pipeline"] == ["tagger", "pos_tagger", "morphologizer", "parser"]
+    assert not config["components"]["morphologizer"]["overwrite"]
+    assert written("-p", "morphologizer")["components"]["morphologizer"]["overwrite"]
+
+
 @pytest.mark.parametrize("solver", sorted(registry.ssvm_solvers.get_all()))
 def test_every_registered_solver_can_be_named(solver):
     nlp = load_model_from_config(written("-p", "senter,tagger", "-s", solver))

@@ -57,8 +57,8 @@ def apply_command(
             "files": list(map(str, files)),
             "format": format_,
             "text_key": text_key,
+            "shard_bytes": MAX_BYTES,
         }
-        of["shard_bytes"] = MAX_BYTES
         with folder.locked(output):
             _apply(files, nlp, partial(_load, model, code_path), how, of, n_workers, force)
     except KeyboardInterrupt:

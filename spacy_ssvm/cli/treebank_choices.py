@@ -105,25 +105,18 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
     else:
         components.append("tagger")
         reasons["components.tagger"] = f"{_percent(treebank.xpos)} of the words have XPOS, and UPOS does not decide it"
-    if treebank.upos >= ANNOTATED:
-        components.append("pos_tagger")
-    reasons["components.pos_tagger"] = (
-        "" if "pos_tagger" in components else "none: "
-    ) + f"{_percent(treebank.upos)} of the words have UPOS"
+    _choose_if_annotated(choices, "pos_tagger", "UPOS", treebank.upos)
     if treebank.feats > 0:
         components.append("morphologizer")
-    reasons["components.morphologizer"] = (
-        f"{_percent(treebank.feats)} of the words have FEATS, in {treebank.n_analyses:,} combinations with UPOS"
-        + (", which it leaves to the pos_tagger" if "pos_tagger" in components else "")
-        if treebank.feats > 0
-        else "none: no word has FEATS"
-    )
-    for name, column, share in (("lemmatizer", "LEMMA", treebank.lemmas), ("parser", "HEAD", treebank.heads)):
-        if share >= ANNOTATED:
-            components.append(name)
-            reasons[f"components.{name}"] = f"{_percent(share)} of the words have {column}"
-        else:
-            reasons[f"components.{name}"] = f"none: {_percent(share)} of the words have {column}"
+        left = ", which it leaves to the pos_tagger" if "pos_tagger" in components else ""
+        reasons["components.morphologizer"] = (
+            f"{_percent(treebank.feats)} of the words have FEATS, in {treebank.n_analyses:,} combinations with UPOS"
+            f"{left}"
+        )
+    else:
+        reasons["components.morphologizer"] = "none: no word has FEATS"
+    _choose_if_annotated(choices, "lemmatizer", "LEMMA", treebank.lemmas)
+    _choose_if_annotated(choices, "parser", "HEAD", treebank.heads)
     if not set(components) - {"senter"}:
         raise ValueError(f"{treebank.train} has no annotation to learn: XPOS, UPOS, LEMMA or HEAD")
     known = {
@@ -139,6 +132,16 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
         reasons["corpora.train.jackknife"] = (
             "lemmatizer and parser read this annotation, and learn from it with errors as in use"
         )
+
+
+def _choose_if_annotated(choices: Choices, name: str, column: str, share: float) -> None:
+    """Choose a component if the share of words that have its column is large enough."""
+    reason = f"{_percent(share)} of the words have {column}"
+    if share >= ANNOTATED:
+        choices.components.append(name)
+        choices.reasons[f"components.{name}"] = reason
+    else:
+        choices.reasons[f"components.{name}"] = f"none: {reason}"
 
 
 def _choose_reader(choices: Choices, treebank: Treebank, merge_subtokens: bool) -> None:

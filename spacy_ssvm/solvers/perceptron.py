@@ -32,7 +32,8 @@ class AveragedLearner(Learner):
 
     def prediction_weights(self) -> np.ndarray:
         means, named = np.zeros(len(self.w)), self.problem.named
-        named(means)[:] = named(self.w) - named(self.weighted_steps) / max(self.visits, 1)
+        np.divide(named(self.weighted_steps), max(self.visits, 1), out=named(means))
+        np.subtract(named(self.w), named(means), out=named(means))
         return means
 
     def progress(self) -> Progress:

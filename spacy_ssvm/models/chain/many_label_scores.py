@@ -17,7 +17,7 @@ from .weights import ChainWeights
 
 
 class FixedWeights(NamedTuple):
-    """The weights that decoding reads. transitions: float64 [L, L]. bounds: of the transitions."""
+    """The weights that decoding reads. rows: of label weights. transitions: float64 [L, L]. bounds: of these."""
 
     rows: FixedRows
     transitions: Float64Array2d

@@ -144,10 +144,10 @@ class ChainPredictor:
         found: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(int(columns.starts[-1]))]
         for number in range(len(self.extractor.templates)):
             starts, rows, values = look_up_features(columns, select(self.extractor.program, [number]), self._table)
-            for token in np.flatnonzero(np.diff(starts)).tolist():
-                place = starts[token]
-                (weights,) = dense(taken(self.weights.rows, rows[place : place + 1]), n_labels)
-                added = values[place] * weights.astype(np.float64)
+            fired = np.flatnonzero(np.diff(starts))
+            places = starts[fired]
+            weights = dense(taken(self.weights.rows, rows[places]), n_labels).astype(np.float64)
+            for token, added in zip(fired.tolist(), values[places, np.newaxis] * weights):
                 add_attributes(self.constraints.attributes, added)
                 found[token].append((number, added))
         return found

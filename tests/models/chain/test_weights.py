@@ -70,6 +70,7 @@ def test_what_is_stored_comes_back_without_empty_rows(n_rows, n_labels, hash_bit
     assert np.array_equal(loaded.seen, seen) if len(seen) else loaded.seen is None
     arrays = [loaded.keys, loaded.transitions, *loaded.rows]
     assert [array.dtype for array in arrays] == [np.uint64, np.float32, np.int64, np.int32, np.float32]
+    assert all(array.flags.writeable and array.flags.c_contiguous for array in arrays)
 
 
 @given(n_rows=st.integers(1, 30), n_labels=st.integers(1, 3), seed=st.integers(0))

@@ -64,17 +64,17 @@ def filled(
     docs: Iterable[Doc],
     predictions: Sequence[np.ndarray],
     given: Sequence[Given],
-    values: Callable[[Vocab], np.ndarray],
+    values: Callable[[Vocab, np.ndarray], np.ndarray],
 ) -> Iterator[tuple[Doc, np.ndarray, Any, Any]]:
     """The Docs that have tokens, their predicted labels, spaCy's values for these, and the values that are given.
 
-    Both values are uint64 [tokens, A]; given ones are None where none is set. values: gives for a vocabulary the A
-    attributes' values of each weight label, uint64 [L, A].
+    Both values are uint64 [tokens, A]; given ones are None where none is set. values: gives for a vocabulary and weight
+    labels, int32 [T], the values of the A attributes, uint64 [T, A].
     """
     rows = [(doc, labels, before.values) for doc, labels, before in zip(docs, predictions, given) if len(doc)]
     for vocab, group in groupby(rows, lambda row: row[0].vocab):
         of_vocab = list(group)
-        together = values(vocab)[np.concatenate([labels for _, labels, _ in of_vocab])]
+        together = values(vocab, np.concatenate([labels for _, labels, _ in of_vocab]))
         first = 0
         for doc, labels, before in of_vocab:
             yield doc, labels, together[first : first + len(labels)], before

@@ -1,9 +1,7 @@
 """`ssvm_morphologizer`: the coarse tag and the morphological features of each token."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from ..models.chain.codec import ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Settings, values_of
 from ..solvers.parameters import AnyParameters
+from .analyses import ANY, NO_FEATURES, Analyses, analyses, attributes_of, divided, joined, with_attributes
 from .chain_component import filled
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
@@ -56,14 +55,8 @@ extra = ["lower_suffix6[0]","lower_suffix7[0]","lower_suffix8[0]"]
 [ssvm_morphologizer.scorer]
 @scorers = "spacy.morphologizer_scorer.v1"
 """
-POS_FEATURE = "POS"
-"""The feature of a label that is the coarse tag, as in spaCy's labels."""
 SPACYS_LABEL_DATA = {"morph", "pos"}
 """The keys of what `spacy init labels` saves of spaCy's morphologizer."""
-NO_FEATURES = Morphology.EMPTY_MORPH
-"""What spaCy stores for an analysis without features; nothing stands for a missing analysis."""
-ANY = "any|"
-"""Before the name of an attribute, such as `any|Case=Nom`, which has weights for all labels with this feature."""
 
 
 @Language.factory(
@@ -101,42 +94,6 @@ def make_morphologizer(
         n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
     )
     return SsvmMorphologizer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
-
-
-@lru_cache(maxsize=1 << 14)
-def joined(pos: str, morph: str) -> str:
-    """The label of a coarse tag, which may be empty, and features, as spaCy's morphologizer names it."""
-    features = Morphology.feats_to_dict(morph)
-    if pos:
-        features[POS_FEATURE] = pos
-    return "|".join(sorted(f"{name}={value}" for name, value in features.items())) or NO_FEATURES
-
-
-@lru_cache(maxsize=1 << 14)
-def divided(label: str) -> tuple[str, str]:
-    """The coarse tag, empty if there is none, and the features of a label."""
-    features = Morphology.feats_to_dict(label)
-    pos = features.pop(POS_FEATURE, "")
-    return pos, joined("", "|".join(f"{name}={value}" for name, value in features.items()))
-
-
-def attributes_of(label: str) -> list[str]:
-    """The coarse tag and the features of a label, such as `Case=Nom`."""
-    return [] if label == NO_FEATURES else label.split("|")
-
-
-@lru_cache(maxsize=16)
-def with_attributes(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """The labels, each followed by the attributes that it is the second one to have.
-
-    An attribute of one label would say the same as the label. More labels do not change the places of those before.
-    """
-    found: list[str] = []
-    counts = Counter[str]()
-    for label in labels:
-        counts.update(attributes_of(label))
-        found += [label, *(ANY + attribute for attribute in attributes_of(label) if counts[attribute] == 2)]
-    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -218,11 +175,8 @@ class MorphologizerCodec(TagCodec):
     def constraints(self) -> "Constraints":
         from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_attributes, with_fixed
 
-        free = unconstrained(len(self.weight_labels))
-        part_of_labels = self._parts()
-        limits = [
-            np.where(np.arange(part.max(initial=-1) + 1)[:, None] == part, 0.0, FORBIDDEN) for part in part_of_labels
-        ]
+        free, parts = unconstrained(len(self.weight_labels)), [part for _, part in self._analyses.parts]
+        limits = [np.where(np.arange(part.max(initial=-1) + 1)[:, None] == part, 0.0, FORBIDDEN) for part in parts]
         limited = free._replace(token=np.concatenate([free.token, *limits]))
         return with_fixed(with_attributes(limited, self._attributes()) if self.by_attribute else limited)
 
@@ -236,14 +190,14 @@ class MorphologizerCodec(TagCodec):
             for label in self.weight_labels
         ]
 
-    def _pairs(self) -> list[tuple[str, str]]:
-        """The coarse tag and the features of each weight label, both empty for attributes."""
-        return [divided(label) if self.label_of(label) else ("", "") for label in self.weight_labels]
-
-    def _parts(self) -> list[np.ndarray]:
-        """For the features and for the coarse tag, the number of each label's, int64 [L], from 0 in sorted order."""
-        pairs = self._pairs()
-        return [np.unique([pair[k] for pair in pairs], return_inverse=True)[1].reshape(-1) for k in (1, 0)]
+    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        if self.overwrite or not any(doc.has_annotation("POS") for doc in docs):
+            return self.kinds(docs, preset)
+        # In use, too, only labels with the coarse tag of the token compete, which another component has chosen there.
+        _, (first, tags) = self._analyses.parts
+        of_labels = np.where(self._analyses.values[:, 1] != 0, first + tags, 0)
+        is_tagged = np.concatenate([values_of(doc, (POS,))[:, 0] for doc in docs]) != 0
+        return np.append(of_labels, 0).astype(np.int32)[np.where(is_tagged, gold, -1)]
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
         if self.overwrite or not any(doc.has_annotation(name) for doc in docs for name in self.attributes):
@@ -251,16 +205,10 @@ class MorphologizerCodec(TagCodec):
         present = np.concatenate([values_of(doc, self.attributes) for doc in docs])
         if self.extend:
             present[:, 0] = 0
-        values, kinds = self._values(docs[0].vocab), kinds.copy()
-        parts, first = self._parts(), 1
         # Tags and features that no label has stay, too, without an effect on their neighbours.
-        for k, part in enumerate(parts):
-            number_of = dict(zip(values[:, k].tolist(), part.tolist()))
-            kinds_of = {value: first + number for value, number in number_of.items() if value}
-            kinds = _replaced(kinds, present[:, k].tolist(), kinds_of)
-            first += int(part.max(initial=-1)) + 1
-        fixed = {tuple(pair): first + label for label, pair in enumerate(values.tolist()) if any(pair)}
-        return _replaced(kinds, map(tuple, present.tolist()), fixed)
+        for values, kinds_of in zip(present.T.tolist(), self._analyses.kinds_of_parts):
+            kinds = _replaced(kinds, values, kinds_of)
+        return _replaced(kinds, map(tuple, present.tolist()), self._analyses.kinds_of_both)
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
@@ -274,10 +222,15 @@ class MorphologizerCodec(TagCodec):
         if joined(pos, morph) != label:
             raise ValueError(f"[{self.name}] {label!r} is written {joined(pos, morph)!r}: names and values are sorted")
 
-    def _values(self, vocab: Vocab) -> np.ndarray:
-        """spaCy's numbers of each weight label's features and coarse tag, uint64 [L, 2]; 0 for attributes."""
-        pairs = [(vocab.strings.add(morph), COARSE_TAGS[pos]) for pos, morph in self._pairs()]
-        return np.array(pairs, np.uint64).reshape(-1, 2)
+    @property
+    def _analyses(self) -> Analyses:
+        return analyses(self.weight_labels)
+
+    def _values(self, vocab: Vocab, labels: np.ndarray) -> np.ndarray:
+        """spaCy's numbers of the features and coarse tags of these labels, uint64 [T, 2]."""
+        for label in np.unique(labels).tolist():
+            vocab.strings.add(self._analyses.pairs[label][1])
+        return np.take(self._analyses.values, labels, axis=0)
 
 
 def _replaced(kinds: np.ndarray, values: Iterable[Any], kinds_of: dict[Any, int]) -> np.ndarray:

@@ -310,11 +310,12 @@ class NerCodec(ChainCodec):
                 listed.append(Mistake(start, end, NOTHING, label))
         return sorted(listed)
 
-    def _values(self, vocab: Vocab) -> np.ndarray:
-        """spaCy's ENT_IOB and ENT_TYPE of each weight label, uint64 [L, 2]."""
+    def _values(self, vocab: Vocab, labels: np.ndarray) -> np.ndarray:
+        """spaCy's ENT_IOB and ENT_TYPE of these weight labels, uint64 [T, 2]."""
         types = [vocab.strings.add(label) for label in self.labels]
         inside = {"B": _BEGIN, "I": _INSIDE, "L": _INSIDE, "U": _BEGIN}
-        return np.array([(_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")], np.uint64)
+        values = [(_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")]
+        return np.take(np.array(values, np.uint64), labels, axis=0)
 
     def _fix_entities(self, doc: Doc, kinds: np.ndarray, gold: np.ndarray) -> None:
         """Hold preset entities of known labels where they are; others are outside as far as the chain goes.

@@ -149,7 +149,7 @@ class SenterCodec(ChainCodec):
         return Given(values if values.any() else None)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
-        for doc, _, starts, present in filled(docs, predictions, given, lambda vocab: _VALUES):
+        for doc, _, starts, present in filled(docs, predictions, given, lambda vocab, labels: _VALUES[labels]):
             if not self.overwrite and present is not None:
                 starts = np.where(present != 0, present, starts)
             doc.from_array([SENT_START], starts)

@@ -147,7 +147,10 @@ class TaggerCodec(TagCodec):
         return (ATTRIBUTES[self.attr],)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
-        for doc, _, values, present in filled(docs, predictions, given, self._values):
+        def values_of_labels(vocab: Vocab, labels: np.ndarray) -> np.ndarray:
+            return np.take(self._values(vocab), labels, axis=0)
+
+        for doc, _, values, present in filled(docs, predictions, given, values_of_labels):
             if not self.overwrite and present is not None:
                 values = np.where(present != 0, present, values)
             doc.from_array([ATTRIBUTES[self.attr]], values)

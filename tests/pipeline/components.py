@@ -11,8 +11,8 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from spacy_ssvm.pipeline.analyses import joined
 from spacy_ssvm.pipeline.lemmas.edit_scripts import distinct_cases, parse_script, script_of
-from spacy_ssvm.pipeline.morphologizer import joined
 
 from .toy import (
     EXAMPLES,

@@ -11,7 +11,7 @@ from spacy.language import Language
 
 from spacy_ssvm.models import store as models
 from spacy_ssvm.models.store import DIGEST, SHAPE, DamagedModel
-from spacy_ssvm.pipeline.morphologizer import joined
+from spacy_ssvm.pipeline.analyses import joined
 
 from .components import TEXTS, learnt
 from .toy import EXAMPLES, annotation, doc

@@ -11,7 +11,7 @@ import srsly
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.morphologizer import ANY, divided, joined, with_attributes
+from spacy_ssvm.pipeline.analyses import ANY, divided, joined, with_attributes
 
 from .components import learnt
 from .toy import LANG, blank, doc, morph_label, morphologizer_examples, teach
@@ -95,6 +95,29 @@ def test_what_stays_limits_the_labels():
         expected = [labels for _, labels in free if all(map(agrees, labels, pos, morphs))]
         assert [labels for _, labels in pipe.kbest(tokens, 6**3)] == expected
         assert pipe.codec.found(nlp(tokens)) == expected[0]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_tags_that_stay_are_not_learnt(overwrite):
+    """Only labels with the gold label's tag compete, also where the present tag is wrong: no tag gains any weight."""
+    nlp = blank("ssvm_morphologizer", overwrite=overwrite)
+    examples = []
+    for text, tags, present in (
+        ("dogs see a cat", "NOUN VERB DET NOUN", "NOUN VERB DET NOUN"),
+        ("cats saw dogs", "NOUN VERB NOUN", "VERB VERB NOUN"),
+    ):
+        words, pos = text.split(), tags.split()
+        numbers = ["Number=Plur" if word.endswith("s") else "Number=Sing" if len(word) > 1 else "" for word in words]
+        gold = annotated(nlp, text, pos, numbers).reference
+        examples.append(Example(doc(nlp, text, pos=present.split()), gold))
+    teach(nlp, examples)
+    pipe = nlp.from_bytes(nlp.to_bytes()).get_pipe("ssvm_morphologizer")
+    rows = pipe._learnt.structured.load().rows
+    names = {pipe.codec.weight_labels[label] for label in rows.labels[rows.values != 0]}
+    assert any(name.startswith(f"{ANY}Number=") for name in names)
+    assert any(name.startswith(f"{ANY}POS=") for name in names) == overwrite
+    found = nlp(doc(nlp, "cats see a dog", pos=["NOUN", "VERB", "DET", "NOUN"]))
+    assert [str(found[i].morph) for i in (0, 3)] == ["Number=Plur", "Number=Sing"]
 
 
 def test_the_gold_of_other_tokens_is_unknown():

@@ -6,7 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN, broken, first_fixed, limited, unconstrained, with_fixed
+from spacy_ssvm.structures.chain.constraints import (
+    FORBIDDEN,
+    broken,
+    choices_of,
+    first_fixed,
+    limited,
+    unconstrained,
+    with_attributes,
+    with_fixed,
+)
 
 from .enumeration import draw_constraints, legal_sequences, listed, violations
 
@@ -58,3 +67,28 @@ def test_fixed_labels_are_the_last_kinds():
     assert first_fixed(fixed) == 1
     assert [np.flatnonzero(row == 0).tolist() for row in fixed.token] == [[0, 1, 2], [0], [1], [2]]
     assert (fixed.token[fixed.token != 0] == FORBIDDEN).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(0, 3))
+def test_choices_are_the_allowed_labels_and_the_nodes_on_their_paths(seed, n_labels, n_attributes):
+    rng = np.random.default_rng(seed)
+    attributes = [n_labels + np.flatnonzero(rng.random(n_attributes) < 0.5) for _ in range(n_labels)]
+    free = unconstrained(n_labels + n_attributes)
+    limited_kinds = np.where(rng.random((3, n_labels + n_attributes)) < 0.5, 0.0, FORBIDDEN)
+    constraints = with_attributes(
+        free._replace(token=np.concatenate([free.token, limited_kinds])),
+        [*map(np.ndarray.tolist, attributes), *([] for _ in range(n_attributes))],
+    )
+    choices = choices_of(constraints)
+
+    def nodes_of(label):
+        node = constraints.attributes.nodes[label]
+        while node >= 0:
+            yield int(node)
+            node = constraints.attributes.parents[node]
+
+    for kind, token in enumerate(constraints.token):
+        labels = choices.labels[choices.label_starts[kind] : choices.label_starts[kind + 1]].tolist()
+        nodes = choices.nodes[choices.node_starts[kind] : choices.node_starts[kind + 1]].tolist()
+        assert labels == (np.flatnonzero(token == 0).tolist() or list(range(len(token))))
+        assert nodes == sorted({node for label in labels for node in nodes_of(label)})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, choices_of, unconstrained
 from spacy_ssvm.structures.chain.pruning import bounds_of, labels_left, viterbi_left
 from spacy_ssvm.structures.chain.viterbi import steps_of, viterbi
 
@@ -16,8 +16,11 @@ def best(scores, transitions, start, end):
     return score, path
 
 
-def best_left(scores, transitions, start, end):
-    left = labels_left(scores, start, end, bounds_of(transitions))
+def best_left(scores, transitions, start, end, token=None):
+    """token: [T, L], the constraints of each token."""
+    token = np.zeros(scores.shape) if token is None else token
+    choices = choices_of(unconstrained(scores.shape[1])._replace(token=token))
+    left = labels_left(scores, np.arange(len(scores), dtype=np.int32), choices, start, end, bounds_of(transitions))
     path = np.zeros(len(scores), np.int32)
     among = np.ascontiguousarray(transitions[np.ix_(left.labels, left.labels)])
     return viterbi_left(left, among, start, end, path), path, left
@@ -38,16 +41,17 @@ def test_the_best_sequence_is_that_of_all_labels(seed, length, n_labels, scale, 
     transitions, start, end = (scale * rng.normal(size=shape) for shape in ((n_labels, n_labels), n_labels, n_labels))
     if whole:
         scores, transitions, start, end = map(np.round, (scores, transitions, start, end))
-    # Tokens of which some labels are ruled out, or all.
-    scores[rng.random((length, n_labels)) < rng.choice([0.0, 0.5])] += FORBIDDEN
+    token = np.where(rng.random((length, n_labels)) < rng.choice([0.0, 0.5]), FORBIDDEN, 0.0)
     if rng.random() < 0.1:
-        scores[0] = FORBIDDEN
-    expected, path = best(scores, transitions, start, end)
-    score, found, left = best_left(scores, transitions, start, end)
-    # A label that is ruled out leaves no digits for others.
-    assert score == expected and (expected < FORBIDDEN / 2 or np.array_equal(found, path))
+        token[0] = FORBIDDEN
+    # A token whose labels are all ruled out may have any.
+    limits = np.where((token == 0).any(axis=1, keepdims=True), token, 0.0)
+    expected, path = best(scores + limits, transitions, start, end)
+    score, found, left = best_left(scores, transitions, start, end, token)
+    assert score == expected and np.array_equal(found, path)
     is_left = left.scores > FORBIDDEN / 2
     assert np.array_equal(left.scores[is_left], scores[:, left.labels][is_left])
+    assert not limits[:, left.labels][is_left].any()
     assert np.array_equal(left.number[left.labels], np.arange(len(left.labels)))
 
 

@@ -210,14 +210,16 @@ class ChainSet(DataSet):
             indices = np.flatnonzero(vector)
             return indices, vector[indices]
         n_labels = len(self._constraints.start)
-        begin = n_labels * n_labels
-        pairs = np.concatenate([np.arange(begin), begin + pairs_of(self._numbering, n_labels)])
-        if self._steps is not None:
-            steps = used_steps(self._steps)
-            pairs[: len(steps)] = steps
-        used = np.flatnonzero(vector[: len(pairs)])
-        used = used[np.argsort(pairs[used])]
-        return pairs[used], vector[used]
+        begin, pairs = n_labels * n_labels, pairs_of(self._numbering, n_labels)
+        steps = np.arange(begin) if self._steps is None else used_steps(self._steps)
+        found = []
+        for first, numbers in ((0, steps), (begin, pairs)):
+            values = vector[first : first + len(numbers)]
+            used = np.flatnonzero(values)
+            used = used[np.argsort(numbers[used])]
+            found.append((first + numbers[used], values[used]))
+        indices, values = map(np.concatenate, zip(*found))
+        return indices, values
 
     def dimension(self) -> int:
         return dimension(len(self._constraints.start), self.n_rows())

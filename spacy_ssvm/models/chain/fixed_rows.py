@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Float32Array, Float32Array2d, Int32Array, Int64Array, kernel
+from ...kernels import Float32Array, Float32Array2d, Int32Array, Int64Array, kernel, prefetch
 from .data import value_of
-from .scores import add_limits
 from .sparse_rows import SparseRows, dense, taken
 
 FULL = 8
@@ -39,11 +38,22 @@ def fixed_rows(rows: SparseRows, n_labels: int) -> FixedRows:
 
 
 @kernel
-def score_token(chains, rows, token, score):
-    """Write wᵀΦ of a token and each label, plus its constraints, to score, float64 [L]."""
+def _fetch(chains, rows, token):
+    """Start to fetch the weights of a token's features."""
+    for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
+        start = rows.starts[chains.rows[f]]
+        prefetch(rows.labels, start)
+        prefetch(rows.values, start)
+
+
+@kernel
+def score_by_rows(chains, rows, token, score):
+    """Write wᵀΦ of a token and each label, from its own weights alone, to score, float64 [L]."""
     score[:] = 0.0
     # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
     n_labels = np.uint64(len(score))
+    if token + 2 < len(chains.feature_starts):
+        _fetch(chains, rows, token + 1)
     for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
         row, value = chains.rows[f], value_of(chains.values, f)
         full = rows.full[row]
@@ -53,4 +63,3 @@ def score_token(chains, rows, token, score):
                 score[label] += value * block[label]
         for k in range(rows.starts[row], rows.starts[row + 1]):
             score[np.uint64(rows.labels[k])] += value * rows.values[k]
-    add_limits(chains, token, score)

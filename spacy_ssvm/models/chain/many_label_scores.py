@@ -9,10 +9,10 @@ import numpy as np
 from ...features.columns import Types
 from ...features.index import Columns, Program, Table, extract
 from ...kernels import Float64Array2d, kernel
-from ...structures.chain.constraints import Constraints
+from ...structures.chain.constraints import Constraints, choices_of
 from ...structures.chain.pruning import Bounds, bounds_of, labels_left, viterbi_left
-from .fixed_rows import FixedRows, fixed_rows, score_token
-from .scores import longest, require_finite_values, unlabelled
+from .fixed_rows import FixedRows, fixed_rows, score_by_rows
+from .scores import add_attributes_left, add_limits, longest, require_finite_values, unlabelled
 from .weights import ChainWeights
 
 
@@ -28,11 +28,12 @@ class FixedWeights(NamedTuple):
 def _score(columns, program, table, chains, weights, scores):
     extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
     for token in range(len(scores)):
-        score_token(chains, weights.rows, token, scores[token])
+        score_by_rows(chains, weights.rows, token, scores[token])
+        add_limits(chains, token, scores[token])
 
 
 @kernel
-def _label(columns, program, table, chains, weights, labels):
+def _label(columns, program, table, chains, choices, weights, labels):
     extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
     constraints = chains.constraints
     # Once, as that of a document is much, and would be new memory each time.
@@ -41,8 +42,11 @@ def _label(columns, program, table, chains, weights, labels):
         first, end = chains.starts[example], chains.starts[example + 1]
         scores = memory[: end - first]
         for token in range(first, end):
-            score_token(chains, weights.rows, token, scores[token - first])
-        left = labels_left(scores, constraints.start, constraints.end, weights.bounds)
+            score = scores[token - first]
+            score_by_rows(chains, weights.rows, token, score)
+            add_attributes_left(constraints.attributes, choices, chains.kinds[token], score)
+        kinds = chains.kinds[first:end]
+        left = labels_left(scores, kinds, choices, constraints.start, constraints.end, weights.bounds)
         n_left = len(left.labels)
         transitions = np.empty((n_left, n_left))
         for i in range(n_left):
@@ -55,14 +59,17 @@ def _label(columns, program, table, chains, weights, labels):
 class ManyLabelScores:
     """Labels and scores tokens, as `TypeScores`, where labels are many.
 
-    program: templates. table: of their features. weights: of the chain.
+    program: templates. table: of their features. weights: of the chain. constraints: the usual ones; for others, what
+    follows from them is computed anew.
     """
 
-    def __init__(self, program: Program, table: Table, weights: ChainWeights) -> None:
+    def __init__(self, program: Program, table: Table, weights: ChainWeights, constraints: Constraints) -> None:
         self._program = program
         self._table = table
         transitions = weights.transitions.astype(np.float64)
         rows = fixed_rows(weights.rows, len(transitions))
+        self._constraints = constraints
+        self._choices = choices_of(constraints)
         self._weights = FixedWeights(rows, transitions, bounds_of(transitions))
 
     def labelling(
@@ -84,6 +91,7 @@ class ManyLabelScores:
 
     def _labels(self, columns: Columns, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
         labels, chains = np.zeros(len(kinds), np.int32), unlabelled(columns, self._program, kinds, constraints)
-        _label(columns, self._program, self._table, chains, self._weights, labels)
+        choices = self._choices if constraints is self._constraints else choices_of(constraints)
+        _label(columns, self._program, self._table, chains, choices, self._weights, labels)
         require_finite_values(self._program, chains)
         return labels

@@ -135,7 +135,7 @@ class ChainPredictor:
         if self._codec.of_tokens:
             return TokenScores(extractor.program, self._table, weights.rows, self.constraints)
         if has_many_labels(self.constraints):
-            return ManyLabelScores(extractor.program, self._table, weights)
+            return ManyLabelScores(extractor.program, self._table, weights, self.constraints)
         return TypeScores(extractor.reader, extractor.split, self._table, as_vector(weights), self.constraints)
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:

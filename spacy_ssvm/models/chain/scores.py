@@ -49,6 +49,21 @@ def add_attributes(attributes, score):
 
 
 @kernel
+def add_attributes_left(attributes, choices, kind, score):
+    """`add_attributes` for the labels that a kind of token leaves; others' scores are undefined."""
+    if len(attributes.nodes) == 0:
+        return
+    sums = np.empty(len(attributes.labels))
+    for node in choices.nodes[choices.node_starts[kind] : choices.node_starts[kind + 1]]:
+        parent = attributes.parents[node]
+        sums[node] = score[attributes.labels[node]] + (sums[parent] if parent >= 0 else 0.0)
+    for label in choices.labels[choices.label_starts[kind] : choices.label_starts[kind + 1]]:
+        node = attributes.nodes[label]
+        if node >= 0:
+            score[label] += sums[node]
+
+
+@kernel
 def add_to_attributes(attributes, changes):
     """Add the changes of labels' scores, [L], to those of their attributes: the transpose of `add_attributes`."""
     if len(attributes.nodes) == 0:

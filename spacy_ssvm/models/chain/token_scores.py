@@ -10,8 +10,8 @@ from ...features.index import Columns, Program, Table, extract_at
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints, only_labels
 from .data import Chains
-from .fixed_rows import fixed_rows, score_token
-from .scores import require_finite_values
+from .fixed_rows import fixed_rows, score_by_rows
+from .scores import add_limits, require_finite_values
 from .sparse_rows import SparseRows
 
 
@@ -19,7 +19,8 @@ from .sparse_rows import SparseRows
 def _score(columns, program, table, tokens, chains, rows, scores):
     extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
     for token in range(len(tokens)):
-        score_token(chains, rows, token, scores[token])
+        score_by_rows(chains, rows, token, scores[token])
+        add_limits(chains, token, scores[token])
 
 
 @kernel
@@ -28,7 +29,8 @@ def _label(columns, program, table, tokens, chains, rows, labels):
     extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
     score = np.empty(len(chains.constraints.start))
     for token in range(len(tokens)):
-        score_token(chains, rows, token, score)
+        score_by_rows(chains, rows, token, score)
+        add_limits(chains, token, score)
         labels[tokens[token]] = np.argmax(score)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Float64Array, Float64Array2d, Int32Array
+from ...kernels import Float64Array, Float64Array2d, Int32Array, Int64Array
 
 FORBIDDEN = -1e30
 """Score of a label or transition that is ruled out. Finite, so that decoders break as few constraints as possible."""
@@ -95,6 +95,40 @@ def only_labels(constraints: Constraints) -> np.ndarray:
     """The one label that each kind of token allows, int32 [K]; −1 for kinds that allow several."""
     allowed = constraints.token > FORBIDDEN / 2
     return np.where(allowed.sum(axis=1) == 1, allowed.argmax(axis=1), -1).astype(np.int32)
+
+
+class Choices(NamedTuple):
+    """The labels that each of K kinds of tokens leaves, and the nodes of `Attributes` that their scores need.
+
+    Those of kind k are labels[label_starts[k] : label_starts[k + 1]] and nodes[node_starts[k] : node_starts[k + 1]],
+    both ascending. A kind that rules out all labels leaves them all, as a token must have one.
+    """
+
+    label_starts: Int64Array
+    labels: Int32Array
+    node_starts: Int64Array
+    nodes: Int32Array
+
+
+def choices_of(constraints: Constraints) -> Choices:
+    """The choices that the kinds of these constraints leave."""
+    allowed = constraints.token > FORBIDDEN / 2
+    allowed[~allowed.any(axis=1)] = True
+    nodes, parents = constraints.attributes.nodes.tolist(), constraints.attributes.parents.tolist()
+    of_labels, needed = allowed.T.copy(), np.zeros((len(parents), len(allowed)), np.bool_)
+    for label, node in enumerate(nodes):
+        if node >= 0:
+            needed[node] |= of_labels[label]
+    for node in reversed(range(len(parents))):
+        if parents[node] >= 0:
+            needed[parents[node]] |= needed[node]
+    return Choices(*_lists(allowed), *_lists(needed.T))
+
+
+def _lists(members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The columns that are true in each row, one row after the other: where each row starts, int64; columns, int32."""
+    starts = np.concatenate([[0], np.cumsum(members.sum(axis=1))])
+    return starts, np.nonzero(members)[1].astype(np.int32)
 
 
 def limited(

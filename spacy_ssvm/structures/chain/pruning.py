@@ -56,11 +56,12 @@ class Left(NamedTuple):
 
 
 @kernel
-def labels_left(scores, start, end, bounds):
+def labels_left(scores, kinds, choices, start, end, bounds):
     """The labels that can be those of the best sequence for token scores, float64 [T, L], as `Left`.
 
     The best one among equals is that of `viterbi`: a label that can at best equal a lower one is left out, too.
-    start, end: float64 [L], added at the first and the last token.
+    kinds: int32 [T]. choices: of these kinds; scores of other labels are not read. start, end: float64 [L], added at
+    the first and the last token.
     """
     length, n_labels = scores.shape
     number, kept, n_kept = np.full(n_labels, -1, np.int32), np.empty(16 * length, np.int32), 0
@@ -75,13 +76,14 @@ def labels_left(scores, start, end, bounds):
         score = scores[t]
         min_to, max_to = (bounds.min_to, bounds.max_to) if t > 0 else (start, start)
         min_from, max_from = (bounds.min_from, bounds.max_from) if t + 1 < length else (end, end)
+        choice = choices.labels[choices.label_starts[kinds[t]] : choices.label_starts[kinds[t] + 1]]
         sure, rival = -np.inf, 0
-        for j in range(n_labels):
+        for j in choice:
             low = score[j] + min_to[j] + min_from[j]
             if low > sure:
                 sure, rival = low, j
         almost = sure - SLACK * (1.0 + abs(sure))
-        for j in range(n_labels):
+        for j in choice:
             high = score[j] + max_to[j] + max_from[j]
             if high >= almost and (high > sure or j <= rival):
                 kept[n_kept] = j

@@ -19,7 +19,7 @@ from wasabi import msg
 
 from ..corpus.treebank import look_at
 from ..registry import ssvm_solvers
-from .treebank_choices import SMALL, Choices, choose, described
+from .treebank_choices import SMALL, TRAINING, Choices, choose, described
 
 PREFIX = "ssvm_"
 CHUNK_TEMPLATES = [
@@ -213,6 +213,7 @@ def treebank_config(choices: Choices, solver: str, merge_subtokens: bool = False
         corpus.update(gold_tokens=True, merge_subtokens=merge_subtokens)
     for component in config["components"].values():
         component.update(SMALL)
+    config["training"].update(TRAINING)
     if "parser" in config["components"]:
         config["components"]["parser"]["multi_root"] = choices.multi_root
         config["components"]["parser"]["model"].update(choices.model)

@@ -27,6 +27,13 @@ Irish-IDT 2.5 takes 10 MB in place of 32; on its development set, LAS changes fr
 lemmas by less than 0.1.
 """
 
+TRAINING = {"max_epochs": 20, "patience": 8}
+"""Settings of training: the scores of small treebanks rise and fall from epoch to epoch, and rise in the long run.
+
+With a patience of 4, the training for Afrikaans-AfriBooms 2.5 ends after 12 epochs with a LAS of 81.7 in training on
+the development set, and that for Vietnamese-VTB after 13 with 61.2.
+"""
+
 
 @dataclass
 class Choices:

@@ -30,8 +30,9 @@ lemmas by less than 0.1.
 TRAINING = {"max_epochs": 20, "patience": 8}
 """Settings of training: the scores of small treebanks rise and fall from epoch to epoch, and rise in the long run.
 
-With a patience of 4, the training for Afrikaans-AfriBooms 2.5 ends after 12 epochs with a LAS of 81.7 in training on
-the development set, and that for Vietnamese-VTB after 13 with 61.2.
+On the development sets of UD 2.5, training with a patience of 4 ends after 13 epochs for Vietnamese-VTB, LAS 61.2, and
+after 12 for Afrikaans-AfriBooms, projective, LAS 80.8; with 8, all 20 epochs give 61.4 and 81.2. Other treebanks gain
+nothing.
 """
 
 

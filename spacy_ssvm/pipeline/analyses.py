@@ -54,32 +54,36 @@ def with_attributes(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Analyses:
-    """What L weight labels say.
+    """What L weight labels say, and the kinds of tokens that are limited to labels with certain features or tags.
 
-    pairs: the coarse tag and the features of each, both empty for attributes. values: uint64 [L, 2], spaCy's numbers of
-    features and tags. parts: for features and for tags, the first of the kinds of tokens that are limited to one of
-    them, and the number of each label's, int64 [L], from 0 in sorted order. kinds_of_parts: for both, spaCy's number →
-    kind. kinds_of_both: spaCy's numbers of features and of a tag → the kind of tokens that are limited to this label.
+    Kind 0 allows all labels; then there are K − 1 kinds, one for each set of features and for each coarse tag, and L
+    kinds of `with_fixed`. pairs: the coarse tag and the features of each label, both empty for attributes. values:
+    uint64 [L, 2], spaCy's numbers of features and tags. allowed: bool [K, L], the labels that each kind allows. kinds:
+    int32 [L, 2], those of tokens that are limited to a label's features, and to its tag. kinds_of_features,
+    kinds_of_tags, kinds_of_labels: by spaCy's numbers, of both for labels.
     """
 
     def __init__(self, weight_labels: Sequence[str]) -> None:
         self.pairs = [("", "") if label.startswith(ANY) else divided(label) for label in weight_labels]
         numbers = [(get_string_id(morph), COARSE_TAGS[pos]) for pos, morph in self.pairs]
         self.values = np.array(numbers, np.uint64).reshape(-1, 2)
-        self.parts: list[tuple[int, np.ndarray]] = []
-        self.kinds_of_parts: list[dict[int, int]] = []
-        first = 1
-        for k in (1, 0):
-            part = np.unique([pair[k] for pair in self.pairs], return_inverse=True)[1].reshape(-1)
-            values = self.values[:, 1 - k].tolist()
-            self.parts.append((first, part))
-            self.kinds_of_parts.append({value: first + n for value, n in zip(values, part.tolist()) if value})
-            first += int(part.max(initial=-1)) + 1
+        n_labels = len(weight_labels)
+        self.kinds = np.zeros((n_labels, 2), np.int32)
+        rows = [np.ones((1, n_labels), np.bool_)]
+        for column, values in enumerate(self.values.T):
+            distinct, numbers_of = np.unique(values, return_inverse=True)
+            self.kinds[:, column] = sum(map(len, rows)) + numbers_of
+            rows.append(values == distinct[:, np.newaxis])
+        self.allowed = np.concatenate(rows)
+        self.kinds_of_features, self.kinds_of_tags = (
+            {value: kind for value, kind in zip(values.tolist(), kinds.tolist()) if value}
+            for values, kinds in zip(self.values.T, self.kinds.T)
+        )
         labels = enumerate(map(tuple, self.values.tolist()))
-        self.kinds_of_both = {pair: first + label for label, pair in labels if any(pair)}
+        self.kinds_of_labels = {pair: len(self.allowed) + label for label, pair in labels if any(pair)}
 
 
 @lru_cache(maxsize=16)
-def analyses(weight_labels: tuple[str, ...]) -> Analyses:
+def analyses_of(weight_labels: tuple[str, ...]) -> Analyses:
     """The `Analyses` of weight labels: with hundreds of them, finding them takes longer than analysing a sentence."""
     return Analyses(weight_labels)

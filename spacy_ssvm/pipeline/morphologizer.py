@@ -21,7 +21,7 @@ from ..models.chain.codec import ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Settings, values_of
 from ..solvers.parameters import AnyParameters
-from .analyses import ANY, NO_FEATURES, Analyses, analyses, attributes_of, divided, joined, with_attributes
+from .analyses import ANY, NO_FEATURES, Analyses, analyses_of, attributes_of, divided, joined, with_attributes
 from .chain_component import filled
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
@@ -173,12 +173,12 @@ class MorphologizerCodec(TagCodec):
         return key
 
     def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_attributes, with_fixed
+        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+        from ..structures.chain.constraints import with_attributes as sharing
 
-        free, parts = unconstrained(len(self.weight_labels)), [part for _, part in self._analyses.parts]
-        limits = [np.where(np.arange(part.max(initial=-1) + 1)[:, None] == part, 0.0, FORBIDDEN) for part in parts]
-        limited = free._replace(token=np.concatenate([free.token, *limits]))
-        return with_fixed(with_attributes(limited, self._attributes()) if self.by_attribute else limited)
+        allowed = self._analyses.allowed
+        limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))
+        return with_fixed(sharing(limited, self._attributes()) if self.by_attribute else limited)
 
     def _attributes(self) -> list[list[int]]:
         """The attributes of each weight label, by number."""
@@ -193,22 +193,24 @@ class MorphologizerCodec(TagCodec):
     def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
         if self.overwrite or not any(doc.has_annotation("POS") for doc in docs):
             return self.kinds(docs, preset)
-        # In use, too, only labels with the coarse tag of the token compete, which another component has chosen there.
-        _, (first, tags) = self._analyses.parts
-        of_labels = np.where(self._analyses.values[:, 1] != 0, first + tags, 0)
-        is_tagged = np.concatenate([values_of(doc, (POS,))[:, 0] for doc in docs]) != 0
-        return np.append(of_labels, 0).astype(np.int32)[np.where(is_tagged, gold, -1)]
+        found = self._analyses
+        tags = np.concatenate([values_of(doc, (POS,))[:, 0] for doc in docs])
+        # In prediction, too, only labels with the token's tag compete. Where that is wrong, the gold tag is taken.
+        of_labels = np.where(found.values[:, 1] != 0, found.kinds[:, 1], np.int32(0))
+        of_tokens = _replaced(self.kinds(docs, preset), tags.tolist(), found.kinds_of_tags)
+        return np.where((tags != 0) & (gold >= 0), of_labels[gold], of_tokens)
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
         if self.overwrite or not any(doc.has_annotation(name) for doc in docs for name in self.attributes):
             return kinds
+        found = self._analyses
         present = np.concatenate([values_of(doc, self.attributes) for doc in docs])
         if self.extend:
             present[:, 0] = 0
         # Tags and features that no label has stay, too, without an effect on their neighbours.
-        for values, kinds_of in zip(present.T.tolist(), self._analyses.kinds_of_parts):
-            kinds = _replaced(kinds, values, kinds_of)
-        return _replaced(kinds, map(tuple, present.tolist()), self._analyses.kinds_of_both)
+        kinds = _replaced(kinds, present[:, 0].tolist(), found.kinds_of_features)
+        kinds = _replaced(kinds, present[:, 1].tolist(), found.kinds_of_tags)
+        return _replaced(kinds, map(tuple, present.tolist()), found.kinds_of_labels)
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
@@ -224,13 +226,14 @@ class MorphologizerCodec(TagCodec):
 
     @property
     def _analyses(self) -> Analyses:
-        return analyses(self.weight_labels)
+        return analyses_of(self.weight_labels)
 
     def _values(self, vocab: Vocab, labels: np.ndarray) -> np.ndarray:
         """spaCy's numbers of the features and coarse tags of these labels, uint64 [T, 2]."""
+        found = self._analyses
         for label in np.unique(labels).tolist():
-            vocab.strings.add(self._analyses.pairs[label][1])
-        return np.take(self._analyses.values, labels, axis=0)
+            vocab.strings.add(found.pairs[label][1])
+        return np.take(found.values, labels, axis=0)
 
 
 def _replaced(kinds: np.ndarray, values: Iterable[Any], kinds_of: dict[Any, int]) -> np.ndarray:

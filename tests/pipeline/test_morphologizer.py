@@ -99,7 +99,7 @@ def test_what_stays_limits_the_labels():
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_tags_that_stay_are_not_learnt(overwrite):
-    """Only labels with the gold label's tag compete, also where the present tag is wrong: no tag gains any weight."""
+    """Only labels with the gold label's tag compete, even where the present tag is wrong: tags have no weights."""
     nlp = blank("ssvm_morphologizer", overwrite=overwrite)
     examples = []
     for text, tags, present in (
@@ -118,6 +118,17 @@ def test_tags_that_stay_are_not_learnt(overwrite):
     assert any(name.startswith(f"{ANY}POS=") for name in names) == overwrite
     found = nlp(doc(nlp, "cats see a dog", pos=["NOUN", "VERB", "DET", "NOUN"]))
     assert [str(found[i].morph) for i in (0, 3)] == ["Number=Plur", "Number=Sing"]
+
+
+def test_unknown_gold_is_completed_within_the_present_tag():
+    nlp = blank("ssvm_morphologizer", overwrite=False)
+    examples = morphologizer_examples(nlp)
+    text, tags = "She saw blue ham", ["PRON", "NOUN", "ADJ", "NOUN"]
+    partial = Example(doc(nlp, text, pos=tags), annotated(nlp, text, ["", "", "", "NOUN"], [None] * 3 + [""]).reference)
+    teach(nlp, [*examples, partial], warns="no gold label")
+    data, labels = nlp.get_pipe("ssvm_morphologizer")._learnt.training.data, nlp.get_pipe("ssvm_morphologizer").codec
+    found = [labels.weight_labels[label] for label in data.gold(len(examples))]
+    assert [divided(label)[0] for label in found] == tags
 
 
 def test_the_gold_of_other_tokens_is_unknown():
@@ -174,13 +185,23 @@ def test_many_labels_are_learnt_saved_and_resumed():
     assert pipe.certificate().gap >= 0.0
 
 
-def test_predictions_with_many_labels_are_the_best_of_all():
-    nlp = blank("ssvm_morphologizer")
+@pytest.mark.parametrize("overwrite", [True, False])
+@pytest.mark.parametrize("allowed", [None, ["Kind=3|POS=NOUN", "POS=VERB"]])
+def test_predictions_with_many_labels_are_the_best_of_all(overwrite, allowed):
+    patterns = [{"patterns": [[{"LOWER": "now"}]], "allow": allowed}] if allowed else []
+    nlp = blank("ssvm_morphologizer", overwrite=overwrite, patterns=patterns)
     teach(nlp, many_examples(nlp), 2)
     pipe = nlp.get_pipe("ssvm_morphologizer")
-    for text in ("word3 eats", "Eat word69 now", "Unknown words now", "eats word5 word6 word7"):
-        (best,) = pipe.kbest(doc(nlp, text), 1)
-        assert pipe.codec.found(nlp(doc(nlp, text))) == best[1]
+    for text, tags in (
+        ("word3 eats", ["", ""]),
+        ("Eat word69 now", ["NOUN", "NOUN", ""]),
+        ("Unknown words now", ["", "VERB", ""]),
+        ("eats word5 word6 word7", ["VERB", "", "VERB", "NOUN"]),
+    ):
+        (best,) = pipe.kbest(doc(nlp, text, pos=tags), 1)
+        assert pipe.codec.found(nlp(doc(nlp, text, pos=tags))) == best[1]
+        for label, tag in zip(best[1], tags):
+            assert overwrite or not tag or divided(label)[0] == tag
     assert np.isfinite(pipe.kbest(doc(nlp, "word3 eats"), 1)[0][0])
     assert morph_label("VERB") in pipe.labels
 

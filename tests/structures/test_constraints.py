@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.structures.chain.constraints import (
     FORBIDDEN,
+    allowed_labels,
     broken,
-    choices_of,
     first_fixed,
     limited,
     unconstrained,
@@ -70,7 +70,7 @@ def test_fixed_labels_are_the_last_kinds():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(0, 3))
-def test_choices_are_the_allowed_labels_and_the_nodes_on_their_paths(seed, n_labels, n_attributes):
+def test_allowed_labels_come_with_the_nodes_on_their_paths(seed, n_labels, n_attributes):
     rng = np.random.default_rng(seed)
     attributes = [n_labels + np.flatnonzero(rng.random(n_attributes) < 0.5) for _ in range(n_labels)]
     free = unconstrained(n_labels + n_attributes)
@@ -79,7 +79,7 @@ def test_choices_are_the_allowed_labels_and_the_nodes_on_their_paths(seed, n_lab
         free._replace(token=np.concatenate([free.token, limited_kinds])),
         [*map(np.ndarray.tolist, attributes), *([] for _ in range(n_attributes))],
     )
-    choices = choices_of(constraints)
+    allowed = allowed_labels(constraints)
 
     def nodes_of(label):
         node = constraints.attributes.nodes[label]
@@ -88,7 +88,7 @@ def test_choices_are_the_allowed_labels_and_the_nodes_on_their_paths(seed, n_lab
             node = constraints.attributes.parents[node]
 
     for kind, token in enumerate(constraints.token):
-        labels = choices.labels[choices.label_starts[kind] : choices.label_starts[kind + 1]].tolist()
-        nodes = choices.nodes[choices.node_starts[kind] : choices.node_starts[kind + 1]].tolist()
+        labels = allowed.labels[allowed.label_starts[kind] : allowed.label_starts[kind + 1]].tolist()
+        nodes = allowed.nodes[allowed.node_starts[kind] : allowed.node_starts[kind + 1]].tolist()
         assert labels == (np.flatnonzero(token == 0).tolist() or list(range(len(token))))
         assert nodes == sorted({node for label in labels for node in nodes_of(label)})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN, choices_of, unconstrained
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, allowed_labels, unconstrained
 from spacy_ssvm.structures.chain.pruning import bounds_of, labels_left, viterbi_left
 from spacy_ssvm.structures.chain.viterbi import steps_of, viterbi
 
@@ -19,8 +19,8 @@ def best(scores, transitions, start, end):
 def best_left(scores, transitions, start, end, token=None):
     """token: [T, L], the constraints of each token."""
     token = np.zeros(scores.shape) if token is None else token
-    choices = choices_of(unconstrained(scores.shape[1])._replace(token=token))
-    left = labels_left(scores, np.arange(len(scores), dtype=np.int32), choices, start, end, bounds_of(transitions))
+    allowed = allowed_labels(unconstrained(scores.shape[1])._replace(token=token))
+    left = labels_left(scores, np.arange(len(scores), dtype=np.int32), allowed, start, end, bounds_of(transitions))
     path = np.zeros(len(scores), np.int32)
     among = np.ascontiguousarray(transitions[np.ix_(left.labels, left.labels)])
     return viterbi_left(left, among, start, end, path), path, left

@@ -9,10 +9,10 @@ import numpy as np
 from ...features.columns import Types
 from ...features.index import Columns, Program, Table, extract
 from ...kernels import Float64Array2d, kernel
-from ...structures.chain.constraints import Constraints, choices_of
+from ...structures.chain.constraints import Constraints, allowed_labels
 from ...structures.chain.pruning import Bounds, bounds_of, labels_left, viterbi_left
 from .fixed_rows import FixedRows, fixed_rows, score_by_rows
-from .scores import add_attributes_left, add_limits, longest, require_finite_values, unlabelled
+from .scores import add_attributes_of_allowed, add_limits, longest, require_finite_values, unlabelled
 from .weights import ChainWeights
 
 
@@ -33,7 +33,7 @@ def _score(columns, program, table, chains, weights, scores):
 
 
 @kernel
-def _label(columns, program, table, chains, choices, weights, labels):
+def _label(columns, program, table, chains, allowed, weights, labels):
     extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
     constraints = chains.constraints
     # Once, as that of a document is much, and would be new memory each time.
@@ -44,9 +44,9 @@ def _label(columns, program, table, chains, choices, weights, labels):
         for token in range(first, end):
             score = scores[token - first]
             score_by_rows(chains, weights.rows, token, score)
-            add_attributes_left(constraints.attributes, choices, chains.kinds[token], score)
+            add_attributes_of_allowed(constraints.attributes, allowed, chains.kinds[token], score)
         kinds = chains.kinds[first:end]
-        left = labels_left(scores, kinds, choices, constraints.start, constraints.end, weights.bounds)
+        left = labels_left(scores, kinds, allowed, constraints.start, constraints.end, weights.bounds)
         n_left = len(left.labels)
         transitions = np.empty((n_left, n_left))
         for i in range(n_left):
@@ -59,8 +59,8 @@ def _label(columns, program, table, chains, choices, weights, labels):
 class ManyLabelScores:
     """Labels and scores tokens, as `TypeScores`, where labels are many.
 
-    program: templates. table: of their features. weights: of the chain. constraints: the usual ones; for others, what
-    follows from them is computed anew.
+    program: templates. table: of their features. weights: of the chain. constraints: the usual ones; others are these
+    with further kinds of tokens.
     """
 
     def __init__(self, program: Program, table: Table, weights: ChainWeights, constraints: Constraints) -> None:
@@ -68,8 +68,7 @@ class ManyLabelScores:
         self._table = table
         transitions = weights.transitions.astype(np.float64)
         rows = fixed_rows(weights.rows, len(transitions))
-        self._constraints = constraints
-        self._choices = choices_of(constraints)
+        self._allowed = allowed_labels(constraints)
         self._weights = FixedWeights(rows, transitions, bounds_of(transitions))
 
     def labelling(
@@ -91,7 +90,7 @@ class ManyLabelScores:
 
     def _labels(self, columns: Columns, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
         labels, chains = np.zeros(len(kinds), np.int32), unlabelled(columns, self._program, kinds, constraints)
-        choices = self._choices if constraints is self._constraints else choices_of(constraints)
-        _label(columns, self._program, self._table, chains, choices, self._weights, labels)
+        allowed = allowed_labels(constraints, self._allowed)
+        _label(columns, self._program, self._table, chains, allowed, self._weights, labels)
         require_finite_values(self._program, chains)
         return labels

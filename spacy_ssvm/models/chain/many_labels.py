@@ -12,12 +12,12 @@ import numpy as np
 
 from ...kernels import Float64Array2d, Int32Array2d, Int64Array, kernel, numba_type
 from ...solvers.problem import Problem, unit_of
-from ...structures.chain.constraints import Choices, Constraints, choices_of
+from ...structures.chain.constraints import AllowedLabels, Constraints, allowed_labels
 from ...structures.chain.pruning import MANY, Bounds, labels_left, viterbi_left
 from .data import Chains, plane_entries
 from .numbered import CHUNK, Numbering, add_rows_in_use, look_up, n_places, place_of
 from .oracles import feature_difference
-from .scores import add_attributes_left, add_loss
+from .scores import add_attributes_of_allowed, add_loss
 
 
 class StepNumbering(NamedTuple):
@@ -35,14 +35,14 @@ class StepNumbering(NamedTuple):
 class ManyLabelChains(NamedTuple):
     """Chains with the numberings of their weights, to which oracles append: they must not run in several threads.
 
-    choices: of the constraints. scores: float64 [T, L], for those of the longest sequence: a document's would be new
+    allowed: of the constraints. scores: float64 [T, L], for those of the longest sequence: a document's would be new
     memory each time.
     """
 
     chains: Chains
     numbering: Numbering
     steps: StepNumbering
-    choices: Choices
+    allowed: AllowedLabels
     scores: Float64Array2d
 
 
@@ -53,7 +53,7 @@ MANY_LABEL_CHAINS = numba_type(ManyLabelChains)
 def _many_label_chains(chains: Chains, numbering: Numbering, steps: StepNumbering) -> ManyLabelChains:
     longest = int(np.diff(chains.starts).max(initial=0))
     scores = np.empty((longest, len(chains.constraints.start)))
-    return ManyLabelChains(chains, numbering, steps, choices_of(chains.constraints), scores)
+    return ManyLabelChains(chains, numbering, steps, allowed_labels(chains.constraints), scores)
 
 
 def has_many_labels(constraints: Constraints) -> bool:
@@ -131,11 +131,11 @@ def _best_path(data, example, weights, loss_scale, path):
         score = scores[t]
         score[:] = 0.0
         add_rows_in_use(data, first + t, found[features[t] - features[0] :], weights, score)
-        add_attributes_left(constraints.attributes, data.choices, chains.kinds[first + t], score)
+        add_attributes_of_allowed(constraints.attributes, data.allowed, chains.kinds[first + t], score)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
     kinds, bounds = chains.kinds[first:end], _bounds(data.steps, weights)
-    left = labels_left(scores, kinds, data.choices, constraints.start, constraints.end, bounds)
+    left = labels_left(scores, kinds, data.allowed, constraints.start, constraints.end, bounds)
     transitions = _transitions_left(data.steps, weights, left.number, len(left.labels))
     viterbi_left(left, transitions, constraints.start, constraints.end, path)
 

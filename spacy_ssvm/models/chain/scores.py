@@ -49,15 +49,15 @@ def add_attributes(attributes, score):
 
 
 @kernel
-def add_attributes_left(attributes, choices, kind, score):
-    """`add_attributes` for the labels that a kind of token leaves; others' scores are undefined."""
+def add_attributes_of_allowed(attributes, allowed, kind, score):
+    """`add_attributes` for the labels that a kind of token allows; others' scores are undefined."""
     if len(attributes.nodes) == 0:
         return
     sums = np.empty(len(attributes.labels))
-    for node in choices.nodes[choices.node_starts[kind] : choices.node_starts[kind + 1]]:
+    for node in allowed.nodes[allowed.node_starts[kind] : allowed.node_starts[kind + 1]]:
         parent = attributes.parents[node]
         sums[node] = score[attributes.labels[node]] + (sums[parent] if parent >= 0 else 0.0)
-    for label in choices.labels[choices.label_starts[kind] : choices.label_starts[kind + 1]]:
+    for label in allowed.labels[allowed.label_starts[kind] : allowed.label_starts[kind + 1]]:
         node = attributes.nodes[label]
         if node >= 0:
             score[label] += sums[node]

@@ -97,11 +97,11 @@ def only_labels(constraints: Constraints) -> np.ndarray:
     return np.where(allowed.sum(axis=1) == 1, allowed.argmax(axis=1), -1).astype(np.int32)
 
 
-class Choices(NamedTuple):
-    """The labels that each of K kinds of tokens leaves, and the nodes of `Attributes` that their scores need.
+class AllowedLabels(NamedTuple):
+    """The labels that each of K kinds of tokens allows, and the nodes of `Attributes` that their scores need.
 
     Those of kind k are labels[label_starts[k] : label_starts[k + 1]] and nodes[node_starts[k] : node_starts[k + 1]],
-    both ascending. A kind that rules out all labels leaves them all, as a token must have one.
+    both ascending. A token must have a label: a kind that rules out all has them all here, attributes included.
     """
 
     label_starts: Int64Array
@@ -110,8 +110,11 @@ class Choices(NamedTuple):
     nodes: Int32Array
 
 
-def choices_of(constraints: Constraints) -> Choices:
-    """The choices that the kinds of these constraints leave."""
+def allowed_labels(constraints: Constraints, known: AllowedLabels | None = None) -> AllowedLabels:
+    """The `AllowedLabels` of all kinds. known: those of the first ones, which are not looked at again."""
+    if known is not None:
+        further = constraints._replace(token=constraints.token[len(known.label_starts) - 1 :])
+        return _joined(known, allowed_labels(further)) if len(further.token) else known
     allowed = constraints.token > FORBIDDEN / 2
     allowed[~allowed.any(axis=1)] = True
     nodes, parents = constraints.attributes.nodes.tolist(), constraints.attributes.parents.tolist()
@@ -122,13 +125,22 @@ def choices_of(constraints: Constraints) -> Choices:
     for node in reversed(range(len(parents))):
         if parents[node] >= 0:
             needed[parents[node]] |= needed[node]
-    return Choices(*_lists(allowed), *_lists(needed.T))
+    return AllowedLabels(*_lists(allowed), *_lists(needed.T))
 
 
 def _lists(members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The columns that are true in each row, one row after the other: where each row starts, int64; columns, int32."""
     starts = np.concatenate([[0], np.cumsum(members.sum(axis=1))])
     return starts, np.nonzero(members)[1].astype(np.int32)
+
+
+def _joined(first: AllowedLabels, second: AllowedLabels) -> AllowedLabels:
+    return AllowedLabels(
+        np.concatenate([first.label_starts, first.label_starts[-1] + second.label_starts[1:]]),
+        np.concatenate([first.labels, second.labels]),
+        np.concatenate([first.node_starts, first.node_starts[-1] + second.node_starts[1:]]),
+        np.concatenate([first.nodes, second.nodes]),
+    )
 
 
 def limited(

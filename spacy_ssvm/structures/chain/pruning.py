@@ -56,11 +56,11 @@ class Left(NamedTuple):
 
 
 @kernel
-def labels_left(scores, kinds, choices, start, end, bounds):
+def labels_left(scores, kinds, allowed, start, end, bounds):
     """The labels that can be those of the best sequence for token scores, float64 [T, L], as `Left`.
 
     The best one among equals is that of `viterbi`: a label that can at best equal a lower one is left out, too.
-    kinds: int32 [T]. choices: of these kinds; scores of other labels are not read. start, end: float64 [L], added at
+    kinds: int32 [T]. allowed: of these kinds; scores of other labels are not read. start, end: float64 [L], added at
     the first and the last token.
     """
     length, n_labels = scores.shape
@@ -76,14 +76,14 @@ def labels_left(scores, kinds, choices, start, end, bounds):
         score = scores[t]
         min_to, max_to = (bounds.min_to, bounds.max_to) if t > 0 else (start, start)
         min_from, max_from = (bounds.min_from, bounds.max_from) if t + 1 < length else (end, end)
-        choice = choices.labels[choices.label_starts[kinds[t]] : choices.label_starts[kinds[t] + 1]]
+        labels_of_token = allowed.labels[allowed.label_starts[kinds[t]] : allowed.label_starts[kinds[t] + 1]]
         sure, rival = -np.inf, 0
-        for j in choice:
+        for j in labels_of_token:
             low = score[j] + min_to[j] + min_from[j]
             if low > sure:
                 sure, rival = low, j
         almost = sure - SLACK * (1.0 + abs(sure))
-        for j in choice:
+        for j in labels_of_token:
             high = score[j] + max_to[j] + max_from[j]
             if high >= almost and (high > sure or j <= rival):
                 kept[n_kept] = j

@@ -38,9 +38,10 @@ def by_row(vector, numbering, steps, n_labels):
 @pytest.mark.parametrize("solver", [Dcd(seed=0, tolerance=0), Perceptron(seed=0)])
 @pytest.mark.parametrize("frequent", [[], [0, 3]])
 @pytest.mark.parametrize("n_attributes", [0, 3])
-def test_learning_is_the_same_but_for_rounding(n_labels, solver, frequent, n_attributes):
+@pytest.mark.parametrize("n_kinds", [1, 4])
+def test_learning_is_the_same_but_for_rounding(n_labels, solver, frequent, n_attributes, n_kinds):
     n_labels += n_attributes
-    chains = random_chains(n_labels, n_attributes=n_attributes)
+    chains = random_chains(n_labels, n_attributes=n_attributes, n_kinds=n_kinds)
     numbering, steps = nothing(n_labels, frequent)
     expected, rows = fit(solver, chain_problem(chains, R), 8)
     found, used = fit(solver, many_label_problem(chains, numbering, steps), 8)

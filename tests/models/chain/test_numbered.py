@@ -18,13 +18,14 @@ from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers import oracle_pass
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Dcd
-from spacy_ssvm.structures.chain.constraints import unconstrained, with_attributes
+from spacy_ssvm.structures.chain.constraints import FORBIDDEN, unconstrained, with_attributes
 
 R = 40
 
 
-def random_chains(n_labels, seed=0, n=30, n_attributes=0):
-    """The last labels are attributes, of two or three other labels each."""
+def random_chains(n_labels, seed=0, n=30, n_attributes=0, n_kinds=1):
+    """The last labels are attributes, of two or three other labels each. Kind 0 allows all labels, others half of them,
+    and those of their tokens."""
     rng = np.random.default_rng(seed)
     starts = np.append(0, np.cumsum(rng.integers(1, 7, n)))
     feature_starts = np.append(0, np.cumsum(rng.integers(0, 6, starts[-1])))
@@ -38,7 +39,11 @@ def random_chains(n_labels, seed=0, n=30, n_attributes=0):
             [n_proper + (label + k) % n_attributes for k in range(1 + label % 2)] for label in range(n_proper)
         ]
         constraints = with_attributes(constraints, [*attributes, *([] for _ in range(n_attributes))])
-    return make_chains(starts, feature_starts, rows, gold, constraints, values)
+    kinds = rng.integers(0, n_kinds, starts[-1])
+    token = np.where(rng.random((n_kinds, n_labels)) < 0.5, FORBIDDEN, 0.0)
+    token[kinds, gold] = token[0] = 0.0
+    constraints = constraints._replace(token=np.minimum(token, constraints.token))
+    return make_chains(starts, feature_starts, rows, gold, constraints, values, kinds=kinds)
 
 
 def nothing_numbered(n_labels):

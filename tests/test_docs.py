@@ -69,6 +69,11 @@ NOT_RUN = {
     "python -m spacy project run all projects/ud --vars.treebanks /data/UD_Irish-IDT": "tests/test_ud_project.py",
     "python -m spacy project run package projects/ud": "tests/test_ud_project.py does, as a slow test",
     "python -m pip install projects/ud/packages/*.whl": "the environment stays as it is",
+    "ray start --head": "needs a cluster",
+    "ray start --address 10.0.0.1:6379": "needs a cluster",
+    'python -m spacy ssvm apply output/model-best "texts/*.jsonl.gz" annotated --workers 64 --address 10.0.0.1:6379': (
+        "tests/distributed/test_cluster.py, on one machine"
+    ),
     "python -m spacy ssvm warmup": "tests/test_cli.py does, as a slow test",
     "python projects/recommender/serve.py output/model-best output/corrected --port 9090": "tests/test_recommender.py",
 }

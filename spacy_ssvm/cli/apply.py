@@ -2,20 +2,22 @@
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import tqdm
 import typer
+from spacy import util
 from spacy.cli._util import import_code
 from spacy.language import Language
 from wasabi import msg
 
 from ..corpus.texts import find_files
 from ..corpus.wording import counted
-from ..distributed import folder, pool
+from ..distributed import cluster, folder, pool
 from ..distributed.annotation import Annotation, Result
 from ..distributed.shards import MAX_BYTES, SUFFIXES, Shard, cut
 from .pipelines import CodePath, PipelineName, loaded
@@ -29,6 +31,10 @@ def apply_command(
     ],
     output: Annotated[Path, typer.Argument(help="Folder for the results", file_okay=False)],
     n_workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Number of processes")] = 1,
+    address: Annotated[
+        str | None,
+        typer.Option("--address", help='Ray cluster whose workers annotate: "local", "auto" or an address; needs Ray'),
+    ] = None,
     format_: Annotated[
         str, typer.Option("--format", "-f", help='"spacy" for DocBin, or "jsonl" for Doc.to_json')
     ] = "spacy",
@@ -38,7 +44,7 @@ def apply_command(
     force: Annotated[bool, typer.Option("--force", "-F", help="Remove the results of another run")] = False,
     code_path: CodePath = None,
 ) -> None:
-    """Annotate texts in files, by one process or several, into a folder of files in the order of the texts.
+    """Annotate texts in files, by several processes or machines, into a folder of files in the order of the texts.
 
     A run that was interrupted goes on when the same command is given again. Texts that raise an error are set aside.
     """
@@ -59,13 +65,22 @@ def apply_command(
             "text_key": text_key,
             "shard_bytes": MAX_BYTES,
         }
+        if address is None:
+            load = partial(_load, model, code_path)
+            annotated = partial(pool.annotated, nlp=nlp, load=load, how=how, n_workers=n_workers)
+        else:
+            # Workers of a cluster begin in another folder.
+            load = partial(_load, _resolved(model), code_path and code_path.resolve())
+            how = replace(how, output=output.resolve())
+            files = [path.resolve() for path in files]
+            annotated = partial(cluster.annotated, load=load, how=how, n_workers=n_workers, address=address)
         with folder.locked(output):
-            _apply(files, nlp, partial(_load, model, code_path), how, of, n_workers, force)
+            _apply(files, annotated, how, of, force)
     except KeyboardInterrupt:
         msg.fail("Interrupted", _GOES_ON, exits=1)
     except pool.WorkerDied as error:
         msg.fail(f"Stopped: {error}", _GOES_ON, exits=1)
-    except (OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         msg.fail(str(error), exits=1)
 
 
@@ -74,32 +89,37 @@ _GOES_ON = "What is finished stays. The same command goes on."
 
 def _apply(
     files: list[Path],
-    nlp: Language,
-    load: pool.Load,
+    annotated: Callable[[Iterable[Shard]], Iterator[Result]],
     how: Annotation,
     of: dict[str, Any],
-    n_workers: int,
     force: bool,
 ) -> None:
     finished = folder.begin(how.output, of, force)
     results: dict[int, Result] = {}
+    unread: list[ValueError] = []
     started = time.perf_counter()
 
     def missing() -> Iterator[Shard]:
-        for shard in cut(files):
-            known = finished.get(shard.number)
-            if known is not None and known.source == shard.source:
-                results[shard.number] = known
-            else:
-                yield shard
+        try:
+            for shard in cut(files):
+                known = finished.get(shard.number)
+                if known is not None and known.source == shard.source:
+                    results[shard.number] = known
+                else:
+                    yield shard
+        except ValueError as error:
+            # What comes before the file that cannot be read is to be finished.
+            unread.append(error)
 
     n_tokens = 0
     with tqdm.tqdm(disable=None, unit=" tokens", unit_scale=True) as progress:
-        for result in pool.annotated(missing(), nlp, load, how, n_workers):
+        for result in annotated(missing()):
             folder.note(how.output, result)
             results[result.number] = result
             n_tokens += result.tokens
             progress.update(result.tokens)
+    if unread:
+        raise unread[0]
     folder.finish(how.output, of, results)
     seconds = time.perf_counter() - started
     docs = counted(sum(result.docs for result in results.values()), "document")
@@ -113,8 +133,15 @@ def _apply(
 
 
 def _load(model: str, code_path: Path | None) -> Language:
-    import_code(code_path)
-    return loaded(model)
+    # `import_code` would end the process, and not say why.
+    if code_path is not None:
+        util.import_file("python_code", code_path)
+    return util.load_model(model)
+
+
+def _resolved(model: str) -> str:
+    """The name of a package, or an absolute path."""
+    return str(Path(model).resolve()) if Path(model).exists() else model
 
 
 def _identity(nlp: Language) -> dict[str, str]:

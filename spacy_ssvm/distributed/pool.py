@@ -37,7 +37,6 @@ def annotated(shards: Iterable[Shard], nlp: Language, load: Load, how: Annotatio
     Raises:
         WorkerDied: a worker was killed, or has crashed.
         OSError: a file cannot be written.
-        ValueError: a file of documents cannot be read; all shards before it are finished.
     """
     global _pipeline
     if n_workers == 1:
@@ -49,15 +48,8 @@ def annotated(shards: Iterable[Shard], nlp: Language, load: Load, how: Annotatio
     context = multiprocessing.get_context("fork" if forks else "spawn")
     pool = ProcessPoolExecutor(n_workers, context, _begin, (load, os.getpid()))
     waiting: set[Future[Result]] = set()
-    unread, more = None, iter(shards)
     try:
-        while True:
-            try:
-                shard = next(more, None)
-            except ValueError as error:
-                unread, shard = error, None
-            if shard is None:
-                break
+        for shard in shards:
             waiting.add(pool.submit(_annotate, shard, how))
             if len(waiting) >= AHEAD * n_workers:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -70,8 +62,6 @@ def annotated(shards: Iterable[Shard], nlp: Language, load: Load, how: Annotatio
     finally:
         pool.shutdown(cancel_futures=True)
         _pipeline = None
-    if unread is not None:
-        raise unread
 
 
 def _begin(load: Load, parent: int) -> None:

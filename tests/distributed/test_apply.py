@@ -14,7 +14,6 @@ import spacy
 import srsly
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.cli._util import import_code
 from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner
 
@@ -23,77 +22,7 @@ from spacy_ssvm.distributed.annotation import Annotation, annotate
 from spacy_ssvm.distributed.folder import MANIFEST, SET_ASIDE
 from spacy_ssvm.distributed.shards import cut
 
-CODE = """
-import os, time
-from spacy.language import Language
-
-@Language.component("moody")
-def moody(doc):
-    if "poison" in doc.text:
-        raise ValueError("this is poison")
-    if "deadly" in doc.text:
-        os._exit(3)
-    if "slow" in doc.text:
-        time.sleep(0.03)
-    return doc
-"""
-WIDE = " " * 15_000
-"""Makes a short text long, so that a shard has few of them."""
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a pipeline that splits sentences and fails at some words, and the code that it needs."""
-    folder = tmp_path_factory.mktemp("apply")
-    (folder / "code.py").write_text(CODE, "utf8")
-    import_code(folder / "code.py")
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    nlp.add_pipe("moody")
-    nlp.to_disk(folder / "model")
-    return folder
-
-
-def arguments(place: Path, inputs: list[Path], output: Path, *options: str) -> list[str]:
-    code = ["--code", str(place / "code.py")]
-    return ["apply", str(place / "model"), *map(str, inputs), str(output), *code, *options]
-
-
-def apply(place: Path, inputs: list[Path], output: Path, *options: str) -> str:
-    result = CliRunner().invoke(ssvm, arguments(place, inputs, output, *options))
-    assert result.exit_code == 0, result.output
-    return " ".join(result.output.split())
-
-
-def command(place: Path, inputs: list[Path], output: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "spacy", "ssvm", *arguments(place, inputs, output, *options)]
-
-
-def contents(output: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(output.iterdir()) if path.name != ".lock"}
-
-
-def docs_of(output: Path) -> list[Doc]:
-    vocab = spacy.blank("en").vocab
-    return [doc for path in sorted(output.glob("*.spacy")) for doc in DocBin().from_disk(path).get_docs(vocab)]
-
-
-def lines(folder: Path, texts: list[str], name: str = "texts.txt") -> Path:
-    path = folder / name
-    path.write_text("".join(f"{text}\n" for text in texts), "utf8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def many(place: Path) -> Path:
-    """Texts for a dozen of shards, each of which takes a fifth of a second."""
-    return lines(place, [f"Text {number} is slow. It is{WIDE}." for number in range(90)])
-
-
-@pytest.fixture(scope="module")
-def expected(place: Path, many: Path) -> dict[str, bytes]:
-    apply(place, [many], place / "expected")
-    return contents(place / "expected")
+from .toy import WIDE, apply, arguments, command, contents, docs_of, lines
 
 
 def test_every_format_in_and_both_out(place: Path, tmp_path: Path) -> None:

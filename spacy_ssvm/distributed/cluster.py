@@ -1,0 +1,153 @@
+"""Workers of a Ray cluster that annotate shards, each with the pipeline; Ray restarts a worker that has died."""
+
+import platform
+import socket
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from .annotation import Annotation, Result, annotate
+from .folder import MANIFEST
+from .pool import Load, WorkerDied
+from .shards import DOCS, Shard
+
+TRIES = 4
+"""Attempts at a shard whose worker dies each time."""
+
+RESTARTS = 100
+"""Restarts of a worker, so that one that dies while it loads the pipeline does not do so for ever."""
+
+AHEAD = 2
+"""Shards that each worker has, so that it never waits for the next one."""
+
+START = 300.0
+"""Seconds in which at least one worker has to be ready: the cluster may have to start a machine first."""
+
+CONNECT = 10.0
+"""Seconds in which the cluster has to answer."""
+
+
+class _Worker:
+    """A process of the cluster. load: returns the pipeline.
+
+    Raises:
+        OSError: the pipeline cannot be loaded, or the folder of results is not there.
+    """
+
+    def __init__(self, load: Load, how: Annotation) -> None:
+        if not (how.output / MANIFEST).exists():
+            raise _not_shared(how.output)
+        self._nlp = load()
+        self._how = how
+
+    def ready(self) -> None:
+        """Returns when the pipeline is loaded."""
+
+    def annotate(self, shard: Shard) -> Result:
+        """As `annotation.annotate`; a file that the shard reads has to be there."""
+        for piece in shard.pieces:
+            if piece.path.suffix == DOCS and not piece.path.exists():
+                raise _not_shared(piece.path)
+        return annotate(self._nlp, shard, self._how)
+
+
+def _not_shared(path: Any) -> OSError:
+    return FileNotFoundError(
+        f"{path} is not there on {platform.node()}: all machines must have it at the same path, in a shared file system"
+    )
+
+
+def annotated(shards: Iterable[Shard], load: Load, how: Annotation, n_workers: int, address: str) -> Iterator[Result]:
+    """What the shards have become, in the order in which they are finished.
+
+    load: returns the pipeline, on each machine; it has to be picklable. how: with an absolute path. address: of the
+    cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
+
+    Raises:
+        ImportError: Ray is not installed.
+        ConnectionError: there is no such cluster, or it has another version of Ray or Python.
+        ValueError: the address has no such form, or the cluster has fewer CPUs than there are workers.
+        WorkerDied: workers cannot start, or died again and again with the same shard, or the cluster has ended.
+        OSError: a file cannot be written, or is not there on a machine.
+    """
+    with _connected(address, n_workers) as ray:
+        new_worker = ray.remote(_Worker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
+        workers = [new_worker.remote(load, how) for _ in range(n_workers)]
+        _await_first(ray, workers)
+        free = deque(workers * AHEAD)
+        begun: dict[Any, tuple[Any, Shard]] = {}
+        for shard in shards:
+            if not free:
+                result, worker = _finished(ray, begun)
+                free.append(worker)
+                yield result
+            worker = free.popleft()
+            begun[worker.annotate.remote(shard)] = worker, shard
+        while begun:
+            result, worker = _finished(ray, begun)
+            yield result
+            if all(other is not worker for other, _ in begun.values()):
+                # A worker that lost its machine may wait for the CPU.
+                ray.kill(worker)
+
+
+def _await_first(ray: Any, workers: list[Any]) -> None:
+    ready = [worker.ready.remote() for worker in workers]
+    done, _ = ray.wait(ready, num_returns=1, timeout=START)
+    if not done:
+        raise WorkerDied(f"no worker was ready within {START:.0f} s: the CPUs of the cluster are in use")
+    _got(ray, done[0], "a worker cannot start")
+
+
+def _finished(ray: Any, begun: dict[Any, tuple[Any, Shard]]) -> tuple[Result, Any]:
+    """The result of a shard that is done, which leaves `begun`, and its worker."""
+    (reference, *_), _ = ray.wait(list(begun), num_returns=1)
+    worker, shard = begun.pop(reference)
+    place = shard.pieces[0].place
+    return _got(ray, reference, f"the worker of the documents from {place} on died {TRIES} times"), worker
+
+
+def _got(ray: Any, reference: Any, failure: str) -> Any:
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except ray.exceptions.RayError as error:
+        raise WorkerDied(f"{failure}, or the cluster has ended: {str(error).strip().splitlines()[-1]}") from error
+
+
+def _require_answer(address: str) -> None:
+    """Check that something answers at the address: Ray itself would wait for minutes, and then end the process."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"--address must be local, auto, or HOST:PORT, not {address}")
+    try:
+        socket.create_connection((host, int(port)), CONNECT).close()
+    except OSError as error:
+        raise ConnectionError(f"--address {address}: no cluster answers there: {error}") from error
+
+
+@contextmanager
+def _connected(address: str, n_workers: int) -> Iterator[Any]:
+    """The module ray, connected to the cluster; one that is started here stops afterwards."""
+    try:
+        # Ray's types are not checked, so that it need not be installed for that.
+        ray: Any = import_module("ray")
+    except ImportError as error:
+        raise ImportError('--address needs Ray: pip install "spacy-ssvm[ray]"') from error
+    own = {"num_cpus": n_workers, "include_dashboard": False} if address == "local" else {}
+    if address not in ("local", "auto"):
+        _require_answer(address)
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
+    except RuntimeError as error:
+        raise ConnectionError(f"--address {address}: {error}") from error
+    try:
+        n_cpus = int(ray.cluster_resources().get("CPU", 0))
+        if n_workers > n_cpus:
+            raise ValueError(f"--workers {n_workers}: the cluster has {n_cpus} CPUs, and each worker needs one")
+        yield ray
+    finally:
+        ray.shutdown()

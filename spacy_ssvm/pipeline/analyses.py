@@ -59,8 +59,8 @@ class Analyses:
     Kind 0 allows all labels; then there are K − 1 kinds, one for each set of features and for each coarse tag, and L
     kinds of `with_fixed`. pairs: the coarse tag and the features of each label, both empty for attributes. values:
     uint64 [L, 2], spaCy's numbers of features and tags. allowed: bool [K, L], the labels that each kind allows. kinds:
-    int32 [L, 2], those of tokens that are limited to a label's features, and to its tag. kinds_of_features,
-    kinds_of_tags, kinds_of_labels: by spaCy's numbers, of both for labels.
+    int32 [L, 2], those of tokens that are limited to a label's features, and to its tag. kinds_of_labels: by spaCy's
+    numbers of features and tag.
     """
 
     def __init__(self, weight_labels: Sequence[str]) -> None:
@@ -70,17 +70,29 @@ class Analyses:
         n_labels = len(weight_labels)
         self.kinds = np.zeros((n_labels, 2), np.int32)
         rows = [np.ones((1, n_labels), np.bool_)]
+        self._distinct: list[tuple[int, np.ndarray]] = []
+        """For features and for tags, the first of their kinds, and their numbers, uint64, ascending, one a kind."""
         for column, values in enumerate(self.values.T):
             distinct, numbers_of = np.unique(values, return_inverse=True)
-            self.kinds[:, column] = sum(map(len, rows)) + numbers_of
+            first = sum(map(len, rows))
+            self.kinds[:, column] = first + numbers_of
+            self._distinct.append((first, distinct))
             rows.append(values == distinct[:, np.newaxis])
         self.allowed = np.concatenate(rows)
-        self.kinds_of_features, self.kinds_of_tags = (
-            {value: kind for value, kind in zip(values.tolist(), kinds.tolist()) if value}
-            for values, kinds in zip(self.values.T, self.kinds.T)
-        )
         labels = enumerate(map(tuple, self.values.tolist()))
         self.kinds_of_labels = {pair: len(self.allowed) + label for label, pair in labels if any(pair)}
+
+    def limited(self, kinds: np.ndarray, column: int, present: np.ndarray) -> np.ndarray:
+        """The kinds of tokens, int32 [T], with those that allow the present features (0) or tags (1) only.
+
+        present: uint64 [T], spaCy's numbers, 0 for none. Numbers that no label has change nothing.
+        """
+        first, distinct = self._distinct[column]
+        if not len(distinct):
+            return kinds
+        places = np.searchsorted(distinct, present).clip(max=len(distinct) - 1)
+        is_known = (present != 0) & (distinct[places] == present)
+        return np.where(is_known, first + places, kinds).astype(np.int32)
 
 
 @lru_cache(maxsize=16)

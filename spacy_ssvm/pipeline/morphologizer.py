@@ -197,7 +197,7 @@ class MorphologizerCodec(TagCodec):
         tags = np.concatenate([values_of(doc, (POS,))[:, 0] for doc in docs])
         # In prediction, too, only labels with the token's tag compete. Where that is wrong, the gold tag is taken.
         of_labels = np.where(found.values[:, 1] != 0, found.kinds[:, 1], np.int32(0))
-        of_tokens = _replaced(self.kinds(docs, preset), tags.tolist(), found.kinds_of_tags)
+        of_tokens = found.limited(self.kinds(docs, preset), 1, tags)
         return np.where((tags != 0) & (gold >= 0), of_labels[gold], of_tokens)
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
@@ -208,9 +208,10 @@ class MorphologizerCodec(TagCodec):
         if self.extend:
             present[:, 0] = 0
         # Tags and features that no label has stay, too, without an effect on their neighbours.
-        kinds = _replaced(kinds, present[:, 0].tolist(), found.kinds_of_features)
-        kinds = _replaced(kinds, present[:, 1].tolist(), found.kinds_of_tags)
-        return _replaced(kinds, map(tuple, present.tolist()), found.kinds_of_labels)
+        kinds = found.limited(found.limited(kinds, 0, present[:, 0]), 1, present[:, 1])
+        for token in np.flatnonzero(present[:, 0]).tolist():
+            kinds[token] = found.kinds_of_labels.get(tuple(present[token].tolist()), kinds[token])
+        return kinds
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
@@ -234,11 +235,6 @@ class MorphologizerCodec(TagCodec):
         for label in np.unique(labels).tolist():
             vocab.strings.add(found.pairs[label][1])
         return np.take(found.values, labels, axis=0)
-
-
-def _replaced(kinds: np.ndarray, values: Iterable[Any], kinds_of: dict[Any, int]) -> np.ndarray:
-    """The kinds of tokens, int32 [T], with those of the values that have one."""
-    return np.array([kinds_of.get(value, kind) for value, kind in zip(values, kinds.tolist())], np.int32)
 
 
 class SsvmMorphologizer(TagComponent):

@@ -197,8 +197,10 @@ class MorphologizerCodec(TagCodec):
         tags = np.concatenate([values_of(doc, (POS,))[:, 0] for doc in docs])
         # In prediction, too, only labels with the token's tag compete. Where that is wrong, the gold tag is taken.
         of_labels = np.where(found.values[:, 1] != 0, found.kinds[:, 1], np.int32(0))
-        of_tokens = found.limited(self.kinds(docs, preset), 1, tags)
-        return np.where((tags != 0) & (gold >= 0), of_labels[gold], of_tokens)
+        kinds = found.limited(self.kinds(docs, preset), 1, tags)
+        has_both = (tags != 0) & (gold >= 0)
+        kinds[has_both] = of_labels[gold[has_both]]
+        return kinds
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
         if self.overwrite or not any(doc.has_annotation(name) for doc in docs for name in self.attributes):

@@ -8,9 +8,6 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 
-AT_ONCE = 1000
-"""Records that are annotated together."""
-
 
 @lru_cache(maxsize=1)
 def loaded(model: str) -> Language:

@@ -7,7 +7,10 @@ from itertools import islice
 from multiprocessing import get_context
 
 import srsly
-from pipeline import AT_ONCE, loaded, with_docs
+from pipeline import loaded, with_docs
+
+AT_ONCE = 1000
+"""Records that a process gets at a time."""
 
 
 def batches(path: str) -> Iterator[list[dict]]:

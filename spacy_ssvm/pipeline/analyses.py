@@ -40,7 +40,7 @@ def attributes_of(label: str) -> list[str]:
 
 
 @lru_cache(maxsize=16)
-def with_attributes(labels: tuple[str, ...]) -> tuple[str, ...]:
+def weight_labels_of(labels: tuple[str, ...]) -> tuple[str, ...]:
     """The labels, each followed by the attributes that it is the second one to have.
 
     An attribute of one label would say the same as the label. More labels do not change the places of those before.

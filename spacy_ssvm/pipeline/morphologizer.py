@@ -21,7 +21,7 @@ from ..models.chain.codec import ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Settings, values_of
 from ..solvers.parameters import AnyParameters
-from .analyses import ANY, NO_FEATURES, Analyses, analyses_of, attributes_of, divided, joined, with_attributes
+from .analyses import ANY, NO_FEATURES, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_component import filled
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
@@ -112,7 +112,7 @@ class MorphologizerCodec(TagCodec):
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
-        return with_attributes(self.labels) if self.by_attribute else self.labels
+        return weight_labels_of(self.labels) if self.by_attribute else self.labels
 
     def label_of(self, weight_label: str) -> str | None:
         return None if weight_label.startswith(ANY) else weight_label
@@ -173,12 +173,11 @@ class MorphologizerCodec(TagCodec):
         return key
 
     def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
-        from ..structures.chain.constraints import with_attributes as sharing
+        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_attributes, with_fixed
 
         allowed = self._analyses.allowed
         limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))
-        return with_fixed(sharing(limited, self._attributes()) if self.by_attribute else limited)
+        return with_fixed(with_attributes(limited, self._attributes()) if self.by_attribute else limited)
 
     def _attributes(self) -> list[list[int]]:
         """The attributes of each weight label, by number."""

@@ -11,7 +11,7 @@ import srsly
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.analyses import ANY, divided, joined, with_attributes
+from spacy_ssvm.pipeline.analyses import ANY, divided, joined, weight_labels_of
 
 from .components import learnt
 from .toy import LANG, blank, doc, morph_label, morphologizer_examples, teach
@@ -211,7 +211,7 @@ def test_labels_share_attributes():
     labels = ("Case=Nom|POS=NOUN", "POS=VERB", "Case=Nom|POS=PRON", "_", "Case=Gen|POS=NOUN", "Case=Gen")
     expected = [*labels[:3], "any|Case=Nom", "_", labels[4], "any|POS=NOUN", "Case=Gen", "any|Case=Gen"]
     for n_labels in range(len(labels) + 1):
-        found = list(with_attributes(labels[:n_labels]))
+        found = list(weight_labels_of(labels[:n_labels]))
         assert [label for label in found if not label.startswith(ANY)] == list(labels[:n_labels])
         assert found == expected[: len(found)]
     assert len(found) == len(expected)

@@ -319,6 +319,15 @@ class DataSet(ABC):
     def dimension(self) -> int:
         """Present length of the weight vector."""
 
+    def initial(self, first: int) -> np.ndarray | None:
+        """The weights from number `first` on that training starts from, float [d − first]; None where these are 0."""
+        return None
+
+    def take_all_rows(self) -> None:
+        """Number all weights that training starts from, those of features that no Doc has, too: other solvers than that
+        of corrections move them. By default, there are none."""
+        return None
+
     @abstractmethod
     def examples_of(self, docs: np.ndarray) -> np.ndarray:
         """The examples, int64, of these Docs, int64."""
@@ -433,11 +442,14 @@ class StructuredModel(Protocol):
     def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
         """A batch for the data set, from examples and their gold annotation as the codec reads it."""
 
-    def start(self, weights: Any, batches: Sequence[Any], seed: int) -> "tuple[DataSet, np.ndarray | None]":
+    def start(
+        self, weights: Any, batches: Sequence[Any], seed: int, only_present: bool = False
+    ) -> "tuple[DataSet, np.ndarray | None]":
         """A data set without Docs, and where training starts: float64 or float32 [d], None for zero.
 
         weights: to start from, None for none. batches: the encoded examples that are known, before any is added: from
-        them is learnt what the solver does not learn.
+        them is learnt what the solver does not learn. only_present: whether the weights of features that no Doc has
+        stay as they are, so that the data set may leave them out.
         """
 
     def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "DataSet":

@@ -94,7 +94,7 @@ class Learnt:
         solver = solver.seeded(self.seed)
         if self._settings.corrections and not self._has_begun:
             solver = Correction(seed=solver.seed)
-        data, vector = self.structured.start(weights, batches, solver.seed or 0)
+        data, vector = self.structured.start(weights, batches, solver.seed or 0, solver.moves_present)
         return self._training(solver, data, vector)
 
     def resume(self, solver: Parameters, warn: Callable[[str], None]) -> "Training":
@@ -139,6 +139,7 @@ class Learnt:
         assert self.training is not None
         data = self.training.data.without_docs()
         data.number_weights(by_use=False)
+        data.take_all_rows()
         self.moved(self._training(solver.seeded(self.seed), data, weights))
 
     def relabelled(self, codec: Codec) -> "Learnt":

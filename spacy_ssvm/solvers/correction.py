@@ -8,15 +8,26 @@ import numpy as np
 
 from ..kernels import kernel
 from .learner import Learner, Progress
-from .parameters import Correction, Parameters
+from .parameters import Correction
 from .planes import dot, find_plane
-from .problem import Problem, call
+from .problem import Problem, Rates, call
 
 TOLERANCE = 0.01
 """Violations of at most this part of the loss are none: smaller steps decide no prediction."""
 
-NEW_RATE = 1.0
+NEW_RATE = np.float32(1.0)
 """The rate of weights that were never seen in training."""
+
+NO_RATES = Rates(np.zeros(0, np.float32), np.zeros(0, np.float32), np.ones(1, np.int64))
+
+
+@kernel
+def _rate(rates, index):
+    n_single = len(rates.single)
+    if index < n_single:
+        return rates.single[index]
+    block = (index - n_single) // rates.size[0]
+    return rates.blocks[block] if block < len(rates.blocks) else NEW_RATE
 
 
 @kernel
@@ -24,11 +35,11 @@ def _step(weights, rates, violation, plane, size):
     """w ← argmin ½(w′ − w)ᵀD⁻¹(w′ − w) such that w′ᵀΔΦ = wᵀΔΦ + violation, D = diag(rates)."""
     gain = 0.0
     for k in range(size):
-        gain += rates[plane.indices[k]] * plane.values[k] * plane.values[k]
+        gain += _rate(rates, plane.indices[k]) * plane.values[k] * plane.values[k]
     if gain > 0.0:
         for k in range(size):
             index = plane.indices[k]
-            weights[index] += violation / gain * rates[index] * plane.values[k]
+            weights[index] += violation / gain * _rate(rates, index) * plane.values[k]
 
 
 @kernel
@@ -60,17 +71,16 @@ class CorrectionLearner(Learner):
 
     parameters: Correction
 
-    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self.rates = self.grown(np.zeros(0, np.float32) if problem.rates is None else problem.rates, NEW_RATE)
-
     def visit(self, examples: np.ndarray) -> None:
+        rates = NO_RATES if self.problem.rates is None else self.problem.rates
         limits = self.parameters.max_updates, self.problem.with_margin
-        self.loss += call(_visit, self.problem, examples, self.w, self.rates, *limits, self.buffer)
+        self.loss += call(_visit, self.problem, examples, self.w, rates, *limits, self.buffer)
 
     def progress(self) -> Progress:
         return Progress(self.loss, None, None, None)
 
     def extend(self, problem: Problem) -> None:
+        before = len(self.w)
         super().extend(problem)
-        self.rates = self.grown(self.rates, NEW_RATE)
+        if problem.initial is not None:
+            self.w[before:] = problem.initial(before)

@@ -239,8 +239,8 @@ class Learner(ABC):
         """
         return None
 
-    def grown(self, array: np.ndarray, fill: float = 0.0) -> np.ndarray:
-        """`array`, float [old d], with `fill` appended up to the current dimension.
+    def grown(self, array: np.ndarray) -> np.ndarray:
+        """`array`, float [old d], with zeros appended up to the current dimension.
 
         Replace the array by the result: both may share memory, as it is reserved ahead, so that few calls copy.
         """
@@ -252,7 +252,7 @@ class Learner(ABC):
             memory = np.empty(new + new // RESERVE, array.dtype)
             memory[:old] = array
             self._reserved[id(memory)] = memory
-        memory[old:new] = fill
+        memory[old:new] = 0.0
         return memory[:new]
 
 

@@ -26,6 +26,9 @@ class Parameters:
     moves_few: ClassVar[bool] = False
     """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used."""
 
+    moves_present: ClassVar[bool] = False
+    """Whether the weights of features that no example has stay as they are, whatever w starts from."""
+
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -146,6 +149,7 @@ class Correction(Parameters):
 
     learner = "spacy_ssvm.solvers.correction:CorrectionLearner"
     settles = True
+    moves_present = True
 
     max_updates: int = 10
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..kernels import Float64Array, Int64Array, array_type, fingerprint, numba_type, signature, specialise
+from ..kernels import Float32Array, Float64Array, Int64Array, array_type, fingerprint, numba_type, signature, specialise
 
 Kind = Literal["max", "marginal", "kbest", "cliques"]
 """The kinds of oracle that solvers call."""
@@ -56,6 +56,17 @@ class Cliques(NamedTuple):
     move: Any
 
 
+class Rates(NamedTuple):
+    """Relative learning rates of weights in corrections, in (0, 1]; 1 for those that come after.
+
+    single: float32 [S], of the first S weights. blocks: float32 [B], of the B blocks of size[0] weights that follow.
+    """
+
+    single: Float32Array
+    blocks: Float32Array
+    size: Int64Array
+
+
 @dataclass(frozen=True)
 class Problem:
     """A structured learning problem.
@@ -79,7 +90,9 @@ class Problem:
         count, or None where the k best are not exact. It writes the planes of the k structures of largest
         wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at
         starts[j] … starts[j + 1] − 1; count is the number of planes.
-    rates: float32 [≤ d], relative learning rates of the first weights in corrections; 1 for the others, or for all.
+    rates: learning rates of the weights in corrections; None where all are 1.
+    initial: (first) → float [d − first], what the weights from number `first` on were before any correction; None where
+        that is 0.
     with_margin: whether corrections learn from an example that is right, too, until it is so by a margin of its loss.
     one_thread: whether oracles write to `data`, so that they must be called in one thread.
     n_named: how many of the first weights oracles may have named in their pairs so far: all others have never changed.
@@ -102,7 +115,8 @@ class Problem:
     cliques: Cliques | None = None
     kbest_oracle: Any = None
     exact: bool = True
-    rates: np.ndarray | None = None
+    rates: Rates | None = None
+    initial: Callable[[int], np.ndarray] | None = None
     with_margin: bool = False
     one_thread: bool = False
     n_named: Callable[[], int] | None = None

@@ -158,6 +158,7 @@ class Training:
         if self._learner is not None and not (same_solver and self._learner.retune(parameters)):
             self._last_weights = self.data.by_row(self._learner.prediction_weights()).copy()
             self.data.number_weights(by_use=False)
+            self.data.take_all_rows()
             self._learner = None
             self._rng = parameters.generator()
         self.parameters = parameters
@@ -272,10 +273,13 @@ class Training:
         return self._widened(self._start_weights if self._last_weights is None else self._last_weights)
 
     def _widened(self, weights: np.ndarray | None) -> np.ndarray:
-        """These weights, with zeros for features that have come since."""
+        """These weights, and the initial ones of features that have come since."""
+        known = np.zeros(0) if weights is None else weights
         widened = np.zeros(self.data.dimension())
-        if weights is not None:
-            widened[: len(weights)] = weights
+        widened[: len(known)] = known
+        initial = self.data.initial(len(known))
+        if initial is not None:
+            widened[len(known) :] = initial
         return widened
 
     def certificate(self) -> Certificate | None:

@@ -12,6 +12,7 @@ from spacy_ssvm.models.chain.weights import split
 from spacy_ssvm.models.frequency import NEW_LABEL_POWER, exponents, rates
 from spacy_ssvm.models.packing import unpack_numbers
 from spacy_ssvm.models.tree.data import n_rows
+from spacy_ssvm.solvers.parameters import Correction, Dcd, Perceptron, Sap
 
 from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, learnt
 from .toy import (
@@ -59,6 +60,42 @@ def test_one_correction_is_learnt_at_once_and_everything_else_stays(factory):
     assert nlp.evaluate([corrected(nlp, factory)])[SCORE[factory]] == 1.0
     assert annotations(nlp, [CORPUS[factory]]) == before
     assert nlp.get_pipe(factory).certificate() is None
+
+
+CHAINS = [factory for factory in CORRECTED if factory != "ssvm_parser"]
+
+
+@pytest.mark.parametrize("factory", CHAINS)
+def test_weights_of_features_that_no_doc_has_need_not_be_in_memory(factory, monkeypatch):
+    found = []
+    for only_present in (True, False):
+        monkeypatch.setattr(Correction, "moves_present", only_present)
+        nlp = learnt(factory)
+        for examples in ([corrected(nlp, factory)], EXAMPLES[factory](nlp), [corrected(nlp, factory)]):
+            nlp.update(examples, sgd=False)
+        pipe = nlp.get_pipe(factory)
+        pipe._learnt.store()
+        found.append((pipe._learnt.training.data.n_rows(), pipe._learnt.structured.load()))
+    (few, present), (many, every_row) = found
+    assert 0 < few <= many
+    assert np.array_equal(present.keys, every_row.keys) and np.array_equal(present.seen, every_row.seen)
+    assert np.array_equal(present.rows.labels, every_row.rows.labels)
+    np.testing.assert_allclose(present.rows.values, every_row.rows.values, atol=1e-6)
+    np.testing.assert_allclose(present.transitions, every_row.transitions, atol=1e-6)
+
+
+@pytest.mark.parametrize("factory", CHAINS)
+@pytest.mark.parametrize("solver", [Perceptron(), Dcd(), Sap()], ids=lambda solver: type(solver).__name__)
+def test_another_solver_goes_on_from_all_weights_of_a_corrected_component(factory, solver):
+    nlp = learnt(factory)
+    pipe = nlp.get_pipe(factory)
+    nlp.update([corrected(nlp, factory)], sgd=False)
+    n_rows_before, corrections = len(pipe._learnt.structured.load().keys), annotations(nlp, [CORPUS[factory]])
+    pipe.retune(solver)
+    assert pipe._learnt.training.data.n_rows() >= n_rows_before
+    assert annotations(nlp, [CORPUS[factory]]) == corrections
+    nlp.update(EXAMPLES[factory](nlp), sgd=False)
+    assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] > 0.9
 
 
 def test_a_head_that_the_first_pass_drops_is_learnt():
@@ -209,7 +246,7 @@ def test_a_completion_has_no_label_that_has_no_weight():
     """Whatever the scores of learnt labels are: here all of them are negative."""
     vector = np.zeros(dimension(3, 2))
     split(vector, 3)[1][:, :2] = -5.0
-    transitions, rows = split(without_new_labels(vector, 3), 3)
+    transitions, rows = split(without_new_labels(vector, np.array([False, False, True])), 3)
     assert (transitions[2] < -1e5).all() and (transitions[:, 2] < -1e5).all() and (transitions[:2, :2] == 0).all()
     assert np.array_equal(rows, split(vector, 3)[1])
 
@@ -217,10 +254,12 @@ def test_a_completion_has_no_label_that_has_no_weight():
 def test_features_move_further_while_a_label_is_new():
     nlp = learnt("ssvm_ner")
     nlp.update([corrected(nlp, "ssvm_ner")], sgd=False)
-    old = nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.min()
+    old = nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.blocks.min()
     nlp = learnt("ssvm_ner")
     nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
-    assert nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.min() == pytest.approx(old**NEW_LABEL_POWER)
+    assert nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.blocks.min() == pytest.approx(
+        old**NEW_LABEL_POWER
+    )
 
 
 @pytest.mark.parametrize("factory", POSITIVE)

@@ -10,6 +10,7 @@ from spacy_ssvm.solvers.correction import TOLERANCE
 from spacy_ssvm.solvers.learner import run_epoch, start
 from spacy_ssvm.solvers.parameters import Correction
 from spacy_ssvm.solvers.planes import find_plane, plane_buffer
+from spacy_ssvm.solvers.problem import Rates
 
 from ..problems import all_planes, halves, random_problem
 
@@ -19,6 +20,11 @@ D = PROBLEM.dimension
 
 def rates(seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0.01, 1.0, D).astype(np.float32)
+
+
+def single(values: np.ndarray) -> Rates:
+    """A rate for each weight."""
+    return Rates(values, np.zeros(0, np.float32), np.array([1]))
 
 
 def plane_of(problem, example: int, weights: np.ndarray, loss_scale: float) -> tuple[np.ndarray, float]:
@@ -37,7 +43,7 @@ def mistaken(problem, weights: np.ndarray) -> list[int]:
 @pytest.mark.parametrize("seed", range(5))
 def test_an_update_is_the_smallest_that_removes_the_violation(seed):
     before, metric = np.random.default_rng(seed).normal(size=D), rates(seed)
-    problem = replace(PROBLEM, rates=metric)
+    problem = replace(PROBLEM, rates=single(metric))
     example = mistaken(problem, before)[0]
     difference, loss = plane_of(problem, example, before, 1.0)
     learner = start(Correction(max_updates=1), problem, before)
@@ -70,7 +76,7 @@ def test_an_example_is_corrected_at_once_and_updates_are_bounded():
     before = np.random.default_rng(0).normal(size=D)
     losses = []
     for max_updates in (1, 10):
-        learner = start(Correction(max_updates=max_updates), replace(PROBLEM, rates=rates()), before)
+        learner = start(Correction(max_updates=max_updates), replace(PROBLEM, rates=single(rates())), before)
         for example in mistaken(PROBLEM, before):
             learner.w[:] = before
             learner.visit(np.array([example]))
@@ -82,7 +88,7 @@ def test_an_example_is_corrected_at_once_and_updates_are_bounded():
 def test_weights_that_stand_in_many_examples_move_less():
     before, metric = np.zeros(D), np.ones(D, np.float32)
     metric[::2] = 1e-3
-    learner = start(Correction(), replace(PROBLEM, rates=metric), before)
+    learner = start(Correction(), replace(PROBLEM, rates=single(metric)), before)
     learner.visit(np.array([0]))
     moved = np.abs(learner.w)
     assert 0 < moved[::2].max() < 0.01 * moved[1::2].max()
@@ -91,11 +97,32 @@ def test_weights_that_stand_in_many_examples_move_less():
 def test_weights_that_come_later_are_free():
     part, whole = halves()
     known = np.full(part.dimension, 1e-3, np.float32)
-    learner = start(Correction(), replace(part, rates=known), np.zeros(part.dimension))
-    learner.extend(replace(whole, rates=known))
-    assert (learner.rates[: len(known)] == np.float32(1e-3)).all() and (learner.rates[len(known) :] == 1.0).all()
+    learner = start(Correction(), replace(part, rates=single(known)), np.zeros(part.dimension))
+    learner.extend(replace(whole, rates=single(known)))
     learner.visit(np.arange(whole.n_examples))
     assert np.abs(learner.w[len(known) :]).max() > np.abs(learner.w[: len(known)]).max()
+
+
+def test_a_rate_of_a_block_is_that_of_each_of_its_weights():
+    n_single, size = 5, 4
+    blocks = np.random.default_rng(0).uniform(0.01, 1.0, (D - n_single) // size - 1).astype(np.float32)
+    metric = np.ones(D, np.float32)
+    metric[:n_single] = 0.5
+    metric[n_single : n_single + size * len(blocks)] = np.repeat(blocks, size)
+    found = []
+    for given in (single(metric), Rates(metric[:n_single], blocks, np.array([size]))):
+        learner = start(Correction(), replace(PROBLEM, rates=given), np.zeros(D))
+        run_epoch(learner, np.random.default_rng(0))
+        found.append(learner.w)
+    assert found[0].any() and np.array_equal(*found)
+
+
+def test_weights_that_come_later_begin_with_their_initial_values():
+    part, whole = halves()
+    before = np.random.default_rng(0).normal(size=whole.dimension)
+    learner = start(Correction(), part, before[: part.dimension])
+    learner.extend(replace(whole, initial=lambda first: before[first:]))
+    assert np.array_equal(learner.w, before)
 
 
 def test_few_extensions_copy_the_weights():
@@ -104,8 +131,8 @@ def test_few_extensions_copy_the_weights():
     places = set()
     for dimension in range(D + 1, 4 * D):
         learner.extend(replace(PROBLEM, dimension=dimension))
-        places.add((learner.w.ctypes.data, learner.rates.ctypes.data))
-        assert learner.w.sum() == D and (learner.rates == 1.0).all()
+        places.add(learner.w.ctypes.data)
+        assert learner.w.sum() == D
     assert len(places) < 20
 
 
@@ -127,7 +154,7 @@ def test_with_a_margin_steps_go_on_until_no_structure_violates_it():
     example = next(i for i in range(PROBLEM.n_examples) if _violation(right, i) > TOLERANCE)
     learner.visit(np.array([example]))
     assert np.array_equal(learner.w, right)
-    learner = start(Correction(max_updates=100), replace(PROBLEM, with_margin=True, rates=rates()), right)
+    learner = start(Correction(max_updates=100), replace(PROBLEM, with_margin=True, rates=single(rates())), right)
     learner.visit(np.array([example]))
     assert _violation(learner.w, example) <= TOLERANCE * plane_of(PROBLEM, example, learner.w, 1.0)[1]
     reached = learner.w.copy()

@@ -10,7 +10,7 @@ from ...structures.chain.constraints import FORBIDDEN, broken
 from ...structures.chain.viterbi import steps_of, viterbi
 from .data import Chains
 from .scores import emission_scores, longest, steps_between, transition_scores
-from .weights import has_weight, split
+from .weights import split
 
 UNLIKELY = -1e6
 """Score of a transition that only annotation makes; finite, so that sums with it keep their digits."""
@@ -55,11 +55,10 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
     return np.asarray(examples[changed])
 
 
-def without_new_labels(weights: np.ndarray, n_labels: int) -> np.ndarray:
-    """These weights, float64 [d], with transitions that rule out labels without any weight where they are unknown."""
+def without_new_labels(weights: np.ndarray, is_new: np.ndarray) -> np.ndarray:
+    """These weights, float64 [d], with transitions that rule out new labels, bool [L], where they are unknown."""
     weights = weights.copy()
-    transitions, _ = split(weights, n_labels)
-    is_new = ~has_weight(weights, n_labels)
+    transitions, _ = split(weights, len(is_new))
     if not is_new.all():
         transitions[is_new, :] += UNLIKELY
         transitions[:, is_new] += UNLIKELY

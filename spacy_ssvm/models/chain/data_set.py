@@ -1,25 +1,27 @@
 """The examples of a sequence component: one chain for each Doc, or for each token with a gold label."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...features.index import Program, Table, add_features, n_rows, row_keys, table_of
 from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
-from ...solvers.problem import Problem
+from ...solvers.problem import Problem, Rates
 from ...structures.chain.constraints import Constraints
 from .. import frequency
 from ..documents import examples_of, replaced_by_last
 from ..protocol import DataSet
 from .completion import complete, complete_without, project, without_new_labels
 from .data import Chains, dimension, make_chains
+from .earlier import Earlier, blocks_of, nothing_earlier, seen_of
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
 from .many_labels import StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
 from .numbered import FREQUENT, NONE, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
 from .oracles import chain_problem
+from .weights import ChainWeights
 
 _IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
 """The bits that mark a pair of row and label, and a transition, in an index, in which keys of rows come first."""
@@ -33,8 +35,7 @@ class ChainSet(DataSet):
 
     program: compiled templates. table: the feature index so far; it grows as chains are added, and is made from its
     keys after `rest`.
-    constraints: of all of them. seen: as in `ChainWeights`, of earlier Docs and the rows that the table has.
-    has_new_labels: whether a label is still to be learnt, although others have been.
+    constraints: of all of them. earlier: of the weights from which training starts; by default, that is zero.
     seen_labels: of the first pass, if there is one. of_tokens: as in `ChainCodec`.
     annotated: int32 [T], gold labels within the constraints, -1 where unknown.
     """
@@ -46,8 +47,7 @@ class ChainSet(DataSet):
         program: Program,
         table: Table,
         constraints: Constraints,
-        seen: np.ndarray | None = None,
-        has_new_labels: bool = False,
+        earlier: Earlier | None = None,
         seen_labels: SeenLabels | None = None,
         of_tokens: bool = False,
     ) -> None:
@@ -57,8 +57,7 @@ class ChainSet(DataSet):
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
         """The keys of the rows while there is no table."""
-        self._seen = seen
-        self._has_new_labels = has_new_labels
+        self.earlier = nothing_earlier(len(constraints.start)) if earlier is None else earlier
         self.annotated = np.zeros(0, np.int32)
         self._program = program
         self._constraints = constraints
@@ -172,7 +171,10 @@ class ChainSet(DataSet):
     def problem_by_row(self) -> Problem:
         # Examples that are barely right teach a new label little. A margin is for those that return: one example
         # that has only been seen once would spread the label to its other features.
-        return chain_problem(self._chains(), self.n_rows(), self._rates, self._has_new_labels)
+        weights = self.earlier.weights
+        initial = None if weights is None else partial(self._initial, weights)
+        with_margin = self.earlier.has_new_labels
+        return chain_problem(self._chains(), self.n_rows(), self._rates(), initial, with_margin)
 
     def number_weights(self, by_use: bool) -> None:
         self._problem = self._numbering = self._steps = None
@@ -224,6 +226,20 @@ class ChainSet(DataSet):
     def dimension(self) -> int:
         return dimension(len(self._constraints.start), self.n_rows())
 
+    def initial(self, first: int) -> np.ndarray | None:
+        weights = self.earlier.weights
+        return None if weights is None else self._initial(weights, first)
+
+    def _initial(self, weights: ChainWeights, first: int) -> np.ndarray:
+        """`initial`, by these weights; training starts with the transitions."""
+        n_labels = len(self._constraints.start)
+        return blocks_of(weights, self.keys()[first // n_labels - n_labels :])
+
+    def take_all_rows(self) -> None:
+        if self.earlier.weights is not None:
+            keys, earlier = self.keys(), self.earlier.weights.keys
+            self._table, self._problem = table_of(np.concatenate([keys, earlier[~np.isin(earlier, keys)]]), 0), None
+
     def examples_of(self, docs: np.ndarray) -> np.ndarray:
         return examples_of(self._docs[docs])
 
@@ -240,7 +256,7 @@ class ChainSet(DataSet):
         return np.sort(np.append(changed, also).astype(np.int64))
 
     def settle(self, weights: np.ndarray) -> None:
-        self.complete(None, without_new_labels(weights, len(self._constraints.start)))
+        self.complete(None, without_new_labels(weights, self.earlier.is_new))
         chains, unknown = self._chains(), self.annotated < 0
         chains.costs[unknown] = 1.0
         self.annotated[unknown] = chains.gold[unknown]
@@ -287,8 +303,7 @@ class ChainSet(DataSet):
             self._program,
             self.table,
             self._constraints,
-            self._seen,
-            self._has_new_labels,
+            self.earlier,
             self.seen_labels,
             self._of_tokens,
         )
@@ -297,7 +312,12 @@ class ChainSet(DataSet):
 
     def seen(self) -> np.ndarray:
         """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in these Docs or in earlier ones."""
-        return frequency.exponents(self._row_counts(), self._seen)
+        return frequency.exponents(self._row_counts(), self._seen_earlier())
+
+    def _seen_earlier(self) -> np.ndarray | None:
+        """The same of earlier Docs, and of the rows that these have, uint8 [≤ R]; None if unknown."""
+        weights = self.earlier.weights
+        return self.earlier.seen if weights is None else seen_of(weights, self.keys())
 
     def _row_counts(self) -> np.ndarray:
         """How often each row occurs in these Docs, int64 [R]."""
@@ -309,15 +329,16 @@ class ChainSet(DataSet):
                 counts[: part.max() + 1] += np.bincount(part)
         return counts
 
-    @cached_property
-    def _rates(self) -> np.ndarray | None:
+    def _rates(self) -> Rates | None:
         """Those of transitions are those of the most frequent feature."""
-        if self._seen is None:
+        seen = self._seen_earlier()
+        if seen is None:
             return None
-        power = frequency.NEW_LABEL_POWER if self._has_new_labels else 1.0
-        of_rows, n_labels = frequency.rates(self._seen, power), len(self._constraints.start)
-        of_transitions = np.full(n_labels * n_labels, of_rows.min(initial=1.0), np.float32)
-        return np.concatenate([of_transitions, np.repeat(of_rows, n_labels)])
+        power = frequency.NEW_LABEL_POWER if self.earlier.has_new_labels else 1.0
+        max_seen = np.array([0 if self.earlier.seen is None else self.earlier.seen.max(initial=0)])
+        n_labels = len(self._constraints.start)
+        of_transitions = np.repeat(frequency.rates(max_seen, power), n_labels * n_labels)
+        return Rates(of_transitions, frequency.rates(seen, power), np.array([n_labels]))
 
     def _has_many_labels(self) -> bool:
         """Whether weights of transitions are numbered by use; chains of one token have none."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ...features.columns import ColumnReader
     from ...features.extractor import Extractor
     from .data_set import ChainSet
+    from .earlier import Earlier
     from .encoded import EncodedChains
     from .first_pass import FirstPass, SeenLabels
     from .predictor import ChainPredictor
@@ -77,45 +78,51 @@ class ChainModel:
         return EncodedChains(columns, annotated, kinds, self.codec.costs()[annotated], forbidden)
 
     def start(
-        self, weights: ChainWeights | None, batches: Sequence[Any], seed: int
+        self, weights: ChainWeights | None, batches: Sequence[Any], seed: int, only_present: bool = False
     ) -> "tuple[ChainSet, np.ndarray | None]":
         from ...features.index import empty_table, table_of
+        from .earlier import Earlier
 
         if weights is None:
             return self._data_set(empty_table(self._hash_bits), seen_labels=self._learnt_labels(batches, seed)), None
+        is_new = ~files.has_weight(weights)
+        earlier = Earlier(weights.seen, is_new, self._has_new_labels(is_new))
         labels = self._seen_labels(weights.first_pass)
         if weights.hash_bits:
             weights = files.spread(weights)
-        vector = files.as_vector(weights)
-        table = empty_table(weights.hash_bits) if weights.hash_bits else table_of(weights.keys, 0)
-        return self._data_set(table, weights.seen, self._has_new_labels(vector), labels), vector
+            table, earlier = empty_table(weights.hash_bits), earlier._replace(seen=weights.seen)
+        elif only_present:
+            table, earlier = empty_table(None), earlier._replace(weights=weights)
+            return self._data_set(table, earlier, labels), weights.transitions.ravel()
+        else:
+            table = table_of(weights.keys, 0)
+        return self._data_set(table, earlier, labels), files.as_vector(weights)
 
     def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "ChainSet":
         from ...features.index import empty_table, table_of
         from .data_set import split_index
+        from .earlier import nothing_earlier, seen_of
 
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
         keys, pairs, steps = split_index(index) if known else (index, index, index)
         if not known or len(np.unique(keys)) < len(keys) or (bits and len(keys)):
             raise ValueError("its solver state has no index of features")
-        labels = self._seen_labels(self.load().first_pass, notes)
-        data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), self._seen(keys), seen_labels=labels)
+        weights = self.load()
+        labels = self._seen_labels(weights.first_pass, notes)
+        seen = files.spread(weights).seen if weights.hash_bits else seen_of(weights, keys)
+        earlier = nothing_earlier(len(self.labels), seen)
+        data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), earlier, labels)
         data.resume_numbering(pairs, steps)
         return data
 
-    def _seen(self, index: np.ndarray) -> np.ndarray | None:
-        """`ChainWeights.seen` of the rows with these keys, uint64, or, without keys, of all hashed rows."""
-        weights = self.load()
-        if weights.hash_bits:
-            return files.spread(weights).seen
-        if weights.seen is None:
-            return None
-        places = np.searchsorted(weights.keys, index).clip(max=len(weights.keys) - 1)
-        return np.where(weights.keys[places] == index, weights.seen[places], 0).astype(np.uint8)
-
     def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
-        weights = files.in_use(*data.non_zeros(vector), data.keys(), data.hash_bits(), len(self.labels), data.seen())
+        from .earlier import with_others
+
+        keys = data.keys()
+        weights = files.in_use(*data.non_zeros(vector), keys, data.hash_bits(), len(self.labels), data.seen())
+        if data.earlier.weights is not None:
+            weights = with_others(data.earlier.weights, weights, keys)
         if data.seen_labels is not None:
             weights = weights._replace(first_pass=data.seen_labels.first_pass.weights)
         names = self._names
@@ -152,14 +159,13 @@ class ChainModel:
     def _data_set(
         self,
         table: Any,
-        seen: np.ndarray | None = None,
-        has_new_labels: bool = False,
+        earlier: "Earlier | None" = None,
         seen_labels: "SeenLabels | None" = None,
     ) -> "ChainSet":
         from .data_set import ChainSet
 
         program, constraints = self.extractor.program, self.codec.constraints()
-        return ChainSet(program, table, constraints, seen, has_new_labels, seen_labels, self.codec.of_tokens)
+        return ChainSet(program, table, constraints, earlier, seen_labels, self.codec.of_tokens)
 
     def _learnt_labels(self, batches: "Sequence[EncodedChains]", seed: int) -> "SeenLabels | None":
         """Those of a first pass that learns from the batches; None if no template reads its labels."""
@@ -182,10 +188,9 @@ class ChainModel:
         names = self.codec.first_pass_names()[: len(weights.transitions)]
         return FirstPass(self.extractor, weights, names, self._vocab)
 
-    def _has_new_labels(self, vector: np.ndarray) -> bool:
-        """Whether a label of the component has no weight in a vector of all: `widened` has appended it."""
-        has_weight = files.has_weight(vector, len(self.labels))
-        learnt = {self.codec.label_of(label) for label, has in zip(self.labels, has_weight) if has}
+    def _has_new_labels(self, is_new: np.ndarray) -> bool:
+        """Whether a label of the component has no weight: `widened` has appended it. is_new: of weight labels."""
+        learnt = {self.codec.label_of(label) for label, new in zip(self.labels, is_new) if not new}
         return any(self.codec.label_of(label) not in learnt for label in self.labels)
 
     @cached_property

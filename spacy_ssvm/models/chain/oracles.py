@@ -1,9 +1,11 @@
 """The oracles of a chain: planes of the most violated and of the k best sequences, losses and gradients."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ...kernels import kernel
-from ...solvers.problem import Cliques, Problem, unit_of
+from ...solvers.problem import Cliques, Problem, Rates, unit_of
 from ...structures.chain.constraints import unconstrained
 from ...structures.chain.forward_backward import marginals
 from ...structures.chain.viterbi import k_viterbi
@@ -181,10 +183,16 @@ def max_gradient_entries(chains: Chains) -> int:
     return int(n_labels * (features.max(initial=0) + n_labels))
 
 
-def chain_problem(chains: Chains, n_rows: int, rates: np.ndarray | None = None, with_margin: bool = False) -> Problem:
+def chain_problem(
+    chains: Chains,
+    n_rows: int,
+    rates: Rates | None = None,
+    initial: Callable[[int], np.ndarray] | None = None,
+    with_margin: bool = False,
+) -> Problem:
     """The problem of labelled sequences; n_rows: the number of rows of the feature index.
 
-    rates, with_margin: see `Problem`.
+    rates, initial, with_margin: see `Problem`.
     """
     return Problem(
         chains,
@@ -198,6 +206,7 @@ def chain_problem(chains: Chains, n_rows: int, rates: np.ndarray | None = None, 
         cliques=Cliques(cliques.sizes(chains), cliques.score, cliques.infer, cliques.move),
         kbest_oracle=kbest_oracle,
         rates=rates,
+        initial=initial,
         with_margin=with_margin,
         unit=unit_of(chains.costs),
     )

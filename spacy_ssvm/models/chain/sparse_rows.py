@@ -1,10 +1,11 @@
 """Rows of label weights without those that are zero: of hundreds of labels, a feature has a weight for a few."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ...features.ranges import elements, taken_starts
+from ...features.ranges import elements, joined_starts, taken_starts
 
 
 class SparseRows(NamedTuple):
@@ -43,6 +44,13 @@ def taken(rows: SparseRows, chosen: np.ndarray) -> SparseRows:
     """The chosen rows, int64, in this order."""
     places = elements(rows.starts, chosen)
     return SparseRows(taken_starts(rows.starts, chosen), rows.labels[places], rows.values[places])
+
+
+def joined(parts: Sequence[SparseRows]) -> SparseRows:
+    """The rows of all parts, one part after the other."""
+    starts = joined_starts([part.starts for part in parts])
+    labels, values = (np.concatenate(arrays) for arrays in zip(*(part[1:] for part in parts)))
+    return SparseRows(starts, labels, values)
 
 
 def dense(rows: SparseRows, n_labels: int) -> np.ndarray:

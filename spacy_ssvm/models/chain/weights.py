@@ -190,10 +190,11 @@ def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     return vector[:end].reshape(n_labels, n_labels), vector[end:].reshape(-1, max(n_labels, 1))
 
 
-def has_weight(vector: np.ndarray, n_labels: int) -> np.ndarray:
+def has_weight(weights: ChainWeights) -> np.ndarray:
     """Whether each label has a weight other than 0, of a feature or of a transition, bool [L]."""
-    transitions, rows = split(vector, n_labels)
-    return np.asarray(rows.any(axis=0) | transitions.any(axis=0) | transitions.any(axis=1))
+    found = np.asarray(weights.transitions.any(axis=0) | weights.transitions.any(axis=1))
+    found[weights.rows.labels] = True
+    return found
 
 
 def widen(weights: ChainWeights, n_labels: int) -> ChainWeights:

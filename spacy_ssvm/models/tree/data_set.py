@@ -11,7 +11,7 @@ from ...features.arc_program import ArcProgram
 from ...features.columns import join_columns, take_columns
 from ...features.index import Columns
 from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
-from ...solvers.problem import Problem
+from ...solvers.problem import Problem, Rates
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from .. import frequency
@@ -194,11 +194,11 @@ class TreeSet(DataSet):
         return self._packed_counts
 
     @cached_property
-    def _rates(self) -> np.ndarray | None:
+    def _rates(self) -> Rates | None:
         if self._seen is None:
             return None
         of_rows, n_arcs = frequency.rates(self._seen), 1 << self._shape.arc_bits
-        return np.concatenate([of_rows[:n_arcs], np.repeat(of_rows[n_arcs:], self._shape.n_labels)])
+        return Rates(of_rows[:n_arcs], of_rows[n_arcs:], np.array([self._shape.n_labels]))
 
     def _tokens(self, doc: int) -> slice:
         first, count = self._docs[doc]

@@ -92,7 +92,7 @@ class TreeModel:
         return encoded.with_sentences(np.flatnonzero(n_known))
 
     def start(
-        self, weights: TreeWeights | None, batches: "Sequence[EncodedTrees]", seed: int
+        self, weights: TreeWeights | None, batches: "Sequence[EncodedTrees]", seed: int, only_present: bool = False
     ) -> "tuple[TreeSet, np.ndarray | None]":
         if weights is not None:
             return self._data_set(weights.first_pass, self._counts(weights)), weights.trees.dense()

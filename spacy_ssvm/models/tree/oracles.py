@@ -22,7 +22,7 @@ from ...features.arc_program import (
     write_features,
 )
 from ...kernels import FirstClassFunction, Int32Array, kernel, numba_type, signature
-from ...solvers.problem import Cliques, Problem, unit_of
+from ...solvers.problem import Cliques, Problem, Rates, unit_of
 from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest, sum_out_labels
 from ...structures.tree.parts import (
     LOOPY,
@@ -318,7 +318,7 @@ def max_gradient_entries(trees: Trees) -> int:
     return int(np.max(n_arcs * trees.shape.n_labels * bound, initial=0))
 
 
-def tree_problem(trees: Trees, rates: np.ndarray | None = None) -> Problem:
+def tree_problem(trees: Trees, rates: Rates | None = None) -> Problem:
     """The problem of sentences with trees; it offers marginals and the k best where only single arcs are scored.
 
     rates: see `Problem`.

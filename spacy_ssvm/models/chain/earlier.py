@@ -1,0 +1,65 @@
+"""The weights of a chain from which training starts, and the rows that a data set takes from them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .sparse_rows import dense, joined, taken
+from .weights import ChainWeights
+
+ABSENT = -1
+"""No row has such a key."""
+
+
+class Earlier(NamedTuple):
+    """What a data set knows of the weights from which training starts.
+
+    seen: as in `ChainWeights`, of the rows that its table has from the start; None if unknown. is_new: bool [L], the
+    labels without any weight. has_new_labels: whether such a label is still to be learnt, although others have been.
+    weights: where the table has no rows at the start, but gets those of its Docs; the others stay as they are here.
+    """
+
+    seen: np.ndarray | None
+    is_new: np.ndarray
+    has_new_labels: bool
+    weights: ChainWeights | None = None
+
+
+def nothing_earlier(n_labels: int, seen: np.ndarray | None = None) -> Earlier:
+    """That of training from zero. seen: of a table with rows."""
+    return Earlier(seen, np.ones(n_labels, np.bool_), False)
+
+
+def seen_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray | None:
+    """`ChainWeights.seen` of the rows with these keys, uint64 [n]: 0 for absent ones."""
+    if weights.seen is None:
+        return None
+    return np.append(weights.seen, np.uint8(0))[_places(weights, keys)]
+
+
+def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
+    """The label weights of the rows with these keys, uint64 [n], one row after the other: float32 [n · L]."""
+    places, n_labels = _places(weights, keys), len(weights.transitions)
+    blocks = np.zeros((len(keys), n_labels), np.float32)
+    present = np.flatnonzero(places != ABSENT)
+    blocks[present] = dense(taken(weights.rows, places[present]), n_labels)
+    return blocks.ravel()
+
+
+def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -> ChainWeights:
+    """The learnt weights, and the earlier `weights` of all rows but those with these keys, uint64."""
+    others = np.flatnonzero(~np.isin(weights.keys, keys))
+    rows = joined([learnt.rows, taken(weights.rows, others)])
+    seen = [np.zeros(len(part.keys), np.uint8) if part.seen is None else part.seen for part in (learnt, weights)]
+    together = np.concatenate([learnt.keys, weights.keys[others]])
+    order = np.argsort(together)
+    all_seen = np.concatenate([seen[0], seen[1][others]])[order]
+    return learnt._replace(keys=together[order], rows=taken(rows, order), seen=all_seen)
+
+
+def _places(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
+    """The row with each of these keys, uint64 [n], or ABSENT."""
+    if not len(weights.keys):
+        return np.full(len(keys), ABSENT)
+    places = np.searchsorted(weights.keys, keys).clip(max=len(weights.keys) - 1)
+    return np.where(weights.keys[places] == keys, places, ABSENT)

@@ -202,6 +202,20 @@ def test_components_are_those_of_the_annotation(tmp_path):
     assert config["nlp"]["pipeline"] == ["senter", "tagger"] and config["nlp"]["lang"] == "en"
 
 
+def test_the_parser_reads_features_that_the_tags_leave_open(tmp_path):
+    word = "1\tHaus\tHaus\tNOUN\tNN\tCase={}\t0\troot\t_\t_\n"
+    cases = {"open": ["Nom", "Dat"], "decided": ["Nom"] * 19 + ["Dat"]}
+    for name, values in cases.items():
+        path = saved(tmp_path / f"{name}.conllu", *map(word.format, values))
+        config, text = config_of("-t", path)
+        features, reads = config["components"]["parser"]["model"]["features"], name == "open"
+        assert ("morph" in features["tags"]) == features["lemmas"] == reads
+        assert config["corpora"]["train"]["columns"] == (["lemma"] if reads else None)
+        assert "morph" in config["components"]["lemmatizer"]["model"]["features"]["tags"]
+        assert ("no morph: FEATS follow from the tags of 95 % of the words" in text) != reads
+    assert look_at(path).feats_by_tags == 0.95
+
+
 def test_the_structure_is_that_of_the_trees(tmp_path):
     heads = [3, 4, 0, 3]
     crossing = "".join(f"{k}\ta\ta\tX\t_\t_\t{head}\tx\t_\t_\n" for k, head in enumerate(heads, 1))

@@ -217,6 +217,9 @@ def treebank_config(choices: Choices, solver: str, merge_subtokens: bool = False
     if "parser" in config["components"]:
         config["components"]["parser"]["multi_root"] = choices.multi_root
         config["components"]["parser"]["model"].update(choices.model)
+    if choices.lemmas:
+        config["components"]["parser"]["model"]["features"]["lemmas"] = True
+        config["corpora"]["train"]["columns"] = ["lemma"]
     return config
 
 

@@ -1,6 +1,7 @@
 """A treebank in CoNLL-U: its files, and what they annotate."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,8 @@ class Treebank:
     no_space: the share of words without a space after them.
 
     xpos, upos, feats, lemmas, heads: the share of words that have each. xpos_by_upos: the number of XPOS tags that the
-    UPOS tag with the most of them has. n_analyses: the number of different pairs of UPOS and FEATS.
+    UPOS tag with the most of them has. n_analyses: the number of different pairs of UPOS and FEATS. feats_by_tags: the
+    share of words whose FEATS are the most frequent ones of their pair of UPOS and XPOS.
 
     crossing, several_roots: the share of sentences with crossing arcs, and with several roots.
     """
@@ -49,6 +51,7 @@ class Treebank:
     heads: float
     xpos_by_upos: int
     n_analyses: int
+    feats_by_tags: float
     crossing: float
     several_roots: float
 
@@ -85,6 +88,9 @@ def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
     for word in words:
         if word.xpos:
             xpos_of.setdefault(word.upos, set()).add(word.xpos)
+    feats_of: dict[tuple[str, str], Counter[str]] = {}
+    for word in words:
+        feats_of.setdefault((word.upos, word.xpos), Counter())[word.feats] += 1
     match = LANGUAGE.match(files[0].name)
     return Treebank(
         train=train,
@@ -105,6 +111,7 @@ def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
         heads=_share(word.head is not None for word in words),
         xpos_by_upos=max(map(len, xpos_of.values()), default=0),
         n_analyses=len({(word.upos, word.feats) for word in words}),
+        feats_by_tags=sum(max(counts.values()) for counts in feats_of.values()) / len(words),
         crossing=_share(map(has_crossing_arcs, sentences)),
         several_roots=_share(n_roots(sentence) > 1 for sentence in sentences),
     )

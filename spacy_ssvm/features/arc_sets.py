@@ -4,10 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .arc_templates import ArcTemplate, parse_arc_templates
-from .attributes import CLUSTER, GAZETTEER
+from .attributes import CLUSTER, GAZETTEER, MORPH_FEATURE
 from .resource_set import Clusters, Named, ResourceSet, resource_set, with_prefix
 
 MAX_HASH_BITS = 28
+
+MORPH = "morph"
+AGREEING = tuple(f"{MORPH_FEATURE}{name}" for name in ("Case", "Gender", "Number", "Person", "VerbForm"))
+"""Morphological features that tell whether two words belong together."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +81,19 @@ def parser_features(
     label_hash_bits: int = 17,
     gazetteers: Named | None = None,
     classes: Named | None = None,
+    lemmas: bool = False,
 ) -> ArcFeatureSet:
     """Features after McDonald et al. 2005, with siblings, grandparents, affixes and shapes.
 
-    tags: attributes with the tags, the most specific one first; words are conjoined with that one.
+    tags: attributes with the tags, the most specific one first; words are conjoined with that one. With "morph" among
+    them, templates read single morphological features, too. lemmas: whether templates read lemmas beside forms.
 
     Raises:
         ValueError: no tags are given, or a template cannot read one of them.
     """
     if not tags:
         raise ValueError('features.tags is empty: name the attributes with the tags, such as ["tag", "pos"]')
-    fine = tags[0]
+    fine, coarse, has_morph = tags[0], tags[-1], MORPH in tags
     resources = resource_set(gazetteers, clusters, classes)
     more = [
         attribute
@@ -106,16 +112,24 @@ def parser_features(
                 *(template for tag in tags for template in _surroundings(tag)),
                 *_affixes(fine),
                 *(template for name in more for template in (_both(name, name), _both(name, fine), _both(fine, name))),
+                *(_governed(coarse) if has_morph else ()),
+                *(_of_lemmas(dict.fromkeys((fine, coarse))) if lemmas else ()),
             ],
             ("direction", "distance"),
         ),
+        *_related(_agreement(coarse) if has_morph else (), ("direction",)),
         *(f"head.{tag}[0]+between.{tag}+mod.{tag}[0]" for tag in tags),
         *_related(_third("sib", tags), ("direction",)),
         *_related(_third("grand", tags), ("direction",)),
     ]
     of_modifier = [*more, *(f"{GAZETTEER}{name}" for name in resources.gazetteers)]
-    labels = [*_labels(fine, tags[-1]), *_related((f"mod.{name}[0]" for name in of_modifier), ("direction",))]
-    return _feature_set(heads, labels, _first_pass(fine, tags[-1]), resources, hash_bits, label_hash_bits)
+    more_labels = [
+        *(f"mod.{name}[0]" for name in of_modifier),
+        *(_labels_of_morph(fine, coarse) if has_morph else ()),
+        *(_of_lemmas(tags) if lemmas else ()),
+    ]
+    labels = list(dict.fromkeys([*_labels(fine, coarse), *_related(more_labels, ("direction",))]))
+    return _feature_set(heads, labels, _first_pass(fine, coarse), resources, hash_bits, label_hash_bits)
 
 
 PREFIX = 6
@@ -156,6 +170,35 @@ def _affixes(tag: str) -> list[str]:
         f"head.short_shape[0]+mod.{tag}[0]",
         f"head.{tag}[0]+mod.short_shape[0]",
     ]
+
+
+def _governed(coarse: str) -> list[str]:
+    """A head, and the case of its modifier."""
+    case = f"mod.{AGREEING[0]}[0]"
+    return [f"head.{coarse}[0]+mod.{coarse}[0]+{case}", f"head.lower[0]+{case}"]
+
+
+def _agreement(coarse: str) -> list[str]:
+    return [f"head.{coarse}[0]+head.{name}[0]+mod.{coarse}[0]+mod.{name}[0]" for name in AGREEING]
+
+
+def _labels_of_morph(fine: str, coarse: str) -> list[str]:
+    head, mod, case = f"head.{MORPH}[0]", f"mod.{MORPH}[0]", f"mod.{AGREEING[0]}[0]"
+    with_mod = [mod, f"{head}+{mod}", f"head.lower[0]+{mod}", f"mod.lower[0]+{mod}"]
+    with_mod += [f"head.{tag}[0]+{mod}" for tag in (fine, coarse)]
+    if coarse != MORPH:
+        with_mod += [f"head.{coarse}[0]+mod.{coarse}[0]+{mod}", f"{head}+mod.{coarse}[0]+{mod}"]
+    return [
+        *with_mod,
+        *_governed(coarse),
+        f"head.lower[0]+mod.{coarse}[0]+{case}",
+        *_agreement(coarse),
+    ]
+
+
+def _of_lemmas(tags: Iterable[str]) -> list[str]:
+    pairs = [template for name in ("lemma", *tags) for template in (_both("lemma", name), _both(name, "lemma"))]
+    return ["head.lemma[0]", "mod.lemma[0]", *dict.fromkeys(pairs)]
 
 
 def _labels(fine: str, coarse: str) -> list[str]:

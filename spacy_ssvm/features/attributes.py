@@ -96,6 +96,9 @@ ANNOTATION_ATTRIBUTES: dict[str, int] = {
 }
 """Attributes of a token that another component or the corpus reader sets, by spaCy's attribute id."""
 
+MORPH_FEATURE = "morph."
+"""Before the name of a morphological feature, such as `morph.Case`, whose values are those of the feature."""
+
 DOCUMENT_SHAPE = "doc.shape"
 """The short shape of most other occurrences of a word in its Doc."""
 DOCUMENT_LABEL = "doc.label"
@@ -135,8 +138,8 @@ def class_part(name: str) -> ClassPart | None:
     return ClassPart(CLUSTER + (match[2] or ""), int(match[1] or 0))
 
 
-NAMED = ("cluster.NAME", "class.NAME", "gazetteer.NAME", "_.NAME")
-"""Attributes that a config gives names to."""
+NAMED = ("cluster.NAME", "class.NAME", "gazetteer.NAME", "_.NAME", "morph.NAME")
+"""Attributes that a config, or a treebank, gives names to."""
 
 
 def is_attribute(name: str) -> bool:
@@ -148,8 +151,7 @@ def is_attribute(name: str) -> bool:
         or name in DOCUMENT_ATTRIBUTES
         or name in KNOWN_SCRIPTS
         or class_part(name) is not None
-        or (name.startswith(GAZETTEER) and len(name) > len(GAZETTEER))
-        or (name.startswith(EXTENSION) and len(name) > len(EXTENSION))
+        or any(name.startswith(group) and len(name) > len(group) for group in (GAZETTEER, EXTENSION, MORPH_FEATURE))
     )
 
 

@@ -1,12 +1,14 @@
 """Docs as columns of 64-bit keys: the only module that reads token attributes for features."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from spacy.attrs import ORTH, SENT_START
+from spacy.attrs import MORPH, ORTH, SENT_START
 from spacy.lexeme import Lexeme
+from spacy.morphology import Morphology
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
@@ -20,6 +22,7 @@ from .attributes import (
     GAZETTEER,
     KNOWN_SCRIPTS,
     LEXEME_ATTRIBUTES,
+    MORPH_FEATURE,
     TOKEN_ATTRIBUTES,
     WORD,
     class_part,
@@ -131,6 +134,7 @@ class ColumnReader:
         self._of_token: dict[int, int] = {}
         self._of_gazetteer: dict[int, str] = {}
         self._of_extension: dict[int, str] = {}
+        self._of_morph: dict[int, str] = {}
         self._of_document: list[int] = []
         for column, name in enumerate(self.attributes):
             part = class_part(name)
@@ -140,6 +144,8 @@ class ColumnReader:
                 self._of_gazetteer[column] = name[len(GAZETTEER) :]
             elif name.startswith(EXTENSION):
                 self._of_extension[column] = name[len(EXTENSION) :]
+            elif name.startswith(MORPH_FEATURE):
+                self._of_morph[column] = name[len(MORPH_FEATURE) :]
             elif name == DOCUMENT_SHAPE:
                 self._of_document.append(column)
             elif part is not None:
@@ -158,7 +164,8 @@ class ColumnReader:
     @property
     def annotation(self) -> list[str]:
         """The attributes among the columns that other components set: tag, pos, lemma, morph."""
-        return [name for name in self.attributes if name in ANNOTATION_ATTRIBUTES]
+        of_morph = ["morph"] if self._of_morph else []
+        return list(dict.fromkeys([*filter(ANNOTATION_ATTRIBUTES.__contains__, self.attributes), *of_morph]))
 
     def read_annotation(self, doc: Doc) -> bytes:
         """The column values of a Doc that other components may change, as bytes."""
@@ -210,7 +217,8 @@ class ColumnReader:
         """
         starts = np.zeros(len(docs) + 1, np.int64)
         np.cumsum([len(doc) for doc in docs], out=starts[1:])
-        ids = [ORTH, *self._of_token.values(), *others, *self._boundaries]
+        morph = [MORPH] if self._of_morph else []
+        ids = [ORTH, *self._of_token.values(), *others, *morph, *self._boundaries]
         read = [np.zeros(0, np.uint64), *(doc.to_array(ids).ravel() for doc in docs)]
         tokens = np.concatenate(read).reshape(-1, len(ids))
         keys = np.zeros((len(self.attributes), int(starts[-1])), np.uint64)
@@ -229,6 +237,11 @@ class ColumnReader:
             shapes, lower = types.keys[-2:, types.ids]
             boundaries = np.ascontiguousarray(tokens[:, -1])
             keys[self._of_document] = shapes_of_others(starts, lower, shapes, boundaries)
+        if self._of_morph:
+            analyses, places = np.unique(tokens[:, 1 + len(self._of_token) + len(others)], return_inverse=True)
+            for column, name in self._of_morph.items():
+                values = [_morph_key(vocab.strings[int(analysis)], name) if analysis else 0 for analysis in analyses]
+                keys[column] = np.array(values, np.uint64)[places.ravel()]
         reals = np.ones((len(self._of_extension), keys.shape[1]), np.float32)
         for row, (column, name) in enumerate(self._of_extension.items()):
             _read_extension(docs, name, keys[column], reals[row])
@@ -240,6 +253,13 @@ def _of_each(name: str) -> OfTypes:
     """The keys of an attribute of LEXEME_ATTRIBUTES."""
     attribute = LEXEME_ATTRIBUTES[name]
     return lambda lexemes: [attribute(lexeme) for lexeme in lexemes]
+
+
+@lru_cache(maxsize=1 << 14)
+def _morph_key(analysis: str, name: str) -> int:
+    """The key of the value that a morphological feature has in an analysis; 0 if it has none."""
+    value = Morphology.feats_to_dict(analysis).get(name)
+    return 0 if value is None else int(get_string_id(value))
 
 
 def _read_extension(docs: Sequence[Doc], name: str, keys: np.ndarray, reals: np.ndarray) -> None:

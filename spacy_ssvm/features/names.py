@@ -8,7 +8,16 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 
 from .arc_templates import ROLES, ArcTemplate
-from .attributes import DOCUMENT_LABEL, DOCUMENT_SHAPE, EXTENSION, GAZETTEER, KNOWN_SCRIPTS, LEXEME_TEXTS, class_part
+from .attributes import (
+    DOCUMENT_LABEL,
+    DOCUMENT_SHAPE,
+    EXTENSION,
+    GAZETTEER,
+    KNOWN_SCRIPTS,
+    LEXEME_TEXTS,
+    MORPH_FEATURE,
+    class_part,
+)
 from .gazetteer import FIRST, INSIDE, LAST, SINGLE
 from .templates import Part, Template
 from .word_classes import WordClasses
@@ -73,6 +82,8 @@ def attribute_value(name: str, source: Source, token: int) -> str:
         value = word._.get(name[len(EXTENSION) :])
         # All numbers belong to the same feature.
         return "number" if isinstance(value, float | np.floating) else str(value)
+    if name.startswith(MORPH_FEATURE):
+        return word.morph.to_dict().get(name[len(MORPH_FEATURE) :], "")
     if name == DOCUMENT_SHAPE:
         key = source.keys[source.attributes.index(name), token]
         shapes = (LEXEME_TEXTS["short_shape"](other.lex) or "" for other in source.doc)

@@ -36,6 +36,7 @@ VALUES: dict[str, Callable[[Token], Hashable]] = {
     "pos": lambda token: token.pos_,
     "lemma": lambda token: token.lemma_,
     "morph": lambda token: (str(token.morph) or "_") if token.has_morph() else None,
+    "morph.Number": lambda token: token.morph.to_dict().get("Number"),
     "dep": lambda token: token.dep_,
     "ent_type": lambda token: token.ent_type_,
     "ent_iob": lambda token: token.ent_iob,

@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import pytest
 
 from spacy_ssvm.features.arc_program import compile_arc_templates
@@ -137,6 +139,17 @@ def test_the_ready_set_reads_its_tags_and_has_every_kind(tags):
     assert set(tags) <= read and not read & ({"tag", "pos", "morph"} - set(tags))
     assert {template.kind for template in features.arcs} == {"arc", "sibling", "grandparent"}
     assert {template.kind for template in (*features.labels, *features.first_pass)} == {"arc"}
+
+
+@pytest.mark.parametrize("tags", [tags for n in (1, 2, 3) for tags in permutations(("tag", "pos", "morph"), n)])
+@pytest.mark.parametrize("lemmas", [False, True])
+def test_the_ready_set_reads_lemmas_and_single_features_if_it_is_to(tags, lemmas):
+    features = parser_features(tags=tags, lemmas=lemmas)
+    for templates in (features.arcs, features.labels):
+        read = {part.attribute for t in templates for word in t.words.values() for part in word.parts}
+        assert ("lemma" in read) == lemmas
+        assert ({"morph", "morph.Case", "morph.Number"} <= read) == ("morph" in tags)
+        assert any(name.startswith("morph") for name in read) == ("morph" in tags)
 
 
 def test_clusters_extend_the_ready_set():

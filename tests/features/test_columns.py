@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.attrs import MORPH
 from spacy.strings import hash_string
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
@@ -14,7 +15,7 @@ from spacy_ssvm.features.columns import ColumnReader
 
 from .reference import VALUES
 
-EVERY = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES]
+EVERY = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, "morph.Number"]
 
 SPACY_KEYS = {
     name: attrgetter(name) for name in ["lower", "norm", "shape", "tag", "pos", "lemma", "dep", "ent_type", "ent_iob"]
@@ -148,7 +149,14 @@ def test_extensions_with_getters_and_in_any_column(nlp):
 
 @pytest.mark.parametrize(
     ("attributes", "changing"),
-    [(EVERY[:8], False), (["lower", "tag"], True), (["_.room"], True), (["sent_start"], True)],
+    [
+        (EVERY[:8], False),
+        (["lower", "tag"], True),
+        (["_.room"], True),
+        (["sent_start"], True),
+        (["morph.Number"], True),
+        (["morph", "morph.Number"], True),
+    ],
 )
 def test_what_other_components_can_change_is_known(attributes, changing, nlp, extensions):
     extensions(room=1)
@@ -157,7 +165,19 @@ def test_what_other_components_can_change_is_known(attributes, changing, nlp, ex
     before = reader.read_annotation(doc)
     assert reader.read_annotation(doc.copy()) == before
     doc[1].tag_, doc[1].is_sent_start, doc[1]._.room = "NN", True, 2
+    doc[1].set_morph("Number=Sing")
     assert (reader.read_annotation(doc) != before) is changing
+
+
+def test_morphological_features_are_read_one_by_one(nlp):
+    doc = Doc(nlp.vocab, words=list("abcd"), morphs=["Case=Nom|Number=Sing", "Case=Nom", "", "Number=Plur,Sing"])
+    reader = ColumnReader(["lower", "morph.Case", "tag", "morph.Number"], {}, {})
+    assert reader.annotation == ["tag", "morph"]
+    columns, _, others = reader.read_types([doc, doc[1:3].as_doc()], nlp.vocab, [MORPH])
+    case, number = columns.keys[[1, 3]].tolist()
+    assert case == [*[hash_string("Nom")] * 2, 0, 0, hash_string("Nom"), 0]
+    assert number == [hash_string("Sing"), 0, 0, hash_string("Plur,Sing"), 0, 0]
+    assert others[:, 0].tolist() == [token.morph.key if token.has_morph() else 0 for token in [*doc, *doc[1:3]]]
 
 
 def test_type_table_starts_anew_and_stays_right(monkeypatch, nlp):

@@ -15,6 +15,7 @@ from spacy.training.loop import train
 from spacy.util import load_config, load_config_from_str, load_model_from_config
 from typer.testing import CliRunner
 
+from spacy_ssvm.cli import treebank_choices
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.conllu_reader import MAX_SENTENCES, Sentence, Word, doc_of, merged, parse, read_blocks
 from spacy_ssvm.corpus.reader import create_corpus
@@ -214,6 +215,15 @@ def test_the_parser_reads_features_that_the_tags_leave_open(tmp_path):
         assert "morph" in config["components"]["lemmatizer"]["model"]["features"]["tags"]
         assert ("no morph: FEATS follow from the tags of 95 % of the words" in text) != reads
     assert look_at(path).feats_by_tags == 0.95
+
+
+def test_taggers_read_long_affixes_of_small_treebanks(treebank, monkeypatch):
+    for large in (72, 73):
+        monkeypatch.setattr(treebank_choices, "LARGE", large)
+        config, text = config_of("-t", treebank)
+        extra = config["components"]["pos_tagger"]["model"]["features"]["extra"]
+        assert extra == (treebank_choices.LONG_AFFIXES if large == 73 else None)
+        assert ("# components.*tagger.model.features.extra:" in text) == (large == 73)
 
 
 def test_the_structure_is_that_of_the_trees(tmp_path):

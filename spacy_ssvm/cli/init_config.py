@@ -213,6 +213,8 @@ def treebank_config(choices: Choices, solver: str, merge_subtokens: bool = False
         corpus.update(gold_tokens=True, merge_subtokens=merge_subtokens)
     for component in config["components"].values():
         component.update(SMALL)
+    for name in set(TAGGERS) & set(choices.components):
+        config["components"][name]["model"]["features"]["extra"] = list(choices.affixes) or None
     config["training"].update(TRAINING)
     if "parser" in config["components"]:
         config["components"]["parser"]["multi_root"] = choices.multi_root

@@ -19,7 +19,7 @@ from wasabi import msg
 
 from ..corpus.treebank import look_at
 from ..registry import ssvm_solvers
-from .treebank_choices import SMALL, TRAINING, Choices, choose, described
+from .treebank_choices import SMALL, SMALL_PARSER, TRAINING, Choices, choose, described
 
 PREFIX = "ssvm_"
 CHUNK_TEMPLATES = [
@@ -211,8 +211,8 @@ def treebank_config(choices: Choices, solver: str, merge_subtokens: bool = False
     config = config_of(choices.components, solver, choices.lang, choices.read)
     for corpus in config["corpora"].values():
         corpus.update(gold_tokens=True, merge_subtokens=merge_subtokens)
-    for component in config["components"].values():
-        component.update(SMALL)
+    for name, component in config["components"].items():
+        component.update(SMALL_PARSER if name == "parser" else SMALL)
     for name in set(TAGGERS) & set(choices.components):
         config["components"][name]["model"]["features"]["extra"] = list(choices.affixes) or None
     config["training"].update(TRAINING)

@@ -261,8 +261,17 @@ def test_names_of_features():
     Token.set_extension("room_of_test", getter=lambda token: len(token.text), force=True)
     nlp = spacy.blank("en")
     text = Doc(nlp.vocab, words=["New", "Berlin", "eats"], tags=["NNP", "NNP", "VBZ"], spaces=[True, False, True])
+    text[1].set_morph("Case=Acc,Nom|Number=Sing")
     extractor = Extractor(
-        ["bias", "tag[0]+lower[1]", "is_title[0]", "is_title[0]+shape[-1]", "_.room_of_test[0]", "cluster2[0]"],
+        [
+            "bias",
+            "tag[0]+lower[1]",
+            "is_title[0]",
+            "is_title[0]+shape[-1]",
+            "_.room_of_test[0]",
+            "cluster2[0]",
+            "morph.Case[0]",
+        ],
         {},
         {"words": np.array([nlp.vocab.strings["Berlin"]], np.uint64), "names": ["0110"]},
     )
@@ -276,6 +285,7 @@ def test_names_of_features():
         "is_title[0]+shape[-1] = yes + Xxx",
         "_.room_of_test[0] = 6",
         "cluster2[0] = 01",
+        "morph.Case[0] = Acc,Nom",
     ]
     last = feature_name(extractor.templates[1], source, 2)
     assert last == "tag[0]+lower[1] = VBZ + outside"

@@ -256,7 +256,7 @@ class ListModel:
     def encode(self, examples, gold):
         return self.encode_docs([example.predicted for example in examples], gold)
 
-    def start(self, weights, batches, seed):
+    def start(self, weights, batches, seed, only_present=False):
         return ListSet(), None if weights is None else weights.vector
 
     def resumed(self, index, notes=()):

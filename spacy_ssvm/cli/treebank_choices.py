@@ -154,7 +154,7 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
     _choose_if_annotated(choices, "parser", "HEAD", treebank.heads)
     if not set(components) - {"senter"}:
         raise ValueError(f"{treebank.train} has no annotation to learn: XPOS, UPOS, LEMMA or HEAD")
-    if treebank.n_words < LARGE:
+    if treebank.n_words < LARGE and {"tagger", "pos_tagger"} & set(components):
         choices.affixes = LONG_AFFIXES
         reasons["components.*tagger.model.features.extra"] = (
             f"long affixes help taggers that learn from fewer than {LARGE:,} words"
@@ -165,14 +165,15 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
         "morph": "morphologizer" in components,
     }
     for name, columns in FULL.read.items():
-        if name == "parser" and known["morph"] and treebank.feats_by_tags >= DECIDED:
-            known["morph"] = False
-            reasons["components.parser.model.features.tags"] = (
-                f"no morph: FEATS follow from the tags of {_percent(treebank.feats_by_tags)} of the words"
-            )
         read = tuple(column for column in columns if known[column])
         if name in components and read:
             choices.read[name] = read
+    read = choices.read.get("parser", ())
+    if "morph" in read and len(read) > 1 and treebank.feats_by_tags >= DECIDED:
+        choices.read["parser"] = tuple(column for column in read if column != "morph")
+        reasons["components.parser.model.features.tags"] = (
+            f"no morph: FEATS follow from the tags of {_percent(treebank.feats_by_tags)} of the words"
+        )
     if choices.read:
         reasons["corpora.train.jackknife"] = (
             "lemmatizer and parser read this annotation, and learn from it with errors as in use"

@@ -85,11 +85,10 @@ def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
         raise ValueError(f"{train} has no sentences that can be read{': ' if bad else ''}{listed(bad)}")
     words = [word for sentence in sentences for word in sentence.words]
     xpos_of: dict[str, set[str]] = {}
+    feats_of: dict[tuple[str, str], Counter[str]] = {}
     for word in words:
         if word.xpos:
             xpos_of.setdefault(word.upos, set()).add(word.xpos)
-    feats_of: dict[tuple[str, str], Counter[str]] = {}
-    for word in words:
         feats_of.setdefault((word.upos, word.xpos), Counter())[word.feats] += 1
     match = LANGUAGE.match(files[0].name)
     return Treebank(

@@ -238,7 +238,8 @@ class ChainSet(DataSet):
     def take_all_rows(self) -> None:
         if self.earlier.weights is not None:
             keys, earlier = self.keys(), self.earlier.weights.keys
-            self._table, self._problem = table_of(np.concatenate([keys, earlier[~np.isin(earlier, keys)]]), 0), None
+            self._table = table_of(np.concatenate([keys, earlier[~np.isin(earlier, keys)]]), 0)
+            self._problem = None
 
     def examples_of(self, docs: np.ndarray) -> np.ndarray:
         return examples_of(self._docs[docs])
@@ -315,7 +316,7 @@ class ChainSet(DataSet):
         return frequency.exponents(self._row_counts(), self._seen_earlier())
 
     def _seen_earlier(self) -> np.ndarray | None:
-        """The same of earlier Docs, and of the rows that these have, uint8 [≤ R]; None if unknown."""
+        """The same of earlier Docs alone, uint8 [≤ R], of the first rows, as no others are theirs; None if unknown."""
         weights = self.earlier.weights
         return self.earlier.seen if weights is None else seen_of(weights, self.keys())
 

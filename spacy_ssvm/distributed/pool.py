@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 
 from spacy.language import Language
 
@@ -58,6 +59,10 @@ def annotated(shards: Iterable[Shard], nlp: Language, load: Load, how: Annotatio
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
     except BrokenProcessPool as error:
+        # In older Pythons, such as 3.11.2, the thread that sends shards would wait for a reader for ever: CPython's
+        # issue 94777.
+        with suppress(AttributeError, OSError):
+            pool._call_queue._reader.close()  # type: ignore[attr-defined]
         raise WorkerDied("a worker died: it was killed, perhaps for lack of memory, or has crashed") from error
     finally:
         pool.shutdown(cancel_futures=True)

@@ -27,6 +27,11 @@ target = sysconfig.get_platform().replace("-", "_").replace(".", "_").replace("u
 with tempfile.TemporaryDirectory() as work:
     subprocess.run([sys.executable, "-m", "wheel", "unpack", wheel, "--dest", work], check=True)
     (unpacked,) = Path(work).iterdir()
+    code = f"from {built_for.__module__} import built_for; print(built_for()['sources'])"
+    # In the unpacked wheel, whose package is then the one that is imported.
+    own = subprocess.run([sys.executable, "-c", code], cwd=unpacked, check=True, capture_output=True, text=True).stdout
+    if own.strip() != built_for()["sources"]:
+        sys.exit(f"{wheel} is not what is installed here: it has {own.strip()}, not {built_for()['sources']}")
     folder = unpacked / FOLDER.relative_to(FOLDER.parent.parent)
     for level in levels():
         cache = Path(work) / level.name

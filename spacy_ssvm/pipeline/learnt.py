@@ -173,10 +173,13 @@ class Learnt:
         release()
         before = store.snapshot(self._model)
         try:
-            self.store(packing)
-            if self.training is not None:
-                # In training, scores that the predictor has stored are of no more use, and learning comes next.
+            if self.training is None:
+                self.store(packing)
+            else:
+                weights = self._present()
+                # Scores that the predictor has stored are of no more use, as learning comes next.
                 self._predictor = None
+                self.structured.store(weights, packing)
             yield
         finally:
             store.restore(self._model, before)

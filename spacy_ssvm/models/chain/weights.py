@@ -27,7 +27,7 @@ from ..packing import (
     unpack_numbers,
 )
 from ..store import NAMES, DamagedModel, load_arrays, require, require_weights, store_arrays
-from .sparse_rows import NO_ROWS, SparseRows, dense, indices_of, sparse_rows, taken
+from .sparse_rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
 
 MAX_NAME = 200
 """Characters of a name that are kept."""
@@ -84,8 +84,12 @@ def in_use(
 
 def as_vector(weights: ChainWeights) -> np.ndarray:
     """All weights as `Chains` lays them out: float32 [L·L + R·L], the transitions, then the block of each row."""
-    rows = dense(weights.rows, len(weights.transitions))
-    return np.concatenate([weights.transitions.ravel(), rows.ravel()])
+    n_labels = len(weights.transitions)
+    begin = n_labels * n_labels
+    vector = np.zeros(begin + (len(weights.rows.starts) - 1) * n_labels, np.float32)
+    vector[:begin] = weights.transitions.ravel()
+    vector[begin + indices_of(weights.rows, n_labels)] = weights.rows.values
+    return vector
 
 
 def store(

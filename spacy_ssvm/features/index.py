@@ -282,7 +282,7 @@ def add_features(columns: Columns, program: Program, table: Table) -> tuple[Tabl
 
 def table_of(keys: np.ndarray, hash_bits: int) -> Table:
     """A table that maps keys[r], distinct uint64, to row r; with hash_bits, no rows may be added to it."""
-    slots = 1 << (4 * max(len(keys), 4) - 1).bit_length()
+    slots = 1 << (2 * max(len(keys), 4) - 1).bit_length()
     table = new_table(slots, hash_bits)
     insert_all(table, keys)
     return table

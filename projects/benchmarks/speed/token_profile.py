@@ -16,8 +16,9 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from spacy_ssvm.features.index import look_up_features
-from spacy_ssvm.models.chain.data import Chains, SharedScores, make_chains
-from spacy_ssvm.models.chain.scores import decode_sequences, score_all_rows
+from spacy_ssvm.features.program import select
+from spacy_ssvm.models.chain.data import SharedScores
+from spacy_ssvm.models.chain.scores import unlabelled
 
 from . import corpora, models
 from .bars import Bar
@@ -65,46 +66,29 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
         list(nlp.pipe(docs))
     decoder = pipe._predictor()
     extractor, scorer = decoder.extractor, decoder._scorer
-    weights = scorer._weights
+    without_templates = select(extractor.split.rest, [])
     for batch in minibatch(corpora.bare(nlp.vocab, sentences), nlp.batch_size):
         with step("columns"):
             columns, types, preset = extractor.reader.read_types(batch, nlp.vocab, pipe.codec.preset)
             kinds = pipe.codec.kinds(batch, preset)
-        shared = scorer._shared(types)
         with step("look-ups"):
-            starts, rows, values = look_up_features(columns, extractor.split.rest, decoder._table)
-        gold = np.zeros(int(columns.starts[-1]), np.int32)
-        with step("rows and decoder"):
-            chains = make_chains(columns.starts, starts, rows, gold, decoder.constraints, values, kinds=kinds)
-            labels = decode_sequences(chains, weights, shared)
+            look_up_features(columns, extractor.split.rest, decoder._table)
+        label = scorer.labelling(columns, types, kinds, decoder.constraints)
+        with step("look-ups, rows and decoder"):
+            labels = label()
         # The decoder by itself: each token has one entry, which holds its scores.
-        scored = SharedScores(np.arange(1, len(gold) + 1), np.zeros(1, np.int64), _scores(chains, shared, weights))
-        nothing = make_chains(
-            columns.starts, np.zeros(len(gold) + 1, np.int64), rows[:0], gold, decoder.constraints, kinds=kinds
-        )
+        scores = scorer.scores(columns, types, np.zeros_like(kinds), decoder.constraints)[:, np.newaxis]
+        entries = np.concatenate([np.zeros((1, *scores.shape[1:])), scores])
+        scored = SharedScores(np.arange(1, len(kinds) + 1), np.zeros(1, np.int64), entries)
+        chains = unlabelled(columns, without_templates, kinds, decoder.constraints)
         with step("decoder"):
-            again = decode_sequences(nothing, weights, scored)
+            again = scorer._labels(columns, without_templates, chains, scored)
         assert np.mean(labels == again) > 0.999  # but for sums in another order
         with step("annotation"):
             pipe.set_annotations(batch, np.split(labels, columns.starts[1:-1]))
-    seconds["rows"] = seconds.pop("rows and decoder") - seconds["decoder"]
+    seconds["rows"] = seconds.pop("look-ups, rows and decoder") - seconds["look-ups"] - seconds["decoder"]
     seconds["the rest"] = seconds["whole"] - sum(seconds.get(name, 0.0) for name in STEPS)
     return seconds
-
-
-def _scores(chains: Chains, shared: SharedScores, weights: np.ndarray) -> np.ndarray:
-    """wᵀΦ of each token and label, as entries from 1 on, float64 [T + 1, 1, L]."""
-    n_tokens, n_labels = len(chains.gold), len(chains.constraints.start)
-    scores = np.zeros((n_tokens + 1, n_labels))
-    attributes = chains.constraints.attributes
-    score_all_rows(chains.feature_starts, chains.rows, chains.values, attributes, weights, scores[1:])
-    first = np.repeat(chains.starts[:-1], np.diff(chains.starts))
-    end = np.repeat(chains.starts[1:], np.diff(chains.starts))
-    for group, offset in enumerate(shared.offsets):
-        at = np.arange(n_tokens) + offset
-        inside = (first <= at) & (at < end)
-        scores[1:] += shared.vectors[np.where(inside, shared.entries[np.where(inside, at, 0)], 0), group]
-    return scores[:, np.newaxis]
 
 
 def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
@@ -116,10 +100,11 @@ def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     _, rows, _ = look_up_features(columns, split.rest, decoder._table)
     n_tokens, n_labels = len(types.ids), len(decoder.constraints.start)
     hits = len(rows) / n_tokens
+    n_entries = np.diff(decoder._scorer._weights.rows.starts)[rows].sum() / n_tokens
     return {
         "columns": 8 * len(reader.attributes) + 2 * LINE,  # and the slot of the word's type, key and number
         "look-ups": LINE * (len(split.rest.seeds) + hits),  # a line of keys each, and one of rows where it is found
-        "rows": n_labels * (decoder._scorer._weights.itemsize * hits + 8 * len(split.groups)),
+        "rows": decoder._scorer._weights.rows.entries.itemsize * n_entries + 8 * n_labels * len(split.groups),
         "decoder": 2 * 8 * n_labels,
         "annotation": 8,
     }

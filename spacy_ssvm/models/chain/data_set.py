@@ -212,16 +212,11 @@ class ChainSet(DataSet):
             indices = np.flatnonzero(vector)
             return indices, vector[indices]
         n_labels = len(self._constraints.start)
-        begin, pairs = n_labels * n_labels, pairs_of(self._numbering, n_labels)
+        begin = n_labels * n_labels
         steps = np.arange(begin) if self._steps is None else used_steps(self._steps)
-        found = []
-        for first, numbers in ((0, steps), (begin, pairs)):
-            values = vector[first : first + len(numbers)]
-            used = np.flatnonzero(values)
-            used = used[np.argsort(numbers[used])]
-            found.append((first + numbers[used], values[used]))
-        indices, values = map(np.concatenate, zip(*found))
-        return indices, values
+        of_steps = _non_zeros(vector[: len(steps)], steps)
+        indices, values = _non_zeros(vector[begin:], pairs_of(self._numbering, n_labels))
+        return np.concatenate([of_steps[0], begin + indices]), np.concatenate([of_steps[1], values])
 
     def dimension(self) -> int:
         return dimension(len(self._constraints.start), self.n_rows())
@@ -366,6 +361,13 @@ class ChainSet(DataSet):
                 )
             ]
         return self._chunks[0]
+
+
+def _non_zeros(values: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the values that are not zero, ascending, and these; there may be more values, all zero."""
+    used = np.flatnonzero(values[: len(numbers)])
+    used = used[np.argsort(numbers[used])]
+    return numbers[used], values[used]
 
 
 def _joined_values(chunks: Sequence[Chains]) -> np.ndarray | None:

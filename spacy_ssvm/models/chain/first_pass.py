@@ -5,7 +5,7 @@ training they are jackknifed, and afterwards they come from weights that are lea
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
@@ -19,12 +19,10 @@ from ...features.extractor import Extractor
 from ...features.index import Columns, table_of
 from ...structures.chain.constraints import unconstrained
 from .codec import ChainCodec
-from .data import nothing_shared
 from .encoded import DIGEST_SIZE, EncodedChains
 from .jackknife import Labelling, annotated_documents, frequent_features
-from .scores import label, unlabelled
 from .type_scores import TypeScores
-from .weights import ChainWeights, as_vector, in_use
+from .weights import ChainWeights, in_use
 
 LOGGER = logging.getLogger("spacy")
 
@@ -46,10 +44,9 @@ class FirstPass:
         self.weights = weights
         self.n_labels = len(names)
         self._parts = extractor.first_pass
-        self._table = table_of(weights.keys, 0)
         self._constraints = unconstrained(len(names))
-        self._vector = as_vector(weights)
-        self._scores = TypeScores(extractor.reader, self._parts.split, self._table, self._vector, self._constraints)
+        table = table_of(weights.keys, 0)
+        self._scores = TypeScores(extractor.reader, self._parts.split, table, weights, self._constraints)
         # A memory zone in which the first prediction happens must not take the names away; spaCy's types lack this.
         strings: Any = vocab.strings
         self._keys = np.zeros((len(names), 2, MAX_COUNT), np.uint64)
@@ -60,14 +57,11 @@ class FirstPass:
                     value = f"{name}, {'most' if differ else 'all'} of {number_of_others}"
                     self._keys[number, differ, count] = strings.add(value, allow_transient=False)
 
-    def arguments(self, columns: Columns, types: Types) -> Any:
-        """What `mark_predicted` takes: types are those of the tokens."""
+    def marking(self, columns: Columns, types: Types) -> Callable[[], None]:
+        """A function that writes the attribute into the columns, in any thread; types: of the tokens."""
         kinds = np.zeros(len(types.ids), np.int32)
-        return self._scores.arguments(columns, types, kinds, self._constraints)
-
-    def mark_predicted(self, arguments: Any) -> None:
-        """Write the attribute into the columns of these arguments."""
-        self.mark(arguments[0], label(*arguments))
+        labels = self._scores.labelling(columns, types, kinds, self._constraints)
+        return lambda: self.mark(columns, labels())
 
     def mark(self, columns: Columns, labels: np.ndarray) -> None:
         """Write the attribute into the columns, from labels of the first pass, int32 [T]."""
@@ -76,10 +70,7 @@ class FirstPass:
 
     def labels(self, columns: Columns) -> np.ndarray:
         """The labels that the first pass gives, int32 [T], without stored scores."""
-        program, kinds = self._parts.program, np.zeros(columns.keys.shape[1], np.int32)
-        chains = unlabelled(columns, program, kinds, self._constraints)
-        shared = nothing_shared(len(self._constraints.start))
-        return label(columns, program, self._table, chains, shared, self._vector)
+        return self._scores.labels_without_types(columns, self._parts.program, self._constraints)
 
     def forget_types(self) -> None:
         self._scores.forget()

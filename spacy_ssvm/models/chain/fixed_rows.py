@@ -4,62 +4,82 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Float32Array, Float32Array2d, Int32Array, Int64Array, kernel, prefetch
+from ...kernels import Float32Array, Int64Array, kernel, prefetch
 from .data import value_of
-from .sparse_rows import SparseRows, dense, taken
+from .sparse_rows import SparseRows
 
 FULL = 8
-"""Rows in which more than one in so many weights is not zero are read from end to end."""
+"""Rows in which more than one in so many weights is not zero are read from end to end; at least 3, so that no other row
+takes as much memory as these."""
+
+NUMBERS_OF_A_LINE = 16
+"""Numbers of 32 bits in a cache line of 64 bytes."""
 
 
 class FixedRows(NamedTuple):
     """The weights of R feature rows and L labels.
 
-    starts, labels, values: of all but full rows, as in `SparseRows`. full: int32 [R], the place of a row among
-    full_rows, float32 [F, L], which are those with many weights, or -1.
+    starts: int64 [R + 1], where each row begins. entries: float32, of a full row its L weights, which no other row has
+    as many numbers as; of any other row the label and the value of each weight that is not zero, in turn. So what is
+    read together lies together.
     """
 
     starts: Int64Array
-    labels: Int32Array
-    values: Float32Array
-    full: Int32Array
-    full_rows: Float32Array2d
+    entries: Float32Array
 
 
 def fixed_rows(rows: SparseRows, n_labels: int) -> FixedRows:
     """The same weights for prediction."""
     sizes = np.diff(rows.starts)
-    is_full = sizes * FULL > n_labels
-    full = np.where(is_full, np.cumsum(is_full) - 1, -1).astype(np.int32)
-    is_sparse = np.repeat(~is_full, sizes)
-    starts = np.concatenate([[0], np.cumsum(np.where(is_full, 0, sizes))])
-    full_rows = dense(taken(rows, np.flatnonzero(is_full)), n_labels)
-    return FixedRows(starts, rows.labels[is_sparse], rows.values[is_sparse], full, full_rows)
+    starts = np.concatenate([[0], np.cumsum(np.where(sizes * FULL > n_labels, n_labels, 2 * sizes))])
+    fixed = FixedRows(starts, np.zeros(starts[-1], np.float32))
+    _write(rows.starts, rows.labels, rows.values, n_labels, fixed)
+    return fixed
 
 
 @kernel
-def _fetch(chains, rows, token):
-    """Start to fetch the weights of a token's features."""
-    for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
-        start = rows.starts[chains.rows[f]]
-        prefetch(rows.labels, start)
-        prefetch(rows.values, start)
+def _write(starts, labels, values, n_labels, fixed):
+    """Write the weights of `SparseRows` to the entries, which are 0."""
+    for row in range(len(starts) - 1):
+        first = fixed.starts[row]
+        is_full = fixed.starts[row + 1] - first == n_labels
+        for k in range(starts[row], starts[row + 1]):
+            if is_full:
+                fixed.entries[first + labels[k]] = values[k]
+            else:
+                place = first + 2 * (k - starts[row])
+                fixed.entries[place], fixed.entries[place + 1] = labels[k], values[k]
 
 
 @kernel
-def score_by_rows(chains, rows, token, score):
-    """Write wᵀΦ of a token and each label, from its own weights alone, to score, float64 [L]."""
+def _fetch(feature_starts, feature_rows, token, rows):
+    """Start to fetch the weights of a token's features, and where those of the token after it begin."""
+    for f in range(feature_starts[token], feature_starts[token + 1]):
+        row = feature_rows[f]
+        for place in range(rows.starts[row], rows.starts[row + 1], NUMBERS_OF_A_LINE):
+            prefetch(rows.entries, place)
+    if token + 2 < len(feature_starts):
+        for f in range(feature_starts[token + 1], feature_starts[token + 2]):
+            prefetch(rows.starts, np.int64(feature_rows[f]))
+
+
+@kernel
+def score_by_rows(feature_starts, feature_rows, values, token, rows, score):
+    """Write wᵀΦ of a token and each label, from its features alone, to score, float64 [L].
+
+    feature_starts, feature_rows, values: as in `Chains`. rows: `FixedRows`.
+    """
     score[:] = 0.0
     # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
     n_labels = np.uint64(len(score))
-    if token + 2 < len(chains.feature_starts):
-        _fetch(chains, rows, token + 1)
-    for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
-        row, value = chains.rows[f], value_of(chains.values, f)
-        full = rows.full[row]
-        if full >= 0:
-            block = rows.full_rows[full]
+    if token + 2 < len(feature_starts):
+        _fetch(feature_starts, feature_rows, token + 1, rows)
+    for f in range(feature_starts[token], feature_starts[token + 1]):
+        row, value = feature_rows[f], value_of(values, f)
+        start, end = np.uint64(rows.starts[row]), np.uint64(rows.starts[row + 1])
+        if end - start == n_labels:
             for label in range(n_labels):
-                score[label] += value * block[label]
-        for k in range(rows.starts[row], rows.starts[row + 1]):
-            score[np.uint64(rows.labels[k])] += value * rows.values[k]
+                score[label] += value * rows.entries[start + label]
+        else:
+            for place in range(start, end, np.uint64(2)):
+                score[np.uint32(rows.entries[place])] += value * rows.entries[place + np.uint64(1)]

@@ -28,7 +28,7 @@ class FixedWeights(NamedTuple):
 def _score(columns, program, table, chains, weights, scores):
     extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
     for token in range(len(scores)):
-        score_by_rows(chains, weights.rows, token, scores[token])
+        score_by_rows(chains.feature_starts, chains.rows, chains.values, token, weights.rows, scores[token])
         add_limits(chains, token, scores[token])
 
 
@@ -43,7 +43,7 @@ def _label(columns, program, table, chains, allowed, weights, labels):
         scores = memory[: end - first]
         for token in range(first, end):
             score = scores[token - first]
-            score_by_rows(chains, weights.rows, token, score)
+            score_by_rows(chains.feature_starts, chains.rows, chains.values, token, weights.rows, score)
             add_attributes_of_allowed(constraints.attributes, allowed, chains.kinds[token], score)
         kinds = chains.kinds[first:end]
         left = labels_left(scores, kinds, allowed, constraints.start, constraints.end, weights.bounds)

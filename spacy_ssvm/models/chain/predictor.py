@@ -24,7 +24,7 @@ from .scores import add_attributes
 from .sparse_rows import dense, taken
 from .token_scores import TokenScores
 from .type_scores import TypeScores
-from .weights import ChainWeights, as_vector
+from .weights import ChainWeights
 
 if TYPE_CHECKING:
     from .factors import ChainFeatures
@@ -108,9 +108,7 @@ class ChainPredictor:
 
     def _marking(self, columns: Columns, types: Types) -> Callable[[], None]:
         """A function that writes what the first pass finds into the columns, in any thread."""
-        if self._first_pass is None:
-            return lambda: None
-        return partial(self._first_pass.mark_predicted, self._first_pass.arguments(columns, types))
+        return (lambda: None) if self._first_pass is None else self._first_pass.marking(columns, types)
 
     def _decoding(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
@@ -136,7 +134,7 @@ class ChainPredictor:
             return TokenScores(extractor.program, self._table, weights.rows, self.constraints)
         if has_many_labels(self.constraints):
             return ManyLabelScores(extractor.program, self._table, weights, self.constraints)
-        return TypeScores(extractor.reader, extractor.split, self._table, as_vector(weights), self.constraints)
+        return TypeScores(extractor.reader, extractor.split, self._table, weights, self.constraints)
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
         """For each token, the templates that fire, by number, and what each adds to the labels' scores, float64 [L]."""

@@ -1,12 +1,12 @@
-"""Scores of tokens and labels, from feature rows and from shared scores of word types; decoding of sequences."""
+"""Scores of tokens and labels from feature rows; decoding of sequences."""
 
 import numpy as np
 
-from ...features.index import Columns, Program, Table, extract
+from ...features.index import Columns, Program
 from ...kernels import kernel, prefetch
 from ...structures.chain.constraints import Constraints
 from ...structures.chain.viterbi import steps_of, viterbi
-from .data import Chains, SharedScores, nothing_shared, require_finite, value_of
+from .data import Chains, require_finite, value_of
 
 WEIGHTS_OF_A_LINE = 16
 """Weights of 32 bits in a cache line of 64 bytes; for larger ones every second line is fetched."""
@@ -78,28 +78,6 @@ def add_to_attributes(attributes, changes):
         parent = attributes.parents[node]
         if parent >= 0:
             sums[parent] += sums[node]
-
-
-@kernel
-def score_all_rows(feature_starts, rows, values, attributes, weights, scores):
-    """Write wᵀΦ of the features of each of n tokens to scores, float64 [n, L]."""
-    for token in range(len(scores)):
-        scores[token] = 0.0
-        add_rows(feature_starts, rows, values, token, weights, scores[token])
-        add_attributes(attributes, scores[token])
-
-
-@kernel
-def add_shared(shared, first, end, scores):
-    """Add the `SharedScores` of tokens first … end − 1, a sequence, to scores, float64 [T, L]."""
-    for t in range(end - first):
-        score = scores[t]
-        for g in range(len(shared.offsets)):
-            token = first + t + shared.offsets[g]
-            entry = shared.entries[token] if first <= token < end else 0
-            vector = shared.vectors[entry, g]
-            for label in range(len(score)):
-                score[label] += vector[label]
 
 
 @kernel
@@ -183,7 +161,7 @@ def longest(chains):
 
 
 @kernel
-def decode_all(chains, shared, weights, labels):
+def decode_all(chains, weights, labels):
     """Write argmax_y wᵀΦ(x_i, y) of every sequence to labels, int32 [T]; weights: length `dimension(L, R)`."""
     transitions = steps_between(chains, weights, longest(chains))
     constraints = chains.constraints
@@ -191,33 +169,17 @@ def decode_all(chains, shared, weights, labels):
         first, end = chains.starts[example], chains.starts[example + 1]
         scores = np.empty((end - first, len(constraints.start)))
         emission_scores(chains, example, weights, scores)
-        add_shared(shared, first, end, scores)
         viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), labels[first:end])
 
 
-def decode_sequences(chains: Chains, weights: np.ndarray, shared: SharedScores | None = None) -> np.ndarray:
+def decode_sequences(chains: Chains, weights: np.ndarray) -> np.ndarray:
     """The best label of every token, int32 [T], sequences in order.
 
-    weights: float32 or float64, contiguous, length `dimension(L, R)`. shared: scores in addition to the features'.
+    weights: float32 or float64, contiguous, length `dimension(L, R)`.
     """
     labels = np.zeros(len(chains.gold), np.int32)
-    decode_all(chains, shared or nothing_shared(len(chains.constraints.start)), weights, labels)
+    decode_all(chains, weights, labels)
     return labels
-
-
-@kernel
-def _label(columns, program, table, chains, shared, weights, labels):
-    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
-    decode_all(chains, shared, weights, labels)
-
-
-@kernel
-def _score(columns, program, table, chains, shared, weights, scores):
-    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
-    for example in range(len(chains.starts) - 1):
-        first, end = chains.starts[example], chains.starts[example + 1]
-        emission_scores(chains, example, weights, scores[first:end])
-        add_shared(shared, first, end, scores[first:end])
 
 
 def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints) -> Chains:
@@ -239,35 +201,8 @@ def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraint
     )
 
 
-def label(
-    columns: Columns, program: Program, table: Table, chains: Chains, shared: SharedScores, weights: np.ndarray
-) -> np.ndarray:
-    """argmax_y wᵀΦ(x_i, y) of every sequence, int32 [T], with the features that are in the index.
-
-    chains: as `unlabelled` makes them, for this call only. weights: float32 or float64, contiguous. Holds Python's lock
-    for next to nothing.
-
-    Raises:
-        ValueError: a feature value is not finite.
-    """
-    labels = np.zeros(len(chains.kinds), np.int32)
-    _label(columns, program, table, chains, shared, weights, labels)
-    require_finite_values(program, chains)
-    return labels
-
-
-def token_scores(
-    columns: Columns, program: Program, table: Table, chains: Chains, shared: SharedScores, weights: np.ndarray
-) -> np.ndarray:
-    """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included; as `label` in all else."""
-    scores = np.zeros((len(chains.kinds), len(chains.constraints.start)))
-    _score(columns, program, table, chains, shared, weights, scores)
-    require_finite_values(program, chains)
-    return scores
-
-
 def require_finite_values(program: Program, chains: Chains) -> None:
-    """Check the values of features that `extract` has written, if any are real.
+    """Check the values of features that `features.index.extract` has written, if any are real.
 
     Raises:
         ValueError: a feature value is not finite.

@@ -19,7 +19,7 @@ from .sparse_rows import SparseRows
 def _score(columns, program, table, tokens, chains, rows, scores):
     extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
     for token in range(len(tokens)):
-        score_by_rows(chains, rows, token, scores[token])
+        score_by_rows(chains.feature_starts, chains.rows, chains.values, token, rows, scores[token])
         add_limits(chains, token, scores[token])
 
 
@@ -29,7 +29,7 @@ def _label(columns, program, table, tokens, chains, rows, labels):
     extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
     score = np.empty(len(chains.constraints.start))
     for token in range(len(tokens)):
-        score_by_rows(chains, rows, token, score)
+        score_by_rows(chains.feature_starts, chains.rows, chains.values, token, rows, score)
         add_limits(chains, token, score)
         labels[tokens[token]] = np.argmax(score)
 

@@ -3,46 +3,102 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 
 from ...features.columns import ColumnReader, Types
-from ...features.index import Columns, Program, Table, look_up_features
+from ...features.index import Columns, Program, Table, extract, look_up_features
 from ...features.program import SplitProgram, rows_outside
+from ...kernels import kernel
 from ...structures.chain.constraints import Constraints
-from .data import Chains, SharedScores
-from .scores import label, score_all_rows, token_scores, unlabelled
+from ...structures.chain.viterbi import Steps, steps_of, viterbi
+from .data import Chains, SharedScores, nothing_shared
+from .fixed_rows import FixedRows, fixed_rows, score_by_rows
+from .scores import add_attributes, add_limits, require_finite_values, unlabelled
+from .weights import ChainWeights
 
 MAX_SCORES = 1 << 23
 """Largest number of stored scores of word types, 8 bytes each; beyond it, all are forgotten."""
 
 
+class FixedWeights(NamedTuple):
+    """The weights that decoding reads. rows: of label weights. steps: between labels, with their constraints."""
+
+    rows: FixedRows
+    steps: Steps
+
+
+@kernel
+def _add_shared(shared, first, end, scores):
+    """Add the `SharedScores` of tokens first … end − 1, a sequence, to scores, float64 [T, L]."""
+    for t in range(end - first):
+        score = scores[t]
+        for g in range(len(shared.offsets)):
+            token = first + t + shared.offsets[g]
+            entry = shared.entries[token] if first <= token < end else 0
+            vector = shared.vectors[entry, g]
+            for label in range(len(score)):
+                score[label] += vector[label]
+
+
+@kernel
+def _score_sequence(chains, shared, rows, first, end, scores):
+    """Write wᵀΦ of tokens first … end − 1, a sequence, plus their constraints, to scores, float64 [T, L]."""
+    for token in range(first, end):
+        score = scores[token - first]
+        score_by_rows(chains.feature_starts, chains.rows, chains.values, token, rows, score)
+        add_limits(chains, token, score)
+    _add_shared(shared, first, end, scores)
+
+
+@kernel
+def _score(columns, program, table, chains, shared, weights, scores):
+    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
+    for example in range(len(chains.starts) - 1):
+        first, end = chains.starts[example], chains.starts[example + 1]
+        _score_sequence(chains, shared, weights.rows, first, end, scores[first:end])
+
+
+@kernel
+def _label(columns, program, table, chains, shared, weights, labels):
+    extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
+    start, end_ = chains.constraints.start, chains.constraints.end
+    for example in range(len(chains.starts) - 1):
+        first, end = chains.starts[example], chains.starts[example + 1]
+        scores = np.empty((end - first, len(start)))
+        _score_sequence(chains, shared, weights.rows, first, end, scores)
+        viterbi(scores, weights.steps, start, end_, np.empty_like(scores), labels[first:end])
+
+
+@kernel
+def _score_types(feature_starts, feature_rows, values, attributes, rows, scores):
+    """Write wᵀΦ of the features of each of n types to scores, float64 [n, L]."""
+    for token in range(len(scores)):
+        score_by_rows(feature_starts, feature_rows, values, token, rows, scores[token])
+        add_attributes(attributes, scores[token])
+
+
 class TypeScores:
     """The scores of word types by fixed weights, as far as they are known, and what else scoring takes.
 
-    reader: of columns. split: templates over these columns. table: of their features. weights: float32, of `Chains`
-    with these constraints.
+    reader: of columns. split: templates over these columns. table: of their features. weights: of the chain.
+    constraints: the usual ones; others are these with further kinds of tokens.
     """
 
     def __init__(
-        self, reader: ColumnReader, split: SplitProgram, table: Table, weights: np.ndarray, constraints: Constraints
+        self, reader: ColumnReader, split: SplitProgram, table: Table, weights: ChainWeights, constraints: Constraints
     ) -> None:
         self._reader = reader
         self._split = split
         self._table = table
-        self._weights = weights
         self._n_labels = len(constraints.start)
+        steps = steps_of(weights.transitions + constraints.transition)
+        self._weights = FixedWeights(fixed_rows(weights.rows, self._n_labels), steps)
         self._attributes = constraints.attributes
         self._offsets = np.array([group.offset for group in split.groups], np.int64)
         self._lock = Lock()
         self._clear(-1)
-
-    def arguments(
-        self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
-    ) -> tuple[Columns, Program, Table, Chains, SharedScores, np.ndarray]:
-        """The arguments of `label` and `token_scores`."""
-        chains = unlabelled(columns, self._split.rest, kinds, constraints)
-        return columns, self._split.rest, self._table, chains, self._shared(types), self._weights
 
     def labelling(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
@@ -52,16 +108,40 @@ class TypeScores:
         columns: of the sequences; they are read when the function is called. types: of their tokens. kinds: int32 [T],
         rows of `constraints.token`.
         """
-        return partial(label, *self.arguments(columns, types, kinds, constraints))
+        chains = unlabelled(columns, self._split.rest, kinds, constraints)
+        return partial(self._labels, columns, self._split.rest, chains, self._shared(types))
+
+    def labels_without_types(self, columns: Columns, program: Program, constraints: Constraints) -> np.ndarray:
+        """The same labels, without stored scores, by all templates, `program`."""
+        kinds = np.zeros(columns.keys.shape[1], np.int32)
+        chains = unlabelled(columns, program, kinds, constraints)
+        return self._labels(columns, program, chains, nothing_shared(self._n_labels))
 
     def scores(self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
         """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included."""
-        return token_scores(*self.arguments(columns, types, kinds, constraints))
+        program, scores = self._split.rest, np.zeros((len(kinds), self._n_labels))
+        chains = unlabelled(columns, program, kinds, constraints)
+        _score(columns, program, self._table, chains, self._shared(types), self._weights, scores)
+        require_finite_values(program, chains)
+        return scores
 
     def forget(self) -> None:
         """Drop all scores."""
         with self._lock:
             self._clear(-1)
+
+    def _labels(self, columns: Columns, program: Program, chains: Chains, shared: SharedScores) -> np.ndarray:
+        """argmax_y wᵀΦ(x_i, y) of every sequence, int32 [T], with the features that are in the index.
+
+        chains: as `unlabelled` makes them, for this call only. Holds Python's lock for next to nothing.
+
+        Raises:
+            ValueError: a feature value is not finite.
+        """
+        labels = np.zeros(len(chains.kinds), np.int32)
+        _label(columns, program, self._table, chains, shared, self._weights, labels)
+        require_finite_values(program, chains)
+        return labels
 
     def _clear(self, generation: int) -> None:
         """Drop all scores; from now on, store those of types of this generation."""
@@ -110,6 +190,6 @@ class TypeScores:
         sums = np.zeros((n_types, len(features), self._n_labels))
         for g, (starts, rows, values) in enumerate(features):
             scores = np.zeros((n_types, self._n_labels))
-            score_all_rows(starts, rows, values, self._attributes, self._weights, scores)
+            _score_types(starts, rows, values, self._attributes, self._weights.rows, scores)
             sums[:, g] = scores
         return sums

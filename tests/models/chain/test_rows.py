@@ -1,11 +1,12 @@
 """Rows of label weights without zeros, and laid out for prediction, against all weights."""
 
+from itertools import pairwise
+
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.models.chain.fixed_rows import fixed_rows
+from spacy_ssvm.models.chain.fixed_rows import fixed_rows, score_by_rows
 from spacy_ssvm.models.chain.sparse_rows import dense, indices_of, sparse_rows, taken
 
 
@@ -36,16 +37,21 @@ def test_values_that_are_zero_in_single_precision_are_left_out():
     assert found.starts.tolist() == [0, 0, 1] and found.labels.tolist() == [0] and found.values.tolist() == [2.0]
 
 
-@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
-def test_fixed_rows_have_all_weights(share):
-    n_labels, n_rows = 70, 12
-    rows = random_rows(n_rows, n_labels, share)
-    fixed, found = fixed_rows(sparse(rows), n_labels), np.zeros((n_rows, n_labels), np.float32)
-    for row in range(n_rows):
-        if fixed.full[row] >= 0:
-            found[row] = fixed.full_rows[fixed.full[row]]
-        of_row = slice(fixed.starts[row], fixed.starts[row + 1])
-        assert not found[row, fixed.labels[of_row]].any()
-        found[row, fixed.labels[of_row]] += fixed.values[of_row]
-    assert np.array_equal(found, rows)
-    assert (fixed.full >= 0).any() == (share > 0.05)
+@given(st.integers(0, 6), st.sampled_from([0, 1, 2, 7, 70]), st.sampled_from([0.0, 0.01, 0.1, 1.0]), st.integers(0))
+def test_scores_by_fixed_rows_are_sums_of_rows(n_rows, n_labels, share, seed):
+    rows, rng = random_rows(n_rows, n_labels, share, seed), np.random.default_rng(seed)
+    sizes = rng.integers(0, 4, 5) if n_rows else np.zeros(5, np.int64)
+    feature_starts = np.concatenate([[0], np.cumsum(sizes)])
+    features = rng.integers(0, max(n_rows, 1), sizes.sum()).astype(np.int32)
+    values = rng.normal(size=sizes.sum()).astype(np.float32)
+    fixed, scores = fixed_rows(sparse(rows), n_labels), np.full((5, n_labels), np.nan)
+    for token, score in enumerate(scores):
+        score_by_rows(feature_starts, features, values, token, fixed, score)
+    wanted = [values[a:b] @ rows[features[a:b]] for a, b in pairwise(feature_starts)]
+    np.testing.assert_allclose(scores, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_with_many_weights_are_stored_whole():
+    rows = np.zeros((3, 70), np.float32)
+    rows[0, 2:4], rows[2, :20] = 1.0, 2.0
+    assert np.diff(fixed_rows(sparse(rows), 70).starts).tolist() == [4, 0, 70]

@@ -13,6 +13,7 @@ from .init_config import init_config_command
 from .pipelines import OVERRIDES
 from .report import report_command
 from .suggest import suggest_command
+from .train import train_command
 from .tune import tune_command
 from .warmup import warmup_command
 
@@ -26,6 +27,7 @@ ssvm.command("evaluate")(evaluate_command)
 ssvm.command("init-config")(init_config_command)
 ssvm.command("report")(report_command)
 ssvm.command("suggest")(suggest_command)
+ssvm.command("train", context_settings=OVERRIDES)(train_command)
 ssvm.command("tune", context_settings=OVERRIDES)(tune_command)
 ssvm.command("warmup")(warmup_command)
 app.add_typer(ssvm)

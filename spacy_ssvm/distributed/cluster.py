@@ -72,7 +72,7 @@ def annotated(shards: Iterable[Shard], load: Load, how: Annotation, n_workers: i
         WorkerDied: workers cannot start, or died again and again with the same shard, or the cluster has ended.
         OSError: a file cannot be written, or is not there on a machine.
     """
-    with _connected(address, n_workers) as ray:
+    with connected(address, n_workers) as ray:
         new_worker = ray.remote(_Worker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
         workers = [new_worker.remote(load, how) for _ in range(n_workers)]
         _await_first(ray, workers)
@@ -98,7 +98,7 @@ def _await_first(ray: Any, workers: list[Any]) -> None:
     done, _ = ray.wait(ready, num_returns=1, timeout=START)
     if not done:
         raise WorkerDied(f"no worker was ready within {START:.0f} s: the CPUs of the cluster are in use")
-    _got(ray, done[0], "a worker cannot start")
+    result_of(ray, done[0], "a worker cannot start")
 
 
 def _finished(ray: Any, begun: dict[Any, tuple[Any, Shard]]) -> tuple[Result, Any]:
@@ -106,10 +106,10 @@ def _finished(ray: Any, begun: dict[Any, tuple[Any, Shard]]) -> tuple[Result, An
     (reference, *_), _ = ray.wait(list(begun), num_returns=1)
     worker, shard = begun.pop(reference)
     place = shard.pieces[0].place
-    return _got(ray, reference, f"the worker of the documents from {place} on died {TRIES} times"), worker
+    return result_of(ray, reference, f"the worker of the documents from {place} on died {TRIES} times"), worker
 
 
-def _got(ray: Any, reference: Any, failure: str) -> Any:
+def result_of(ray: Any, reference: Any, failure: str) -> Any:
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
@@ -130,7 +130,7 @@ def _require_answer(address: str) -> None:
 
 
 @contextmanager
-def _connected(address: str, n_workers: int) -> Iterator[Any]:
+def connected(address: str, n_workers: int) -> Iterator[Any]:
     """The module ray, connected to the cluster; one that is started here stops afterwards."""
     try:
         # Ray's types are not checked, so that it need not be installed for that.

@@ -270,6 +270,17 @@ class Codec(ABC):
         return replace(self, name=name, patterns=self.patterns.renamed(name) if self.patterns else ())
 
 
+class Rows(NamedTuple):
+    """Where the weights of features lie in a vector by row: `width` of them for each row, from number `first` on.
+
+    keys: uint64 [R], of the rows; without keys, all vectors of the model have one layout.
+    """
+
+    keys: np.ndarray
+    first: int = 0
+    width: int = 1
+
+
 class DataSet(ABC):
     """The Docs that are learnt from, as examples of a solver; one Doc can hold several of them.
 
@@ -354,6 +365,28 @@ class DataSet(ABC):
     @abstractmethod
     def admit(self, docs: np.ndarray) -> None:
         """Change what excludes gold structures of these Docs, int64, from prediction, whatever the weights are."""
+
+    def rows(self) -> Rows:
+        """The layout of a vector by row; by default, all vectors of the model have one."""
+        return Rows(np.zeros(0, np.uint64))
+
+    def seen(self) -> np.ndarray:
+        """log₂(1 + n), rounded, uint8, of how often each row of weights was seen in these Docs or in earlier ones; by
+        default, nobody counts."""
+        return np.zeros(0, np.uint8)
+
+    def common(self) -> np.ndarray:
+        """What all data sets of one training have to share, float [m], of which they can take the mean; by default,
+        there is nothing."""
+        return np.zeros(0)
+
+    def with_common(self, common: np.ndarray) -> "DataSet":
+        """A data set without Docs that has this in common with others."""
+        return self.without_docs()
+
+    def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "DataSet":
+        """A data set without Docs that has the features with these keys, as `rows`, which were seen as often."""
+        return self.without_docs()
 
     @abstractmethod
     def index(self) -> np.ndarray:

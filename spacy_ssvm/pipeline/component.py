@@ -44,6 +44,7 @@ from .written import Written
 if TYPE_CHECKING:
     from ..inspect.explanation import Explanation
     from ..inspect.suggestion import Suggestion
+    from ..models.protocol import DataSet
     from ..solvers.learner import Certificate
     from ..solvers.problem import Problem
     from ..training.calibration import CalibrationExample, Fit
@@ -246,6 +247,45 @@ class SsvmPipe(TrainablePipe):
         self._learnt.moved(training)
         known = {number: examples[number] for number in learnt}
         self._warn(complaints.projections(known, training.data, changed))
+
+    # Learning by several workers
+
+    def labels_of(self, examples: Iterable[Example]) -> list[str]:
+        """The labels of these examples that the component does not have, sorted."""
+        _, gold = self._reader.gold(_numbered(self._examples(examples, "labels_of")))
+        return sorted(self._new_labels(gold.values()))
+
+    def encoded(self, examples: Iterable[Example], labels: Sequence[str], nlp: Language) -> list[Any]:
+        """These examples as batches of a data set, once the component has these labels besides its own.
+
+        The component then has learnt nothing; `initialize` is not to be called.
+        """
+        return_large()
+        self._load_resources(nlp)
+        self._add_labels(labels)
+        numbered = _numbered(self._examples(examples, "encoded"))
+        _, gold = self._reader.gold(numbered)
+        self._note(numbered, gold)
+        annotated = {number: numbered[number] for number, found in gold.items() if self.codec.is_annotated(found)}
+        _, batches = self._reader.batches(annotated, gold)
+        self._unreadable.report(len(numbered))
+        self._note_annotation([numbered[number].predicted for number in gold])
+        return batches
+
+    def data_set(self, batches: Sequence[Any], seed: int) -> "DataSet":
+        """A data set without Docs for these batches, with what is learnt from them before the solver learns."""
+        return self._learnt.structured.start(None, batches, seed)[0]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The annotation that was there in training, of that which features read."""
+        return self._facts.reads
+
+    def learn_by(self, training: Any, reads: tuple[str, ...]) -> None:
+        """Learn by this training, which others do: `update` asks it for an epoch. reads: of their examples."""
+        self._facts = replace(self._facts, reads=reads)
+        self._awaits_update = False
+        self._learnt.moved(training)
 
     def update(
         self,

@@ -43,11 +43,11 @@ def _sweep(example, weights, planes, C):
 
 
 @kernel
-def update_weight(example, weights, planes, C, sweeps):
+def update_weight(example, weights, planes, C, sweeps, keeps):
     """Algorithm 1, several times: an example's weights are read from memory once, and then are at hand.
 
-    Planes whose α is 0 then leave the working set, which is not part of the algorithm as printed. Returns the rise of
-    the dual objective.
+    Planes whose α is 0 then leave the working set unless it keeps them, which is not part of the algorithm as printed.
+    Returns the rise of the dual objective.
     """
     if planes.head[example] == NONE:
         return 0.0
@@ -55,7 +55,8 @@ def update_weight(example, weights, planes, C, sweeps):
     if planes.next[planes.head[example]] != NONE:
         for _ in range(sweeps - 1):
             rise += _sweep(example, weights, planes, C)
-    drop_inactive(planes, example)
+    if not keeps:
+        drop_inactive(planes, example)
     return rise
 
 
@@ -63,7 +64,7 @@ def update_weight(example, weights, planes, C, sweeps):
 def inner_pass(examples, weights, planes, C):
     """Algorithm 3, lines 4 to 7: a pass without oracle calls."""
     for example in examples:
-        update_weight(example, weights, planes, C, 1)
+        update_weight(example, weights, planes, C, 1, False)
 
 
 SWEEPS = 3
@@ -112,32 +113,32 @@ def _average(schedule, place, rise):
 
 
 @kernel
-def _update_or_rest(example, weights, planes, C, schedule):
+def _update_or_rest(example, weights, planes, C, schedule, keeps):
     if planes.head[example] == NONE:
         return
     if schedule.rests[example] > 0:
         schedule.rests[example] -= 1
         return
-    rise = update_weight(example, weights, planes, C, SWEEPS)
+    rise = update_weight(example, weights, planes, C, SWEEPS, keeps)
     if rise < _average(schedule, UPDATES, rise):
         schedule.rests[example] = REST
 
 
 @kernel
-def _inner_pass(examples, weights, planes, C, schedule):
+def _inner_pass(examples, weights, planes, C, schedule, keeps):
     """Algorithm 3, lines 4 to 7, without the examples that rest."""
     for example in examples:
-        _update_or_rest(example, weights, planes, C, schedule)
+        _update_or_rest(example, weights, planes, C, schedule, keeps)
 
 
 @kernel
-def _oracle_pass(oracle, data, examples, weights, C, delta, schedule, sums, planes, plane):
+def _oracle_pass(oracle, data, examples, weights, C, delta, schedule, keeps, sums, planes, plane):
     """Algorithm 2, lines 4 to 10, without the oracle calls of the examples that pause."""
     for example in examples:
         if schedule.pauses[example] > 0:
             schedule.pauses[example] -= 1
             add_slack(sums, schedule.slacks[example])
-            _update_or_rest(example, weights, planes, C, schedule)
+            _update_or_rest(example, weights, planes, C, schedule, keeps)
             continue
         dual_slack_before, newest = dual_slack(planes, example, C), planes.head[example]
         g = add_if_violated(oracle, data, example, weights, dual_slack_before, delta, sums, planes, plane)
@@ -150,7 +151,7 @@ def _oracle_pass(oracle, data, examples, weights, C, delta, schedule, sums, plan
         else:
             schedule.lengths[example] = min(2 * schedule.lengths[example] + 1, MAX_PAUSE)
         schedule.pauses[example] = schedule.lengths[example]
-        update_weight(example, weights, planes, C, SWEEPS)
+        update_weight(example, weights, planes, C, SWEEPS, keeps)
 
 
 class DcdLearner(DualLearner, CertifiedLearner):
@@ -164,6 +165,8 @@ class DcdLearner(DualLearner, CertifiedLearner):
     parameters: Dcd
     power = 2
     STATE = (Field("schedule"),)
+    keeps_planes = False
+    """Whether planes whose α has become 0 stay in the working set, until the caller drops them."""
 
     def __init__(self, parameters: Dcd, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
@@ -173,10 +176,11 @@ class DcdLearner(DualLearner, CertifiedLearner):
         super().begin_epoch(rng)
         n, C = self.problem.n_examples, self.parameters.C
         for _ in range(self.parameters.inner_passes):
-            _inner_pass(rng.permutation(n), self.w, self.planes, C, self.schedule)
+            _inner_pass(rng.permutation(n), self.w, self.planes, C, self.schedule, self.keeps_planes)
 
     def visit(self, examples: np.ndarray) -> None:
-        self._run(_oracle_pass, examples, self.w, self.parameters.C, self.parameters.delta, self.schedule)
+        C, delta = self.parameters.C, self.parameters.delta
+        self._run(_oracle_pass, examples, self.w, C, delta, self.schedule, self.keeps_planes)
 
     def retune(self, parameters: Any) -> bool:
         if not super().retune(parameters):

@@ -12,7 +12,7 @@ from ...solvers.problem import Problem, Rates
 from ...structures.chain.constraints import Constraints
 from .. import frequency
 from ..documents import examples_of, replaced_by_last
-from ..protocol import DataSet
+from ..protocol import DataSet, Rows
 from .completion import complete, complete_without, project, without_new_labels
 from .data import Chains, dimension, make_chains
 from .earlier import Earlier, blocks_of, nothing_earlier, seen_of
@@ -153,6 +153,17 @@ class ChainSet(DataSet):
     def hash_bits(self) -> int:
         """The bits of a hashed index; 0 for an exact one."""
         return 0 if self._table is None else int(self._table.counts[1])
+
+    def rows(self) -> Rows:
+        n_labels = len(self._constraints.start)
+        return Rows(np.zeros(0, np.uint64)) if self.hash_bits() else Rows(self.keys(), n_labels * n_labels, n_labels)
+
+    def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "ChainSet":
+        data = self.without_docs()
+        if not self.hash_bits():
+            data._table = table_of(keys, 0)
+        data.earlier = nothing_earlier(len(self._constraints.start), seen)
+        return data
 
     def problem(self) -> Problem:
         if self._problem is None:

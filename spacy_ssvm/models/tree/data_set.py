@@ -1,6 +1,7 @@
 """The examples of a parser: one tree for each sentence of a Doc."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
@@ -181,16 +182,29 @@ class TreeSet(DataSet):
             raise ValueError("its solver state has gold labels that the component does not have")
         trees.gold[place], trees.gold_labels[place] = heads, labels
 
+    def common(self) -> np.ndarray:
+        return self.index()
+
+    def with_common(self, common: np.ndarray) -> "TreeSet":
+        first_pass = replace(self._first_pass, weights=common.astype(np.float32))
+        return TreeSet(self._program, first_pass, self._shape, self._seen)
+
+    def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "TreeSet":
+        return TreeSet(self._program, self._first_pass, self._shape, seen)
+
     def without_docs(self) -> "TreeSet":
         return TreeSet(self._program, self._first_pass, self._shape, self._seen)
 
+    def seen(self) -> np.ndarray:
+        counts = np.zeros(n_rows(self._shape), np.int32)
+        if self._chunks:
+            count_features(self._all(), counts)
+        return frequency.exponents(counts, self._seen)
+
     def packed_counts(self) -> np.ndarray:
-        """How often each row was seen in the gold trees of these Docs or of earlier ones, as in `TreeWeights`."""
+        """What `seen` returns, as in `TreeWeights`; rows are counted in gold trees."""
         if self._packed_counts is None:
-            counts = np.zeros(n_rows(self._shape), np.int32)
-            if self._chunks:
-                count_features(self._all(), counts)
-            self._packed_counts = pack_numbers(frequency.exponents(counts, self._seen))
+            self._packed_counts = pack_numbers(self.seen())
         return self._packed_counts
 
     @cached_property

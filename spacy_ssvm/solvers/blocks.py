@@ -1,0 +1,177 @@
+"""Learning from blocks of examples that share w: an epoch on each block from the common w, then one common step.
+
+For DCD-SSVM the dual variables are block-diagonal, and the step is an exact line search on the dual objective (Lee &
+Roth 2015; Lee, Chang, Upadhyay & Roth 2015): with Δα and Δw = Σ_k Δw_k of all blocks, α ← α + ηΔα and w ← w + ηΔw. For
+averaged online solvers it is the mean of the blocks' w (McDonald, Hall & Mann 2010, iterative parameter mixing).
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels import kernel
+from .certificate import Slacks, slacks
+from .dcd import DcdLearner
+from .learner import run_epoch, start
+from .parameters import Dcd, Mira, Parameters, Perceptron, PredictionMira
+from .perceptron import AveragedLearner
+from .problem import Problem
+from .working_set import NONE, drop_inactive
+
+
+class Moved(NamedTuple):
+    """What an epoch on one block has moved; sums are over the block's examples.
+
+    direction: Δw, float64 [d]. mean: how far the mean of w over the epoch is from the common w, float64 [d]; empty for
+    solvers that predict with w. loss, squares: Σ ξ and Σ ξ² of the visits. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i with
+    A_i = Σ_y α_i(y) before the epoch. curvature: Σ_i ΔA_i². max_step: the largest η with all α + ηΔα ≥ 0, at least 1.
+    planes: the number of planes in the working sets.
+    """
+
+    direction: np.ndarray
+    mean: np.ndarray
+    loss: float
+    squares: float = 0.0
+    linear: float = 0.0
+    products: float = 0.0
+    curvature: float = 0.0
+    max_step: float = np.inf
+    planes: int = 0
+
+
+class Block(ABC):
+    """A learner of one block's examples. problem: theirs, with the weights in an order of the block's own."""
+
+    def __init__(self, parameters: Any, problem: Problem) -> None:
+        self.parameters = parameters
+        self.problem = problem
+        self.w = np.zeros(problem.dimension)
+        """The common w, as far as the block's features read it."""
+
+    @abstractmethod
+    def epoch(self, rng: np.random.Generator) -> Moved:
+        """Run an epoch from the common w, which stays as it is."""
+
+    def step(self, eta: float, indices: np.ndarray, values: np.ndarray) -> None:
+        """Take the common step: w_indices ← w_indices + η · values, and the dual variables with it."""
+        self.w[indices] += eta * values
+
+    def slacks(self, w: np.ndarray) -> Slacks:
+        """Σ ξ and Σ ξ² of the examples at w, float64 [d]."""
+        return slacks(self.problem, w)
+
+
+@kernel
+def _dual_move(planes, before):
+    """Σ ΔαΔ, Σ A ΔA and Σ ΔA² of the examples, and the largest feasible step.
+
+    before: float64, α of the first planes before the epoch; others are new.
+    """
+    linear, products, curvature, limit = 0.0, 0.0, 0.0, np.inf
+    for example in range(len(planes.head)):
+        total, change = 0.0, 0.0
+        p = planes.head[example]
+        while p != NONE:
+            old = before[p] if p < len(before) else 0.0
+            move = planes.alpha[p] - old
+            linear += move * planes.loss[p]
+            total += old
+            change += move
+            if move < 0.0:
+                limit = min(limit, -old / move)
+            p = planes.next[p]
+        products += total * change
+        curvature += change * change
+    return linear, products, curvature, limit
+
+
+@kernel
+def _take_step(planes, before, eta):
+    """α ← α_before + η (α − α_before); planes whose α is then 0 leave the working sets."""
+    for example in range(len(planes.head)):
+        p = planes.head[example]
+        while p != NONE:
+            old = before[p] if p < len(before) else 0.0
+            planes.alpha[p] = max(0.0, old + eta * (planes.alpha[p] - old))
+            p = planes.next[p]
+        drop_inactive(planes, example)
+
+
+class DualBlock(Block):
+    """DCD-SSVM on one block: dual variables of its own, and the common w."""
+
+    def __init__(self, parameters: Dcd, problem: Problem) -> None:
+        super().__init__(parameters, problem)
+        self.learner = DcdLearner(parameters, problem)
+        # A step may give back part of what an epoch has taken from a plane.
+        self.learner.keeps_planes = True
+        self._before = np.zeros(0)
+
+    def epoch(self, rng: np.random.Generator) -> Moved:
+        learner = self.learner
+        # Without gaps, no plane gets another number while the epoch drops none.
+        learner.compact()
+        self._before = learner.planes.alpha.copy()
+        learner.w[:] = self.w
+        run_epoch(learner, rng)
+        linear, products, curvature, limit = _dual_move(learner.planes, self._before)
+        return Moved(
+            learner.w - self.w,
+            np.zeros(0),
+            learner.loss,
+            learner.squares,
+            linear,
+            products,
+            curvature,
+            limit,
+            learner._count(),
+        )
+
+    def step(self, eta: float, indices: np.ndarray, values: np.ndarray) -> None:
+        super().step(eta, indices, values)
+        _take_step(self.learner.planes, self._before, eta)
+
+    def dual_sum(self) -> np.ndarray:
+        """Σ α ΔΦ over the block's planes, float64 [d]."""
+        return self.learner._summed()
+
+    def dual_sums(self) -> tuple[float, float]:
+        """Σ αΔ and Σ_i A_i²."""
+        return self.learner._dual_sums()
+
+
+class MixedBlock(Block):
+    """An averaged online solver on one block, which begins anew in each epoch."""
+
+    def epoch(self, rng: np.random.Generator) -> Moved:
+        learner = start(self.parameters, self.problem, self.w)
+        assert isinstance(learner, AveragedLearner)
+        run_epoch(learner, rng)
+        return Moved(learner.w - self.w, learner.prediction_weights() - self.w, learner.loss)
+
+
+def kind_of_block(parameters: Parameters) -> type[Block]:
+    """The class of this solver's blocks.
+
+    Raises:
+        ValueError: the solver does not learn in blocks.
+    """
+    if isinstance(parameters, Dcd):
+        return DualBlock
+    if isinstance(parameters, Perceptron | Mira | PredictionMira):
+        return MixedBlock
+    raise ValueError(
+        f"its solver, {type(parameters).__name__}, does not learn by several workers: choose DCD, DCDLight, "
+        "Perceptron, MIRA or PredictionMIRA"
+    )
+
+
+def best_step(linear: float, along: float, products: float, norm: float, curvature: float, C: float) -> float:
+    """The η that maximises the dual objective of the L2-loss SSVM along Δα.
+
+    linear: Σ ΔαΔ. along: wᵀΔw. products: Σ_i A_i ΔA_i. norm: ‖Δw‖². curvature: Σ_i ΔA_i².
+    """
+    slope = linear - along - products / (2.0 * C)
+    bend = norm + curvature / (2.0 * C)
+    return slope / bend if bend > 0.0 else 0.0

@@ -74,6 +74,9 @@ NOT_RUN = {
     'python -m spacy ssvm apply output/model-best "texts/*.jsonl.gz" annotated --workers 64 --address 10.0.0.1:6379': (
         "tests/distributed/test_cluster.py, on one machine"
     ),
+    "python -m spacy ssvm train config.cfg -o output --workers 2 --paths.train train.spacy --paths.dev dev.spacy": (
+        "tests/distributed/test_training.py, where Ray is installed"
+    ),
     "python -m spacy ssvm warmup": "tests/test_cli.py does, as a slow test",
     "python projects/recommender/serve.py output/model-best output/corrected --port 9090": "tests/test_recommender.py",
 }

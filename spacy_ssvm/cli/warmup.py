@@ -234,6 +234,7 @@ def _run(nlp: Language, everything: bool) -> None:
     for name in nlp.pipe_names:
         pipe: Any = nlp.get_pipe(name)
         pipe.certificate()
+        problem = pipe.problem()
         pipe.predict([doc])
         pipe.predict([examples[-1].predicted])
         pipe.from_bytes(pipe.to_bytes())
@@ -243,12 +244,27 @@ def _run(nlp: Language, everything: bool) -> None:
         pipe.predict([doc])
         if not everything:
             continue
+        with suppress(ValueError):  # the solver does not learn by several workers
+            _run_block(pipe.solver, problem)
         with suppress(ValueError):  # the structure is not decoded exactly
             pipe.kbest(doc, 2)
             for method in SCORED:
                 if hasattr(pipe, method):
                     getattr(pipe, method)([doc])
             pipe.explain(doc)
+
+
+def _run_block(solver: Any, problem: Any) -> None:
+    """Learning by several workers."""
+    from ..solvers.blocks import DualBlock, kind_of_block
+
+    block = kind_of_block(solver)(solver, problem)
+    moved = block.epoch(np.random.default_rng(0))
+    block.step(1.0, np.flatnonzero(moved.direction), moved.direction[moved.direction != 0])
+    block.slacks(block.w)
+    if isinstance(block, DualBlock):
+        block.dual_sum()
+        block.dual_sums()
 
 
 def _example(vocab: Any, words: list[str | None], root: int) -> Example:

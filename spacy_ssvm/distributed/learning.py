@@ -1,5 +1,6 @@
 """Training by the workers of a Ray cluster: `spacy train` with components whose examples lie with workers."""
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from ..pipeline.tagger import SsvmTagger
 from ..solvers.blocks import kind_of_block
 from . import corpus_shards
 from .block_worker import BlockWorker, Layout
-from .cluster import connected, result_of
+from .cluster import RESTARTS, TRIES, connected, result_of
 from .shared_training import Ask, SharedTraining, common
 
 SHARDS = "shards"
@@ -57,18 +58,22 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str) ->
     names = _trained(config)
     with connected(address, n_workers) as ray:
         shards = _deal(config, output, n_workers)
-        remote = ray.remote(BlockWorker).options(num_cpus=1)
-        workers = [remote.remote(_with_corpus(config, {**_reader(config), "path": str(shard)})) for shard in shards]
+        remote = ray.remote(BlockWorker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
+        workers = [
+            remote.remote(_with_corpus(config, {**_reader(config), "path": str(shard)}), shard.parent, number)
+            for number, shard in enumerate(shards)
+        ]
 
         def ask(method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
             begun = [getattr(worker, method).remote(*given) for worker, given in zip(workers, arguments)]
-            return [result_of(ray, reference, f"a worker died in {method}") for reference in begun]
+            return [result_of(ray, reference, f"a worker died {TRIES} times in {method}") for reference in begun]
 
         nlp = _initialized(config, names, ask, n_workers)
         own = config.copy()
         train(nlp, output)
         for folder in output.glob("model-*"):
             _restore_config(folder, own)
+    shutil.rmtree(output / SHARDS)
 
 
 def _trained(config: Any) -> list[str]:
@@ -110,7 +115,7 @@ def _initialized(config: Any, names: Sequence[str], ask: Ask, n_workers: int) ->
         assert isinstance(pipe, SsvmPipe)
         encoded = ask("encode", [(name, labels[name], seed)] * n_workers)
         shared = np.mean(encoded, axis=0)
-        layouts: list[Layout] = ask("begin", [(name, shared)] * n_workers)
+        layouts: list[Layout] = ask("begin", [(name, labels[name], seed, shared)] * n_workers)
         weights = common(layouts)
         data = pipe.data_set([], seed).with_common(shared).of_rows(weights.keys, weights.seen)
         n_examples = sum(layout.n_examples for layout in layouts)

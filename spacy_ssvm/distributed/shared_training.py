@@ -1,5 +1,6 @@
 """The learning of one component from the blocks of several workers, as its `training.Training` would do alone."""
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -12,6 +13,8 @@ from ..solvers.learner import Certificate
 from ..solvers.parameters import Dcd, Parameters
 from ..training.figures import Figures
 from .block_worker import Layout, Message, Sparse
+
+LOGGER = logging.getLogger("spacy")
 
 Ask = Callable[..., list[Any]]
 """ask(method, arguments of each worker) → the results of all workers' methods, in the order of the workers."""
@@ -99,9 +102,8 @@ class SharedTraining:
         """Learn for an epoch; the arguments do not matter. Returns the sum of the losses."""
         if self.finished:
             return 0.0
-        seed = self.parameters.seed or 0
-        found: list[Message] = self._ask("epoch", [(self.name, (seed, self.epochs, k)) for k in range(self._n_blocks)])
-        self.epochs += 1
+        given = [(self.name, self.epochs, self._seed(block)) for block in range(self._n_blocks)]
+        found: list[Message] = self._ask("epoch", given)
         if isinstance(self.parameters, Dcd):
             primal, dual = self._step_along(found)
         else:
@@ -109,8 +111,10 @@ class SharedTraining:
             primal, dual = None, None
         loss = sum(message.moved.loss for message in found)
         planes = sum(message.moved.planes for message in found) if dual is not None else None
+        self.epochs += 1
         non_zeros = int(np.count_nonzero(self.weights()))
         self.figures = Figures(self.epochs, loss, primal, dual, planes, None, non_zeros)
+        LOGGER.debug("[%s] %s, step %.3g, %s bytes sent", self.name, self.figures, self.steps[-1], f"{self.sent:,}")
         self.finished = self._is_done(primal, dual)
         return loss
 
@@ -147,6 +151,10 @@ class SharedTraining:
     def _n_blocks(self) -> int:
         return len(self._weights.places)
 
+    def _seed(self, block: int) -> tuple[int, ...]:
+        """Of a block's present epoch, whichever worker runs it."""
+        return self.parameters.seed or 0, self.epochs, block
+
     def _direction(self, parts: Sequence[Sparse]) -> np.ndarray:
         """The sum of the blocks' vectors, in the order of the blocks."""
         together = np.zeros_like(self._w)
@@ -161,7 +169,8 @@ class SharedTraining:
 
     def _step(self, eta: float, direction: np.ndarray, found: Sequence[Message]) -> None:
         changes = [self._for_block(block, direction) for block in range(self._n_blocks)]
-        self._ask("step", [(self.name, eta, change) for change in changes])
+        given = [(self.name, self.epochs, self._seed(block), eta, change) for block, change in enumerate(changes)]
+        self._ask("step", given)
         self._w += eta * direction
         self.steps.append(eta)
         self.sent = sum(change.nbytes for change in changes)

@@ -262,7 +262,7 @@ class SsvmPipe(TrainablePipe):
         """
         return_large()
         self._load_resources(nlp)
-        self._add_labels(labels)
+        self._add_labels([label for label in labels if label not in self.labels])
         numbered = _numbered(self._examples(examples, "encoded"))
         _, gold = self._reader.gold(numbered)
         self._note(numbered, gold)

@@ -57,6 +57,22 @@ class Block(ABC):
         """Take the common step: w_indices ← w_indices + η · values, and the dual variables with it."""
         self.w[indices] += eta * values
 
+    def state(self) -> dict[str, Any]:
+        """What `restore` takes, between a step and the next epoch; arrays are not copied."""
+        used = np.flatnonzero(self.w)
+        return {"dimension": len(self.w), "used": used, "values": self.w[used]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from the state of another block of the same examples.
+
+        Raises:
+            ValueError: this is no such state.
+        """
+        if state["dimension"] != len(self.w):
+            raise ValueError(f"a block's state has {state['dimension']:,} weights, not {len(self.w):,}")
+        self.w[:] = 0.0
+        self.w[state["used"]] = state["values"]
+
     def slacks(self, w: np.ndarray) -> Slacks:
         """Σ ξ and Σ ξ² of the examples at w, float64 [d]."""
         return slacks(self.problem, w)
@@ -131,6 +147,15 @@ class DualBlock(Block):
     def step(self, eta: float, indices: np.ndarray, values: np.ndarray) -> None:
         super().step(eta, indices, values)
         _take_step(self.learner.planes, self._before, eta)
+
+    def state(self) -> dict[str, Any]:
+        # The learner's own w is of no more use.
+        learner = {name: value for name, value in self.learner.state().items() if name != "w"}
+        return {**super().state(), "learner": learner}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self.learner.restore({**state["learner"], "w": self.w.copy()}, np.random.default_rng())
 
     def dual_sum(self) -> np.ndarray:
         """Σ α ΔΦ over the block's planes, float64 [d]."""

@@ -13,13 +13,13 @@ from ..solvers.parameters import Parameters
 FORMAT = 3
 _MAGIC = b"spacy-ssvm solver state\n"
 _SHA = hashlib.sha256().digest_size
-_LEVEL = 1
-"""The fastest level of compression, which is enough for the zeros that most of the bytes are."""
+FASTEST, UNCOMPRESSED = 1, 0
+"""Levels of compression; the fastest one is enough for the zeros that most of the bytes are."""
 
 
-def pack(state: dict[str, Any]) -> bytes:
+def pack(state: dict[str, Any], level: int = FASTEST) -> bytes:
     """Compress nested dicts and lists of None, numbers, strings and arrays; the same state gives the same bytes."""
-    return zlib.compress(srsly.msgpack_dumps(state), _LEVEL)
+    return zlib.compress(srsly.msgpack_dumps(state), level)
 
 
 def unpack(packed: bytes) -> dict[str, Any]:

@@ -42,11 +42,11 @@ class Worker:
         problem = self.block.problem
         return Layout(self.keys, n_labels**2, n_labels, problem.dimension, seen, problem.n_examples, ())
 
-    def epoch(self, name, seed):
+    def epoch(self, name, number, seed):
         moved = self.block.epoch(np.random.default_rng(seed))
         return Message(moved, sparse(moved.direction), sparse(moved.mean))
 
-    def step(self, name, eta, change):
+    def step(self, name, number, seed, eta, change):
         self.block.step(eta, *change)
 
     def dual_sum(self, name):

@@ -8,7 +8,6 @@ from spacy import util
 from spacy.cli._util import import_code, parse_config_overrides, show_validation_error
 from wasabi import msg
 
-from ..distributed.learning import train_by_workers
 from ..distributed.pool import WorkerDied
 from .pipelines import CodePath, ConfigPath
 
@@ -27,13 +26,16 @@ def train_command(
 
     Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy.
     """
+    # Imports numba, which other commands do without.
+    from ..distributed.learning import train_by_workers
+
     import_code(code_path)
     overrides = parse_config_overrides(context.args)
     try:
         with show_validation_error(config_path):
             config = util.load_config(config_path, overrides=overrides, interpolate=False)
-            train_by_workers(config, output, n_workers, address)
+            train_by_workers(config, output, n_workers, address, code_path)
     except WorkerDied as error:
-        msg.fail(f"Stopped: {error}", exits=1)
-    except (ImportError, OSError, ValueError) as error:
+        msg.fail(f"Stopped: {error}", "The pipelines that were saved stay.", exits=1)
+    except (ImportError, OSError, RuntimeError, ValueError) as error:
         msg.fail(str(error), exits=1)

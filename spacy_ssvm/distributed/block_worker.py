@@ -1,5 +1,8 @@
 """A worker that learns: a shard of the corpus, and a block of examples of it for each component."""
 
+import hashlib
+import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +16,28 @@ from spacy.training import Example
 from ..files import replace_files
 from ..models.protocol import DataSet
 from ..pipeline.component import SsvmPipe
-from ..solvers.blocks import Block, DualBlock, Moved, kind_of_block
+from ..solvers.blocks import Block, DualBlock, Figures, kind_of_block
 from ..solvers.certificate import Slacks
 from ..training import state_file
 
 
+@dataclass(frozen=True)
+class Shard:
+    """What one worker learns from.
+
+    config: of the pipeline, whose training corpus is the shard. number: of the shard, from 0. folder: for the files of
+    its state. directory: that paths in the config are relative to. code_path: a file with registered functions.
+    """
+
+    config: Any
+    number: int
+    folder: Path
+    directory: Path
+    code_path: Path | None = None
+
+
 class Sparse(NamedTuple):
-    """What is not zero of a vector: indices int32 or int64, ascending, and values float64."""
+    """What is not zero of a vector: indices int32 [n], ascending, and values float64 [n]."""
 
     indices: np.ndarray
     values: np.ndarray
@@ -29,6 +47,10 @@ class Sparse(NamedTuple):
         """The size of the message."""
         return int(self.indices.nbytes + self.values.nbytes)
 
+    def digest(self) -> bytes:
+        """The same for the same vector."""
+        return hashlib.sha256(self.indices.tobytes() + self.values.tobytes()).digest()
+
 
 def sparse(vector: np.ndarray) -> Sparse:
     """What is not zero of a vector, float64 [d]."""
@@ -37,8 +59,12 @@ def sparse(vector: np.ndarray) -> Sparse:
 
 
 class Layout(NamedTuple):
-    """A block's weights: `Rows` of its data set, their number, and how often each row was seen; the number of its
-    examples, and the annotation that their features read."""
+    """A block's weights and examples.
+
+    keys, first, width: as `Rows` of its data set. dimension: the number of its weights. seen: as `DataSet.seen`.
+    n_examples: their number. exact: as in `Problem`. reads: the annotation that their features read. warnings: what was
+    wrong with them.
+    """
 
     keys: np.ndarray
     first: int
@@ -46,125 +72,193 @@ class Layout(NamedTuple):
     dimension: int
     seen: np.ndarray
     n_examples: int
+    exact: bool
     reads: tuple[str, ...]
+    warnings: list[str]
 
 
 class Message(NamedTuple):
-    """`Moved` without its zeros."""
+    """What an epoch has moved; see `solvers.blocks.Moved`."""
 
-    moved: Moved
+    figures: Figures
     direction: Sparse
     mean: Sparse
 
 
 @dataclass
 class _Begun:
-    """A block, and what it was made of; epochs: whose steps it has taken; moved: it has run an epoch since."""
+    """A component's block.
+
+    labels, seed, shared: what it was made with. digest: of its examples. epochs: whose steps it has taken. message: of
+    the epoch that it has run since.
+    """
 
     block: Block
     labels: list[str]
     seed: int
-    common: np.ndarray
+    shared: np.ndarray
+    digest: bytes
     epochs: int = 0
-    moved: bool = False
+    message: Message | None = None
 
 
 class BlockWorker:
     """Learns from one shard; methods name a component.
 
     What a block has learnt is written to a file after each step. A worker that takes the place of a dead one goes on
-    from there, and a step that it may have taken already is taken once.
-
-    config: of the pipeline; its training corpus is the shard. folder: for the files. number: of the shard.
+    from there. Every method may be called again with the same arguments, and then returns the same.
     """
 
-    def __init__(self, config: Any, folder: Path, number: int) -> None:
-        self._nlp: Language = util.load_model_from_config(config, auto_fill=True)
-        (corpus,) = util.resolve_dot_names(self._nlp.config.interpolate(), [config["training"]["train_corpus"]])
+    def __init__(self, shard: Shard) -> None:
+        os.chdir(shard.directory)
+        if shard.code_path is not None:
+            util.import_file("python_code", shard.code_path)
+        self._shard = shard
+        self._nlp: Language = util.load_model_from_config(shard.config, auto_fill=True)
+        settings = self._nlp.config.interpolate()
+        (corpus,) = util.resolve_dot_names(settings, [settings["training"]["train_corpus"]])
+        # An augmenter may draw random numbers, which are not to be those of the other shards.
+        util.fix_random_seed((settings["training"]["seed"] or 0) + shard.number)
         self._examples: list[Example] = list(corpus(self._nlp))
-        self._folder, self._number = folder, number
         self._encoded: dict[str, tuple[DataSet, Sequence[Any]]] = {}
         self._begun: dict[str, _Begun] = {}
+        self._warnings: dict[str, list[str]] = {}
+
+    def ready(self) -> None:
+        """Returns when the shard is read."""
 
     def labels(self, component: str) -> list[str]:
         """The labels of the shard's examples."""
         return self._pipe(component).labels_of(self._examples)
 
     def encode(self, component: str, labels: Sequence[str], seed: int) -> np.ndarray:
-        """Encode the examples, with all labels of the corpus; returns `DataSet.common` of what is learnt from the shard
-        before the solver learns."""
+        """Encode the examples, with all labels of the corpus; returns `DataSet.shared` of what is learnt from the shard
+        before the solver learns.
+
+        Raises:
+            ValueError: the shard has no examples for the component.
+        """
         pipe = self._pipe(component)
-        encoded = pipe.encoded(self._examples, labels, self._nlp)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            encoded = pipe.encoded(self._examples, labels, self._nlp)
+        self._warnings[component] = [str(warning.message) for warning in caught]
+        if not sum(len(batch.digests()) for batch in encoded):
+            raise ValueError(
+                f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
+                "has every document whose turn it is: take fewer workers, or annotate more documents"
+            )
         data = pipe.data_set(encoded, seed)
         self._encoded[component] = data, encoded
-        return data.common()
+        return data.shared()
 
-    def begin(self, component: str, labels: Sequence[str], seed: int, common: np.ndarray) -> Layout:
-        """Take in the examples, with the mean of what `encode` has returned to all workers."""
-        if component not in self._encoded:
-            self.encode(component, labels, seed)
-        data, encoded = self._encoded.pop(component)
-        data = data.with_common(common)
-        for batch in encoded:
-            data.add(batch)
-        if data.is_incomplete():
-            raise ValueError(f"[{component}] partial annotation is not learnt from by several workers")
-        pipe = self._pipe(component)
-        block = kind_of_block(pipe.solver)(pipe.solver, data.problem())
-        self._begun[component] = _Begun(block, list(labels), seed, common)
+    def begin(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> Layout:
+        """Take in the examples, with the mean of what `encode` has returned to all workers.
+
+        Raises:
+            ValueError: the examples are not for several workers.
+        """
+        data, begun = self._taken_in(component, labels, seed, shared)
+        self._begun[component] = begun
         self._save(component)
-        return Layout(*data.rows(), data.dimension(), data.seen(), block.problem.n_examples, pipe.reads)
+        problem, pipe = begun.block.problem, self._pipe(component)
+        dimension, seen, caught = data.dimension(), data.seen(), self._warnings[component]
+        return Layout(*data.rows(), dimension, seen, problem.n_examples, problem.exact, pipe.reads, caught)
 
     def epoch(self, component: str, number: int, seed: Sequence[int]) -> Message:
         """Epoch `number`, from 0, of the block from the common w."""
-        begun = self._at(component)
-        moved = begun.block.epoch(np.random.default_rng(list(seed)))
-        begun.moved = True
-        nothing = np.zeros(0)
-        return Message(moved._replace(direction=nothing, mean=nothing), sparse(moved.direction), sparse(moved.mean))
+        begun = self._at(component, number)
+        if begun.message is None:
+            moved = begun.block.epoch(np.random.default_rng(list(seed)))
+            begun.message = Message(moved.figures, sparse(moved.direction), sparse(moved.mean))
+        return begun.message
 
-    def step(self, component: str, number: int, seed: Sequence[int], eta: float, change: Sparse) -> None:
-        """Take the common step of epoch `number`, whose seed is given for a worker that has not run it."""
-        begun = self._at(component)
-        if begun.epochs > number:
+    def step(self, component: str, number: int, seed: Sequence[int], digest: bytes, eta: float, change: Sparse) -> None:
+        """Take the common step of epoch `number`; a worker that has not run the epoch does so.
+
+        digest: of the direction that the block has sent.
+
+        Raises:
+            RuntimeError: the epoch moves something else on this machine than on the one that ran it before.
+        """
+        begun = self._loaded(component)
+        if begun.epochs == number + 1:
             return
-        if not begun.moved:
-            self.epoch(component, number, seed)
+        message = self.epoch(component, number, seed)
+        if message.direction.digest() != digest:
+            raise RuntimeError(
+                f"[{component}] a worker that takes the place of a dead one has computed other numbers: the machines "
+                "differ. Install a wheel with machine code, which is the same on all processors"
+            )
         begun.block.step(eta, *change)
-        begun.epochs, begun.moved = number + 1, False
+        begun.epochs, begun.message = number + 1, None
         self._save(component)
 
-    def dual_sum(self, component: str) -> tuple[Sparse, tuple[float, float]]:
-        """Σ α ΔΦ of the block, and its Σ αΔ and Σ_i A_i²."""
-        block = self._at(component).block
+    def dual_sum(self, component: str, number: int) -> tuple[Sparse, tuple[float, float]]:
+        """Σ α ΔΦ of the block after so many epochs, and its Σ αΔ and Σ_i A_i²."""
+        block = self._at(component, number).block
         assert isinstance(block, DualBlock)
         return sparse(block.dual_sum()), block.dual_sums()
 
-    def slacks(self, component: str, change: Sparse) -> Slacks:
+    def slacks(self, component: str, number: int, change: Sparse) -> Slacks:
         """Those of the block's examples at w, which differs from the block's w by this change."""
-        block = self._at(component).block
+        block = self._at(component, number).block
         w = block.w.copy()
         w[change.indices] += change.values
         return block.slacks(w)
 
-    def _at(self, component: str) -> "_Begun":
-        """What the component has begun, by this worker or by one that has died."""
+    def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> tuple[DataSet, _Begun]:
+        if component not in self._encoded:
+            self.encode(component, labels, seed)
+        data, encoded = self._encoded.pop(component)
+        data = data.with_shared(shared)
+        digest = hashlib.sha256()
+        for batch in encoded:
+            data.add(batch)
+            for of_doc in batch.digests():
+                digest.update(of_doc)
+        if data.is_incomplete():
+            raise ValueError(
+                f"[{component}] several workers do not learn from partial annotation: complete it, or train by one"
+            )
+        solver = self._pipe(component).solver
+        block = kind_of_block(solver)(solver, data.problem())
+        return data, _Begun(block, list(labels), seed, shared, digest.digest())
+
+    def _loaded(self, component: str) -> _Begun:
+        """The component's block, of this worker or as one that has died has left it."""
         if component not in self._begun:
-            state = state_file.unpack((self._folder / self._file(component)).read_bytes())
-            self.begin(component, state["labels"], state["seed"], state["common"])
-            begun = self._begun[component]
+            path = self._shard.folder / self._file(component)
+            state = state_file.unpack(path.read_bytes())
+            _, begun = self._taken_in(component, state["labels"], state["seed"], state["shared"])
+            if begun.digest != state["digest"]:
+                raise RuntimeError(f"[{component}] {path} is the state of other examples: the corpus has changed")
             begun.block.restore(state["block"])
             begun.epochs = state["epochs"]
-            self._save(component)
+            self._begun[component] = begun
         return self._begun[component]
 
+    def _at(self, component: str, number: int) -> _Begun:
+        """The same, after so many epochs."""
+        begun = self._loaded(component)
+        if begun.epochs != number:
+            raise RuntimeError(f"[{component}] a worker is at epoch {begun.epochs}, not {number}: its file is older")
+        return begun
+
     def _save(self, component: str) -> None:
-        block, labels, seed, common, epochs, _ = vars(self._begun[component]).values()
-        state = {"labels": labels, "seed": seed, "common": common, "epochs": epochs, "block": block.state()}
-        replace_files(self._folder, {self._file(component): state_file.pack(state, state_file.UNCOMPRESSED)})
+        begun = self._begun[component]
+        state = {
+            "labels": begun.labels,
+            "seed": begun.seed,
+            "shared": begun.shared,
+            "digest": begun.digest,
+            "epochs": begun.epochs,
+            "block": begun.block.state(),
+        }
+        replace_files(self._shard.folder, {self._file(component): state_file.pack(state, state_file.UNCOMPRESSED)})
 
     def _file(self, component: str) -> str:
-        return f"{component}-{self._number}.state"
+        return f"{component}-{self._shard.number}.state"
 
     def _pipe(self, component: str) -> SsvmPipe:
         pipe = self._nlp.get_pipe(component)

@@ -93,6 +93,21 @@ def annotated(shards: Iterable[Shard], load: Load, how: Annotation, n_workers: i
                 ray.kill(worker)
 
 
+def await_all(ray: Any, workers: list[Any]) -> None:
+    """Wait until all workers are ready.
+
+    Raises:
+        WorkerDied: one cannot start, or they are not ready in time.
+        Exception: what a worker has raised.
+    """
+    ready = [worker.ready.remote() for worker in workers]
+    done, waiting = ray.wait(ready, num_returns=len(ready), timeout=START)
+    for reference in done:
+        result_of(ray, reference, "a worker cannot start")
+    if waiting:
+        raise WorkerDied(f"{len(waiting)} workers were not ready within {START:.0f} s: the CPUs may be in use")
+
+
 def _await_first(ray: Any, workers: list[Any]) -> None:
     ready = [worker.ready.remote() for worker in workers]
     done, _ = ray.wait(ready, num_returns=1, timeout=START)

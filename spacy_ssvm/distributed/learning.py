@@ -1,6 +1,8 @@
 """Training by the workers of a Ray cluster: `spacy train` with components whose examples lie with workers."""
 
 import shutil
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,22 +16,24 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import registry
 
+from ..models.chain.weights import reads_first_pass
 from ..pipeline.component import SsvmPipe
 from ..pipeline.ner import SsvmNer
 from ..pipeline.parser import SsvmParser
 from ..pipeline.senter import SsvmSenter
 from ..pipeline.tagger import SsvmTagger
 from ..solvers.blocks import kind_of_block
-from . import corpus_shards
-from .block_worker import BlockWorker, Layout
-from .cluster import RESTARTS, TRIES, connected, result_of
+from .block_worker import BlockWorker, Layout, Shard
+from .cluster import RESTARTS, TRIES, await_all, connected, result_of
+from .corpus_shards import deal
+from .folder import locked
 from .shared_training import Ask, SharedTraining, common
-
-SHARDS = "shards"
-"""The folder of the workers' corpora, in that of the results."""
 
 KINDS = (SsvmTagger, SsvmSenter, SsvmNer, SsvmParser)
 """Components that learn by several workers: what they learn before their solvers can be shared."""
+
+NOT_SHARED = ("before_init", "after_init", "vectors", "lookups", "vocab_data", "init_tok2vec")
+"""Settings of [initialize] that change how workers would have to read the corpus."""
 
 
 @registry.readers("spacy-ssvm.EpochOfWorkers.v1")  # type: ignore[untyped-decorator]
@@ -43,117 +47,139 @@ def epoch_of_workers() -> Callable[[Language], Iterator[Example]]:
     return read
 
 
-def train_by_workers(config: Any, output: Path, n_workers: int, address: str) -> None:
+def train_by_workers(config: Any, output: Path, n_workers: int, address: str, code_path: Path | None) -> None:
     """Train a pipeline as `spacy train` does, with each part of the training corpus at one of n workers.
 
-    config: with all overrides. output: the folder for the pipelines. address: of the cluster, as for `apply`.
+    config: with all overrides, not interpolated. output: the folder for the pipelines. address: of the cluster, as for
+    `apply`. code_path: a file with registered functions, which workers import, too.
 
     Raises:
         ImportError: Ray is not installed.
         ConnectionError: there is no such cluster.
-        ValueError: a component, its solver or the corpus is not for several workers.
-        WorkerDied: a worker cannot start, or has died.
+        BlockingIOError: another run writes to the folder.
+        ValueError: a component, its solver, a setting or the corpus is not for several workers.
+        WorkerDied: a worker cannot start, or has died several times.
         OSError: a file cannot be read or written.
     """
-    names = _trained(config)
-    with connected(address, n_workers) as ray:
-        shards = _deal(config, output, n_workers)
-        remote = ray.remote(BlockWorker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
-        workers = [
-            remote.remote(_with_corpus(config, {**_reader(config), "path": str(shard)}), shard.parent, number)
-            for number, shard in enumerate(shards)
-        ]
+    complete = util.load_model_from_config(config, auto_fill=True)
+    names = _trained(complete)
+    output = output.resolve()
+    with connected(address, n_workers) as ray, locked(output):
+        folder = Path(tempfile.mkdtemp(prefix="workers-", dir=output))
+        try:
+            code = code_path and code_path.resolve()
+            shards = [
+                Shard(_with_corpus(config, reader), number, folder, Path.cwd(), code)
+                for number, reader in enumerate(_dealt(config, folder, n_workers))
+            ]
+            new_worker = ray.remote(BlockWorker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
+            workers = [new_worker.remote(shard) for shard in shards]
+            await_all(ray, workers)
 
-        def ask(method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-            begun = [getattr(worker, method).remote(*given) for worker, given in zip(workers, arguments)]
-            return [result_of(ray, reference, f"a worker died {TRIES} times in {method}") for reference in begun]
+            def ask(method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+                begun = [getattr(worker, method).remote(*given) for worker, given in zip(workers, arguments)]
+                return [result_of(ray, reference, f"a worker died {TRIES} times in {method}") for reference in begun]
 
-        nlp = _initialized(config, names, ask, n_workers)
-        own = config.copy()
-        train(nlp, output)
-        for folder in output.glob("model-*"):
-            _restore_config(folder, own)
-    shutil.rmtree(output / SHARDS)
+            nlp = _initialized(config, names, ask, n_workers)
+            try:
+                train(nlp, output)
+            finally:
+                for saved in output.glob("model-*/config.cfg"):
+                    complete.config.to_disk(saved, interpolate=False)
+        finally:
+            shutil.rmtree(folder)
 
 
-def _trained(config: Any) -> list[str]:
+def _trained(nlp: Language) -> list[str]:
     """The components that the config trains.
 
     Raises:
-        ValueError: one of them does not learn by several workers.
+        ValueError: one of them, or a setting, is not for several workers.
     """
-    nlp = util.load_model_from_config(config, auto_fill=True)
-    frozen = nlp.config.interpolate()["training"]["frozen_components"]
-    names = [name for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False) and name not in frozen]
+    config = nlp.config.interpolate()
+    settings = config["training"]
+    names = [
+        name
+        for name, pipe in nlp.pipeline
+        if getattr(pipe, "is_trainable", False) and name not in settings["frozen_components"]
+    ]
     for name in names:
         pipe = nlp.get_pipe(name)
+        if "source" in config["components"][name]:
+            raise ValueError(f"[{name}] has a source: several workers train components from the beginning only")
         if not isinstance(pipe, KINDS):
             raise ValueError(
                 f"[{name}] does not learn by several workers: ssvm_tagger, ssvm_senter, ssvm_ner and ssvm_parser do. "
-                "Name it in training.frozen_components, or train without --workers"
+                "Leave it out, or train it with `spacy train`, and source and freeze it here"
             )
         try:
             kind_of_block(pipe.solver)
         except ValueError as error:
             raise ValueError(f"[{name}] {error}") from None
+        if not isinstance(pipe, SsvmParser) and reads_first_pass(pipe.model):
+            raise ValueError(
+                f"[{name}] several workers do not learn templates that read document.label: leave them out"
+            )
     if not names:
         raise ValueError("the config trains no component")
+    given = [f"initialize.{key}" for key in NOT_SHARED if config["initialize"].get(key)]
+    given += ["training.annotating_components"] if settings["annotating_components"] else []
+    if given:
+        raise ValueError(f"{', '.join(given)}: several workers do not read the corpus with it yet; use `spacy train`")
     return names
 
 
 def _initialized(config: Any, names: Sequence[str], ask: Ask, n_workers: int) -> Language:
     """The pipeline, whose components learn by the workers."""
-    labels = {name: sorted(set().union(*ask("labels", [(name,)] * n_workers))) for name in names}
+    found = {name: sorted(set().union(*ask("labels", [(name,)] * n_workers))) for name in names}
     alone = _with_corpus(config, {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})
-    for name, found in labels.items():
-        settings = alone.setdefault("initialize", {}).setdefault("components", {}).setdefault(name, {})
-        settings.setdefault("labels", found)
+    components = alone.setdefault("initialize", {}).setdefault("components", {})
+    are_given = {name: "labels" in components.get(name, {}) for name in names}
+    for name in names:
+        components.setdefault(name, {}).setdefault("labels", found[name])
     nlp = init_nlp(alone)
     seed = nlp.config.interpolate()["training"]["seed"] or 0
     for name in names:
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
-        encoded = ask("encode", [(name, labels[name], seed)] * n_workers)
-        shared = np.mean(encoded, axis=0)
-        layouts: list[Layout] = ask("begin", [(name, labels[name], seed, shared)] * n_workers)
+        labels = list(pipe.labels)
+        shared = np.mean(ask("encode", [(name, labels, seed)] * n_workers), axis=0)
+        layouts: list[Layout] = ask("begin", [(name, labels, seed, shared)] * n_workers)
+        for complaint in dict.fromkeys(complaint for layout in layouts for complaint in layout.warnings):
+            warnings.warn(complaint, stacklevel=2)
         weights = common(layouts)
-        data = pipe.data_set([], seed).with_common(shared).of_rows(weights.keys, weights.seen)
-        n_examples = sum(layout.n_examples for layout in layouts)
-        training = SharedTraining(name, pipe.solver.seeded(seed), data, weights, ask, n_examples)
-        pipe.learn_by(training, layouts[0].reads)
+        data = pipe.data_set([], seed).with_shared(shared).of_rows(weights.keys, weights.seen)
+        n_examples, exact = sum(layout.n_examples for layout in layouts), all(layout.exact for layout in layouts)
+        training = SharedTraining(name, pipe.solver.seeded(seed), data, weights, n_examples, exact, ask)
+        reads = {name for layout in layouts for name in layout.reads}
+        pipe.learn_by(training, tuple(sorted(reads)), are_given[name])
     return nlp
 
 
-def _reader(config: Any) -> dict[str, Any]:
-    """The settings of the training corpus."""
-    section: Any = config.interpolate()
-    for part in section["training"]["train_corpus"].split("."):
+def _train_corpus(config: Any) -> tuple[Any, str]:
+    """The section that has the training corpus, and its name there."""
+    *above, last = config["training"]["train_corpus"].split(".")
+    section = config
+    for part in above:
         section = section[part]
-    return dict(section)
+    if not isinstance(section.get(last), dict):
+        raise ValueError(f"training.train_corpus: {'.'.join([*above, last])} is no block of its own")
+    return section, last
 
 
 def _with_corpus(config: Any, reader: dict[str, Any]) -> Any:
-    """The config with another training corpus."""
+    """The config, interpolated, with another training corpus."""
     changed = config.interpolate()
-    *above, last = changed["training"]["train_corpus"].split(".")
-    section = changed
-    for part in above:
-        section = section[part]
-    section[last] = reader
+    section, name = _train_corpus(changed)
+    section[name] = reader
     return changed
 
 
-def _deal(config: Any, output: Path, n_workers: int) -> list[Path]:
-    path = _reader(config).get("path")
-    if path is None:
-        raise ValueError("the reader of the training corpus has no path: several workers need files")
-    return corpus_shards.deal(Path(path).resolve(), output.resolve() / SHARDS, n_workers)
-
-
-def _restore_config(folder: Path, config: Any) -> None:
-    """Save the config that was given with a pipeline, in place of the one that it was trained by."""
-    saved = util.load_config(folder / "config.cfg")
-    for section in ("corpora", "initialize"):
-        if section in config:
-            saved[section] = config[section]
-    saved.to_disk(folder / "config.cfg")
+def _dealt(config: Any, folder: Path, n_workers: int) -> list[dict[str, Any]]:
+    """The training corpus of each worker."""
+    section, name = _train_corpus(config.interpolate())
+    reader = section[name]
+    if not reader.get("path"):
+        raise ValueError("the training corpus has no path: give --paths.train a .spacy file, or a folder of them")
+    files = deal(Path(reader["path"]), folder, n_workers, reader.get("limit") or None)
+    return [{**reader, "path": str(file), **({"limit": 0} if "limit" in reader else {})} for file in files]

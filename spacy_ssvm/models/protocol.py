@@ -375,13 +375,13 @@ class DataSet(ABC):
         default, nobody counts."""
         return np.zeros(0, np.uint8)
 
-    def common(self) -> np.ndarray:
-        """What all data sets of one training have to share, float [m], of which they can take the mean; by default,
-        there is nothing."""
+    def shared(self) -> np.ndarray:
+        """What all data sets of one training have to share, float [m]: the mean of what they have; by default, there
+        is nothing."""
         return np.zeros(0)
 
-    def with_common(self, common: np.ndarray) -> "DataSet":
-        """A data set without Docs that has this in common with others."""
+    def with_shared(self, shared: np.ndarray) -> "DataSet":
+        """A data set without Docs that shares this with others."""
         return self.without_docs()
 
     def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "DataSet":

@@ -252,7 +252,9 @@ class SsvmPipe(TrainablePipe):
 
     def labels_of(self, examples: Iterable[Example]) -> list[str]:
         """The labels of these examples that the component does not have, sorted."""
-        _, gold = self._reader.gold(_numbered(self._examples(examples, "labels_of")))
+        numbered = _numbered(self._examples(examples, "labels_of"))
+        _, gold = self._reader.gold(numbered)
+        self._unreadable.report(len(numbered))
         return sorted(self._new_labels(gold.values()))
 
     def encoded(self, examples: Iterable[Example], labels: Sequence[str], nlp: Language) -> list[Any]:
@@ -281,9 +283,12 @@ class SsvmPipe(TrainablePipe):
         """The annotation that was there in training, of that which features read."""
         return self._facts.reads
 
-    def learn_by(self, training: Any, reads: tuple[str, ...]) -> None:
-        """Learn by this training, which others do: `update` asks it for an epoch. reads: of their examples."""
-        self._facts = replace(self._facts, reads=reads)
+    def learn_by(self, training: Any, reads: tuple[str, ...], labels_are_given: bool) -> None:
+        """Learn by this training, which others do: `update` asks it for an epoch.
+
+        reads: of their examples. labels_are_given: to the pipeline, by its user.
+        """
+        self._facts = replace(self._facts, reads=reads, labels_are_given=labels_are_given)
         self._awaits_update = False
         self._learnt.moved(training)
 

@@ -1,8 +1,9 @@
 """Learning from blocks of examples that share w: an epoch on each block from the common w, then one common step.
 
-For DCD-SSVM the dual variables are block-diagonal, and the step is an exact line search on the dual objective (Lee &
-Roth 2015; Lee, Chang, Upadhyay & Roth 2015): with Δα and Δw = Σ_k Δw_k of all blocks, α ← α + ηΔα and w ← w + ηΔw. For
-averaged online solvers it is the mean of the blocks' w (McDonald, Hall & Mann 2010, iterative parameter mixing).
+For DCD-SSVM the updates of the dual variables are block-diagonal, and the length of the step is found by an exact line
+search on the dual objective (Lee & Roth 2015; Lee, Chang, Upadhyay & Roth 2015): with Δα and Δw = Σ_k Δw_k of all
+blocks, α ← α + ηΔα and w ← w + ηΔw. For averaged online solvers the next w is the mean of the blocks' w: iterative
+parameter mixing (McDonald, Hall & Mann 2010).
 """
 
 from abc import ABC, abstractmethod
@@ -20,17 +21,14 @@ from .problem import Problem
 from .working_set import NONE, drop_inactive
 
 
-class Moved(NamedTuple):
-    """What an epoch on one block has moved; sums are over the block's examples.
+class Figures(NamedTuple):
+    """Sums over a block's examples, of an epoch.
 
-    direction: Δw, float64 [d]. mean: how far the mean of w over the epoch is from the common w, float64 [d]; empty for
-    solvers that predict with w. loss, squares: Σ ξ and Σ ξ² of the visits. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i with
-    A_i = Σ_y α_i(y) before the epoch. curvature: Σ_i ΔA_i². max_step: the largest η with all α + ηΔα ≥ 0, at least 1.
-    planes: the number of planes in the working sets.
+    loss, squares: Σ ξ and Σ ξ² of the visits. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i with A_i = Σ_y α_i(y) before the
+    epoch. curvature: Σ_i ΔA_i². max_step: the largest η with all α + ηΔα ≥ 0, at least 1. planes: the number of planes
+    in the working sets.
     """
 
-    direction: np.ndarray
-    mean: np.ndarray
     loss: float
     squares: float = 0.0
     linear: float = 0.0
@@ -38,6 +36,18 @@ class Moved(NamedTuple):
     curvature: float = 0.0
     max_step: float = np.inf
     planes: int = 0
+
+
+class Moved(NamedTuple):
+    """What an epoch on one block has moved.
+
+    direction: Δw, float64 [d]. mean: how far the mean of w over the epoch is from the common w, float64 [d]; empty for
+    solvers that predict with w.
+    """
+
+    figures: Figures
+    direction: np.ndarray
+    mean: np.ndarray
 
 
 class Block(ABC):
@@ -132,17 +142,8 @@ class DualBlock(Block):
         learner.w[:] = self.w
         run_epoch(learner, rng)
         linear, products, curvature, limit = _dual_move(learner.planes, self._before)
-        return Moved(
-            learner.w - self.w,
-            np.zeros(0),
-            learner.loss,
-            learner.squares,
-            linear,
-            products,
-            curvature,
-            limit,
-            learner._count(),
-        )
+        sums = learner.loss, learner.squares, linear, products, curvature
+        return Moved(Figures(*sums, limit, learner._count()), learner.w - self.w, np.zeros(0))
 
     def step(self, eta: float, indices: np.ndarray, values: np.ndarray) -> None:
         super().step(eta, indices, values)
@@ -173,7 +174,7 @@ class MixedBlock(Block):
         learner = start(self.parameters, self.problem, self.w)
         assert isinstance(learner, AveragedLearner)
         run_epoch(learner, rng)
-        return Moved(learner.w - self.w, learner.prediction_weights() - self.w, learner.loss)
+        return Moved(Figures(learner.loss), learner.w - self.w, learner.prediction_weights() - self.w)
 
 
 def kind_of_block(parameters: Parameters) -> type[Block]:
@@ -199,4 +200,4 @@ def best_step(linear: float, along: float, products: float, norm: float, curvatu
     """
     slope = linear - along - products / (2.0 * C)
     bend = norm + curvature / (2.0 * C)
-    return slope / bend if bend > 0.0 else 0.0
+    return max(0.0, slope / bend) if bend > 0.0 else 0.0

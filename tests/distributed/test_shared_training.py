@@ -40,25 +40,26 @@ class Worker:
     def layout(self, n_labels):
         seen = np.ones(len(self.keys), np.uint8)
         problem = self.block.problem
-        return Layout(self.keys, n_labels**2, n_labels, problem.dimension, seen, problem.n_examples, ())
+        sizes = problem.dimension, seen, problem.n_examples, problem.exact
+        return Layout(self.keys, n_labels**2, n_labels, *sizes, (), [])
 
     def epoch(self, name, number, seed):
         moved = self.block.epoch(np.random.default_rng(seed))
-        return Message(moved, sparse(moved.direction), sparse(moved.mean))
+        return Message(moved.figures, sparse(moved.direction), sparse(moved.mean))
 
-    def step(self, name, number, seed, eta, change):
+    def step(self, name, number, seed, digest, eta, change):
         self.block.step(eta, *change)
 
-    def dual_sum(self, name):
+    def dual_sum(self, name, number):
         return sparse(self.block.dual_sum()), self.block.dual_sums()
 
-    def slacks(self, name, change):
+    def slacks(self, name, number, change):
         w = self.block.w.copy()
         w[change.indices] += change.values
         return self.block.slacks(w)
 
 
-def shared(parameters, whole, n_blocks):
+def shared(parameters, whole, n_blocks, exact=True):
     """The training, and its workers."""
     parts = [list(range(k, whole.n_examples, n_blocks)) for k in range(n_blocks)]
     workers = [Worker(parameters, whole, part) for part in parts]
@@ -67,7 +68,13 @@ def shared(parameters, whole, n_blocks):
     def ask(method, arguments):
         return [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
 
-    return SharedTraining("toy", parameters, None, weights, ask, whole.n_examples), workers
+    return SharedTraining("toy", parameters, None, weights, whole.n_examples, exact, ask), workers
+
+
+def places_of(training, block):
+    """The number of each weight of a block among all."""
+    width, rows = training._weights.width, training._weights.rows[block]
+    return training._weights.places(block, np.arange(width * width + width * len(rows)))
 
 
 def update(training):
@@ -99,8 +106,8 @@ def test_dual_never_falls_and_is_that_of_the_planes(parameters):
         w = training.weights()
         assert before == pytest.approx(sums[0] - w @ w / 2 - sums[1] / (4 * parameters.C))
         planes = np.zeros_like(w)
-        for places, worker in zip(training._weights.places, workers):
-            planes[places] += worker.block.dual_sum()
+        for block, worker in enumerate(workers):
+            planes[places_of(training, block)] += worker.block.dual_sum()
         np.testing.assert_allclose(w, planes, atol=1e-6)
 
 
@@ -108,14 +115,15 @@ def test_all_blocks_have_the_common_weights():
     training, workers = shared(Dcd(C=1.0), random_problem(7, n_examples=30, n_rows=N_ROWS), 3)
     for _ in range(3):
         update(training)
-    for places, worker in zip(training._weights.places, workers):
-        assert np.array_equal(worker.block.w, training.weights()[places])
+    for block, worker in enumerate(workers):
+        assert np.array_equal(worker.block.w, training.weights()[places_of(training, block)])
+        assert np.array_equal(worker.block.w, training._weights.part(block, training.weights()))
 
 
 def test_step_is_the_best_one_along_the_direction():
     rng = np.random.default_rng(0)
     w, direction, losses = rng.normal(size=(3, 6))
-    sums, changes = rng.random(4), rng.normal(size=4)
+    losses, sums, changes = np.abs(losses) + 2.0, rng.random(4), rng.normal(size=4)
     C = 0.7
 
     def dual(eta):
@@ -125,7 +133,7 @@ def test_step_is_the_best_one_along_the_direction():
 
     eta = best_step(losses.sum(), w @ direction, sums @ changes, direction @ direction, changes @ changes, C)
     assert dual(eta) > max(dual(eta - 1e-3), dual(eta + 1e-3))
-    assert best_step(0.0, 0.0, 0.0, 0.0, 0.0, C) == 0.0
+    assert best_step(0.0, 0.0, 0.0, 0.0, 0.0, C) == best_step(-1.0, 0.0, 0.0, 1.0, 0.0, C) == 0.0
 
 
 @pytest.mark.parametrize("parameters", [Perceptron(), Mira(C=0.1), Mira(C=0.1, k=2)])
@@ -135,7 +143,7 @@ def test_one_mixed_block_in_one_epoch_is_the_solver_itself(parameters):
     update(training)
     block = MixedBlock(parameters, workers[0].block.problem)
     moved = block.epoch(np.random.default_rng([0, 0, 0]))
-    np.testing.assert_allclose(training.weights()[training._weights.places[0]], moved.mean, atol=1e-12)
+    np.testing.assert_allclose(training.weights()[places_of(training, 0)], moved.mean, atol=1e-12)
 
 
 def test_mixing_learns_from_all_blocks():
@@ -144,6 +152,26 @@ def test_mixing_learns_from_all_blocks():
     losses = [update(training) for _ in range(12)]
     assert losses[-1] < losses[0] / 3
     assert training.certificate() is None and not training.finished
+
+
+def test_no_certificate_without_exact_oracles_or_after_a_failure():
+    training, _ = shared(Dcd(C=0.02), random_problem(3), 2, exact=False)
+    update(training)
+    assert training.certificate() is None and not training.finished
+    training, workers = shared(Dcd(C=0.02), random_problem(3), 2)
+    update(training)
+    assert training.certificate() is not None
+    workers[1].epoch = None
+    with pytest.raises(TypeError):
+        update(training)
+    assert training.certificate() is None
+
+
+def test_tolerance_of_zero_is_never_reached():
+    training, _ = shared(Dcd(C=0.001, tolerance=0.0), random_problem(3), 2)
+    for _ in range(60):
+        update(training)
+    assert not training.finished and training.certificate().relative_gap < 1e-3
 
 
 def test_solver_that_learns_alone_is_refused():

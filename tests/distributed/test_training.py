@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import spacy
 from spacy import util
@@ -16,7 +15,7 @@ from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.distributed.block_worker import BlockWorker
+from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
 from spacy_ssvm.distributed.corpus_shards import deal
 
 from ..pipeline.toy import TREES
@@ -60,55 +59,85 @@ def refused(corpus: Path, output: Path, config: str, *options: str) -> str:
 
 
 def test_each_document_is_dealt_once(corpus: Path, tmp_path: Path) -> None:
-    shards = deal(corpus, tmp_path / "shards", 5)
+    shards = deal(corpus, tmp_path, 5)
     vocab = spacy.blank("en").vocab
     found = [doc for shard in shards for doc in DocBin().from_disk(shard).get_docs(vocab)]
     assert sorted(map(str, found)) == sorted(map(str, toy_docs(vocab) * 4))
     assert {len(DocBin().from_disk(shard)) for shard in shards} == {4, 5}
     assert any(token.dep_ == "nsubj" for token in found[0])
+    assert sum(len(DocBin().from_disk(shard)) for shard in deal(corpus, tmp_path, 3, limit=7)) == 7
 
 
 def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has 24 documents, fewer than the 25 workers"):
-        deal(corpus, tmp_path / "shards", 25)
+        deal(corpus, tmp_path, 25)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"is no \.spacy file"):
-        deal(tmp_path / "empty", tmp_path / "shards", 2)
+        deal(tmp_path / "empty", tmp_path, 2)
     (tmp_path / "bad.spacy").write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"bad\.spacy"):
-        deal(tmp_path / "bad.spacy", tmp_path / "shards", 2)
+        deal(tmp_path / "bad.spacy", tmp_path, 2)
+
+
+def shard(corpus: Path, folder: Path, component: str, **overrides: Any) -> Shard:
+    given = {"paths.train": str(corpus), "paths.dev": str(corpus), **overrides}
+    if component == "parser":
+        given |= {"components.parser.model.features.hash_bits": 12}
+    config = util.load_config(CONFIGS / component / "dcd.cfg", given).interpolate()
+    folder.mkdir(exist_ok=True)
+    return Shard(config, 0, folder, Path.cwd())
+
+
+def begun(shard: Shard, component: str) -> BlockWorker:
+    worker = BlockWorker(shard)
+    labels = worker.labels(component)
+    layout = worker.begin(component, labels, 0, worker.encode(component, labels, 0))
+    assert layout.n_examples == 24 and layout.dimension > 0 and layout.exact
+    return worker
 
 
 @pytest.mark.parametrize("component", ["tagger", "parser"])
 def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, component: str) -> None:
-    overrides = {"paths.train": str(corpus), "paths.dev": str(corpus)}
-    if component == "parser":
-        overrides |= {"components.parser.model.features.hash_bits": 12}
-    config = util.load_config(CONFIGS / component / "dcd.cfg", overrides).interpolate()
-
-    def begin(folder: Path) -> BlockWorker:
-        folder.mkdir()
-        worker = BlockWorker(config, folder, 0)
-        labels = worker.labels(component)
-        layout = worker.begin(component, labels, 0, worker.encode(component, labels, 0))
-        assert layout.n_examples == 24 and layout.dimension > 0
-        return worker
-
-    whole, lost = begin(tmp_path / "whole"), begin(tmp_path / "lost")
+    whole = begun(shard(corpus, tmp_path / "whole", component), component)
+    its_shard = shard(corpus, tmp_path / "lost", component)
+    lost = begun(its_shard, component)
     for number in range(4):
         seed = (0, number)
-        wanted = whole.epoch(component, number, seed)
+        message = whole.epoch(component, number, seed)
+        # Called twice, as when the answer was lost.
+        assert whole.epoch(component, number, seed) is message
         found = lost.epoch(component, number, seed)
-        assert np.array_equal(found.direction.indices, wanted.direction.indices)
-        assert np.array_equal(found.direction.values, wanted.direction.values)
-        whole.step(component, number, seed, 0.5, wanted.direction)
+        assert found.direction.digest() == message.direction.digest() and found.figures == message.figures
+        arguments = component, number, seed, message.direction.digest(), 0.5, message.direction
+        whole.step(*arguments)
         # Dead before the step, and after it, but before it could say so.
-        lost = BlockWorker(config, tmp_path / "lost", 0)
-        lost.step(component, number, seed, 0.5, wanted.direction)
-        lost = BlockWorker(config, tmp_path / "lost", 0)
-        lost.step(component, number, seed, 0.5, wanted.direction)
-    sums, found_sums = whole.dual_sum(component), lost.dual_sum(component)
-    assert np.array_equal(sums[0].values, found_sums[0].values) and sums[1] == found_sums[1]
+        lost = BlockWorker(its_shard)
+        lost.step(*arguments)
+        lost = BlockWorker(its_shard)
+        lost.step(*arguments)
+    sums, found_sums = whole.dual_sum(component, 4), lost.dual_sum(component, 4)
+    assert sums[0].digest() == found_sums[0].digest() and sums[1] == found_sums[1]
+
+
+def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, tmp_path: Path) -> None:
+    its_shard = shard(corpus, tmp_path, "tagger")
+    worker = begun(its_shard, "tagger")
+    with pytest.raises(RuntimeError, match="is at epoch 0, not 3: its file is older"):
+        worker.epoch("tagger", 3, (0,))
+    message = worker.epoch("tagger", 0, (0,))
+    with pytest.raises(RuntimeError, match="has computed other numbers"):
+        worker.step("tagger", 0, (0,), b"", 1.0, message.direction)
+    other = BlockWorker(shard(corpus, tmp_path, "tagger", **{"corpora.train.limit": 20}))
+    with pytest.raises(RuntimeError, match="is the state of other examples"):
+        other.epoch("tagger", 0, (0,))
+
+
+def test_shards_without_annotation_are_refused(tmp_path: Path) -> None:
+    bare = Doc(spacy.blank("en").vocab, words=["One", "."])
+    DocBin(docs=[bare, bare]).to_disk(tmp_path / "bare.spacy")
+    worker = BlockWorker(shard(tmp_path / "bare.spacy", tmp_path / "state", "tagger"))
+    with pytest.raises(ValueError, match=r"\[tagger\] there is nothing to learn in part 0"):
+        worker.encode("tagger", ["X", "Y"], 0)
 
 
 def test_error_names_the_extra(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +149,8 @@ def test_what_learns_alone_is_refused(corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     assert "[tagger] its solver, Sgd, does not learn by several workers" in refused(corpus, output, "tagger/sgd")
     assert "[lemmatizer] does not learn by several workers: ssvm_tagger" in refused(corpus, output, "lemmatizer/dcd")
+    options = "--training.annotating_components", '["tagger"]'
+    assert "training.annotating_components: several workers do not" in refused(corpus, output, "tagger/dcd", *options)
 
 
 class TestWithRay:

@@ -182,11 +182,11 @@ class TreeSet(DataSet):
             raise ValueError("its solver state has gold labels that the component does not have")
         trees.gold[place], trees.gold_labels[place] = heads, labels
 
-    def common(self) -> np.ndarray:
+    def shared(self) -> np.ndarray:
         return self.index()
 
-    def with_common(self, common: np.ndarray) -> "TreeSet":
-        first_pass = replace(self._first_pass, weights=common.astype(np.float32))
+    def with_shared(self, shared: np.ndarray) -> "TreeSet":
+        first_pass = replace(self._first_pass, weights=shared.astype(np.float32))
         return TreeSet(self._program, first_pass, self._shape, self._seen)
 
     def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "TreeSet":

@@ -165,15 +165,24 @@ class BlockWorker:
         dimension, seen, caught = data.dimension(), data.seen(), self._warnings[component]
         return Layout(*data.rows(), dimension, seen, problem.n_examples, problem.exact, pipe.reads, caught)
 
-    def epoch(self, component: str, number: int, seed: Sequence[int]) -> Message:
-        """Epoch `number`, from 0, of the block from the common w."""
+    def epoch(self, component: str, number: int, seed: Sequence[int], factor: float) -> Message:
+        """Epoch `number`, from 0, of the block from the common w; factor: as in `Block.epoch`."""
         begun = self._at(component, number)
         if begun.message is None:
-            moved = begun.block.epoch(np.random.default_rng(list(seed)))
+            moved = begun.block.epoch(np.random.default_rng(list(seed)), factor)
             begun.message = Message(moved.figures, sparse(moved.direction), sparse(moved.mean))
         return begun.message
 
-    def step(self, component: str, number: int, seed: Sequence[int], digest: bytes, eta: float, change: Sparse) -> None:
+    def step(
+        self,
+        component: str,
+        number: int,
+        seed: Sequence[int],
+        factor: float,
+        digest: bytes,
+        eta: float,
+        change: Sparse,
+    ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
 
         digest: of the direction that the block has sent.
@@ -184,7 +193,7 @@ class BlockWorker:
         begun = self._loaded(component)
         if begun.epochs == number + 1:
             return
-        message = self.epoch(component, number, seed)
+        message = self.epoch(component, number, seed, factor)
         if message.direction.digest() != digest:
             raise RuntimeError(
                 f"[{component}] a worker that takes the place of a dead one has computed other numbers: the machines "

@@ -9,7 +9,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..models.protocol import DataSet
-from ..solvers.blocks import best_step
+from ..solvers.blocks import best_step, expected_factor
 from ..solvers.certificate import GAP_ROUNDING
 from ..solvers.learner import Certificate
 from ..solvers.parameters import Dcd, Parameters
@@ -120,7 +120,7 @@ class SharedTraining:
         """Learn for an epoch; the arguments do not matter. Returns the sum of the losses."""
         if self.finished:
             return 0.0
-        found: list[Message] = self._all("epoch", [(self.epochs, self._seed(block)) for block in self._blocks])
+        found: list[Message] = self._all("epoch", [self._epoch(block) for block in self._blocks])
         figures = [message.figures for message in found]
         if isinstance(self.parameters, Dcd):
             primal, dual = self._step_along(self.parameters.C, found)
@@ -177,9 +177,9 @@ class SharedTraining:
             self._has_failed = True
             raise
 
-    def _seed(self, block: int) -> tuple[int, ...]:
-        """Of a block's present epoch, whichever worker runs it."""
-        return self.parameters.seed or 0, self.epochs, block
+    def _epoch(self, block: int) -> tuple[Any, ...]:
+        """A block's present epoch, whichever worker runs it: its number, its seed, and its factor."""
+        return self.epochs, (self.parameters.seed or 0, self.epochs, block), expected_factor(len(self._blocks))
 
     def _sum(self, parts: Sequence[Sparse]) -> np.ndarray:
         """The sum of the blocks' vectors, in the order of the blocks, float64 [d]."""
@@ -193,10 +193,7 @@ class SharedTraining:
         digests = [message.direction.digest() for message in found]
         self._all(
             "step",
-            [
-                (self.epochs, self._seed(b), digest, eta, change)
-                for b, digest, change in zip(self._blocks, digests, changes)
-            ],
+            [(*self._epoch(b), digest, eta, change) for b, digest, change in zip(self._blocks, digests, changes)],
         )
         self._w += eta * direction
         self.steps.append(eta)

@@ -43,11 +43,11 @@ class Worker:
         sizes = problem.dimension, seen, problem.n_examples, problem.exact
         return Layout(self.keys, n_labels**2, n_labels, *sizes, (), [])
 
-    def epoch(self, name, number, seed):
-        moved = self.block.epoch(np.random.default_rng(seed))
+    def epoch(self, name, number, seed, factor):
+        moved = self.block.epoch(np.random.default_rng(seed), factor)
         return Message(moved.figures, sparse(moved.direction), sparse(moved.mean))
 
-    def step(self, name, number, seed, digest, eta, change):
+    def step(self, name, number, seed, factor, digest, eta, change):
         self.block.step(eta, *change)
 
     def dual_sum(self, name, number):

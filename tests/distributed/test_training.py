@@ -103,12 +103,12 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
     lost = begun(its_shard, component)
     for number in range(4):
         seed = (0, number)
-        message = whole.epoch(component, number, seed)
+        message = whole.epoch(component, number, seed, 1.5)
         # Called twice, as when the answer was lost.
-        assert whole.epoch(component, number, seed) is message
-        found = lost.epoch(component, number, seed)
+        assert whole.epoch(component, number, seed, 1.5) is message
+        found = lost.epoch(component, number, seed, 1.5)
         assert found.direction.digest() == message.direction.digest() and found.figures == message.figures
-        arguments = component, number, seed, message.direction.digest(), 0.5, message.direction
+        arguments = component, number, seed, 1.5, message.direction.digest(), 0.5, message.direction
         whole.step(*arguments)
         # Dead before the step, and after it, but before it could say so.
         lost = BlockWorker(its_shard)
@@ -123,13 +123,13 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
     its_shard = shard(corpus, tmp_path, "tagger")
     worker = begun(its_shard, "tagger")
     with pytest.raises(RuntimeError, match="is at epoch 0, not 3: its file is older"):
-        worker.epoch("tagger", 3, (0,))
-    message = worker.epoch("tagger", 0, (0,))
+        worker.epoch("tagger", 3, (0,), 1.0)
+    message = worker.epoch("tagger", 0, (0,), 1.0)
     with pytest.raises(RuntimeError, match="has computed other numbers"):
-        worker.step("tagger", 0, (0,), b"", 1.0, message.direction)
+        worker.step("tagger", 0, (0,), 1.0, b"", 1.0, message.direction)
     other = BlockWorker(shard(corpus, tmp_path, "tagger", **{"corpora.train.limit": 20}))
     with pytest.raises(RuntimeError, match="is the state of other examples"):
-        other.epoch("tagger", 0, (0,))
+        other.epoch("tagger", 0, (0,), 1.0)
 
 
 def test_shards_without_annotation_are_refused(tmp_path: Path) -> None:

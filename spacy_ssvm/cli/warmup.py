@@ -259,7 +259,7 @@ def _run_block(solver: Any, problem: Any) -> None:
     from ..solvers.blocks import DualBlock, kind_of_block
 
     block = kind_of_block(solver)(solver, problem)
-    moved = block.epoch(np.random.default_rng(0))
+    moved = block.epoch(np.random.default_rng(0), 1.0, np.zeros(1, np.int64))
     block.step(1.0, np.flatnonzero(moved.direction), moved.direction[moved.direction != 0])
     block.slacks(block.w)
     if isinstance(block, DualBlock):

@@ -62,8 +62,8 @@ class Layout(NamedTuple):
     """A block's weights and examples.
 
     keys, first, width: as `Rows` of its data set. dimension: the number of its weights. seen: as `DataSet.seen`.
-    n_examples: their number. exact: as in `Problem`. reads: the annotation that their features read. warnings: what was
-    wrong with them.
+    n_examples: their number. is_certified: whether all gold is known, and oracles are exact. reads: the annotation that
+    their features read. warnings: what was wrong with them.
     """
 
     keys: np.ndarray
@@ -72,7 +72,7 @@ class Layout(NamedTuple):
     dimension: int
     seen: np.ndarray
     n_examples: int
-    exact: bool
+    is_certified: bool
     reads: tuple[str, ...]
     warnings: list[str]
 
@@ -81,25 +81,40 @@ class Message(NamedTuple):
     """What an epoch has moved; see `solvers.blocks.Moved`."""
 
     figures: Figures
+    removed: Sparse
     direction: Sparse
     mean: Sparse
+
+    @property
+    def nbytes(self) -> int:
+        """The size of its vectors."""
+        return self.removed.nbytes + self.direction.nbytes + self.mean.nbytes
+
+    def digest(self) -> bytes:
+        """The same for the same vectors."""
+        return hashlib.sha256(self.removed.digest() + self.direction.digest() + self.mean.digest()).digest()
 
 
 @dataclass
 class _Begun:
     """A component's block.
 
-    labels, seed, shared: what it was made with. digest: of its examples. epochs: whose steps it has taken. message: of
-    the epoch that it has run since.
+    data: its examples. labels, seed, shared: what it was made with. digest: of the examples. epochs: whose steps it has
+    taken. message: of the epoch that it has run since.
     """
 
     block: Block
+    data: DataSet
     labels: list[str]
     seed: int
     shared: np.ndarray
     digest: bytes
     epochs: int = 0
     message: Message | None = None
+
+    def gold(self) -> list[np.ndarray]:
+        """The gold structures, as far as they may change."""
+        return [self.data.gold(doc) for doc in range(len(self.data.sizes()))] if self.data.is_incomplete() else []
 
 
 class BlockWorker:
@@ -153,24 +168,28 @@ class BlockWorker:
         return data.shared()
 
     def begin(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> Layout:
-        """Take in the examples, with the mean of what `encode` has returned to all workers.
-
-        Raises:
-            ValueError: the examples are not for several workers.
-        """
-        data, begun = self._taken_in(component, labels, seed, shared)
-        self._begun[component] = begun
+        """Take in the examples, with the mean of what `encode` has returned to all workers."""
+        begun = self._begun[component] = self._taken_in(component, labels, seed, shared)
         self._save(component)
-        problem, pipe = begun.block.problem, self._pipe(component)
-        dimension, seen, caught = data.dimension(), data.seen(), self._warnings[component]
-        return Layout(*data.rows(), dimension, seen, problem.n_examples, problem.exact, pipe.reads, caught)
+        data, problem = begun.data, begun.block.problem
+        return Layout(
+            *data.rows(),
+            dimension=data.dimension(),
+            seen=data.seen(),
+            n_examples=problem.n_examples,
+            is_certified=problem.exact and not data.is_incomplete(),
+            reads=self._pipe(component).reads,
+            warnings=self._warnings[component],
+        )
 
     def epoch(self, component: str, number: int, seed: Sequence[int], factor: float) -> Message:
         """Epoch `number`, from 0, of the block from the common w; factor: as in `Block.epoch`."""
         begun = self._at(component, number)
         if begun.message is None:
-            moved = begun.block.epoch(np.random.default_rng(list(seed)), factor)
-            begun.message = Message(moved.figures, sparse(moved.direction), sparse(moved.mean))
+            data, block = begun.data, begun.block
+            void = data.complete(None, block.w) if data.is_incomplete() else np.zeros(0, np.int64)
+            moved = block.epoch(np.random.default_rng(list(seed)), factor, void)
+            begun.message = Message(moved.figures, *map(sparse, moved[1:]))
         return begun.message
 
     def step(
@@ -180,12 +199,13 @@ class BlockWorker:
         seed: Sequence[int],
         factor: float,
         digest: bytes,
+        removed: Sparse,
         eta: float,
         change: Sparse,
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
 
-        digest: of the direction that the block has sent.
+        digest: of the message that the block has sent. removed, change: the sums of all blocks.
 
         Raises:
             RuntimeError: the epoch moves something else on this machine than on the one that ran it before.
@@ -194,11 +214,12 @@ class BlockWorker:
         if begun.epochs == number + 1:
             return
         message = self.epoch(component, number, seed, factor)
-        if message.direction.digest() != digest:
+        if message.digest() != digest:
             raise RuntimeError(
                 f"[{component}] a worker that takes the place of a dead one has computed other numbers: the machines "
                 "differ. Install a wheel with machine code, which is the same on all processors"
             )
+        begun.block.shift(*removed)
         begun.block.step(eta, *change)
         begun.epochs, begun.message = number + 1, None
         self._save(component)
@@ -216,7 +237,7 @@ class BlockWorker:
         w[change.indices] += change.values
         return block.slacks(w)
 
-    def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> tuple[DataSet, _Begun]:
+    def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> _Begun:
         if component not in self._encoded:
             self.encode(component, labels, seed)
         data, encoded = self._encoded.pop(component)
@@ -226,23 +247,21 @@ class BlockWorker:
             data.add(batch)
             for of_doc in batch.digests():
                 digest.update(of_doc)
-        if data.is_incomplete():
-            raise ValueError(
-                f"[{component}] several workers do not learn from partial annotation: complete it, or train by one"
-            )
         solver = self._pipe(component).solver
         block = kind_of_block(solver)(solver, data.problem())
-        return data, _Begun(block, list(labels), seed, shared, digest.digest())
+        return _Begun(block, data, list(labels), seed, shared, digest.digest())
 
     def _loaded(self, component: str) -> _Begun:
         """The component's block, of this worker or as one that has died has left it."""
         if component not in self._begun:
             path = self._shard.folder / self._file(component)
             state = state_file.unpack(path.read_bytes())
-            _, begun = self._taken_in(component, state["labels"], state["seed"], state["shared"])
+            begun = self._taken_in(component, state["labels"], state["seed"], state["shared"])
             if begun.digest != state["digest"]:
                 raise RuntimeError(f"[{component}] {path} is the state of other examples: the corpus has changed")
             begun.block.restore(state["block"])
+            for doc, gold in enumerate(state["gold"]):
+                begun.data.set_gold(doc, gold)
             begun.epochs = state["epochs"]
             self._begun[component] = begun
         return self._begun[component]
@@ -262,6 +281,7 @@ class BlockWorker:
             "shared": begun.shared,
             "digest": begun.digest,
             "epochs": begun.epochs,
+            "gold": begun.gold(),
             "block": begun.block.state(),
         }
         replace_files(self._shard.folder, {self._file(component): state_file.pack(state, state_file.UNCOMPRESSED)})

@@ -149,8 +149,9 @@ def _initialized(config: Any, names: Sequence[str], ask: Ask, n_workers: int) ->
             warnings.warn(complaint, stacklevel=2)
         weights = common(layouts)
         data = pipe.data_set([], seed).with_shared(shared).of_rows(weights.keys, weights.seen)
-        n_examples, exact = sum(layout.n_examples for layout in layouts), all(layout.exact for layout in layouts)
-        training = SharedTraining(name, pipe.solver.seeded(seed), data, weights, n_examples, exact, ask)
+        n_examples = sum(layout.n_examples for layout in layouts)
+        is_certified = all(layout.is_certified for layout in layouts)
+        training = SharedTraining(name, pipe.solver.seeded(seed), data, weights, n_examples, is_certified, ask)
         reads = {name for layout in layouts for name in layout.reads}
         pipe.learn_by(training, tuple(sorted(reads)), are_given[name])
     return nlp

@@ -22,6 +22,10 @@ Ask = Callable[..., list[Any]]
 """ask(method, arguments of each worker) → the results of all workers' methods, in the order of the workers."""
 
 
+DUAL = ("squares", "linear_before", "squares_before", "linear", "products", "curvature")
+"""The figures of blocks that are summed for a step of dual variables."""
+
+
 class Common(NamedTuple):
     """The weights of all blocks, by row.
 
@@ -79,13 +83,20 @@ class SharedTraining:
     """A component's training whose examples lie with workers: an update is an epoch of all of them.
 
     name: of the component. parameters: of the solver. data: without Docs, with the features of all blocks. weights: of
-    all blocks. n_examples: of all blocks. exact: as in `Problem`. ask: calls the workers.
+    all blocks. n_examples: of all blocks. is_certified: as in `Layout`, of all. ask: calls the workers.
     """
 
     gets_parts = False
 
     def __init__(
-        self, name: str, parameters: Parameters, data: DataSet, weights: Common, n_examples: int, exact: bool, ask: Ask
+        self,
+        name: str,
+        parameters: Parameters,
+        data: DataSet,
+        weights: Common,
+        n_examples: int,
+        is_certified: bool,
+        ask: Ask,
     ) -> None:
         self.name = name
         self.parameters = parameters
@@ -99,15 +110,13 @@ class SharedTraining:
         """The length η of each epoch's common step."""
         self._weights = weights
         self._n_examples = n_examples
-        self._exact = exact
+        self._is_certified = is_certified
         self._ask = ask
         self._has_failed = False
         """Whether a worker has failed, so that none is to be asked again."""
         self._w = np.zeros(weights.dimension)
         self._means = np.zeros(weights.dimension)
         """The sum of the means of w over each epoch, for averaged solvers."""
-        self._linear = self._squares = 0.0
-        """Σ αΔ and Σ_i A_i²."""
 
     def __len__(self) -> int:
         return self._n_examples
@@ -151,9 +160,9 @@ class SharedTraining:
     def certificate(self) -> Certificate | None:
         """Primal and dual at w as summed up from all planes.
 
-        None where the solver has no certificate, decoding is not exact, or a worker has failed.
+        None where the solver has no certificate, decoding is not exact, gold is incomplete, or a worker has failed.
         """
-        if not isinstance(self.parameters, Dcd) or not self._exact or self._has_failed:
+        if not isinstance(self.parameters, Dcd) or not self._is_certified or self._has_failed:
             return None
         C = self.parameters.C
         found = self._all("dual_sum", [(self.epochs,)] * len(self._blocks))
@@ -188,38 +197,39 @@ class SharedTraining:
             together[self._weights.places(block, part.indices)] += part.values
         return together
 
-    def _step(self, eta: float, direction: np.ndarray, found: Sequence[Message]) -> None:
-        changes = [sparse(self._weights.part(block, direction)) for block in self._blocks]
-        digests = [message.direction.digest() for message in found]
-        self._all(
-            "step",
-            [(*self._epoch(b), digest, eta, change) for b, digest, change in zip(self._blocks, digests, changes)],
-        )
+    def _step(self, eta: float, direction: np.ndarray, found: Sequence[Message], removed: np.ndarray) -> None:
+        given = []
+        for block, message in enumerate(found):
+            parts = (sparse(self._weights.part(block, vector)) for vector in (removed, direction))
+            given.append((*self._epoch(block), message.digest(), next(parts), eta, next(parts)))
+        self._all("step", given)
+        self._w += removed
         self._w += eta * direction
         self.steps.append(eta)
-        self.sent = sum(change.nbytes for change in changes)
-        self.sent += sum(message.direction.nbytes + message.mean.nbytes for message in found)
+        self.sent = sum(message.nbytes for message in found)
+        self.sent += sum(part.nbytes for arguments in given for part in arguments if isinstance(part, Sparse))
 
     def _step_along(self, C: float, found: Sequence[Message]) -> tuple[float, float]:
         """Take the best step along the sum of the blocks' directions; the estimate of the primal, and the dual."""
         figures = [message.figures for message in found]
-        linear, products, curvature = (
-            math.fsum(getattr(part, name) for part in figures) for name in ("linear", "products", "curvature")
-        )
+        sums = {name: math.fsum(getattr(part, name) for part in figures) for name in DUAL}
+        removed = self._sum([message.removed for message in found])
         direction = self._sum([message.direction for message in found])
-        along, norm = float(self._w @ direction), float(direction @ direction)
-        primal = float(self._w @ self._w) / 2 + C * math.fsum(part.squares for part in figures)
-        eta = best_step(linear, along, products, norm, curvature, C)
+        w = self._w + removed
+        primal = float(w @ w) / 2 + C * sums["squares"]
+        linear, products, curvature = sums["linear"], sums["products"], sums["curvature"]
+        eta = best_step(linear, float(w @ direction), products, float(direction @ direction), curvature, C)
         eta = min(eta, *(part.max_step for part in figures))
-        self._step(eta, direction, found)
-        self._linear += eta * linear
-        self._squares += 2.0 * eta * products + eta * eta * curvature
-        return primal, self._linear - float(self._w @ self._w) / 2 - self._squares / (4.0 * C)
+        self._step(eta, direction, found, removed)
+        squares = sums["squares_before"] + 2.0 * eta * products + eta * eta * curvature
+        penalty = float(self._w @ self._w) / 2
+        return primal, sums["linear_before"] + eta * linear - penalty - squares / (4.0 * C)
 
     def _mix(self, found: Sequence[Message]) -> None:
         n_blocks = len(self._blocks)
         self._means += self._w + self._sum([message.mean for message in found]) / n_blocks
-        self._step(1.0, self._sum([message.direction for message in found]) / n_blocks, found)
+        direction = self._sum([message.direction for message in found]) / n_blocks
+        self._step(1.0, direction, found, np.zeros_like(direction))
 
     def _is_done(self, primal: float | None, dual: float | None) -> bool:
         """As `CertifiedLearner.done`."""

@@ -24,13 +24,15 @@ from .working_set import NONE, drop_inactive
 class Figures(NamedTuple):
     """Sums over a block's examples, of an epoch.
 
-    loss, squares: Σ ξ and Σ ξ² of the visits. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i with A_i = Σ_y α_i(y) before the
-    epoch. curvature: Σ_i ΔA_i². max_step: the largest η with all α + ηΔα ≥ 0, at least 1. planes: the number of planes
-    in the working sets.
+    loss, squares: Σ ξ and Σ ξ² of the visits. linear_before, squares_before: Σ αΔ and Σ_i A_i², A_i = Σ_y α_i(y),
+    before the epoch, without planes that are void. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i. curvature: Σ_i ΔA_i².
+    max_step: the largest η with all α + ηΔα ≥ 0, at least 1. planes: the number of planes in the working sets.
     """
 
     loss: float
     squares: float = 0.0
+    linear_before: float = 0.0
+    squares_before: float = 0.0
     linear: float = 0.0
     products: float = 0.0
     curvature: float = 0.0
@@ -41,11 +43,12 @@ class Figures(NamedTuple):
 class Moved(NamedTuple):
     """What an epoch on one block has moved.
 
-    direction: Δw, float64 [d]. mean: how far the mean of w over the epoch is from the common w, float64 [d]; empty for
-    solvers that predict with w.
+    removed: what w loses with the planes that are void, float64 [d]; empty if none is. direction: Δw, float64 [d].
+    mean: how far the mean of w over the epoch is from the common w, float64 [d]; empty for solvers that predict with w.
     """
 
     figures: Figures
+    removed: np.ndarray
     direction: np.ndarray
     mean: np.ndarray
 
@@ -60,15 +63,19 @@ class Block(ABC):
         """The common w, as far as the block's features read it."""
 
     @abstractmethod
-    def epoch(self, rng: np.random.Generator, factor: float = 1.0) -> Moved:
+    def epoch(self, rng: np.random.Generator, factor: float, void: np.ndarray) -> Moved:
         """Run an epoch from the common w, which stays as it is.
 
         factor: how many times as far as this block, all blocks together are expected to move w. Steps of dual variables
-        allow for it: σ′ of CoCoA+ (Ma et al. 2015).
+        allow for it: σ′ of CoCoA+ (Ma et al. 2015). void: examples whose gold has changed, int64; their planes go.
         """
 
     def step(self, eta: float, indices: np.ndarray, values: np.ndarray) -> None:
         """Take the common step: w_indices ← w_indices + η · values, and the dual variables with it."""
+        self.shift(indices, values, eta)
+
+    def shift(self, indices: np.ndarray, values: np.ndarray, eta: float = 1.0) -> None:
+        """w_indices ← w_indices + η · values, and nothing else."""
         self.w[indices] += eta * values
 
     def state(self) -> dict[str, Any]:
@@ -138,17 +145,21 @@ class DualBlock(Block):
         self.learner.keeps_planes = True
         self._before = np.zeros(0)
 
-    def epoch(self, rng: np.random.Generator, factor: float = 1.0) -> Moved:
+    def epoch(self, rng: np.random.Generator, factor: float, void: np.ndarray) -> Moved:
         learner = self.learner
+        learner.w[:] = self.w
+        learner.remove(void)
+        begin = learner.w.copy()
         # Without gaps, no plane gets another number while the epoch drops none.
         learner.compact()
         self._before = learner.planes.alpha.copy()
-        learner.w[:] = self.w
+        sums_before = learner._dual_sums()
         learner.factor = factor
         run_epoch(learner, rng)
         linear, products, curvature, limit = _dual_move(learner.planes, self._before)
-        sums = learner.loss, learner.squares, linear, products, curvature
-        return Moved(Figures(*sums, limit, learner._count()), (learner.w - self.w) / factor, np.zeros(0))
+        sums = learner.loss, learner.squares, *sums_before, linear, products, curvature
+        figures, removed = Figures(*sums, limit, learner._count()), begin - self.w if len(void) else np.zeros(0)
+        return Moved(figures, removed, (learner.w - begin) / factor, np.zeros(0))
 
     def step(self, eta: float, indices: np.ndarray, values: np.ndarray) -> None:
         super().step(eta, indices, values)
@@ -175,11 +186,11 @@ class DualBlock(Block):
 class MixedBlock(Block):
     """An averaged online solver on one block, which begins anew in each epoch."""
 
-    def epoch(self, rng: np.random.Generator, factor: float = 1.0) -> Moved:
+    def epoch(self, rng: np.random.Generator, factor: float, void: np.ndarray) -> Moved:
         learner = start(self.parameters, self.problem, self.w)
         assert isinstance(learner, AveragedLearner)
         run_epoch(learner, rng)
-        return Moved(Figures(learner.loss), learner.w - self.w, learner.prediction_weights() - self.w)
+        return Moved(Figures(learner.loss), np.zeros(0), learner.w - self.w, learner.prediction_weights() - self.w)
 
 
 def kind_of_block(parameters: Parameters) -> type[Block]:

@@ -244,8 +244,7 @@ def _run(nlp: Language, everything: bool) -> None:
         pipe.predict([doc])
         if not everything:
             continue
-        with suppress(ValueError):  # the solver does not learn by several workers
-            _run_block(pipe.solver, problem)
+        _run_block(pipe.solver, problem)
         with suppress(ValueError):  # the structure is not decoded exactly
             pipe.kbest(doc, 2)
             for method in SCORED:
@@ -255,10 +254,14 @@ def _run(nlp: Language, everything: bool) -> None:
 
 
 def _run_block(solver: Any, problem: Any) -> None:
-    """Learning by several workers."""
+    """Learning by several workers, where the solver does so."""
     from ..solvers.blocks import DualBlock, kind_of_block
 
-    block = kind_of_block(solver)(solver, problem)
+    try:
+        kind = kind_of_block(solver)
+    except ValueError:
+        return
+    block = kind(solver, problem)
     moved = block.epoch(np.random.default_rng(0), 1.0, np.zeros(1, np.int64))
     block.step(1.0, np.flatnonzero(moved.direction), moved.direction[moved.direction != 0])
     block.slacks(block.w)

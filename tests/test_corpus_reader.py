@@ -107,6 +107,14 @@ def test_augmented_examples_are_not_those_of_another_reader(path, nlp):
     assert len(list(create_corpus(path, gold_preproc=True, augmenter=twice)(nlp))) == 2 * len(plain_examples)
 
 
+def test_documents_are_read_one_by_one_without_serialising_all(path, nlp, monkeypatch):
+    """`copy` of a DocBin does."""
+    monkeypatch.setattr(DocBin, "to_bytes", lambda stored: pytest.fail("all documents are serialised"))
+    wanted = [doc.to_json() for doc in DocBin().from_disk(path).get_docs(nlp.vocab)]
+    found = [example.reference.to_json() for example in create_corpus(path)(nlp)]
+    assert found == wanted
+
+
 def test_changed_corpus_is_read_anew(path, nlp):
     for gold_preproc in (True, False):
         corpus = create_corpus(path, gold_preproc=gold_preproc)

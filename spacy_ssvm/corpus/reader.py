@@ -20,6 +20,7 @@ from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
 from . import conllu_reader
+from .texts import some_docs
 from .wording import listed, quoted, quoted_text
 
 SUFFIXES = (FILE_TYPE, conllu_reader.SUFFIX)
@@ -164,10 +165,9 @@ class SentenceCorpus(Corpus):
 
 def _doc(stored: DocBin, number: int, vocab: Vocab) -> Doc:
     """The document with this number; other documents need not be readable."""
-    single = DocBin(attrs=())
-    single.attrs = stored.attrs
-    for part in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
-        setattr(single, part, getattr(stored, part)[number : number + 1])
+    single = some_docs(stored, slice(number, number + 1))
+    # The vocabulary has them.
+    single.strings = set()
     return next(single.get_docs(vocab))
 
 

@@ -125,6 +125,16 @@ def reading_docs(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} is not a corpus in .spacy format: {error}") from error
 
 
+def some_docs(stored: DocBin, chosen: slice) -> DocBin:
+    """The chosen Docs of a DocBin, with all of its strings; nothing is copied."""
+    # `copy` would serialise all of them.
+    some = DocBin(attrs=(), store_user_data=stored.store_user_data)
+    some.attrs, some.strings = stored.attrs, stored.strings
+    for part in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
+        setattr(some, part, getattr(stored, part)[chosen])
+    return some
+
+
 def _sentences_of_docs(path: Path, vocab: Vocab) -> Iterator[list[str]]:
     with reading_docs(path):
         for doc in DocBin().from_disk(path).get_docs(vocab):

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -105,10 +104,8 @@ def _docs(nlp: Language, piece: Piece, how: Annotation) -> Iterator[Doc]:
     """The Docs of a piece before they are annotated."""
     if piece.path.suffix == DOCS:
         # Docs have been read in order, so that a piece has all from its first to its last one.
-        some = copy(read_docbin(piece.path))
-        for name in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
-            setattr(some, name, getattr(some, name)[piece.numbers[0] - 1 : piece.numbers[-1]])
-        yield from some.get_docs(nlp.vocab)
+        numbers = slice(piece.numbers[0] - 1, piece.numbers[-1])
+        yield from texts.some_docs(read_docbin(piece.path), numbers).get_docs(nlp.vocab)
         return
     for content in piece.contents:
         text = content.decode("utf-8-sig").rstrip("\r\n")

@@ -234,7 +234,8 @@ def _run(nlp: Language, everything: bool) -> None:
     for name in nlp.pipe_names:
         pipe: Any = nlp.get_pipe(name)
         pipe.certificate()
-        problem = pipe.problem()
+        if everything:
+            _run_block(pipe.solver, pipe.problem())
         pipe.predict([doc])
         pipe.predict([examples[-1].predicted])
         pipe.from_bytes(pipe.to_bytes())
@@ -244,7 +245,6 @@ def _run(nlp: Language, everything: bool) -> None:
         pipe.predict([doc])
         if not everything:
             continue
-        _run_block(pipe.solver, problem)
         with suppress(ValueError):  # the structure is not decoded exactly
             pipe.kbest(doc, 2)
             for method in SCORED:
@@ -263,8 +263,9 @@ def _run_block(solver: Any, problem: Any) -> None:
         return
     block = kind(solver, problem)
     moved = block.epoch(np.random.default_rng(0), 1.0, np.zeros(1, np.int64))
-    block.step(1.0, np.flatnonzero(moved.direction), moved.direction[moved.direction != 0])
-    block.slacks(block.w)
+    nothing = np.zeros(0, np.int64), np.zeros(0)
+    block.step(1.0, (np.flatnonzero(moved.direction), moved.direction[moved.direction != 0]), nothing)
+    block.slacks(nothing)
     if isinstance(block, DualBlock):
         block.dual_sum()
         block.dual_sums()

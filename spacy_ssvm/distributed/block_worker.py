@@ -135,7 +135,8 @@ class BlockWorker:
         # An augmenter may draw random numbers, which are not to be those of the other shards.
         util.fix_random_seed((settings["training"]["seed"] or 0) + shard.number)
         self._examples: list[Example] = list(corpus(self._nlp))
-        self._encoded: dict[str, tuple[DataSet, Sequence[Any]]] = {}
+        self._encoded: dict[str, tuple[DataSet, Sequence[Any], bytes]] = {}
+        """The components' data sets, without Docs, the examples for these, and a digest of them."""
         self._begun: dict[str, _Begun] = {}
         self._warnings: dict[str, list[str]] = {}
 
@@ -158,13 +159,14 @@ class BlockWorker:
             warnings.simplefilter("always")
             encoded = pipe.encoded(self._examples, labels, self._nlp)
         self._warnings[component] = [str(warning.message) for warning in caught]
-        if not sum(len(batch.digests()) for batch in encoded):
+        digests = [digest for batch in encoded for digest in batch.digests()]
+        if not digests:
             raise ValueError(
                 f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
                 "has every document whose turn it is: take fewer workers, or annotate more documents"
             )
         data = pipe.data_set(encoded, seed)
-        self._encoded[component] = data, encoded
+        self._encoded[component] = data, encoded, hashlib.sha256(b"".join(digests)).digest()
         return data.shared()
 
     def begin(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> Layout:
@@ -199,8 +201,8 @@ class BlockWorker:
         seed: Sequence[int],
         factor: float,
         digest: bytes,
-        removed: Sparse,
         eta: float,
+        removed: Sparse,
         change: Sparse,
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
@@ -219,8 +221,7 @@ class BlockWorker:
                 f"[{component}] a worker that takes the place of a dead one has computed other numbers: the machines "
                 "differ. Install a wheel with machine code, which is the same on all processors"
             )
-        begun.block.shift(*removed)
-        begun.block.step(eta, *change)
+        begun.block.step(eta, change, removed)
         begun.epochs, begun.message = number + 1, None
         self._save(component)
 
@@ -232,24 +233,18 @@ class BlockWorker:
 
     def slacks(self, component: str, number: int, change: Sparse) -> Slacks:
         """Those of the block's examples at w, which differs from the block's w by this change."""
-        block = self._at(component, number).block
-        w = block.w.copy()
-        w[change.indices] += change.values
-        return block.slacks(w)
+        return self._at(component, number).block.slacks(change)
 
     def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> _Begun:
         if component not in self._encoded:
             self.encode(component, labels, seed)
-        data, encoded = self._encoded.pop(component)
+        data, encoded, digest = self._encoded.pop(component)
         data = data.with_shared(shared)
-        digest = hashlib.sha256()
         for batch in encoded:
             data.add(batch)
-            for of_doc in batch.digests():
-                digest.update(of_doc)
         solver = self._pipe(component).solver
         block = kind_of_block(solver)(solver, data.problem())
-        return _Begun(block, data, list(labels), seed, shared, digest.digest())
+        return _Begun(block, data, list(labels), seed, shared, digest)
 
     def _loaded(self, component: str) -> _Begun:
         """The component's block, of this worker or as one that has died has left it."""

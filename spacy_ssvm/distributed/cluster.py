@@ -75,7 +75,7 @@ def annotated(shards: Iterable[Shard], load: Load, how: Annotation, n_workers: i
     with connected(address, n_workers) as ray:
         new_worker = ray.remote(_Worker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
         workers = [new_worker.remote(load, how) for _ in range(n_workers)]
-        _await_first(ray, workers)
+        await_ready(ray, workers, 1)
         free = deque(workers * AHEAD)
         begun: dict[Any, tuple[Any, Shard]] = {}
         for shard in shards:
@@ -93,27 +93,19 @@ def annotated(shards: Iterable[Shard], load: Load, how: Annotation, n_workers: i
                 ray.kill(worker)
 
 
-def await_all(ray: Any, workers: list[Any]) -> None:
-    """Wait until all workers are ready.
+def await_ready(ray: Any, workers: list[Any], needed: int) -> None:
+    """Wait until so many of the workers are ready.
 
     Raises:
-        WorkerDied: one cannot start, or they are not ready in time.
-        Exception: what a worker has raised.
+        WorkerDied: one of the first cannot start, or they are not ready in time.
+        Exception: what such a worker has raised.
     """
-    ready = [worker.ready.remote() for worker in workers]
-    done, waiting = ray.wait(ready, num_returns=len(ready), timeout=START)
+    done, _ = ray.wait([worker.ready.remote() for worker in workers], num_returns=needed, timeout=START)
     for reference in done:
         result_of(ray, reference, "a worker cannot start")
-    if waiting:
-        raise WorkerDied(f"{len(waiting)} workers were not ready within {START:.0f} s: the CPUs may be in use")
-
-
-def _await_first(ray: Any, workers: list[Any]) -> None:
-    ready = [worker.ready.remote() for worker in workers]
-    done, _ = ray.wait(ready, num_returns=1, timeout=START)
-    if not done:
-        raise WorkerDied(f"no worker was ready within {START:.0f} s: the CPUs of the cluster are in use")
-    result_of(ray, done[0], "a worker cannot start")
+    if len(done) < needed:
+        found = f"{len(done) or 'no'} worker{'s were' if len(done) > 1 else ' was'} ready within {START:.0f} s"
+        raise WorkerDied(f"{found}: the CPUs of the cluster are in use")
 
 
 def _finished(ray: Any, begun: dict[Any, tuple[Any, Shard]]) -> tuple[Result, Any]:
@@ -125,6 +117,12 @@ def _finished(ray: Any, begun: dict[Any, tuple[Any, Shard]]) -> tuple[Result, An
 
 
 def result_of(ray: Any, reference: Any, failure: str) -> Any:
+    """What a call of a worker's method returns; it is waited for. failure: what has happened if the worker has died.
+
+    Raises:
+        WorkerDied: the worker has died, or the cluster has ended.
+        Exception: what the method has raised.
+    """
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
@@ -146,7 +144,13 @@ def _require_answer(address: str) -> None:
 
 @contextmanager
 def connected(address: str, n_workers: int) -> Iterator[Any]:
-    """The module ray, connected to the cluster; one that is started here stops afterwards."""
+    """The module ray, connected to the cluster; one that is started here stops afterwards.
+
+    Raises:
+        ImportError: Ray is not installed.
+        ConnectionError: there is no such cluster, or it has another version of Ray or Python.
+        ValueError: the address has no such form, or the cluster has fewer CPUs than there are workers.
+    """
     try:
         # Ray's types are not checked, so that it need not be installed for that.
         ray: Any = import_module("ray")

@@ -24,7 +24,7 @@ from ..pipeline.senter import SsvmSenter
 from ..pipeline.tagger import SsvmTagger
 from ..solvers.blocks import kind_of_block
 from .block_worker import BlockWorker, Layout, Shard
-from .cluster import RESTARTS, TRIES, await_all, connected, result_of
+from .cluster import RESTARTS, TRIES, await_ready, connected, result_of
 from .corpus_shards import deal
 from .folder import locked
 from .shared_training import Ask, SharedTraining, common
@@ -74,7 +74,7 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
             ]
             new_worker = ray.remote(BlockWorker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
             workers = [new_worker.remote(shard) for shard in shards]
-            await_all(ray, workers)
+            await_ready(ray, workers, n_workers)
 
             def ask(method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
                 begun = [getattr(worker, method).remote(*given) for worker, given in zip(workers, arguments)]
@@ -152,7 +152,7 @@ def _initialized(config: Any, names: Sequence[str], ask: Ask, n_workers: int) ->
         n_examples = sum(layout.n_examples for layout in layouts)
         is_certified = all(layout.is_certified for layout in layouts)
         training = SharedTraining(name, pipe.solver.seeded(seed), data, weights, n_examples, is_certified, ask)
-        reads = {name for layout in layouts for name in layout.reads}
+        reads = {annotation for layout in layouts for annotation in layout.reads}
         pipe.learn_by(training, tuple(sorted(reads)), are_given[name])
     return nlp
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from spacy.tokens import Doc
 
+from ..models import frequency
 from ..models.protocol import DataSet
 from ..solvers.blocks import best_step, expected_factor
 from ..solvers.certificate import GAP_ROUNDING
@@ -21,6 +22,7 @@ LOGGER = logging.getLogger("spacy")
 Ask = Callable[..., list[Any]]
 """ask(method, arguments of each worker) → the results of all workers' methods, in the order of the workers."""
 
+NOTHING = Sparse(np.zeros(0, np.int32), np.zeros(0))
 
 DUAL = ("squares", "linear_before", "squares_before", "linear", "products", "curvature")
 """The figures of blocks that are summed for a step of dual variables."""
@@ -76,7 +78,7 @@ def _sum_of_seen(n_rows: int, parts: Sequence[tuple[Any, np.ndarray]]) -> np.nda
     counts = np.zeros(n_rows)
     for rows, seen in parts:
         counts[rows] += np.exp2(seen.astype(np.float64)) - 1.0
-    return np.rint(np.log2(1.0 + counts)).astype(np.uint8)
+    return frequency.exponents(counts, None)
 
 
 class SharedTraining:
@@ -104,10 +106,6 @@ class SharedTraining:
         self.figures: Figures | None = None
         self.epochs = 0
         self.finished = False
-        self.sent = 0
-        """Bytes of the messages of the last epoch."""
-        self.steps: list[float] = []
-        """The length η of each epoch's common step."""
         self._weights = weights
         self._n_examples = n_examples
         self._is_certified = is_certified
@@ -140,7 +138,7 @@ class SharedTraining:
         loss = sum(part.loss for part in figures)
         planes = None if dual is None else sum(part.planes for part in figures)
         self.figures = Figures(self.epochs, loss, primal, dual, planes, None, int(np.count_nonzero(self.weights())))
-        LOGGER.debug("[%s] %s, step %.3g, %s bytes sent", self.name, self.figures, self.steps[-1], f"{self.sent:,}")
+        LOGGER.debug("[%s] %s", self.name, self.figures)
         self.finished = self._is_done(primal, dual)
         if self.finished:
             LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", self.name)
@@ -168,8 +166,8 @@ class SharedTraining:
         found = self._all("dual_sum", [(self.epochs,)] * len(self._blocks))
         w = self._sum([part for part, _ in found])
         linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))
-        changes = [sparse(self._weights.part(block, w - self._w)) for block in self._blocks]
-        slacks = self._all("slacks", [(self.epochs, change) for change in changes])
+        change = w - self._w
+        slacks = self._all("slacks", [(self.epochs, self._for_block(block, change)) for block in self._blocks])
         penalty = float(w @ w) / 2
         primal = penalty + C * math.fsum(part.squares for part in slacks)
         return Certificate(primal, linear - penalty - squares / (4.0 * C))
@@ -197,25 +195,33 @@ class SharedTraining:
             together[self._weights.places(block, part.indices)] += part.values
         return together
 
-    def _step(self, eta: float, direction: np.ndarray, found: Sequence[Message], removed: np.ndarray) -> None:
-        given = []
+    def _for_block(self, block: int, vector: np.ndarray | None) -> Sparse:
+        """What a block reads of a vector, float64 [d], or of None, which is zero."""
+        return NOTHING if vector is None else sparse(self._weights.part(block, vector))
+
+    def _step(
+        self, eta: float, direction: np.ndarray, found: Sequence[Message], removed: np.ndarray | None = None
+    ) -> None:
+        given, sent = [], 0
         for block, message in enumerate(found):
-            parts = (sparse(self._weights.part(block, vector)) for vector in (removed, direction))
-            given.append((*self._epoch(block), message.digest(), next(parts), eta, next(parts)))
+            changes = self._for_block(block, removed), self._for_block(block, direction)
+            given.append((*self._epoch(block), message.digest(), eta, *changes))
+            sent += message.nbytes + sum(change.nbytes for change in changes)
         self._all("step", given)
-        self._w += removed
+        if removed is not None:
+            self._w += removed
         self._w += eta * direction
-        self.steps.append(eta)
-        self.sent = sum(message.nbytes for message in found)
-        self.sent += sum(part.nbytes for arguments in given for part in arguments if isinstance(part, Sparse))
+        LOGGER.debug("[%s] step %.3g, %s bytes sent", self.name, eta, f"{sent:,}")
 
     def _step_along(self, C: float, found: Sequence[Message]) -> tuple[float, float]:
         """Take the best step along the sum of the blocks' directions; the estimate of the primal, and the dual."""
         figures = [message.figures for message in found]
         sums = {name: math.fsum(getattr(part, name) for part in figures) for name in DUAL}
-        removed = self._sum([message.removed for message in found])
-        direction = self._sum([message.direction for message in found])
-        w = self._w + removed
+        direction, removed = self._sum([message.direction for message in found]), None
+        w = self._w
+        if any(len(message.removed.indices) for message in found):
+            removed = self._sum([message.removed for message in found])
+            w = w + removed
         primal = float(w @ w) / 2 + C * sums["squares"]
         linear, products, curvature = sums["linear"], sums["products"], sums["curvature"]
         eta = best_step(linear, float(w @ direction), products, float(direction @ direction), curvature, C)
@@ -228,8 +234,7 @@ class SharedTraining:
     def _mix(self, found: Sequence[Message]) -> None:
         n_blocks = len(self._blocks)
         self._means += self._w + self._sum([message.mean for message in found]) / n_blocks
-        direction = self._sum([message.direction for message in found]) / n_blocks
-        self._step(1.0, direction, found, np.zeros_like(direction))
+        self._step(1.0, self._sum([message.direction for message in found]) / n_blocks, found)
 
     def _is_done(self, primal: float | None, dual: float | None) -> bool:
         """As `CertifiedLearner.done`."""

@@ -235,18 +235,23 @@ class SsvmPipe(TrainablePipe):
                 f'[{self.name}] the only label of the training examples is "{self.labels[0]}", which stands for '
                 "missing annotation in files such as CoNLL-U: annotate the corpus, or remove the component"
             )
-        annotated = {number: examples[number] for number, found in gold.items() if self.codec.is_annotated(found)}
-        learnt, batches = self._reader.batches(annotated, gold)
-        self._unreadable.report(len(examples))
-        self.codec.report_gaps(examples, gold, self._warn)
-        # What others annotate while this one learns is not there yet: the first update sees what is missing.
-        self._note_annotation([examples[number].predicted for number in gold])
+        learnt, batches = self._encode(examples, gold)
         training = self._learnt.begin(self.solver, batches)
         references = [examples[number].reference for number in learnt]
         changed = training.prepare(references, [read[number] for number in learnt], batches)
         self._learnt.moved(training)
         known = {number: examples[number] for number in learnt}
         self._warn(complaints.projections(known, training.data, changed))
+
+    def _encode(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], list[Any]]:
+        """The numbers of the annotated examples that can be read, and these as batches; tells what the others lack."""
+        annotated = {number: examples[number] for number, found in gold.items() if self.codec.is_annotated(found)}
+        learnt, batches = self._reader.batches(annotated, gold)
+        self._unreadable.report(len(examples))
+        self.codec.report_gaps(examples, gold, self._warn)
+        # What others annotate while this one learns is not there yet: the first update sees what is missing.
+        self._note_annotation([examples[number].predicted for number in gold])
+        return learnt, batches
 
     # Learning by several workers
 
@@ -268,11 +273,7 @@ class SsvmPipe(TrainablePipe):
         numbered = _numbered(self._examples(examples, "encoded"))
         _, gold = self._reader.gold(numbered)
         self._note(numbered, gold)
-        annotated = {number: numbered[number] for number, found in gold.items() if self.codec.is_annotated(found)}
-        _, batches = self._reader.batches(annotated, gold)
-        self._unreadable.report(len(numbered))
-        self._note_annotation([numbered[number].predicted for number in gold])
-        return batches
+        return self._encode(numbered, gold)[1]
 
     def data_set(self, batches: Sequence[Any], seed: int) -> "DataSet":
         """A data set without Docs for these batches, with what is learnt from them before the solver learns."""

@@ -7,7 +7,7 @@ parameter mixing (McDonald, Hall & Mann 2010).
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from .parameters import Dcd, Mira, Parameters, Perceptron, PredictionMira
 from .perceptron import AveragedLearner
 from .problem import Problem
 from .working_set import NONE, drop_inactive
+
+Entries: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""What is not zero of a vector of weights: indices, ascending, and values float64."""
 
 
 class Figures(NamedTuple):
@@ -70,13 +73,10 @@ class Block(ABC):
         allow for it: σ′ of CoCoA+ (Ma et al. 2015). void: examples whose gold has changed, int64; their planes go.
         """
 
-    def step(self, eta: float, indices: np.ndarray, values: np.ndarray) -> None:
-        """Take the common step: w_indices ← w_indices + η · values, and the dual variables with it."""
-        self.shift(indices, values, eta)
-
-    def shift(self, indices: np.ndarray, values: np.ndarray, eta: float = 1.0) -> None:
-        """w_indices ← w_indices + η · values, and nothing else."""
-        self.w[indices] += eta * values
+    def step(self, eta: float, direction: Entries, removed: Entries) -> None:
+        """Take the common step: w ← w + removed + η · direction, of all blocks, and the dual variables with it."""
+        for length, (indices, values) in ((1.0, removed), (eta, direction)):
+            self.w[indices] += length * values
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes, between a step and the next epoch; arrays are not copied."""
@@ -94,8 +94,10 @@ class Block(ABC):
         self.w[:] = 0.0
         self.w[state["used"]] = state["values"]
 
-    def slacks(self, w: np.ndarray) -> Slacks:
-        """Σ ξ and Σ ξ² of the examples at w, float64 [d]."""
+    def slacks(self, change: Entries) -> Slacks:
+        """Σ ξ and Σ ξ² of the examples at w + change."""
+        (indices, values), w = change, self.w.copy()
+        w[indices] += values
         return slacks(self.problem, w)
 
 
@@ -147,9 +149,10 @@ class DualBlock(Block):
 
     def epoch(self, rng: np.random.Generator, factor: float, void: np.ndarray) -> Moved:
         learner = self.learner
-        learner.w[:] = self.w
-        learner.remove(void)
-        begin = learner.w.copy()
+        learner.w[:] = begin = self.w
+        if len(void):
+            learner.remove(void)
+            begin = learner.w.copy()
         # Without gaps, no plane gets another number while the epoch drops none.
         learner.compact()
         self._before = learner.planes.alpha.copy()
@@ -158,11 +161,11 @@ class DualBlock(Block):
         run_epoch(learner, rng)
         linear, products, curvature, limit = _dual_move(learner.planes, self._before)
         sums = learner.loss, learner.squares, *sums_before, linear, products, curvature
-        figures, removed = Figures(*sums, limit, learner._count()), begin - self.w if len(void) else np.zeros(0)
-        return Moved(figures, removed, (learner.w - begin) / factor, np.zeros(0))
+        removed = begin - self.w if len(void) else np.zeros(0)
+        return Moved(Figures(*sums, limit, learner._count()), removed, (learner.w - begin) / factor, np.zeros(0))
 
-    def step(self, eta: float, indices: np.ndarray, values: np.ndarray) -> None:
-        super().step(eta, indices, values)
+    def step(self, eta: float, direction: Entries, removed: Entries) -> None:
+        super().step(eta, direction, removed)
         _take_step(self.learner.planes, self._before, eta)
 
     def state(self) -> dict[str, Any]:

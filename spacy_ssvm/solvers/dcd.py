@@ -46,8 +46,8 @@ def _sweep(example, weights, planes, C, factor):
 def update_weight(example, weights, planes, C, sweeps, factor, keeps):
     """Algorithm 1, several times: an example's weights are read from memory once, and then are at hand.
 
-    Planes whose α is 0 then leave the working set unless it keeps them, which is not part of the algorithm as printed.
-    Returns the rise of the dual objective.
+    factor: as in `_sweep`. keeps: whether planes whose α is 0 stay in the working set; otherwise they leave it, which
+    is not part of the algorithm as printed. Returns the rise of the dual objective.
     """
     if planes.head[example] == NONE:
         return 0.0

@@ -51,17 +51,14 @@ class Worker:
         moved = self.block.epoch(np.random.default_rng(seed), factor, void)
         return Message(moved.figures, *map(sparse, moved[1:]))
 
-    def step(self, name, number, seed, factor, digest, removed, eta, change):
-        self.block.shift(*removed)
-        self.block.step(eta, *change)
+    def step(self, name, number, seed, factor, digest, eta, removed, change):
+        self.block.step(eta, change, removed)
 
     def dual_sum(self, name, number):
         return sparse(self.block.dual_sum()), self.block.dual_sums()
 
     def slacks(self, name, number, change):
-        w = self.block.w.copy()
-        w[change.indices] += change.values
-        return self.block.slacks(w)
+        return self.block.slacks(change)
 
 
 def shared(parameters, whole, n_blocks, exact=True):

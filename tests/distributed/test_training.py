@@ -108,7 +108,7 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
         assert whole.epoch(component, number, seed, 1.5) is message
         found = lost.epoch(component, number, seed, 1.5)
         assert found.digest() == message.digest() and found.figures == message.figures
-        arguments = component, number, seed, 1.5, message.digest(), message.removed, 0.5, message.direction
+        arguments = component, number, seed, 1.5, message.digest(), 0.5, message.removed, message.direction
         whole.step(*arguments)
         # Dead before the step, and after it, but before it could say so.
         lost = BlockWorker(its_shard)
@@ -126,7 +126,7 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
         worker.epoch("tagger", 3, (0,), 1.0)
     message = worker.epoch("tagger", 0, (0,), 1.0)
     with pytest.raises(RuntimeError, match="has computed other numbers"):
-        worker.step("tagger", 0, (0,), 1.0, b"", message.removed, 1.0, message.direction)
+        worker.step("tagger", 0, (0,), 1.0, b"", 1.0, message.removed, message.direction)
     other = BlockWorker(shard(corpus, tmp_path, "tagger", **{"corpora.train.limit": 20}))
     with pytest.raises(RuntimeError, match="is the state of other examples"):
         other.epoch("tagger", 0, (0,), 1.0)
@@ -153,13 +153,8 @@ def test_what_learns_alone_is_refused(corpus: Path, tmp_path: Path) -> None:
     assert "training.annotating_components: several workers do not" in refused(corpus, output, "tagger/dcd", *options)
 
 
+@pytest.mark.usefixtures("ray")
 class TestWithRay:
-    @pytest.fixture(autouse=True)
-    def ray(self) -> None:
-        pytest.importorskip("ray")
-        if sys.platform != "linux":
-            pytest.skip("finds the workers in /proc")
-
     def test_pipeline_is_that_of_spacy_train(self, corpus: Path, tmp_path: Path) -> None:
         output = tmp_path / "out"
         run = [sys.executable, "-m", "spacy", "ssvm", *arguments(corpus, output, "parser/dcd", *SMALL)]

@@ -158,11 +158,6 @@ class ChainSet(DataSet):
         n_labels = len(self._constraints.start)
         return Rows(np.zeros(0, np.uint64)) if self.hash_bits() else Rows(self.keys(), n_labels * n_labels, n_labels)
 
-    def with_shared(self, shared: np.ndarray) -> "ChainSet":
-        # What `seen_labels` have learnt from single Docs is not shared.
-        assert self.seen_labels is None
-        return self.without_docs()
-
     def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "ChainSet":
         data = self.without_docs()
         if not self.hash_bits():

@@ -6,22 +6,19 @@ import numpy as np
 
 from ...kernels import Float32Array, Int64Array, kernel, prefetch
 from .data import value_of
+from .scores import WEIGHTS_OF_A_LINE
 from .sparse_rows import SparseRows
 
 FULL = 8
-"""Rows in which more than one in so many weights is not zero are read from end to end; at least 3, so that no other row
-takes as much memory as these."""
-
-NUMBERS_OF_A_LINE = 16
-"""Numbers of 32 bits in a cache line of 64 bytes."""
+"""Rows in which more than one in so many weights is not zero are full: read from end to end. It is at least 3, so that
+other rows have fewer numbers than full ones."""
 
 
 class FixedRows(NamedTuple):
     """The weights of R feature rows and L labels.
 
-    starts: int64 [R + 1], where each row begins. entries: float32, of a full row its L weights, which no other row has
-    as many numbers as; of any other row the label and the value of each weight that is not zero, in turn. So what is
-    read together lies together.
+    starts: int64 [R + 1], where each row begins. entries: float32. A full row has its L weights. Any other row has the
+    label and the value of each weight that is not zero, in turn. What is read together lies together.
     """
 
     starts: Int64Array
@@ -56,7 +53,7 @@ def _fetch(feature_starts, feature_rows, token, rows):
     """Start to fetch the weights of a token's features, and where those of the token after it begin."""
     for f in range(feature_starts[token], feature_starts[token + 1]):
         row = feature_rows[f]
-        for place in range(rows.starts[row], rows.starts[row + 1], NUMBERS_OF_A_LINE):
+        for place in range(rows.starts[row], rows.starts[row + 1], WEIGHTS_OF_A_LINE):
             prefetch(rows.entries, place)
     if token + 2 < len(feature_starts):
         for f in range(feature_starts[token + 1], feature_starts[token + 2]):

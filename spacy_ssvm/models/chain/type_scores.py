@@ -63,12 +63,12 @@ def _score(columns, program, table, chains, shared, weights, scores):
 @kernel
 def _label(columns, program, table, chains, shared, weights, labels):
     extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
-    start, end_ = chains.constraints.start, chains.constraints.end
+    constraints = chains.constraints
     for example in range(len(chains.starts) - 1):
         first, end = chains.starts[example], chains.starts[example + 1]
-        scores = np.empty((end - first, len(start)))
+        scores = np.empty((end - first, len(constraints.start)))
         _score_sequence(chains, shared, weights.rows, first, end, scores)
-        viterbi(scores, weights.steps, start, end_, np.empty_like(scores), labels[first:end])
+        viterbi(scores, weights.steps, constraints.start, constraints.end, np.empty_like(scores), labels[first:end])
 
 
 @kernel

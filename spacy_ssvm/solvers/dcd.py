@@ -21,20 +21,20 @@ from .working_set import NONE, drop_inactive, dual_slack, plane_axpy, plane_dot,
 
 
 @kernel
-def _sweep(example, weights, planes, C, factor):
+def _sweep(example, weights, planes, C):
     """Algorithm 1 without the shuffling of line 1: one pass over the example's dual variables, newest plane first.
 
-    factor: of the quadratic term ½‖w‖² along Δα, 1 in the algorithm. Returns the rise of the dual objective.
+    Returns the rise of the dual objective.
     """
     total, rise = total_alpha(planes, example), 0.0
     p = planes.head[example]
     while p != NONE:
         violation = planes.loss[p] - plane_dot(weights, planes, p) - total / (2.0 * C)
-        curvature = factor * planes.norm[p] + 1.0 / (2.0 * C)
+        curvature = planes.norm[p] + 1.0 / (2.0 * C)
         alpha = max(0.0, planes.alpha[p] + violation / curvature)
         step = alpha - planes.alpha[p]
         if step != 0.0:
-            plane_axpy(weights, factor * step, planes, p)
+            plane_axpy(weights, step, planes, p)
             total += step
             planes.alpha[p] = alpha
             rise += step * (violation - step * curvature / 2.0)
@@ -43,28 +43,28 @@ def _sweep(example, weights, planes, C, factor):
 
 
 @kernel
-def update_weight(example, weights, planes, C, sweeps, factor, keeps):
+def update_weight(example, weights, planes, C, sweeps, keeps):
     """Algorithm 1, several times: an example's weights are read from memory once, and then are at hand.
 
-    factor: as in `_sweep`. keeps: whether planes whose α is 0 stay in the working set; otherwise they leave it, which
-    is not part of the algorithm as printed. Returns the rise of the dual objective.
+    keeps: whether planes whose α is 0 stay in the working set; otherwise they leave it, which is not part of the
+    algorithm as printed. Returns the rise of the dual objective.
     """
     if planes.head[example] == NONE:
         return 0.0
-    rise = _sweep(example, weights, planes, C, factor)
+    rise = _sweep(example, weights, planes, C)
     if planes.next[planes.head[example]] != NONE:
         for _ in range(sweeps - 1):
-            rise += _sweep(example, weights, planes, C, factor)
+            rise += _sweep(example, weights, planes, C)
     if not keeps:
         drop_inactive(planes, example)
     return rise
 
 
 @kernel
-def inner_pass(examples, weights, planes, C):
-    """Algorithm 3, lines 4 to 7: a pass without oracle calls."""
+def inner_pass(examples, weights, planes, C, keeps):
+    """Algorithm 3, lines 4 to 7: a pass without oracle calls. keeps: as in `update_weight`."""
     for example in examples:
-        update_weight(example, weights, planes, C, 1, 1.0, False)
+        update_weight(example, weights, planes, C, 1, keeps)
 
 
 SWEEPS = 3
@@ -113,45 +113,45 @@ def _average(schedule, place, rise):
 
 
 @kernel
-def _update_or_rest(example, weights, planes, C, schedule, factor, keeps):
+def _update_or_rest(example, weights, planes, C, schedule, keeps):
     if planes.head[example] == NONE:
         return
     if schedule.rests[example] > 0:
         schedule.rests[example] -= 1
         return
-    rise = update_weight(example, weights, planes, C, SWEEPS, factor, keeps)
+    rise = update_weight(example, weights, planes, C, SWEEPS, keeps)
     if rise < _average(schedule, UPDATES, rise):
         schedule.rests[example] = REST
 
 
 @kernel
-def _inner_pass(examples, weights, planes, C, schedule, factor, keeps):
+def _inner_pass(examples, weights, planes, C, schedule, keeps):
     """Algorithm 3, lines 4 to 7, without the examples that rest."""
     for example in examples:
-        _update_or_rest(example, weights, planes, C, schedule, factor, keeps)
+        _update_or_rest(example, weights, planes, C, schedule, keeps)
 
 
 @kernel
-def _oracle_pass(oracle, data, examples, weights, C, delta, schedule, factor, keeps, sums, planes, plane):
+def _oracle_pass(oracle, data, examples, weights, C, delta, schedule, keeps, sums, planes, plane):
     """Algorithm 2, lines 4 to 10, without the oracle calls of the examples that pause."""
     for example in examples:
         if schedule.pauses[example] > 0:
             schedule.pauses[example] -= 1
             add_slack(sums, schedule.slacks[example])
-            _update_or_rest(example, weights, planes, C, schedule, factor, keeps)
+            _update_or_rest(example, weights, planes, C, schedule, keeps)
             continue
         dual_slack_before, newest = dual_slack(planes, example, C), planes.head[example]
         g = add_if_violated(oracle, data, example, weights, dual_slack_before, delta, sums, planes, plane)
         schedule.slacks[example] = max(0.0, g)
         rise, p = 0.0, planes.head[example]
         if p != newest:
-            rise = (g - dual_slack_before) ** 2 / (factor * planes.norm[p] + 1.0 / (2.0 * C)) / 2.0
+            rise = (g - dual_slack_before) ** 2 / (planes.norm[p] + 1.0 / (2.0 * C)) / 2.0
         if rise > MIN_SHARE * _average(schedule, CALLS, rise):
             schedule.lengths[example] = 0
         else:
             schedule.lengths[example] = min(2 * schedule.lengths[example] + 1, MAX_PAUSE)
         schedule.pauses[example] = schedule.lengths[example]
-        update_weight(example, weights, planes, C, SWEEPS, factor, keeps)
+        update_weight(example, weights, planes, C, SWEEPS, keeps)
 
 
 class DcdLearner(DualLearner, CertifiedLearner):
@@ -165,10 +165,6 @@ class DcdLearner(DualLearner, CertifiedLearner):
     parameters: Dcd
     power = 2
     STATE = (Field("schedule"),)
-    keeps_planes = False
-    """Whether planes whose α has become 0 stay in the working set, until the caller drops them."""
-    factor = 1.0
-    """Of the quadratic term along Δα: w moves so many times as far as Σ Δα ΔΦ."""
 
     def __init__(self, parameters: Dcd, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
@@ -177,13 +173,12 @@ class DcdLearner(DualLearner, CertifiedLearner):
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
         n, C = self.problem.n_examples, self.parameters.C
-        settings = self.schedule, self.factor, self.keeps_planes
         for _ in range(self.parameters.inner_passes):
-            _inner_pass(rng.permutation(n), self.w, self.planes, C, *settings)
+            _inner_pass(rng.permutation(n), self.w, self.planes, C, self.schedule, self.keeps_planes)
 
     def visit(self, examples: np.ndarray) -> None:
         C, delta = self.parameters.C, self.parameters.delta
-        self._run(_oracle_pass, examples, self.w, C, delta, self.schedule, self.factor, self.keeps_planes)
+        self._run(_oracle_pass, examples, self.w, C, delta, self.schedule, self.keeps_planes)
 
     def retune(self, parameters: Any) -> bool:
         if not super().retune(parameters):
@@ -253,7 +248,7 @@ class CpdLearner(DualLearner, BatchLearner):
             return
         for _ in range(0, MAX_PASSES, PASSES_PER_CHECK):
             for _ in range(PASSES_PER_CHECK):
-                inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, C)
+                inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, C, self.keeps_planes)
             if self._gap() <= GAP_REDUCTION * gap:
                 break
 

@@ -151,6 +151,8 @@ class DualLearner(WorkingSetLearner):
     """
 
     STATE: ClassVar[tuple[Field, ...]] = (Field("w0", like="w"), Field("has_forgotten"))
+    keeps_planes = False
+    """Whether planes whose α becomes 0 in an epoch stay in the working set, until the caller drops them."""
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)

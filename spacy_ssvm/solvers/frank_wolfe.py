@@ -20,10 +20,11 @@ VISITS, LOSS = 0, 1
 
 
 @kernel
-def _visit(oracle, data, examples, weights, C, weighted_steps, history, sums, planes, plane):
+def _visit(oracle, data, examples, weights, C, weighted_steps, history, keeps, sums, planes, plane):
     """The loop of algorithm 4.
 
     A step on example i is the pair step that moves α from its mean plane, w_i/C, to the oracle's plane: γ = step/C.
+    keeps: whether earlier means stay in the working set, with α = 0.
     """
     for example in examples:
         size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
@@ -64,7 +65,8 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, sums, pl
             if mean != NONE:
                 planes.alpha[mean] = 0.0
             append(planes, example, new_indices, new_values, size, new_loss, C)
-            drop_inactive(planes, example)
+            if not keeps:
+                drop_inactive(planes, example)
         history[VISITS] += 1.0
         add_slack(sums, slack)
 
@@ -103,7 +105,8 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
         self.history = np.zeros(2)
 
     def visit(self, examples: np.ndarray) -> None:
-        self._run(_visit, examples, self.w, self.parameters.C, self.weighted_steps, self.history)
+        settings = self.weighted_steps, self.history, self.keeps_planes
+        self._run(_visit, examples, self.w, self.parameters.C, *settings)
 
     def prediction_weights(self) -> np.ndarray:
         return self.w - self.weighted_steps / self._triangle() if self.parameters.averaging else self.w

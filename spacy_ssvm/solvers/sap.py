@@ -98,12 +98,13 @@ def _solve(example, s, weights, C, rho1, rho2, unit, planes, direction):
 
 
 @kernel
-def _visit(oracle, data, examples, s, weights, C, rho1, rho2, unit, direction, sums, planes, plane):
-    """Algorithm 2, lines 6 to 15."""
+def _visit(oracle, data, examples, s, weights, C, rho1, rho2, unit, keeps, direction, sums, planes, plane):
+    """Algorithm 2, lines 6 to 15. keeps: whether planes whose α is 0 stay in the working set."""
     for example in examples:
         add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
         _solve(example, s, weights, C, rho1, rho2, unit, planes, direction)
-        drop_inactive(planes, example)
+        if not keeps:
+            drop_inactive(planes, example)
 
 
 class SapLearner(DualLearner, CertifiedLearner):
@@ -117,8 +118,8 @@ class SapLearner(DualLearner, CertifiedLearner):
         self.s = self._dual_point(self.w)
 
     def visit(self, examples: np.ndarray) -> None:
-        p, direction = self.parameters, difference_buffer(self.problem)
-        self._run(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, self.problem.unit, direction)
+        p, settings = self.parameters, (self.problem.unit, self.keeps_planes, difference_buffer(self.problem))
+        self._run(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, *settings)
 
     def retune(self, parameters: Any) -> bool:
         """The dual variables are feasible for any ρ₁ and ρ₂."""

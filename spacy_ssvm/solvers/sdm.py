@@ -15,8 +15,11 @@ from .working_set import NONE, drop_inactive, total_alpha
 
 
 @kernel
-def _solve(example, weights, C, unit, direction, planes):
-    """SMO on the example's simplex Σ_y α_i(y) = C, gold included (Balamurugan et al. 2012, III.7 to III.9)."""
+def _solve(example, weights, C, unit, keeps, direction, planes):
+    """SMO on the example's simplex Σ_y α_i(y) = C, gold included (Balamurugan et al. 2012, III.7 to III.9).
+
+    keeps: whether planes whose α is 0 stay in the working set.
+    """
     for _ in range(PAIR_STEPS):
         gold_alpha = C - total_alpha(planes, example)
         high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
@@ -27,22 +30,23 @@ def _solve(example, weights, C, unit, direction, planes):
         step = pair_step(g_high - g_low, limit, squared_norm(direction.values, size))
         move_alpha(planes, high, low, step)
         axpy(weights, step, direction.indices, direction.values, size)
-    drop_inactive(planes, example)
+    if not keeps:
+        drop_inactive(planes, example)
 
 
 @kernel
-def _inner_pass(examples, weights, C, unit, direction, planes):
+def _inner_pass(examples, weights, C, unit, keeps, direction, planes):
     """A type-II loop: a pass without oracle calls."""
     for example in examples:
-        _solve(example, weights, C, unit, direction, planes)
+        _solve(example, weights, C, unit, keeps, direction, planes)
 
 
 @kernel
-def _oracle_pass(oracle, data, examples, weights, C, unit, direction, sums, planes, plane):
+def _oracle_pass(oracle, data, examples, weights, C, unit, keeps, direction, sums, planes, plane):
     """A type-I loop."""
     for example in examples:
         add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
-        _solve(example, weights, C, unit, direction, planes)
+        _solve(example, weights, C, unit, keeps, direction, planes)
 
 
 class SdmLearner(DualLearner, CertifiedLearner):
@@ -58,10 +62,11 @@ class SdmLearner(DualLearner, CertifiedLearner):
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
         p, n, unit = self.parameters, self.problem.n_examples, self.problem.unit
+        settings = p.C, unit, self.keeps_planes, difference_buffer(self.problem)
         for _ in range(p.kappa2 - 1 if self.epochs >= p.kappa1 else 0):
-            _inner_pass(rng.permutation(n), self.w, p.C, unit, difference_buffer(self.problem), self.planes)
+            _inner_pass(rng.permutation(n), self.w, *settings, self.planes)
         self.epochs += 1
 
     def visit(self, examples: np.ndarray) -> None:
-        C, unit = self.parameters.C, self.problem.unit
-        self._run(_oracle_pass, examples, self.w, C, unit, difference_buffer(self.problem))
+        settings = self.parameters.C, self.problem.unit, self.keeps_planes, difference_buffer(self.problem)
+        self._run(_oracle_pass, examples, self.w, *settings)

@@ -36,6 +36,6 @@ def train_command(
             config = util.load_config(config_path, overrides=overrides, interpolate=False)
             train_by_workers(config, output, n_workers, address, code_path)
     except WorkerDied as error:
-        msg.fail(f"Stopped: {error}", "The pipelines that were saved stay.", exits=1)
+        msg.fail(f"Stopped: {error}", "The same command goes on after the last epoch.", exits=1)
     except (ImportError, OSError, RuntimeError, ValueError) as error:
         msg.fail(str(error), exits=1)

@@ -254,21 +254,18 @@ def _run(nlp: Language, everything: bool) -> None:
 
 
 def _run_block(solver: Any, problem: Any) -> None:
-    """Learning by several workers, where the solver does so."""
-    from ..solvers.blocks import DualBlock, kind_of_block
+    """Learning by several workers, as far as it has kernels of its own."""
+    from ..solvers.blocks import LearningBlock, kind_of_block
 
     try:
         kind = kind_of_block(solver)
     except ValueError:
         return
-    block = kind(solver, problem)
-    moved = block.epoch(np.random.default_rng(0), 1.0, np.zeros(1, np.int64))
-    nothing = np.zeros(0, np.int64), np.zeros(0)
-    block.step(1.0, (np.flatnonzero(moved.direction), moved.direction[moved.direction != 0]), nothing)
-    block.slacks(nothing)
-    if isinstance(block, DualBlock):
-        block.dual_sum()
-        block.dual_sums()
+    if issubclass(kind, LearningBlock):
+        block = kind(solver, problem)
+        moved = block.epoch(np.random.default_rng(0), 1.0, np.zeros(1, np.int64))
+        used = np.flatnonzero(moved.direction)
+        block.step(1.0, (used, moved.direction[used]), (np.zeros(0, np.int64), np.zeros(0)))
 
 
 def _example(vocab: Any, words: list[str | None], root: int) -> Example:

@@ -6,105 +6,57 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from spacy import util
 from spacy.language import Language
 from spacy.training import Example
+from spacy.util import registry
 
 from ..files import replace_files
 from ..models.protocol import DataSet
 from ..pipeline.component import SsvmPipe
-from ..solvers.blocks import Block, DualBlock, Figures, kind_of_block
+from ..solvers.blocks import Block, LearningBlock, kind_of_block
 from ..solvers.certificate import Slacks
+from ..solvers.dual_block import DualBlock
+from ..solvers.sum_block import SumBlock
 from ..training import state_file
+from .messages import Layout, Message, Sparse, SubtreeSum, sparse
 
 
 @dataclass(frozen=True)
 class Shard:
     """What one worker learns from.
 
-    config: of the pipeline, whose training corpus is the shard. number: of the shard, from 0. folder: for the files of
-    its state. directory: that paths in the config are relative to. code_path: a file with registered functions.
+    config: of the pipeline, interpolated. parts: the config of a reader for each part of the corpus in the shard.
+    first_part: the number of the first one, from 0, among all n_parts. number: of the shard, from 0. folder: for the
+    files of its state. directory: that paths in the config are relative to. code_path: of a file with registered
+    functions.
     """
 
     config: Any
+    parts: tuple[Any, ...]
+    first_part: int
+    n_parts: int
     number: int
     folder: Path
     directory: Path
     code_path: Path | None = None
 
 
-class Sparse(NamedTuple):
-    """What is not zero of a vector: indices int32 [n], ascending, and values float64 [n]."""
-
-    indices: np.ndarray
-    values: np.ndarray
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the message."""
-        return int(self.indices.nbytes + self.values.nbytes)
-
-    def digest(self) -> bytes:
-        """The same for the same vector."""
-        return hashlib.sha256(self.indices.tobytes() + self.values.tobytes()).digest()
-
-
-def sparse(vector: np.ndarray) -> Sparse:
-    """What is not zero of a vector, float64 [d]."""
-    indices = np.flatnonzero(vector).astype(np.int32)
-    return Sparse(indices, vector[indices])
-
-
-class Layout(NamedTuple):
-    """A block's weights and examples.
-
-    keys, first, width: as `Rows` of its data set. dimension: the number of its weights. seen: as `DataSet.seen`.
-    n_examples: their number. is_certified: whether all gold is known, and oracles are exact. reads: the annotation that
-    their features read. warnings: what was wrong with them.
-    """
-
-    keys: np.ndarray
-    first: int
-    width: int
-    dimension: int
-    seen: np.ndarray
-    n_examples: int
-    is_certified: bool
-    reads: tuple[str, ...]
-    warnings: list[str]
-
-
-class Message(NamedTuple):
-    """What an epoch has moved; see `solvers.blocks.Moved`."""
-
-    figures: Figures
-    removed: Sparse
-    direction: Sparse
-    mean: Sparse
-
-    @property
-    def nbytes(self) -> int:
-        """The size of its vectors."""
-        return self.removed.nbytes + self.direction.nbytes + self.mean.nbytes
-
-    def digest(self) -> bytes:
-        """The same for the same vectors."""
-        return hashlib.sha256(self.removed.digest() + self.direction.digest() + self.mean.digest()).digest()
-
-
 @dataclass
 class _Begun:
     """A component's block.
 
-    data: its examples. labels, seed, shared: what it was made with. digest: of the examples. epochs: whose steps it has
-    taken. message: of the epoch that it has run since.
+    data: its examples. parts: the Docs, int64, that each part of the shard has among these. labels, seed, shared: what
+    it was made with. digest: of the examples. epochs: whose steps it has taken. message: of the epoch that it has run
+    since.
     """
 
     block: Block
     data: DataSet
+    parts: list[np.ndarray]
     labels: list[str]
     seed: int
     shared: np.ndarray
@@ -130,13 +82,17 @@ class BlockWorker:
             util.import_file("python_code", shard.code_path)
         self._shard = shard
         self._nlp: Language = util.load_model_from_config(shard.config, auto_fill=True)
-        settings = self._nlp.config.interpolate()
-        (corpus,) = util.resolve_dot_names(settings, [settings["training"]["train_corpus"]])
-        # An augmenter may draw random numbers, which are not to be those of the other shards.
-        util.fix_random_seed((settings["training"]["seed"] or 0) + shard.number)
-        self._examples: list[Example] = list(corpus(self._nlp))
-        self._encoded: dict[str, tuple[DataSet, Sequence[Any], bytes]] = {}
-        """The components' data sets, without Docs, the examples for these, and a digest of them."""
+        seed = self._nlp.config.interpolate()["training"]["seed"] or 0
+        self._examples: list[Example] = []
+        self._ends: list[int] = []
+        """The number of examples up to the end of each part."""
+        for number, reader in enumerate(shard.parts, shard.first_part):
+            # An augmenter may draw random numbers, which are not to be those of the other parts.
+            util.fix_random_seed(seed + number)
+            self._examples += registry.resolve({"corpus": reader})["corpus"](self._nlp)
+            self._ends.append(len(self._examples))
+        self._encoded: dict[str, tuple[DataSet, Sequence[Any], list[np.ndarray], bytes]] = {}
+        """The components' data sets, without Docs, the examples for these, the parts' Docs, and a digest."""
         self._begun: dict[str, _Begun] = {}
         self._warnings: dict[str, list[str]] = {}
 
@@ -157,7 +113,7 @@ class BlockWorker:
         pipe = self._pipe(component)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            encoded = pipe.encoded(self._examples, labels, self._nlp)
+            learnt, encoded = pipe.encoded(self._examples, labels, self._nlp)
         self._warnings[component] = [str(warning.message) for warning in caught]
         digests = [digest for batch in encoded for digest in batch.digests()]
         if not digests:
@@ -166,13 +122,26 @@ class BlockWorker:
                 "has every document whose turn it is: take fewer workers, or annotate more documents"
             )
         data = pipe.data_set(encoded, seed)
-        self._encoded[component] = data, encoded, hashlib.sha256(b"".join(digests)).digest()
+        ends = np.searchsorted(learnt, self._ends)
+        parts = np.split(np.arange(len(learnt)), ends[:-1])
+        self._encoded[component] = data, encoded, parts, hashlib.sha256(b"".join(digests)).digest()
         return data.shared()
 
     def begin(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> Layout:
-        """Take in the examples, with the mean of what `encode` has returned to all workers."""
-        begun = self._begun[component] = self._taken_in(component, labels, seed, shared)
-        self._save(component)
+        """Take in the examples, with the mean of what `encode` has returned to all workers.
+
+        Raises:
+            ValueError: the solver needs sums, and gold is known in part only.
+        """
+        if not (self._shard.folder / self._file(component)).is_file():
+            self._begun[component] = self._taken_in(component, labels, seed, shared)
+            self._save(component)
+        begun = self._loaded(component)
+        if isinstance(begun.block, SumBlock) and begun.data.is_incomplete():
+            raise ValueError(
+                f"[{component}] several workers do not learn gold annotation that is known in part by "
+                f"{type(begun.block.parameters).__name__}: choose DCD"
+            )
         data, problem = begun.data, begun.block.problem
         return Layout(
             *data.rows(),
@@ -185,13 +154,16 @@ class BlockWorker:
         )
 
     def epoch(self, component: str, number: int, seed: Sequence[int], factor: float) -> Message:
-        """Epoch `number`, from 0, of the block from the common w; factor: as in `Block.epoch`."""
-        begun = self._at(component, number)
+        """Epoch `number`, from 0, of the block from the common vector; factor: as in `LearningBlock.epoch`."""
+        begun = self._loaded(component)
+        if begun.epochs != number:
+            raise RuntimeError(f"[{component}] a worker is at epoch {begun.epochs}, not {number}: its file is older")
         if begun.message is None:
             data, block = begun.data, begun.block
-            void = data.complete(None, block.w) if data.is_incomplete() else np.zeros(0, np.int64)
+            assert isinstance(block, LearningBlock)
+            void = data.complete(None, block.weights(block.common)) if data.is_incomplete() else np.zeros(0, np.int64)
             moved = block.epoch(np.random.default_rng(list(seed)), factor, void)
-            begun.message = Message(moved.figures, *map(sparse, moved[1:]))
+            begun.message = Message(moved.sums, *map(sparse, moved[1:]))
         return begun.message
 
     def step(
@@ -203,11 +175,11 @@ class BlockWorker:
         digest: bytes,
         eta: float,
         removed: Sparse,
-        change: Sparse,
+        direction: Sparse,
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
 
-        digest: of the message that the block has sent. removed, change: the sums of all blocks.
+        digest: of the message that the block has sent. removed, direction: the sums of all blocks.
 
         Raises:
             RuntimeError: the epoch moves something else on this machine than on the one that ran it before.
@@ -221,30 +193,41 @@ class BlockWorker:
                 f"[{component}] a worker that takes the place of a dead one has computed other numbers: the machines "
                 "differ. Install a wheel with machine code, which is the same on all processors"
             )
-        begun.block.step(eta, change, removed)
+        assert isinstance(begun.block, LearningBlock)
+        begun.block.step(eta, direction, removed)
         begun.epochs, begun.message = number + 1, None
         self._save(component)
 
-    def dual_sum(self, component: str, number: int) -> tuple[Sparse, tuple[float, float]]:
-        """Σ α ΔΦ of the block after so many epochs, and its Σ αΔ and Σ_i A_i²."""
-        block = self._at(component, number).block
+    def dual_sum(self, component: str) -> tuple[Sparse, tuple[float, float]]:
+        """Σ α ΔΦ of the block, and its Σ αΔ and Σ_i A_i²."""
+        block = self._loaded(component).block
         assert isinstance(block, DualBlock)
         return sparse(block.dual_sum()), block.dual_sums()
 
-    def slacks(self, component: str, number: int, change: Sparse) -> Slacks:
-        """Those of the block's examples at w, which differs from the block's w by this change."""
-        return self._at(component, number).block.slacks(change)
+    def slacks(self, component: str, change: Sparse) -> Slacks:
+        """Those of the block's examples at the w of the common vector + change."""
+        return self._loaded(component).block.slacks(change)
+
+    def sums(self, component: str, weights: Sparse) -> list[SubtreeSum]:
+        """The sums over the examples of the shard's parts at w."""
+        begun = self._loaded(component)
+        assert isinstance(begun.block, SumBlock)
+        w = np.zeros(begun.data.dimension())
+        w[weights.indices] = weights.values
+        examples = [begun.data.examples_of(docs) for docs in begun.parts]
+        sums = begun.block.sums(w, self._shard.first_part, self._shard.n_parts, examples)
+        return [SubtreeSum(parts, found.values, sparse(found.vector)) for parts, found in sums.items()]
 
     def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> _Begun:
         if component not in self._encoded:
             self.encode(component, labels, seed)
-        data, encoded, digest = self._encoded.pop(component)
+        data, encoded, parts, digest = self._encoded.pop(component)
         data = data.with_shared(shared)
         for batch in encoded:
             data.add(batch)
         solver = self._pipe(component).solver
         block = kind_of_block(solver)(solver, data.problem())
-        return _Begun(block, data, list(labels), seed, shared, digest)
+        return _Begun(block, data, parts, list(labels), seed, shared, digest)
 
     def _loaded(self, component: str) -> _Begun:
         """The component's block, of this worker or as one that has died has left it."""
@@ -260,13 +243,6 @@ class BlockWorker:
             begun.epochs = state["epochs"]
             self._begun[component] = begun
         return self._begun[component]
-
-    def _at(self, component: str, number: int) -> _Begun:
-        """The same, after so many epochs."""
-        begun = self._loaded(component)
-        if begun.epochs != number:
-            raise RuntimeError(f"[{component}] a worker is at epoch {begun.epochs}, not {number}: its file is older")
-        return begun
 
     def _save(self, component: str) -> None:
         begun = self._begun[component]

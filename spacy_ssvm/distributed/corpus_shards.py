@@ -1,4 +1,4 @@
-"""A corpus for training, dealt out to workers: each gets a file of its own."""
+"""A corpus for training, dealt out in parts, each of which is a file."""
 
 from pathlib import Path
 
@@ -10,33 +10,32 @@ from ..corpus.texts import reading_docs, some_docs
 SUFFIX = ".spacy"
 
 
-def deal(path: Path, folder: Path, n_shards: int, limit: int | None = None) -> list[Path]:
+def deal(path: Path, folder: Path, n_parts: int, limit: int | None = None) -> list[Path]:
     """Write each document of a .spacy file, or of a folder of them, to one of n files, in turn.
 
-    limit: the number of documents to take; all by default.
+    limit: the number of documents to take; all by default. Returns the files, fewer than n where there are fewer
+    documents.
 
     Raises:
-        ValueError: there is no such file, one is not in .spacy format, or there are fewer documents than shards.
+        ValueError: there is no such file, or one is not in .spacy format.
         OSError: the folder cannot be written to.
     """
     files = corpus_files(path)
     if not files or any(file.suffix != SUFFIX for file in files):
         raise ValueError(f"{path} is no {SUFFIX} file, and no folder of them: convert the corpus (spacy convert) first")
-    shards: list[DocBin] = []
+    parts: list[DocBin] = []
     n_docs = 0
     for file in files:
         with reading_docs(file):
             read = DocBin(store_user_data=True).from_disk(file)
-        shards = shards or [some_docs(read, slice(0)) for _ in range(n_shards)]
-        if read.attrs != shards[0].attrs:
+        parts = parts or [some_docs(read, slice(0)) for _ in range(n_parts)]
+        if read.attrs != parts[0].attrs:
             raise ValueError(f"{file} has other attributes than {files[0]}: convert both in the same way")
         end = len(read) if limit is None else min(len(read), limit - n_docs)
-        for number, shard in enumerate(shards):
-            shard.merge(some_docs(read, slice((number - n_docs) % n_shards, end, n_shards)))
+        for number, part in enumerate(parts):
+            part.merge(some_docs(read, slice((number - n_docs) % n_parts, end, n_parts)))
         n_docs += end
-    if n_docs < n_shards:
-        raise ValueError(f"{path} has {n_docs} documents, fewer than the {n_shards} workers")
-    paths = [folder / f"{number}{SUFFIX}" for number in range(n_shards)]
-    for shard, target in zip(shards, paths):
-        shard.to_disk(target)
+    paths = [folder / f"{number}{SUFFIX}" for number in range(min(n_parts, n_docs))]
+    for part, target in zip(parts, paths):
+        part.to_disk(target)
     return paths

@@ -1,9 +1,10 @@
 """Training by the workers of a Ray cluster: `spacy train` with components whose examples lie with workers."""
 
-import shutil
-import tempfile
+import hashlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import registry
+from wasabi import msg
 
+from .. import __version__
+from ..corpus.reader import corpus_files
 from ..models.chain.weights import reads_first_pass
 from ..pipeline.component import SsvmPipe
 from ..pipeline.ner import SsvmNer
@@ -23,11 +27,16 @@ from ..pipeline.parser import SsvmParser
 from ..pipeline.senter import SsvmSenter
 from ..pipeline.tagger import SsvmTagger
 from ..solvers.blocks import kind_of_block
-from .block_worker import BlockWorker, Layout, Shard
+from .block_worker import BlockWorker, Shard
+from .checkpoint import Checkpoint
 from .cluster import RESTARTS, TRIES, await_ready, connected, result_of
-from .corpus_shards import deal
+from .common_weights import common
+from .corpus_shards import SUFFIX, deal
 from .folder import locked
-from .shared_training import Ask, SharedTraining, common
+from .messages import Layout
+from .rules import N_PARTS, adds_up, rule_of
+from .shared_blocks import Ask, SharedBlocks
+from .shared_training import SharedTraining
 
 KINDS = (SsvmTagger, SsvmSenter, SsvmNer, SsvmParser)
 """Components that learn by several workers: what they learn before their solvers can be shared."""
@@ -50,6 +59,8 @@ def epoch_of_workers() -> Callable[[Language], Iterator[Example]]:
 def train_by_workers(config: Any, output: Path, n_workers: int, address: str, code_path: Path | None) -> None:
     """Train a pipeline as `spacy train` does, with each part of the training corpus at one of n workers.
 
+    Goes on with a run of the same that was ended in this folder.
+
     config: with all overrides, not interpolated. output: the folder for the pipelines. address: of the cluster, as for
     `apply`. code_path: a file with registered functions, which workers import, too.
 
@@ -65,29 +76,27 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
     names = _trained(complete)
     output = output.resolve()
     with connected(address, n_workers) as ray, locked(output):
-        folder = Path(tempfile.mkdtemp(prefix="workers-", dir=output))
+        checkpoint = Checkpoint(output, _identity(config, n_workers, code_path))
+        adding = any(adds_up(complete.get_pipe(name).solver) for name in names)  # type: ignore[attr-defined]
+        shards = _shards(config, checkpoint, n_workers, N_PARTS if adding else n_workers, code_path)
+        new_worker = ray.remote(BlockWorker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
+        workers = [new_worker.remote(shard) for shard in shards]
+        await_ready(ray, workers, n_workers)
+
+        def ask(method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+            begun = [getattr(worker, method).remote(*given) for worker, given in zip(workers, arguments)]
+            return [result_of(ray, reference, f"a worker died {TRIES} times in {method}") for reference in begun]
+
         try:
-            code = code_path and code_path.resolve()
-            shards = [
-                Shard(_with_corpus(config, reader), number, folder, Path.cwd(), code)
-                for number, reader in enumerate(_dealt(config, folder, n_workers))
-            ]
-            new_worker = ray.remote(BlockWorker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
-            workers = [new_worker.remote(shard) for shard in shards]
-            await_ready(ray, workers, n_workers)
-
-            def ask(method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-                begun = [getattr(worker, method).remote(*given) for worker, given in zip(workers, arguments)]
-                return [result_of(ray, reference, f"a worker died {TRIES} times in {method}") for reference in begun]
-
-            nlp = _initialized(config, names, ask, n_workers)
-            try:
-                train(nlp, output)
-            finally:
-                for saved in output.glob("model-*/config.cfg"):
-                    complete.config.to_disk(saved, interpolate=False)
+            train(_initialized(config, names, ask, shards, checkpoint), output)
+        except Exception:
+            if not checkpoint.has_epochs():
+                checkpoint.remove()
+            raise
         finally:
-            shutil.rmtree(folder)
+            for saved in output.glob("model-*/config.cfg"):
+                complete.config.to_disk(saved, interpolate=False)
+        checkpoint.remove()
 
 
 def _trained(nlp: Language) -> list[str]:
@@ -129,8 +138,11 @@ def _trained(nlp: Language) -> list[str]:
     return names
 
 
-def _initialized(config: Any, names: Sequence[str], ask: Ask, n_workers: int) -> Language:
+def _initialized(
+    config: Any, names: Sequence[str], ask: Ask, shards: Sequence[Shard], checkpoint: Checkpoint
+) -> Language:
     """The pipeline, whose components learn by the workers."""
+    n_workers = len(shards)
     found = {name: sorted(set().union(*ask("labels", [(name,)] * n_workers))) for name in names}
     alone = _with_corpus(config, {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})
     components = alone.setdefault("initialize", {}).setdefault("components", {})
@@ -139,6 +151,7 @@ def _initialized(config: Any, names: Sequence[str], ask: Ask, n_workers: int) ->
         components.setdefault(name, {}).setdefault("labels", found[name])
     nlp = init_nlp(alone)
     seed = nlp.config.interpolate()["training"]["seed"] or 0
+    trainings = []
     for name in names:
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
@@ -150,11 +163,28 @@ def _initialized(config: Any, names: Sequence[str], ask: Ask, n_workers: int) ->
         weights = common(layouts)
         data = pipe.data_set([], seed).with_shared(shared).of_rows(weights.keys, weights.seen)
         n_examples = sum(layout.n_examples for layout in layouts)
-        is_certified = all(layout.is_certified for layout in layouts)
-        training = SharedTraining(name, pipe.solver.seeded(seed), data, weights, n_examples, is_certified, ask)
+        blocks = SharedBlocks(name, weights, n_examples, all(layout.is_certified for layout in layouts), ask)
+        solver = pipe.solver.seeded(seed)
+        rule = rule_of(solver, blocks, shards[0].n_parts)
+        training = SharedTraining(solver, data, rule, partial(checkpoint.save, name))
+        state = checkpoint.state(name)
+        if state is not None:
+            training.replay(state)
         reads = {annotation for layout in layouts for annotation in layout.reads}
         pipe.learn_by(training, tuple(sorted(reads)), are_given[name])
+        trainings.append(training)
+    checkpoint.follow(nlp, trainings)
     return nlp
+
+
+def _identity(config: Any, n_workers: int, code_path: Path | None) -> bytes:
+    """A digest of what a run depends on."""
+    reader = _reader(config)
+    digest = hashlib.sha256(f"{__version__} {n_workers} {config.interpolate().to_str()}".encode())
+    for path in [*corpus_files(Path(reader["path"] or "")), *([code_path] if code_path else [])]:
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.digest()
 
 
 def _train_corpus(config: Any) -> tuple[Any, str]:
@@ -176,11 +206,38 @@ def _with_corpus(config: Any, reader: dict[str, Any]) -> Any:
     return changed
 
 
-def _dealt(config: Any, folder: Path, n_workers: int) -> list[dict[str, Any]]:
-    """The training corpus of each worker."""
+def _reader(config: Any) -> dict[str, Any]:
+    """The config of the training corpus, interpolated.
+
+    Raises:
+        ValueError: it has no path.
+    """
     section, name = _train_corpus(config.interpolate())
-    reader = section[name]
+    reader: dict[str, Any] = section[name]
     if not reader.get("path"):
         raise ValueError("the training corpus has no path: give --paths.train a .spacy file, or a folder of them")
-    files = deal(Path(reader["path"]), folder, n_workers, reader.get("limit") or None)
-    return [{**reader, "path": str(file), **({"limit": 0} if "limit" in reader else {})} for file in files]
+    return reader
+
+
+def _shards(config: Any, checkpoint: Checkpoint, n_workers: int, n_parts: int, code_path: Path | None) -> list[Shard]:
+    """The workers' shards of the training corpus, as an earlier run has dealt it out, or newly."""
+    reader, folder = _reader(config), checkpoint.folder
+    if checkpoint.exists():
+        msg.info(f"Going on with the run that was ended in {folder.parent}")
+    else:
+        checkpoint.remove()
+        folder.mkdir()
+        dealt = deal(Path(reader["path"]), folder, n_parts, reader.get("limit") or None)
+        if len(dealt) < n_workers:
+            checkpoint.remove()
+            raise ValueError(f"{reader['path']} has {len(dealt)} parts, fewer than the {n_workers} workers")
+        checkpoint.begin()
+    n_parts = len(list(folder.glob(f"*{SUFFIX}")))
+    limit = {"limit": 0} if "limit" in reader else {}
+    parts = [{**reader, "path": str(folder / f"{number}{SUFFIX}"), **limit} for number in range(n_parts)]
+    bounds = [worker * n_parts // n_workers for worker in range(n_workers + 1)]
+    code = code_path and code_path.resolve()
+    return [
+        Shard(config.interpolate(), tuple(parts[first:end]), first, n_parts, number, folder, Path.cwd(), code)
+        for number, (first, end) in enumerate(pairwise(bounds))
+    ]

@@ -262,8 +262,9 @@ class SsvmPipe(TrainablePipe):
         self._unreadable.report(len(numbered))
         return sorted(self._new_labels(gold.values()))
 
-    def encoded(self, examples: Iterable[Example], labels: Sequence[str], nlp: Language) -> list[Any]:
-        """These examples as batches of a data set, once the component has these labels besides its own.
+    def encoded(self, examples: Iterable[Example], labels: Sequence[str], nlp: Language) -> tuple[list[int], list[Any]]:
+        """These examples as batches of a data set, once the component has these labels besides its own; before them,
+        the numbers of the examples that there is anything to learn from, ascending.
 
         The component then has learnt nothing; `initialize` is not to be called.
         """
@@ -273,7 +274,7 @@ class SsvmPipe(TrainablePipe):
         numbered = _numbered(self._examples(examples, "encoded"))
         _, gold = self._reader.gold(numbered)
         self._note(numbered, gold)
-        return self._encode(numbered, gold)[1]
+        return self._encode(numbered, gold)
 
     def data_set(self, batches: Sequence[Any], seed: int) -> "DataSet":
         """A data set without Docs for these batches, with what is learnt from them before the solver learns."""

@@ -28,6 +28,8 @@ class Slacks(NamedTuple):
 
 def slacks(problem: Problem, weights: np.ndarray, examples: np.ndarray | None = None, n_threads: int = 1) -> Slacks:
     """Call the oracles of all examples, or of the given ones (int64), at w, float64 [d]: one pass."""
+    if problem.passes is not None:
+        return Slacks(*problem.passes.slacks(weights))
     chosen = np.arange(problem.n_examples) if examples is None else examples
     positive = np.maximum(find_violations(problem, weights, chosen, n_threads), 0.0).tolist()
     return Slacks(math.fsum(positive), math.fsum(slack * slack for slack in positive))

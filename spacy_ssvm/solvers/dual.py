@@ -181,6 +181,15 @@ class DualLearner(WorkingSetLearner):
         super().forget(examples)
         self.has_forgotten = True
 
+    @property
+    def point(self) -> np.ndarray:
+        """The dual point s, float64 [d], not a copy."""
+        return self.w
+
+    def move_to(self, point: np.ndarray) -> None:
+        """Continue from another dual point s, float64 [d], and the w that belongs to it; α stays."""
+        self.point[:] = point
+
     def _dual_sums(self) -> tuple[float, float]:
         return working_set.dual_sums(self.planes)
 

@@ -72,17 +72,31 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, keeps, s
 
 
 @kernel
-def _dilute(planes, growth):
-    """Divide all means by `growth`, and multiply their α by it: w stays the same."""
+def _merge_means(planes, C):
+    """Replace the planes of each example by one whose α is C; w stays the same, and gold is the rest of the mean.
+
+    `planes` must have room for one more plane of each example, with the entries of all its planes.
+    """
     for example in range(len(planes.head)):
-        mean = planes.head[example]
-        if mean != NONE:
-            indices, values = read(planes, mean)
-            values *= np.float32(1.0 / growth)
-            loss, alpha = planes.loss[mean] / growth, planes.alpha[mean] * growth
-            planes.alpha[mean] = 0.0
-            append(planes, example, indices, values, len(indices), loss, alpha)
-            drop_inactive(planes, example)
+        p = planes.head[example]
+        if p == NONE or (planes.next[p] == NONE and planes.alpha[p] == C):
+            continue
+        indices, values, loss = np.empty(0, np.int64), np.empty(0, np.float32), 0.0
+        while p != NONE:
+            share = planes.alpha[p] / C
+            its_indices, its_values = read(planes, p)
+            its_size = len(its_indices)
+            merged = np.empty(len(indices) + its_size, np.int64)
+            merged_values = np.empty(len(merged), np.float32)
+            size = combine(
+                1.0, indices, values, len(indices), share, its_indices, its_values, its_size, merged, merged_values
+            )
+            indices, values = merged[:size], merged_values[:size]
+            loss += share * planes.loss[p]
+            planes.alpha[p] = 0.0
+            p = planes.next[p]
+        append(planes, example, indices, values, len(indices), loss, C)
+        drop_inactive(planes, example)
 
 
 class FrankWolfeLearner(DualLearner, CertifiedLearner):
@@ -113,15 +127,20 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
 
     def retune(self, parameters: Any) -> bool:
         """Each α is the new C; if C grows, the gold plane, which is zero, makes up the added share of each mean."""
-        growth = max(1.0, parameters.C / self.parameters.C)
+        earlier = self.parameters.C
         if not super().retune(parameters):
             return False
-        if growth > 1:
-            make_room(self.planes, len(self.planes.head), int(max_codes(self.planes.size).sum()))
-            _dilute(self.planes, growth)
+        if earlier < parameters.C:
+            self.merge_means()
         self.w = self._dual_sum()
         self._start_average()
         return True
+
+    def merge_means(self) -> None:
+        """Replace the planes of each example by their mean with α = C."""
+        self.compact()
+        make_room(self.planes, len(self.planes.head), int(max_codes(self.planes.size).sum()))
+        _merge_means(self.planes, self.parameters.C)
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)

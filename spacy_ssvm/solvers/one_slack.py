@@ -30,6 +30,24 @@ def _sum_planes(found, summed, losses, slacks):
     return losses, slacks
 
 
+def add_planes(
+    problem: Problem,
+    weights: np.ndarray,
+    examples: np.ndarray,
+    summed: np.ndarray,
+    loss: float = 0.0,
+    slack: float = 0.0,
+    n_threads: int = 1,
+) -> tuple[float, float]:
+    """Call the max-oracles of the examples, int64, at w, float64 [d]; summed += Σ ΔΦ_i of the violated planes.
+
+    Returns loss + Σ Δ_i and slack + Σ ξ_i of these.
+    """
+    for _, found in find_all(problem, weights, examples, n_threads):
+        loss, slack = _sum_planes(found, summed, loss, slack)
+    return loss, slack
+
+
 @kernel
 def _product(weights, indices, values):
     return dot(weights, indices, values, len(indices))
@@ -69,8 +87,11 @@ class OneSlackLearner(BatchLearner):
         self._clear_sum()
 
     def _find(self, examples: np.ndarray) -> None:
-        for _, found in find_all(self.problem, self.w, examples, self.n_threads):
-            self.summed_loss, self.loss = _sum_planes(found, self.summed, self.summed_loss, self.loss)
+        if self.problem.passes is not None:
+            self.summed_loss, self.loss, self.summed = self.problem.passes.planes(self.w)
+        else:
+            sums = self.summed_loss, self.loss
+            self.summed_loss, self.loss = add_planes(self.problem, self.w, examples, self.summed, *sums, self.n_threads)
         self.seen[examples] = True
 
     def retune(self, parameters: Any) -> bool:

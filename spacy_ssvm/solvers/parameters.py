@@ -19,6 +19,8 @@ class Parameters:
 
     learner: ClassVar[str]
     """module:class of the implementation."""
+    block: ClassVar[str | None] = None
+    """module:class of the blocks in which several workers learn; None where they do not."""
     settles: ClassVar[bool] = False
     """Whether gold that is known in part is completed once, by the weights that training starts from, and then learnt
     as if all of it were annotated; if not, it is completed before each epoch."""
@@ -137,6 +139,7 @@ class Perceptron(Parameters):
     """Averaged structured perceptron (Chang & Yih 2013 §2.1 and §4.3): w ← w + ΔΦ(ŷ), ŷ decoded without loss."""
 
     learner = "spacy_ssvm.solvers.perceptron:PerceptronLearner"
+    block = "spacy_ssvm.solvers.mixed_block:MixedBlock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +167,7 @@ class Mira(Parameters):
     """
 
     learner = "spacy_ssvm.solvers.mira:MiraLearner"
+    block = "spacy_ssvm.solvers.mixed_block:MixedBlock"
 
     C: float = 0.1
     k: int = 1
@@ -183,6 +187,7 @@ class PredictionMira(Parameters):
     """
 
     learner = "spacy_ssvm.solvers.mira:PredictionMiraLearner"
+    block = "spacy_ssvm.solvers.mixed_block:MixedBlock"
 
     k: int = 1
 
@@ -226,6 +231,7 @@ class Dca(LossFamily):
     """
 
     learner = "spacy_ssvm.solvers.dca:DcaLearner"
+    block = "spacy_ssvm.solvers.mixed_block:MixedBlock"
 
     C: float = 1.0
     beta: float | Literal["inf"] = 1.0
@@ -242,6 +248,7 @@ class Lbfgs(LossFamily):
     """
 
     learner = "spacy_ssvm.solvers.lbfgs:LbfgsLearner"
+    block = "spacy_ssvm.solvers.sum_block:LossBlock"
 
     C: float = 1.0
     beta: float | Literal["inf"] = 1.0
@@ -297,6 +304,7 @@ class Dcd(DualParameters):
     """
 
     learner = "spacy_ssvm.solvers.dcd:DcdLearner"
+    block = "spacy_ssvm.solvers.dual_block:DualBlock"
     moves_few = True
 
     inner_passes: int = 5
@@ -324,6 +332,7 @@ class Cpd(DualParameters):
     """
 
     learner = "spacy_ssvm.solvers.dcd:CpdLearner"
+    block = "spacy_ssvm.solvers.dual_block:DualBlock"
 
     delta: float = 1e-3
 
@@ -342,6 +351,7 @@ class OneSlack(DualParameters):
     """
 
     learner = "spacy_ssvm.solvers.one_slack:OneSlackLearner"
+    block = "spacy_ssvm.solvers.sum_block:PlaneBlock"
 
     idle_epochs: int = 20
 
@@ -364,6 +374,11 @@ class FrankWolfe(DualParameters):
 
     averaging: bool = False
 
+    @property
+    def block(self) -> str | None:  # type: ignore[override]
+        """Averages are not shared."""
+        return None if self.averaging else "spacy_ssvm.solvers.dual_block:MeanBlock"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _flag(self, "averaging")
@@ -374,6 +389,7 @@ class Sdm(TwoLoopParameters):
     """Sequential dual method on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Shevade et al. 2011), with a two-loop heuristic."""
 
     learner = "spacy_ssvm.solvers.sdm:SdmLearner"
+    block = "spacy_ssvm.solvers.dual_block:DualBlock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -403,6 +419,11 @@ class Sap(DualParameters):
         if self.nu or self.mu:
             return "spacy_ssvm.solvers.sap:ProximalSapLearner"
         return "spacy_ssvm.solvers.sap:SapLearner"
+
+    @property
+    def block(self) -> str | None:  # type: ignore[override]
+        """For the sequential algorithm without costs of moving."""
+        return None if self.batch or self.nu or self.mu else "spacy_ssvm.solvers.dual_block:DualBlock"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -67,6 +67,19 @@ class Rates(NamedTuple):
     size: Int64Array
 
 
+class Passes(Protocol):
+    """Passes over examples that lie elsewhere: sums over all of them at one w, float64 [d]."""
+
+    def losses(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Σ_i L_{β,γ} and −Σ_i ∇L_{β,γ}, float64 [d], as `gradients.sum_losses`; β and γ are those of the solver."""
+
+    def planes(self, weights: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """Σ Δ_i and Σ ξ_i of the planes that the max-oracles find, as far as they are violated, and Σ ΔΦ_i."""
+
+    def slacks(self, weights: np.ndarray) -> tuple[float, float]:
+        """Σ ξ_i and Σ ξ_i²."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """A structured learning problem.
@@ -97,6 +110,7 @@ class Problem:
     one_thread: whether oracles write to `data`, so that they must be called in one thread.
     n_named: how many of the first weights oracles may have named in their pairs so far: all others have never changed.
         None where these are all.
+    passes: of the examples, if they lie elsewhere; then only solvers that ask for such sums can learn from them.
     unit: the unit of the loss, the smallest positive cost of a single mistake. What solvers neglect, in g or in the
         loss, is a small fraction of it, so that a problem whose costs are scaled is solved just as precisely.
 
@@ -120,6 +134,7 @@ class Problem:
     with_margin: bool = False
     one_thread: bool = False
     n_named: Callable[[], int] | None = None
+    passes: Passes | None = None
     unit: float = 1.0
 
     def __post_init__(self) -> None:

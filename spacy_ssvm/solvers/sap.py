@@ -59,8 +59,12 @@ def _slope(s, step, rho1, rho2, direction, size, loss):
 
 
 @kernel
-def _best_step(s, limit, rho1, rho2, unit, direction, size, loss):
-    """The t in [0, limit] that maximises D, by Newton's method in a bracket: D' falls and is piecewise linear."""
+def line_search(s, limit, rho1, rho2, unit, direction, size, loss):
+    """The t in [0, limit] that maximises D along the direction, by Newton's method in a bracket: D' falls and is
+    piecewise linear.
+
+    loss: the rise of Σ αΔ along it.
+    """
     if _slope(s, limit, rho1, rho2, direction, size, loss)[0] >= 0.0:
         return limit
     low, high, step = 0.0, limit, 0.0
@@ -89,7 +93,7 @@ def _solve(example, s, weights, C, rho1, rho2, unit, planes, direction):
             return
         limit = gold_alpha if low == NONE else planes.alpha[low]
         size, loss = difference(planes, high, low, direction)
-        step = _best_step(s, limit, rho1, rho2, unit, direction, size, loss)
+        step = line_search(s, limit, rho1, rho2, unit, direction, size, loss)
         move_alpha(planes, high, low, step)
         for k in range(size):
             index = direction.indices[k]
@@ -131,6 +135,14 @@ class SapLearner(DualLearner, CertifiedLearner):
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
         self.s = self.grown(self.s)
+
+    @property
+    def point(self) -> np.ndarray:
+        return self.s
+
+    def move_to(self, point: np.ndarray) -> None:
+        super().move_to(point)
+        shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
 
     def remove(self, examples: np.ndarray) -> None:
         working_set.remove_all(self.planes, examples, self.s)

@@ -69,8 +69,6 @@ def test_each_document_is_dealt_once(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="has 24 documents, fewer than the 25 workers"):
-        deal(corpus, tmp_path, 25)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"is no \.spacy file"):
         deal(tmp_path / "empty", tmp_path, 2)
@@ -85,7 +83,7 @@ def shard(corpus: Path, folder: Path, component: str, **overrides: Any) -> Shard
         given |= {"components.parser.model.features.hash_bits": 12}
     config = util.load_config(CONFIGS / component / "dcd.cfg", given).interpolate()
     folder.mkdir(exist_ok=True)
-    return Shard(config, 0, folder, Path.cwd())
+    return Shard(config, (config["corpora"]["train"],), 0, 1, 0, folder, Path.cwd())
 
 
 def begun(shard: Shard, component: str) -> BlockWorker:
@@ -107,7 +105,7 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
         # Called twice, as when the answer was lost.
         assert whole.epoch(component, number, seed, 1.5) is message
         found = lost.epoch(component, number, seed, 1.5)
-        assert found.digest() == message.digest() and found.figures == message.figures
+        assert found.digest() == message.digest() and found.sums == message.sums
         arguments = component, number, seed, 1.5, message.digest(), 0.5, message.removed, message.direction
         whole.step(*arguments)
         # Dead before the step, and after it, but before it could say so.
@@ -115,7 +113,7 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
         lost.step(*arguments)
         lost = BlockWorker(its_shard)
         lost.step(*arguments)
-    sums, found_sums = whole.dual_sum(component, 4), lost.dual_sum(component, 4)
+    sums, found_sums = whole.dual_sum(component), lost.dual_sum(component)
     assert sums[0].digest() == found_sums[0].digest() and sums[1] == found_sums[1]
 
 
@@ -145,6 +143,19 @@ def test_error_names_the_extra(corpus: Path, tmp_path: Path, monkeypatch: pytest
     assert 'pip install "spacy-ssvm[ray]"' in refused(corpus, tmp_path / "out", "tagger/dcd")
 
 
+def test_gold_known_in_part_is_refused_for_sums(tmp_path: Path) -> None:
+    docs = toy_docs(spacy.blank("en").vocab)
+    docs[0][0].tag_ = ""
+    DocBin(docs=docs).to_disk(tmp_path / "partial.spacy")
+    config = util.load_config(CONFIGS / "tagger" / "dcd.cfg", {"paths.train": str(tmp_path / "partial.spacy")})
+    config["components"]["tagger"]["solver"] = {"@ssvm_solvers": "spacy-ssvm.LBFGS.v1"}
+    train = config.interpolate()["corpora"]["train"]
+    worker = BlockWorker(Shard(config.interpolate(), (train,), 0, 1, 0, tmp_path, Path.cwd()))
+    labels = worker.labels("tagger")
+    with pytest.raises(ValueError, match="do not learn gold annotation that is known in part by Lbfgs"):
+        worker.begin("tagger", labels, 0, worker.encode("tagger", labels, 0))
+
+
 def test_what_learns_alone_is_refused(corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     assert "[tagger] its solver, Sgd, does not learn by several workers" in refused(corpus, output, "tagger/sgd")
@@ -169,23 +180,54 @@ class TestWithRay:
         assert nlp.config["corpora"]["train"]["@readers"] == "spacy-ssvm.Corpus.v1"
         assert "labels" not in nlp.config["initialize"]["components"].get("tagger", {})
 
+    def test_more_workers_than_documents_are_refused(self, corpus: Path, tmp_path: Path) -> None:
+        output = tmp_path / "out"
+        assert "has 24 parts, fewer than the 25 workers" in refused(corpus, output, "tagger/dcd", "--workers", "25")
+        assert not list(output.glob("w*"))
+
     def test_killed_workers_change_nothing(self, corpus: Path, tmp_path: Path) -> None:
-        models = []
-        for output in (tmp_path / "quiet", tmp_path / "killed"):
-            options = ("--training.max_epochs", "25", "--training.patience", "0")
-            options += ("--components.tagger.solver.tolerance", "0")
-            run = [sys.executable, "-m", "spacy", "ssvm", *arguments(corpus, output, "tagger/dcd", *options)]
-            started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        def train(output: Path, n_kills: int) -> bytes:
+            started = subprocess.Popen(long_run(corpus, output), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             n_killed, deadline = 0, time.monotonic() + 200
             while started.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.05)
                 names = descendants(started.pid)
                 workers = [number for number, name in names.items() if name.startswith("ray::BlockWork")]
-                if output.name == "killed" and n_killed < 2 and workers and (output / "model-last").exists():
+                if n_killed < n_kills and workers and (output / "model-last").exists():
                     os.kill(workers[n_killed % len(workers)], signal.SIGKILL)
                     n_killed += 1
                     time.sleep(1.0)
-            assert started.poll() == 0
-            assert n_killed == (2 if output.name == "killed" else 0)
-            models.append((output / "model-last" / "tagger" / "model").read_bytes())
-        assert models[0] == models[1]
+            assert started.poll() == 0 and n_killed == n_kills
+            return weights_of(output)
+
+        assert train(tmp_path / "quiet", 0) == train(tmp_path / "killed", 2)
+
+    def test_killed_run_goes_on(self, corpus: Path, tmp_path: Path) -> None:
+        run, output = long_run(corpus, tmp_path / "killed"), tmp_path / "killed"
+        started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not (output / "model-best").exists() and started.poll() is None:
+            time.sleep(0.02)
+        started.kill()
+        assert started.wait() == -signal.SIGKILL and (output / "workers").exists()
+        done = subprocess.run(run, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0 and "Going on with the run" in done.stderr + done.stdout
+        assert not (output / "workers").exists()
+        quiet = subprocess.run(long_run(corpus, tmp_path / "quiet"), capture_output=True, text=True, timeout=200)
+        assert quiet.returncode == 0
+        assert weights_of(output) == weights_of(tmp_path / "quiet")
+        assert weights_of(output, "model-best") == weights_of(tmp_path / "quiet", "model-best")
+        assert rows_of(done.stdout) == rows_of(quiet.stdout)
+
+
+def long_run(corpus: Path, output: Path) -> list[str]:
+    options = ("--training.max_epochs", "25", "--training.patience", "0", "--components.tagger.solver.tolerance", "0")
+    return [sys.executable, "-m", "spacy", "ssvm", *arguments(corpus, output, "tagger/dcd", *options)]
+
+
+def weights_of(output: Path, model: str = "model-last") -> bytes:
+    return (output / model / "tagger" / "model").read_bytes()
+
+
+def rows_of(table: str) -> list[list[str]]:
+    """The rows of the training table, without speeds."""
+    return [line.split()[:4] for line in table.splitlines() if line.strip()[:1].isdigit()]

@@ -1,0 +1,79 @@
+"""What a worker that learns and the driver send to each other."""
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+
+from ..solvers.blocks import EpochSums
+from ..solvers.sum_block import Range
+
+
+class Sparse(NamedTuple):
+    """What is not zero of a vector: indices int32 [n], ascending, and values float64 [n]."""
+
+    indices: np.ndarray
+    values: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the message."""
+        return int(self.indices.nbytes + self.values.nbytes)
+
+    def digest(self) -> bytes:
+        """The same for the same vector."""
+        return hashlib.sha256(self.indices.tobytes() + self.values.tobytes()).digest()
+
+
+NOTHING = Sparse(np.zeros(0, np.int32), np.zeros(0))
+
+
+def sparse(vector: np.ndarray) -> Sparse:
+    """What is not zero of a vector, float64 [d]."""
+    indices = np.flatnonzero(vector).astype(np.int32)
+    return Sparse(indices, vector[indices])
+
+
+class Layout(NamedTuple):
+    """A block's weights and examples.
+
+    keys, first, width: as `Rows` of its data set. dimension: the number of its weights. seen: as `DataSet.seen`.
+    n_examples: their number. is_certified: whether all gold is known, and oracles are exact. reads: the annotation that
+    their features read. warnings: what was wrong with them.
+    """
+
+    keys: np.ndarray
+    first: int
+    width: int
+    dimension: int
+    seen: np.ndarray
+    n_examples: int
+    is_certified: bool
+    reads: tuple[str, ...]
+    warnings: list[str]
+
+
+class Message(NamedTuple):
+    """What an epoch has moved; see `solvers.blocks.Moved`."""
+
+    sums: EpochSums
+    removed: Sparse
+    direction: Sparse
+    mean: Sparse
+
+    @property
+    def nbytes(self) -> int:
+        """The size of its vectors."""
+        return self.removed.nbytes + self.direction.nbytes + self.mean.nbytes
+
+    def digest(self) -> bytes:
+        """The same for the same vectors."""
+        return hashlib.sha256(self.removed.digest() + self.direction.digest() + self.mean.digest()).digest()
+
+
+class SubtreeSum(NamedTuple):
+    """The sum of a subtree of parts; see `solvers.sum_block`."""
+
+    parts: Range
+    values: np.ndarray
+    vector: Sparse

@@ -1,0 +1,58 @@
+"""How a solver learns from the blocks of several workers, by the kind of its blocks."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..solvers.blocks import kind_of_block
+from ..solvers.dual_block import DualBlock
+from ..solvers.learner import Certificate, Progress
+from ..solvers.parameters import Parameters
+from ..solvers.sum_block import SumBlock
+from ..training.figures import Figures
+from .common_steps import DualSteps, Mixing
+from .shared_blocks import SharedBlocks
+from .sums import Sums
+
+N_PARTS = 24
+"""Parts of a corpus whose sums are added up in a fixed tree: 24 workers, or a divisor of that, get equal numbers."""
+
+
+class Rule(Protocol):
+    """How the blocks of one component learn."""
+
+    blocks: SharedBlocks
+
+    def epoch(self, number: int) -> Progress:
+        """Epoch `number`, from 0, of all blocks; `step` has to follow."""
+
+    def step(self) -> None:
+        """Let the workers know how the epoch has ended; those that know it do nothing."""
+
+    def weights(self) -> np.ndarray:
+        """The weights to predict with, float64 [d]."""
+
+    def certificate(self) -> Certificate | None:
+        """Primal and dual at w; None where there is no certificate."""
+
+    def is_done(self, figures: Figures) -> bool:
+        """Whether the solver has reached its tolerance, after an epoch with these figures."""
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` takes, after `epoch`: numbers, arrays, lists and dicts."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state; `step` has to follow."""
+
+
+def adds_up(parameters: Parameters) -> bool:
+    """Whether a solver, which learns in blocks, needs sums over parts of the corpus in a fixed tree."""
+    return issubclass(kind_of_block(parameters), SumBlock)
+
+
+def rule_of(parameters: Any, blocks: SharedBlocks, n_parts: int) -> Rule:
+    """The rule of a solver with these parameters, which learns in blocks. n_parts: of the corpus."""
+    if adds_up(parameters):
+        return Sums(parameters, blocks, n_parts)
+    is_dual = issubclass(kind_of_block(parameters), DualBlock)
+    return DualSteps(parameters, blocks) if is_dual else Mixing(parameters, blocks)

@@ -1,0 +1,63 @@
+"""The blocks of one component, which lie with workers: how the driver asks them, and reads their vectors."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .common_weights import Common
+from .messages import NOTHING, Sparse, sparse
+
+Ask = Callable[..., list[Any]]
+"""ask(method, arguments of each worker) → the results of all workers' methods, in the order of the workers."""
+
+
+class SharedBlocks:
+    """The blocks of a component.
+
+    component: its name. weights: of all blocks. n_examples: of all blocks. is_certified: as in `Layout`, of all. ask:
+    calls the workers.
+    """
+
+    def __init__(self, component: str, weights: Common, n_examples: int, is_certified: bool, ask: Ask) -> None:
+        self.component = component
+        self.weights = weights
+        self.n_examples = n_examples
+        self.is_certified = is_certified
+        self.has_failed = False
+        """Whether a worker has failed, so that none is to be asked again."""
+        self.n_bytes = 0
+        """Bytes of the vectors sent, in both directions."""
+        self._ask = ask
+
+    def __len__(self) -> int:
+        return len(self.weights.rows)
+
+    def all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
+        """What this method of each worker returns. arguments: of each block, after the component; none by default."""
+        given = [()] * len(self) if arguments is None else arguments
+        try:
+            return self._ask(method, [(self.component, *its_arguments) for its_arguments in given])
+        except Exception:
+            self.has_failed = True
+            raise
+
+    def sum(self, parts: Sequence[Sparse]) -> np.ndarray:
+        """The sum of the blocks' vectors, in the order of the blocks, float64 [d]."""
+        together = np.zeros(self.weights.dimension)
+        for block, part in enumerate(parts):
+            together[self.weights.places(block, part.indices)] += part.values
+            self.n_bytes += part.nbytes
+        return together
+
+    def placed(self, block: int, part: Sparse) -> np.ndarray:
+        """A block's vector among all weights, float64 [d]."""
+        return self.sum([*[NOTHING] * block, part])
+
+    def parts(self, vector: np.ndarray | None) -> list[Sparse]:
+        """What each block reads of a vector, float64 [d], or of None, which is zero."""
+        if vector is None:
+            return [NOTHING] * len(self)
+        parts = [sparse(self.weights.part(block, vector)) for block in range(len(self))]
+        self.n_bytes += sum(part.nbytes for part in parts)
+        return parts

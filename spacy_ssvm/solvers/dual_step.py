@@ -1,0 +1,92 @@
+"""A common step of dual variables: of all that moves them in one direction, the length that raises the dual most.
+
+Lee & Roth 2015 and Lee, Chang, Upadhyay & Roth 2015 find it in closed form for the L2-loss; here for every penalty.
+"""
+
+import importlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .parameters import DualParameters, Sap
+from .planes import plane_buffer
+from .sap import line_search, shrink
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Ω(w) = ρ₁‖w‖₁ + (ρ₂/2)‖w‖²; ½‖w‖² by default."""
+
+    rho1: float = 0.0
+    rho2: float = 1.0
+
+    def weights(self, s: np.ndarray) -> np.ndarray:
+        """The w of the dual point s = Σ α ΔΦ, float64 [d]: soft(s, ρ₁)/ρ₂. It may be s itself."""
+        if not self.rho1:
+            return s if self.rho2 == 1.0 else s / self.rho2
+        w = np.empty_like(s)
+        shrink(s, w, self.rho1, self.rho2)
+        return w
+
+    def primal(self, w: np.ndarray) -> float:
+        """Ω(w)."""
+        return self.conjugate(w) + (self.rho1 * float(np.abs(w).sum()) if self.rho1 else 0.0)
+
+    def conjugate(self, w: np.ndarray) -> float:
+        """Ω*(s) of the dual point s that w belongs to."""
+        return self.rho2 / 2.0 * float(w @ w)
+
+
+class DualObjective(NamedTuple):
+    """Σ αΔ − Ω*(Σ α ΔΦ) − Σ_i A_i² / 4κ with A_i = Σ_y α_i(y) ≤ bound; the primal is Ω(w) + C Σ ξ^power.
+
+    kappa: C with the L2-loss, ∞ with the L1-loss. bound: ∞ with the L2-loss, C with the L1-loss.
+    """
+
+    penalty: Penalty
+    C: float
+    power: int
+
+    @property
+    def kappa(self) -> float:
+        return self.C if self.power == 2 else np.inf
+
+    @property
+    def bound(self) -> float:
+        return np.inf if self.power == 2 else self.C
+
+    def primal(self, w: np.ndarray, slacks: float, squares: float) -> float:
+        """The primal at w, float64 [d]. slacks, squares: Σ ξ and Σ ξ²."""
+        return self.penalty.primal(w) + self.C * (slacks if self.power == 1 else squares)
+
+    def dual(self, w: np.ndarray, linear: float, squares: float) -> float:
+        """The dual whose dual point w belongs to. linear, squares: Σ αΔ and Σ_i A_i²."""
+        return linear - self.penalty.conjugate(w) - squares / (4.0 * self.kappa)
+
+    def best_step(
+        self, s: np.ndarray, direction: np.ndarray, linear: float, products: float, curvature: float, limit: float
+    ) -> float:
+        """The η in [0, limit] that maximises the dual of α + ηΔα.
+
+        s: Σ α ΔΦ, float64 [d]. direction: Σ Δα ΔΦ, float64 [d]. linear: Σ ΔαΔ. products: Σ_i A_i ΔA_i. curvature:
+        Σ_i ΔA_i². limit: ∞ where no α falls, and no A_i is bounded.
+        """
+        penalty = self.penalty
+        if penalty.rho1:
+            if np.isinf(limit):
+                return 0.0
+            moved = np.flatnonzero(direction)
+            along = plane_buffer(0)._replace(indices=moved, values=direction[moved])
+            return float(line_search(s, limit, penalty.rho1, penalty.rho2, abs(linear), along, len(moved), linear))
+        slope = linear - float(s @ direction) / penalty.rho2 - products / (2.0 * self.kappa)
+        bend = float(direction @ direction) / penalty.rho2 + curvature / (2.0 * self.kappa)
+        return min(limit, max(0.0, slope / bend)) if bend > 0.0 else 0.0
+
+
+def dual_objective(parameters: DualParameters) -> DualObjective:
+    """The dual that a solver with these parameters maximises."""
+    module, name = parameters.learner.split(":")
+    power = getattr(importlib.import_module(module), name).power
+    penalty = Penalty(parameters.rho1, parameters.rho2) if isinstance(parameters, Sap) else Penalty()
+    return DualObjective(penalty, parameters.C, power)

@@ -1,0 +1,18 @@
+"""Blocks of averaged online solvers, whose mean is the next w: iterative parameter mixing (McDonald et al. 2010)."""
+
+import numpy as np
+
+from .blocks import EpochSums, LearningBlock, Moved
+from .learner import run_epoch, start
+from .perceptron import AveragedLearner
+
+
+class MixedBlock(LearningBlock):
+    """An averaged online solver on one block, which begins anew in each epoch."""
+
+    def epoch(self, rng: np.random.Generator, factor: float, void: np.ndarray) -> Moved:
+        learner = start(self.parameters, self.problem, self.common)
+        assert isinstance(learner, AveragedLearner)
+        run_epoch(learner, rng)
+        mean = learner.prediction_weights() - self.common
+        return Moved(EpochSums(learner.loss), np.zeros(0), learner.w - self.common, mean)

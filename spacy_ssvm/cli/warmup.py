@@ -264,8 +264,7 @@ def _run_block(solver: Any, problem: Any) -> None:
     if issubclass(kind, LearningBlock):
         block = kind(solver, problem)
         moved = block.epoch(np.random.default_rng(0), 1.0, np.zeros(1, np.int64))
-        used = np.flatnonzero(moved.direction)
-        block.step(1.0, (used, moved.direction[used]), (np.zeros(0, np.int64), np.zeros(0)))
+        block.step(1.0, moved.direction, moved.removed)
 
 
 def _example(vocab: Any, words: list[str | None], root: int) -> Example:

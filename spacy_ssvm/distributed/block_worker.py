@@ -20,9 +20,10 @@ from ..pipeline.component import SsvmPipe
 from ..solvers.blocks import Block, LearningBlock, kind_of_block
 from ..solvers.certificate import Slacks
 from ..solvers.dual_block import DualBlock
+from ..solvers.sparse import Sparse, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
-from .messages import Layout, Message, Sparse, SubtreeSum, sparse
+from .messages import Layout, Message, SubtreeSum
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class BlockWorker:
             assert isinstance(block, LearningBlock)
             void = data.complete(None, block.weights(block.common)) if data.is_incomplete() else np.zeros(0, np.int64)
             moved = block.epoch(np.random.default_rng(list(seed)), factor, void)
-            begun.message = Message(moved.sums, *map(sparse, moved[1:]))
+            begun.message = Message(*moved)
         return begun.message
 
     def step(
@@ -202,7 +203,7 @@ class BlockWorker:
         """Σ α ΔΦ of the block, and its Σ αΔ and Σ_i A_i²."""
         block = self._loaded(component).block
         assert isinstance(block, DualBlock)
-        return sparse(block.dual_sum()), block.dual_sums()
+        return block.dual_sum(), block.dual_sums()
 
     def slacks(self, component: str, change: Sparse) -> Slacks:
         """Those of the block's examples at the w of the common vector + change."""
@@ -212,10 +213,10 @@ class BlockWorker:
         """The sums over the examples of the shard's parts at w."""
         begun = self._loaded(component)
         assert isinstance(begun.block, SumBlock)
-        w = np.zeros(begun.data.dimension())
-        w[weights.indices] = weights.values
         examples = [begun.data.examples_of(docs) for docs in begun.parts]
-        sums = begun.block.sums(w, self._shard.first_part, self._shard.n_parts, examples)
+        sums = begun.block.sums(
+            weights.dense(begun.data.dimension()), self._shard.first_part, self._shard.n_parts, examples
+        )
         return [SubtreeSum(parts, found.values, sparse(found.vector)) for parts, found in sums.items()]
 
     def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> _Begun:

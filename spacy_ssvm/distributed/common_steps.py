@@ -9,8 +9,9 @@ import numpy as np
 from ..solvers.blocks import expected_factor
 from ..solvers.certificate import GAP_ROUNDING
 from ..solvers.dual_step import dual_objective
-from ..solvers.learner import Certificate, Progress
+from ..solvers.learner import Certificate, Progress, plain
 from ..solvers.parameters import DualParameters, Parameters
+from ..solvers.sparse import NOTHING, Sparse, difference, sparse
 from ..training.figures import Figures
 from .messages import Message
 from .shared_blocks import SharedBlocks
@@ -20,49 +21,43 @@ SUMMED = ("loss", "squares", "linear_before", "squares_before", "linear", "produ
 
 
 class Step(NamedTuple):
-    """What is added to the common vector: removed + η · direction.
+    """What blocks need to take a step: the number of its epoch, digests of what each has moved in it, and the step."""
 
-    removed: what planes that are void take with them, float64 [d], or None.
-    """
-
+    number: int
+    digests: list[bytes]
     eta: float
-    direction: np.ndarray
-    removed: np.ndarray | None = None
+    direction: Sparse
+    removed: Sparse
 
 
 class CommonSteps(ABC):
-    """An epoch of each block from the common vector, float64 [d], then one step of all."""
+    """An epoch of each block from the common vector, float64 [d], then one step of all: removed + η · direction."""
 
     def __init__(self, parameters: Any, blocks: SharedBlocks) -> None:
         self.parameters = parameters
         self.blocks = blocks
         self.common = np.zeros(blocks.weights.dimension)
-        self._number = 0
-        self._digests: list[bytes] = []
-        self._step = Step(0.0, np.zeros(0))
-        """The last step, the epoch that it belongs to, and digests of what the blocks have moved in it."""
+        self._step = Step(0, [], 0.0, NOTHING, NOTHING)
 
     def epoch(self, number: int) -> Progress:
         """Epoch `number`, from 0, of all blocks; `step` has to follow."""
         found: list[Message] = self.blocks.all("epoch", self._settings(number))
-        self._number, self._digests = number, [message.digest() for message in found]
-        self._step, progress = self._decided(found)
-        if self._step.removed is not None:
-            self.common += self._step.removed
-        self.common += self._step.eta * self._step.direction
+        removed = self.blocks.sum([message.removed for message in found])
+        direction = self.blocks.sum([message.direction for message in found])
+        removed.add_to(self.common)
+        eta, progress = self._taken(found, direction)
+        self._step = Step(number, [message.digest() for message in found], eta, direction, removed)
         return progress
 
     def step(self) -> None:
         """Let all blocks take the step of the last epoch; those that have taken it do nothing."""
-        eta, direction, removed = self._step
-        parts = zip(
-            self._settings(self._number), self._digests, self.blocks.parts(removed), self.blocks.parts(direction)
-        )
+        number, digests, eta, direction, removed = self._step
+        parts = zip(self._settings(number), digests, self.blocks.parts(removed), self.blocks.parts(direction))
         self.blocks.all("step", [(*settings, digest, eta, *vectors) for settings, digest, *vectors in parts])
 
     @abstractmethod
-    def _decided(self, found: list[Message]) -> tuple[Step, Progress]:
-        """The step to take, and figures of the epoch, given what the blocks have moved."""
+    def _taken(self, found: list[Message], direction: Sparse) -> tuple[float, Progress]:
+        """Move the common vector along the direction, given what the blocks have moved; η, and figures of the epoch."""
 
     @abstractmethod
     def weights(self) -> np.ndarray:
@@ -78,17 +73,14 @@ class CommonSteps(ABC):
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes, after `epoch`."""
-        return {
-            "common": self.common,
-            "number": self._number,
-            "digests": self._digests,
-            **self._step._asdict(),
-        }
+        step = self._step._replace(direction=plain(self._step.direction), removed=plain(self._step.removed))
+        return {"common": plain(sparse(self.common)), "step": plain(step)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state; `step` has to follow."""
-        self.common, self._number, self._digests = state["common"], state["number"], state["digests"]
-        self._step = Step(state["eta"], state["direction"], state["removed"])
+        self.common = Sparse(**state["common"]).dense(len(self.common))
+        vectors = {name: Sparse(**state["step"][name]) for name in ("direction", "removed")}
+        self._step = Step(**{**state["step"], **vectors})
 
     def _settings(self, number: int) -> list[tuple[Any, ...]]:
         """Of each block's epoch, whichever worker runs it: its number, its seed, and its factor."""
@@ -103,25 +95,17 @@ class DualSteps(CommonSteps):
         super().__init__(parameters, blocks)
         self._objective = dual_objective(parameters)
 
-    def _decided(self, found: list[Message]) -> tuple[Step, Progress]:
+    def _taken(self, found: list[Message], direction: Sparse) -> tuple[float, Progress]:
         parts = [message.sums for message in found]
         sums = {name: math.fsum(getattr(part, name) for part in parts) for name in SUMMED}
-        direction = self.blocks.sum([message.direction for message in found])
-        if any(len(message.removed.indices) for message in found):
-            removed = self.blocks.sum([message.removed for message in found])
-            point = self.common + removed
-        else:
-            removed, point = None, self.common
-        primal = self._objective.primal(self._objective.penalty.weights(point), sums["loss"], sums["squares"])
-        products, curvature = sums["products"], sums["curvature"]
-        limit = min(part.max_step for part in parts)
-        eta = self._objective.best_step(point, direction, sums["linear"], products, curvature, limit)
-        w = self._objective.penalty.weights(point + eta * direction)
+        primal = self._objective.primal(self.weights(), sums["loss"], sums["squares"])
+        along = sums["linear"], sums["products"], sums["curvature"]
+        eta = self._objective.best_step(self.common, direction, *along, min(part.max_step for part in parts))
+        direction.add_to(self.common, eta)
         linear = sums["linear_before"] + eta * sums["linear"]
-        squares = sums["squares_before"] + 2.0 * eta * products + eta * eta * curvature
-        dual = self._objective.dual(w, linear, squares)
-        progress = Progress(sums["loss"], primal, dual, sum(part.planes for part in parts))
-        return Step(eta, direction, removed), progress
+        squares = sums["squares_before"] + 2.0 * eta * sums["products"] + eta * eta * sums["curvature"]
+        dual = self._objective.dual(self.weights(), linear, squares)
+        return eta, Progress(sums["loss"], primal, dual, sum(part.planes for part in parts))
 
     def weights(self) -> np.ndarray:
         return self._objective.penalty.weights(self.common)
@@ -134,9 +118,10 @@ class DualSteps(CommonSteps):
         if not self.blocks.is_certified or self.blocks.has_failed:
             return None
         found = self.blocks.all("dual_sum")
-        point = self.blocks.sum([part for part, _ in found])
+        point = self.blocks.sum([part for part, _ in found]).dense(len(self.common))
         linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))
-        slacks = self.blocks.all("slacks", [(part,) for part in self.blocks.parts(point - self.common)])
+        change = difference(point, self.common)
+        slacks = self.blocks.all("slacks", [(part,) for part in self.blocks.parts(change)])
         w = self._objective.penalty.weights(point)
         totals = [math.fsum(part[k] for part in slacks) for k in range(2)]
         return Certificate(self._objective.primal(w, *totals), self._objective.dual(w, linear, squares))
@@ -160,19 +145,20 @@ class Mixing(CommonSteps):
         """The sum of the means of w over each epoch."""
         self._epochs = 0
 
-    def _decided(self, found: list[Message]) -> tuple[Step, Progress]:
-        n_blocks = len(self.blocks)
-        self._means += self.common + self.blocks.sum([message.mean for message in found]) / n_blocks
+    def _taken(self, found: list[Message], direction: Sparse) -> tuple[float, Progress]:
+        share = 1.0 / len(self.blocks)
+        self._means += self.common
+        self.blocks.sum([message.mean for message in found]).add_to(self._means, share)
         self._epochs += 1
-        step = Step(1.0, self.blocks.sum([message.direction for message in found]) / n_blocks)
-        return step, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
+        direction.add_to(self.common, share)
+        return share, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
 
     def weights(self) -> np.ndarray:
         return self._means / max(self._epochs, 1)
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "means": self._means, "epochs": self._epochs}
+        return {**super().state(), "means": plain(sparse(self._means)), "epochs": self._epochs}
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
-        self._means, self._epochs = state["means"], state["epochs"]
+        self._means, self._epochs = Sparse(**state["means"]).dense(len(self.common)), state["epochs"]

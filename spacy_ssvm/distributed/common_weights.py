@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..models import frequency
+from ..solvers.sparse import Sparse
 from .messages import Layout
+
+ABSENT = -1
 
 
 class Common(NamedTuple):
@@ -23,20 +26,27 @@ class Common(NamedTuple):
     width: int
     dimension: int
 
-    def places(self, block: int, indices: np.ndarray) -> np.ndarray:
-        """The numbers among all weights of a block's weights with these numbers, int64."""
+    def whole(self, block: int, part: Sparse) -> Sparse:
+        """A block's vector among all weights; its indices are not in order."""
         if not len(self.keys):
-            return indices
-        row, place = np.divmod(indices.astype(np.int64) - self.first, self.width)
-        of_rows = self.first + self.width * self.rows[block][np.maximum(row, 0)] + place
-        return np.where(row < 0, indices, of_rows)
+            return part
+        return self._moved(part, self.rows[block])
 
-    def part(self, block: int, vector: np.ndarray) -> np.ndarray:
-        """A block's weights of a vector, float64 [d]."""
+    def part(self, block: int, whole: Sparse) -> Sparse:
+        """What a block has of a vector of all weights; its indices are not in order."""
         if not len(self.keys):
-            return vector
-        rows = vector[self.first :].reshape(-1, self.width)[self.rows[block]]
-        return np.concatenate([vector[: self.first], rows.ravel()])
+            return whole
+        numbers = np.full(len(self.keys), ABSENT)
+        numbers[self.rows[block]] = np.arange(len(self.rows[block]))
+        return self._moved(whole, numbers)
+
+    def _moved(self, vector: Sparse, numbers: np.ndarray) -> Sparse:
+        """The vector with other numbers of its rows, int64, without those that are ABSENT."""
+        row, place = np.divmod(vector.indices.astype(np.int64) - self.first, self.width)
+        new = numbers[np.maximum(row, 0)]
+        indices = np.where(row < 0, vector.indices, self.first + self.width * new + place).astype(np.int32)
+        kept = (row < 0) | (new != ABSENT)
+        return Sparse(indices[kept], vector.values[kept])
 
 
 def common(layouts: Sequence[Layout]) -> Common:

@@ -6,32 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..solvers.blocks import EpochSums
+from ..solvers.sparse import Sparse
 from ..solvers.sum_block import Range
-
-
-class Sparse(NamedTuple):
-    """What is not zero of a vector: indices int32 [n], ascending, and values float64 [n]."""
-
-    indices: np.ndarray
-    values: np.ndarray
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the message."""
-        return int(self.indices.nbytes + self.values.nbytes)
-
-    def digest(self) -> bytes:
-        """The same for the same vector."""
-        return hashlib.sha256(self.indices.tobytes() + self.values.tobytes()).digest()
-
-
-NOTHING = Sparse(np.zeros(0, np.int32), np.zeros(0))
-
-
-def sparse(vector: np.ndarray) -> Sparse:
-    """What is not zero of a vector, float64 [d]."""
-    indices = np.flatnonzero(vector).astype(np.int32)
-    return Sparse(indices, vector[indices])
 
 
 class Layout(NamedTuple):

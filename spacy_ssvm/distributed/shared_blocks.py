@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..solvers.sparse import Sparse, sparse
 from .common_weights import Common
-from .messages import NOTHING, Sparse, sparse
 
 Ask = Callable[..., list[Any]]
 """ask(method, arguments of each worker) → the results of all workers' methods, in the order of the workers."""
@@ -29,6 +29,8 @@ class SharedBlocks:
         self.n_bytes = 0
         """Bytes of the vectors sent, in both directions."""
         self._ask = ask
+        self._sum = np.zeros(weights.dimension)
+        """Zeros, to add up in."""
 
     def __len__(self) -> int:
         return len(self.weights.rows)
@@ -42,22 +44,22 @@ class SharedBlocks:
             self.has_failed = True
             raise
 
-    def sum(self, parts: Sequence[Sparse]) -> np.ndarray:
-        """The sum of the blocks' vectors, in the order of the blocks, float64 [d]."""
-        together = np.zeros(self.weights.dimension)
+    def sum(self, parts: Sequence[Sparse]) -> Sparse:
+        """The sum of the blocks' vectors, in the order of the blocks."""
         for block, part in enumerate(parts):
-            together[self.weights.places(block, part.indices)] += part.values
+            self.weights.whole(block, part).add_to(self._sum)
             self.n_bytes += part.nbytes
-        return together
+        total = sparse(self._sum)
+        self._sum[total.indices] = 0.0
+        return total
 
     def placed(self, block: int, part: Sparse) -> np.ndarray:
         """A block's vector among all weights, float64 [d]."""
-        return self.sum([*[NOTHING] * block, part])
+        self.n_bytes += part.nbytes
+        return self.weights.whole(block, part).dense(self.weights.dimension)
 
-    def parts(self, vector: np.ndarray | None) -> list[Sparse]:
-        """What each block reads of a vector, float64 [d], or of None, which is zero."""
-        if vector is None:
-            return [NOTHING] * len(self)
-        parts = [sparse(self.weights.part(block, vector)) for block in range(len(self))]
+    def parts(self, vector: Sparse) -> list[Sparse]:
+        """What each block has of a vector of all weights."""
+        parts = [self.weights.part(block, vector) for block in range(len(self))]
         self.n_bytes += sum(part.nbytes for part in parts)
         return parts

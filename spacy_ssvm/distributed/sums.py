@@ -8,6 +8,7 @@ from ..solvers.certificate import Slacks
 from ..solvers.learner import Certificate, Progress, start
 from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
+from ..solvers.sparse import sparse
 from ..solvers.sum_block import PassSum, tree_sum
 from ..training.figures import Figures
 from .messages import SubtreeSum
@@ -32,12 +33,14 @@ class SharedPasses:
         return float(found.values[0]), float(found.values[1]), found.vector.copy()
 
     def slacks(self, weights: np.ndarray) -> Slacks:
-        found: list[Slacks] = self._blocks.all("slacks", [(part,) for part in self._blocks.parts(weights)])
+        found: list[Slacks] = self._blocks.all("slacks", [(part,) for part in self._blocks.parts(sparse(weights))])
         return Slacks(*(sum(part[k] for part in found) for k in range(2)))
 
     def _sum(self, weights: np.ndarray) -> PassSum:
         if self._latest is None or not np.array_equal(self._latest[0], weights):
-            found: list[list[SubtreeSum]] = self._blocks.all("sums", [(part,) for part in self._blocks.parts(weights)])
+            found: list[list[SubtreeSum]] = self._blocks.all(
+                "sums", [(part,) for part in self._blocks.parts(sparse(weights))]
+            )
             known = {
                 part.parts: PassSum(part.values, self._blocks.placed(block, part.vector))
                 for block, parts in enumerate(found)

@@ -6,16 +6,14 @@ an online solver whose weights are mixed (`mixed_block`), or sums for a solver t
 
 import importlib
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .certificate import Slacks, slacks
 from .parameters import Parameters
 from .problem import Problem
-
-Entries: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""What is not zero of a vector of weights: indices, ascending, and values float64."""
+from .sparse import NOTHING, Sparse, sparse
 
 
 class EpochSums(NamedTuple):
@@ -40,15 +38,14 @@ class EpochSums(NamedTuple):
 class Moved(NamedTuple):
     """What an epoch on one block has moved, of the common vector.
 
-    removed: what it loses with the planes that are void, float64 [d]; empty if none is. direction: how far it has moved
-    otherwise, float64 [d]. mean: how far its mean over the epoch is from where it was, float64 [d]; empty for solvers
-    that predict with their last w.
+    removed: what it loses with the planes that are void. direction: how far it has moved otherwise. mean: how far its
+    mean over the epoch is from where it was, of averaged solvers.
     """
 
     sums: EpochSums
-    removed: np.ndarray
-    direction: np.ndarray
-    mean: np.ndarray
+    removed: Sparse = NOTHING
+    direction: Sparse = NOTHING
+    mean: Sparse = NOTHING
 
 
 class Block:
@@ -69,8 +66,7 @@ class Block:
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes, between a step and the next epoch; arrays are not copied."""
-        used = np.flatnonzero(self.common)
-        return {"dimension": len(self.common), "used": used, "values": self.common[used]}
+        return {"dimension": len(self.common), **sparse(self.common)._asdict()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from the state of another block of the same examples.
@@ -80,13 +76,12 @@ class Block:
         """
         if state["dimension"] != len(self.common):
             raise ValueError(f"a block's state has {state['dimension']:,} weights, not {len(self.common):,}")
-        self.common[:] = 0.0
-        self.common[state["used"]] = state["values"]
+        self.common = Sparse(state["indices"], state["values"]).dense(len(self.common))
 
-    def slacks(self, change: Entries) -> Slacks:
+    def slacks(self, change: Sparse) -> Slacks:
         """Σ ξ and Σ ξ² of the examples at the w of the common vector + change."""
-        (indices, values), point = change, self.common.copy()
-        point[indices] += values
+        point = self.common.copy()
+        change.add_to(point)
         return slacks(self.problem, self.weights(point))
 
 
@@ -101,10 +96,10 @@ class LearningBlock(Block, ABC):
         gold has changed, int64; their planes go.
         """
 
-    def step(self, eta: float, direction: Entries, removed: Entries) -> None:
+    def step(self, eta: float, direction: Sparse, removed: Sparse) -> None:
         """Take the common step, removed + η · direction of all blocks, and the dual variables with it."""
-        for length, (indices, values) in ((1.0, removed), (eta, direction)):
-            self.common[indices] += length * values
+        removed.add_to(self.common)
+        direction.add_to(self.common, eta)
 
 
 def kind_of_block(parameters: Parameters) -> type[Block]:

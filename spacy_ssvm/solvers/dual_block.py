@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..kernels import kernel
-from .blocks import Entries, EpochSums, LearningBlock, Moved
+from .blocks import EpochSums, LearningBlock, Moved
 from .dual import DualLearner
 from .dual_step import dual_objective
 from .frank_wolfe import FrankWolfeLearner
 from .learner import run_epoch, start
 from .parameters import DualParameters
 from .problem import Problem
+from .sparse import NOTHING, Sparse, difference, sparse
 from .working_set import NONE, drop_inactive
 
 
@@ -94,12 +95,12 @@ class DualBlock(LearningBlock):
         learner.parameters = replace(self.parameters, C=factor * self.parameters.C, tolerance=0.0)
         run_epoch(learner, rng)
         linear, products, curvature, limit = _dual_move(learner.planes, self._before, factor, self._objective.bound)
-        removed = begin - self.common if len(void) else np.zeros(0)
+        removed = difference(begin, self.common) if len(void) else NOTHING
         moves = linear, products, curvature, limit, learner._count()
         figures = EpochSums(learner.loss, learner.squares, *sums_before, *moves)
-        return Moved(figures, removed, (learner.point - begin) / factor, np.zeros(0))
+        return Moved(figures, removed, difference(learner.point, begin).times(1.0 / factor))
 
-    def step(self, eta: float, direction: Entries, removed: Entries) -> None:
+    def step(self, eta: float, direction: Sparse, removed: Sparse) -> None:
         super().step(eta, direction, removed)
         _take_step(self.learner.planes, self._before, self._factor, eta)
 
@@ -115,9 +116,9 @@ class DualBlock(LearningBlock):
         super().restore(state)
         self.learner.restore({**self.learner.state(), **state["learner"]}, np.random.default_rng())
 
-    def dual_sum(self) -> np.ndarray:
-        """Σ α ΔΦ over the block's planes, float64 [d]."""
-        return self.learner._dual_sum()
+    def dual_sum(self) -> Sparse:
+        """Σ α ΔΦ over the block's planes."""
+        return sparse(self.learner._dual_sum())
 
     def dual_sums(self) -> tuple[float, float]:
         """Σ αΔ and Σ_i A_i²."""
@@ -127,7 +128,7 @@ class DualBlock(LearningBlock):
 class MeanBlock(DualBlock):
     """Frank–Wolfe on one block: after a step, the mean before the epoch and the one after it are mixed into one."""
 
-    def step(self, eta: float, direction: Entries, removed: Entries) -> None:
+    def step(self, eta: float, direction: Sparse, removed: Sparse) -> None:
         super().step(eta, direction, removed)
         assert isinstance(self.learner, FrankWolfeLearner)
         self.learner.parameters = self.parameters

@@ -12,6 +12,7 @@ import numpy as np
 from .parameters import DualParameters, Sap
 from .planes import plane_buffer
 from .sap import line_search, shrink
+from .sparse import Sparse
 
 
 @dataclass(frozen=True)
@@ -65,22 +66,22 @@ class DualObjective(NamedTuple):
         return linear - self.penalty.conjugate(w) - squares / (4.0 * self.kappa)
 
     def best_step(
-        self, s: np.ndarray, direction: np.ndarray, linear: float, products: float, curvature: float, limit: float
+        self, s: np.ndarray, direction: Sparse, linear: float, products: float, curvature: float, limit: float
     ) -> float:
         """The η in [0, limit] that maximises the dual of α + ηΔα.
 
-        s: Σ α ΔΦ, float64 [d]. direction: Σ Δα ΔΦ, float64 [d]. linear: Σ ΔαΔ. products: Σ_i A_i ΔA_i. curvature:
+        s: Σ α ΔΦ, float64 [d]. direction: Σ Δα ΔΦ. linear: Σ ΔαΔ. products: Σ_i A_i ΔA_i. curvature:
         Σ_i ΔA_i². limit: ∞ where no α falls, and no A_i is bounded.
         """
         penalty = self.penalty
         if penalty.rho1:
             if np.isinf(limit):
                 return 0.0
-            moved = np.flatnonzero(direction)
-            along = plane_buffer(0)._replace(indices=moved, values=direction[moved])
-            return float(line_search(s, limit, penalty.rho1, penalty.rho2, abs(linear), along, len(moved), linear))
-        slope = linear - float(s @ direction) / penalty.rho2 - products / (2.0 * self.kappa)
-        bend = float(direction @ direction) / penalty.rho2 + curvature / (2.0 * self.kappa)
+            indices, values = direction.indices.astype(np.int64), direction.values
+            along = plane_buffer(0)._replace(indices=indices, values=values)
+            return float(line_search(s, limit, penalty.rho1, penalty.rho2, abs(linear), along, len(indices), linear))
+        slope = linear - float(s[direction.indices] @ direction.values) / penalty.rho2 - products / (2.0 * self.kappa)
+        bend = float(direction.values @ direction.values) / penalty.rho2 + curvature / (2.0 * self.kappa)
         return min(limit, max(0.0, slope / bend)) if bend > 0.0 else 0.0
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from .blocks import EpochSums, LearningBlock, Moved
 from .learner import run_epoch, start
 from .perceptron import AveragedLearner
+from .sparse import difference
 
 
 class MixedBlock(LearningBlock):
@@ -14,5 +15,5 @@ class MixedBlock(LearningBlock):
         learner = start(self.parameters, self.problem, self.common)
         assert isinstance(learner, AveragedLearner)
         run_epoch(learner, rng)
-        mean = learner.prediction_weights() - self.common
-        return Moved(EpochSums(learner.loss), np.zeros(0), learner.w - self.common, mean)
+        mean = difference(learner.prediction_weights(), self.common)
+        return Moved(EpochSums(learner.loss), direction=difference(learner.w, self.common), mean=mean)

@@ -14,7 +14,7 @@ from ..solvers.parameters import DualParameters, Parameters
 from ..solvers.sparse import NOTHING, Sparse, difference, sparse
 from ..training.figures import Figures
 from .messages import Message
-from .shared_blocks import SharedBlocks
+from .shared_blocks import Answers, SharedBlocks
 
 SUMMED = ("loss", "squares", "linear_before", "squares_before", "linear", "products", "curvature")
 """The figures of blocks that are summed for a step of dual variables."""
@@ -38,10 +38,21 @@ class CommonSteps(ABC):
         self.blocks = blocks
         self.common = np.zeros(blocks.weights.dimension)
         self._step = Step(0, [], 0.0, NOTHING, NOTHING)
+        self._begun: Answers | None = None
+        self._stepped: Answers | None = None
+
+    def begin(self, number: int) -> None:
+        """Let all blocks begin epoch `number`, from 0, if they have not yet."""
+        if self._begun is None:
+            self._begun = self.blocks.send("epoch", self._settings(number))
 
     def epoch(self, number: int) -> Progress:
         """Epoch `number`, from 0, of all blocks; `step` has to follow."""
-        found: list[Message] = self.blocks.all("epoch", self._settings(number))
+        self.begin(number)
+        self.wait()
+        assert self._begun is not None
+        found: list[Message] = self._begun()
+        self._begun = None
         removed = self.blocks.sum([message.removed for message in found])
         direction = self.blocks.sum([message.direction for message in found])
         removed.add_to(self.common)
@@ -50,10 +61,17 @@ class CommonSteps(ABC):
         return progress
 
     def step(self) -> None:
-        """Let all blocks take the step of the last epoch; those that have taken it do nothing."""
+        """Let all blocks take the step of the last epoch, without waiting; those that have taken it do nothing."""
         number, digests, eta, direction, removed = self._step
         parts = zip(self._settings(number), digests, self.blocks.parts(removed), self.blocks.parts(direction))
-        self.blocks.all("step", [(*settings, digest, eta, *vectors) for settings, digest, *vectors in parts])
+        arguments = [(*settings, digest, eta, *vectors) for settings, digest, *vectors in parts]
+        self._stepped = self.blocks.send("step", arguments)
+
+    def wait(self) -> None:
+        """Wait until all blocks have taken the last step."""
+        if self._stepped is not None:
+            self._stepped()
+            self._stepped = None
 
     @abstractmethod
     def _taken(self, found: list[Message], direction: Sparse) -> tuple[float, Progress]:

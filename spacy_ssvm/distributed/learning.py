@@ -35,7 +35,7 @@ from .corpus_shards import SUFFIX, deal
 from .folder import locked
 from .messages import Layout
 from .rules import N_PARTS, adds_up, rule_of
-from .shared_blocks import Ask, SharedBlocks
+from .shared_blocks import Answers, Send, SharedBlocks
 from .shared_training import SharedTraining
 
 KINDS = (SsvmTagger, SsvmSenter, SsvmNer, SsvmParser)
@@ -83,12 +83,17 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
         workers = [new_worker.remote(shard) for shard in shards]
         await_ready(ray, workers, n_workers)
 
-        def ask(method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        def send(method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
             begun = [getattr(worker, method).remote(*given) for worker, given in zip(workers, arguments)]
-            return [result_of(ray, reference, f"a worker died {TRIES} times in {method}") for reference in begun]
+            failure = f"a worker died {TRIES} times in {method}"
+            return lambda: [result_of(ray, reference, failure) for reference in begun]
 
         try:
-            train(_initialized(config, names, ask, shards, checkpoint), output)
+            nlp, trainings = _initialized(config, names, send, shards, checkpoint)
+            checkpoint.follow(nlp, trainings)
+            train(nlp, output)
+            for training in trainings:
+                training.wait()
         except Exception:
             if not checkpoint.has_epochs():
                 checkpoint.remove()
@@ -139,11 +144,11 @@ def _trained(nlp: Language) -> list[str]:
 
 
 def _initialized(
-    config: Any, names: Sequence[str], ask: Ask, shards: Sequence[Shard], checkpoint: Checkpoint
-) -> Language:
-    """The pipeline, whose components learn by the workers."""
+    config: Any, names: Sequence[str], send: Send, shards: Sequence[Shard], checkpoint: Checkpoint
+) -> tuple[Language, list[SharedTraining]]:
+    """The pipeline, whose components learn by the workers, and their trainings."""
     n_workers = len(shards)
-    found = {name: sorted(set().union(*ask("labels", [(name,)] * n_workers))) for name in names}
+    found = {name: sorted(set().union(*send("labels", [(name,)] * n_workers)())) for name in names}
     alone = _with_corpus(config, {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})
     components = alone.setdefault("initialize", {}).setdefault("components", {})
     are_given = {name: "labels" in components.get(name, {}) for name in names}
@@ -156,14 +161,14 @@ def _initialized(
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
         labels = list(pipe.labels)
-        shared = np.mean(ask("encode", [(name, labels, seed)] * n_workers), axis=0)
-        layouts: list[Layout] = ask("begin", [(name, labels, seed, shared)] * n_workers)
+        shared = np.mean(send("encode", [(name, labels, seed)] * n_workers)(), axis=0)
+        layouts: list[Layout] = send("begin", [(name, labels, seed, shared)] * n_workers)()
         for complaint in dict.fromkeys(complaint for layout in layouts for complaint in layout.warnings):
             warnings.warn(complaint, stacklevel=2)
         weights = common(layouts)
         data = pipe.data_set([], seed).with_shared(shared).of_rows(weights.keys, weights.seen)
         n_examples = sum(layout.n_examples for layout in layouts)
-        blocks = SharedBlocks(name, weights, n_examples, all(layout.is_certified for layout in layouts), ask)
+        blocks = SharedBlocks(name, weights, n_examples, all(layout.is_certified for layout in layouts), send)
         solver = pipe.solver.seeded(seed)
         rule = rule_of(solver, blocks, shards[0].n_parts)
         training = SharedTraining(solver, data, rule, partial(checkpoint.save, name))
@@ -173,8 +178,9 @@ def _initialized(
         reads = {annotation for layout in layouts for annotation in layout.reads}
         pipe.learn_by(training, tuple(sorted(reads)), are_given[name])
         trainings.append(training)
-    checkpoint.follow(nlp, trainings)
-    return nlp
+    for training in trainings:
+        training.together = trainings
+    return nlp, trainings
 
 
 def _identity(config: Any, n_workers: int, code_path: Path | None) -> bytes:

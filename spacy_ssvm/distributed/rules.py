@@ -23,11 +23,17 @@ class Rule(Protocol):
 
     blocks: SharedBlocks
 
+    def begin(self, number: int) -> None:
+        """Let the workers begin epoch `number`, as far as they can; `epoch` has to follow."""
+
     def epoch(self, number: int) -> Progress:
         """Epoch `number`, from 0, of all blocks; `step` has to follow."""
 
     def step(self) -> None:
-        """Let the workers know how the epoch has ended; those that know it do nothing."""
+        """Let the workers know how the epoch has ended, without waiting; those that know it do nothing."""
+
+    def wait(self) -> None:
+        """Wait until all workers know how the last epoch has ended."""
 
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d]."""

@@ -1,6 +1,7 @@
 """The blocks of one component, which lie with workers: how the driver asks them, and reads their vectors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -8,18 +9,21 @@ import numpy as np
 from ..solvers.sparse import Sparse, sparse
 from .common_weights import Common
 
-Ask = Callable[..., list[Any]]
-"""ask(method, arguments of each worker) → the results of all workers' methods, in the order of the workers."""
+Answers = Callable[[], list[Any]]
+"""Waits for the results of all workers' methods, in the order of the workers."""
+
+Send = Callable[[str, Sequence[tuple[Any, ...]]], Answers]
+"""send(method, arguments of each worker): each worker calls its methods in the order in which they are sent."""
 
 
 class SharedBlocks:
     """The blocks of a component.
 
-    component: its name. weights: of all blocks. n_examples: of all blocks. is_certified: as in `Layout`, of all. ask:
+    component: its name. weights: of all blocks. n_examples: of all blocks. is_certified: as in `Layout`, of all. send:
     calls the workers.
     """
 
-    def __init__(self, component: str, weights: Common, n_examples: int, is_certified: bool, ask: Ask) -> None:
+    def __init__(self, component: str, weights: Common, n_examples: int, is_certified: bool, send: Send) -> None:
         self.component = component
         self.weights = weights
         self.n_examples = n_examples
@@ -28,21 +32,35 @@ class SharedBlocks:
         """Whether a worker has failed, so that none is to be asked again."""
         self.n_bytes = 0
         """Bytes of the vectors sent, in both directions."""
-        self._ask = ask
+        self._send = send
         self._sum = np.zeros(weights.dimension)
         """Zeros, to add up in."""
 
     def __len__(self) -> int:
         return len(self.weights.rows)
 
-    def all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
-        """What this method of each worker returns. arguments: of each block, after the component; none by default."""
-        given = [()] * len(self) if arguments is None else arguments
+    def send(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
+        """Let each worker call this method. arguments: of each block, after the component."""
+        with self._noting_failure():
+            answers = self._send(method, [(self.component, *given) for given in arguments])
+
+        def wait() -> list[Any]:
+            with self._noting_failure():
+                return answers()
+
+        return wait
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
         try:
-            return self._ask(method, [(self.component, *its_arguments) for its_arguments in given])
+            yield
         except Exception:
             self.has_failed = True
             raise
+
+    def all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
+        """What this method of each worker returns. arguments: as in `send`, none by default."""
+        return self.send(method, [()] * len(self) if arguments is None else arguments)()
 
     def sum(self, parts: Sequence[Sparse]) -> Sparse:
         """The sum of the blocks' vectors, in the order of the blocks."""

@@ -34,6 +34,8 @@ class SharedTraining:
         self._save = save
         self._history: list[Figures] = []
         """The figures of all epochs."""
+        self.together: Sequence[SharedTraining] = [self]
+        """The trainings of all components: workers begin the epochs of all of them when one is updated."""
 
     def __len__(self) -> int:
         return self._rule.blocks.n_examples
@@ -47,6 +49,8 @@ class SharedTraining:
         if self.finished:
             return 0.0
         if not self.repeats:
+            for training in self.together:
+                training._begin()
             self._learn()
         self.figures = self._history[self.epochs]
         self.epochs += 1
@@ -82,6 +86,14 @@ class SharedTraining:
         self._history = [Figures(*figures) for figures in state["history"]]
         self._rule.restore(state["rule"])
         self._rule.step()
+
+    def wait(self) -> None:
+        """Wait until the workers have ended the last epoch."""
+        self._rule.wait()
+
+    def _begin(self) -> None:
+        if not self.finished and not self.repeats:
+            self._rule.begin(self.epochs)
 
     def _learn(self) -> None:
         progress = self._rule.epoch(self.epochs)

@@ -58,6 +58,9 @@ class Sums:
         self._learner = start(parameters, _problem(blocks, SharedPasses(blocks, n_parts)))
         self._rng = parameters.generator()
 
+    def begin(self, number: int) -> None:
+        """Nothing: what workers add up depends on what they have added up before."""
+
     def epoch(self, number: int) -> Progress:
         """Epoch `number`, from 0, of the solver."""
         learner = self._learner
@@ -68,6 +71,9 @@ class Sums:
 
     def step(self) -> None:
         """Nothing: workers keep no state."""
+
+    def wait(self) -> None:
+        """Nothing, likewise."""
 
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d]."""

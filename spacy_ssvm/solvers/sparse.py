@@ -19,7 +19,7 @@ class Sparse(NamedTuple):
 
     def digest(self) -> bytes:
         """The same for the same vector."""
-        return hashlib.sha256(self.indices.tobytes() + self.values.tobytes()).digest()
+        return hashlib.blake2b(self.indices.tobytes() + self.values.tobytes(), digest_size=32).digest()
 
     def times(self, factor: float) -> "Sparse":
         """The multiple of the vector."""

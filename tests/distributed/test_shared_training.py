@@ -101,10 +101,11 @@ def shared(parameters, whole, n_blocks, exact=True, saved=None):
     workers = [Worker(parameters, whole, parts[first:end], first) for first, end in pairwise(bounds)]
     weights = common([worker.layout(3) for worker in workers])
 
-    def ask(method, arguments):
-        return [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
+    def send(method, arguments):
+        found = [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
+        return lambda: found
 
-    blocks = SharedBlocks("toy", weights, whole.n_examples, exact, ask)
+    blocks = SharedBlocks("toy", weights, whole.n_examples, exact, send)
     rule = rule_of(parameters, blocks, N_PARTS)
     return SharedTraining(parameters, None, rule, [].append if saved is None else saved.append), workers
 

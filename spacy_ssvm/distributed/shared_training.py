@@ -50,7 +50,7 @@ class SharedTraining:
             return 0.0
         if not self.repeats:
             for training in self.together:
-                training._begin()
+                training._begin(self.epochs)
             self._learn()
         self.figures = self._history[self.epochs]
         self.epochs += 1
@@ -91,9 +91,10 @@ class SharedTraining:
         """Wait until the workers have ended the last epoch."""
         self._rule.wait()
 
-    def _begin(self) -> None:
-        if not self.finished and not self.repeats:
-            self._rule.begin(self.epochs)
+    def _begin(self, number: int) -> None:
+        """Let workers begin epoch `number`, unless this training has had it."""
+        if self.epochs == number and not self.finished and not self.repeats:
+            self._rule.begin(number)
 
     def _learn(self) -> None:
         progress = self._rule.epoch(self.epochs)

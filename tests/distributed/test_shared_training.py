@@ -210,6 +210,19 @@ def test_a_run_goes_on_where_its_driver_was_ended(parameters):
     assert np.array_equal(other.weights(), quiet.weights())
 
 
+def test_components_that_learn_together_learn_what_each_learns_alone():
+    problems = [random_problem(seed, n_examples=30, n_rows=N_ROWS) for seed in (5, 7)]
+    alone = [shared(Dcd(C=0.1), problem, 2)[0] for problem in problems]
+    together = [shared(Dcd(C=0.1), problem, 2)[0] for problem in problems]
+    for training in together:
+        training.together = together
+    for _ in range(3):
+        for training in (*alone, *together):
+            update(training)
+    for one, other in zip(alone, together):
+        assert one.figures == other.figures and one.certificate() == other.certificate()
+
+
 def test_all_blocks_have_the_common_weights():
     training, workers = shared(Dcd(C=1.0), random_problem(7, n_examples=30, n_rows=N_ROWS), 3)
     for _ in range(3):

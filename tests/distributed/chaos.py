@@ -1,12 +1,13 @@
-"""Bulk annotation under chaos: processes are killed, and files cannot grow, at random times; then the run goes on.
+"""Bulk annotation and training under chaos: processes are killed, files cannot grow; then the run goes on.
 
     python -m tests.distributed.chaos FOLDER --runs 150
     python -m tests.distributed.chaos FOLDER --runs 50 --ray
+    python -m tests.distributed.chaos FOLDER --runs 50 --train
 
-Each run annotates the same texts, one of which raises an error, with two workers. It is disturbed up to three times;
-then the same command is given again. The result has to be that of a run without disturbance, byte for byte. Prints how
-often each disturbance struck, and how many runs were wrong or hung. With Ray, any of its processes may be killed. Needs
-Linux.
+Each run annotates the same texts, one of which raises an error, or trains the same tagger by a Ray cluster, with two
+workers. It is disturbed up to three times, at random; then the same command is given again. The result has to be that
+of a run without disturbance, byte for byte. Prints how often each disturbance struck, and how many runs were wrong or
+hung. With Ray, any of its processes may be killed. Needs Linux.
 """
 
 import argparse
@@ -17,10 +18,13 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from .toy import WIDE, command, contents, descendants, lines, made
+from .toy_training import long_run, weights_of, write_corpus
 
 TIMEOUT = 120
 """Seconds after which a run hangs: without disturbance it takes a few."""
@@ -28,21 +32,35 @@ TIMEOUT = 120
 MAX_DISTURBANCES = 3
 
 
-def disturbed(run: list[str], chance: random.Random, counts: Counter[str]) -> bool:
+class Kind(NamedTuple):
+    """What is disturbed.
+
+    run: (output) → the command. result: (output) → what it has made. seconds: that it takes, about. max_size: of its
+    files, in bytes.
+    """
+
+    run: Callable[[Path], list[str]]
+    result: Callable[[Path], Any]
+    seconds: float
+    max_size: int
+
+
+def disturbed(kind_of_run: Kind, output: Path, chance: random.Random, counts: Counter[str]) -> bool:
     """Give the command once, and disturb it; returns whether it has succeeded.
 
     Raises:
         subprocess.TimeoutExpired: it hangs.
     """
     kind = chance.choice(["worker killed", "command killed", "files cannot grow", "stopped for a while"])
-    limit = chance.randrange(1, 6000) if kind == "files cannot grow" else resource.RLIM_INFINITY
+    limit = chance.randrange(1, kind_of_run.max_size) if kind == "files cannot grow" else resource.RLIM_INFINITY
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
+    run = kind_of_run.run(output)
     started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limited)
     try:
-        code = started.wait(chance.uniform(1.0, 8.0))
+        code = started.wait(chance.uniform(1.0, kind_of_run.seconds))
     except subprocess.TimeoutExpired:
         _disturb(kind, started.pid, chance)
         code = None
@@ -75,30 +93,46 @@ def _send(process: int, number: int) -> None:
         os.kill(process, number)
 
 
+def annotation(folder: Path, *options: str) -> Kind:
+    """Annotates texts, one of which raises an error."""
+    rows = [f"Text {number} is slow. It is{WIDE}." for number in range(180)]
+    made(folder)
+    texts = lines(folder, [*rows[:77], "This is poison.", *rows[78:]])
+    return Kind(lambda output: command(folder, [texts], output, "--workers", "2", *options), contents, 8.0, 6000)
+
+
+def training(folder: Path) -> Kind:
+    """Trains a tagger for some epochs."""
+    write_corpus(folder / "corpus.spacy")
+
+    def result(output: Path) -> list[bytes]:
+        return [weights_of(output, model) for model in ("model-best", "model-last")]
+
+    return Kind(lambda output: long_run(folder / "corpus.spacy", output), result, 15.0, 30_000)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--ray", action="store_true", help="Workers of Ray instead of a pool of processes")
+    parser.add_argument("--ray", action="store_true", help="Annotate by a Ray cluster instead of a pool of processes")
+    parser.add_argument("--train", action="store_true", help="Train instead")
     arguments = parser.parse_args()
     place = arguments.folder / "place"
     place.mkdir(parents=True, exist_ok=True)
-    made(place)
-    rows = [f"Text {number} is slow. It is{WIDE}." for number in range(180)]
-    texts = lines(place, [*rows[:77], "This is poison.", *rows[78:]])
-    options = ["--workers", "2", *(["--address", "local"] if arguments.ray else [])]
-    subprocess.run(command(place, [texts], arguments.folder / "expected", "--force"), check=True)
-    expected = contents(arguments.folder / "expected")
+    kind = training(place) if arguments.train else annotation(place, *(["--address", "local"] * arguments.ray))
+    name = "trained" if arguments.train else "ray" if arguments.ray else "pool"
+    subprocess.run(kind.run(arguments.folder / f"{name}-expected"), check=True)
+    expected = kind.result(arguments.folder / f"{name}-expected")
     counts: Counter[str] = Counter()
     for number in range(arguments.runs):
-        chance = random.Random(number)
-        output = arguments.folder / f"{number}{'-ray' if arguments.ray else ''}"
-        run = command(place, [texts], output, *options)
+        chance, output = random.Random(number), arguments.folder / f"{name}-{number}"
         try:
-            succeeded = any(disturbed(run, chance, counts) for _ in range(chance.randint(1, MAX_DISTURBANCES)))
+            n_times = chance.randint(1, MAX_DISTURBANCES)
+            succeeded = any(disturbed(kind, output, chance, counts) for _ in range(n_times))
             if not succeeded:
-                succeeded = subprocess.run(run, capture_output=True, timeout=TIMEOUT).returncode == 0
-            counts["wrong"] += not succeeded or contents(output) != expected
+                succeeded = subprocess.run(kind.run(output), capture_output=True, timeout=TIMEOUT).returncode == 0
+            counts["wrong"] += not succeeded or kind.result(output) != expected
         except subprocess.TimeoutExpired:
             counts["hung"] += 1
         print(number + 1, dict(counts), flush=True)

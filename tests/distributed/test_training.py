@@ -18,38 +18,15 @@ from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
 from spacy_ssvm.distributed.corpus_shards import deal
 
-from ..pipeline.toy import TREES
 from .toy import descendants
-
-CONFIGS = Path(__file__).parents[2] / "configs"
-SMALL = (
-    "--components.parser.model.features.hash_bits",
-    "12",
-    "--components.parser.model.features.label_hash_bits",
-    "8",
-)
-
-
-def toy_docs(vocab: Any) -> list[Doc]:
-    found = []
-    for text, tree in TREES:
-        arcs = [part.split(":") for part in tree.split()]
-        tags = [label.upper() for label, _ in arcs]
-        heads, deps = [int(head) - 1 for _, head in arcs], [label for label, _ in arcs]
-        found.append(Doc(vocab, words=text.split(), tags=tags, pos=["X"] * len(tags), heads=heads, deps=deps))
-    return found
+from .toy_training import CONFIGS, SMALL, arguments, long_run, toy_docs, weights_of, write_corpus
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "train.spacy"
-    DocBin(docs=toy_docs(spacy.blank("en").vocab) * 4).to_disk(path)
+    write_corpus(path)
     return path
-
-
-def arguments(corpus: Path, output: Path, config: str, *options: str) -> list[str]:
-    paths = [f"--paths.{part}={corpus}" for part in ("train", "dev")]
-    return ["train", str(CONFIGS / f"{config}.cfg"), "--output", str(output), "--workers", "2", *paths, *options]
 
 
 def refused(corpus: Path, output: Path, config: str, *options: str) -> str:
@@ -217,15 +194,6 @@ class TestWithRay:
         assert weights_of(output) == weights_of(tmp_path / "quiet")
         assert weights_of(output, "model-best") == weights_of(tmp_path / "quiet", "model-best")
         assert rows_of(done.stdout) == rows_of(quiet.stdout)
-
-
-def long_run(corpus: Path, output: Path) -> list[str]:
-    options = ("--training.max_epochs", "25", "--training.patience", "0", "--components.tagger.solver.tolerance", "0")
-    return [sys.executable, "-m", "spacy", "ssvm", *arguments(corpus, output, "tagger/dcd", *options)]
-
-
-def weights_of(output: Path, model: str = "model-last") -> bytes:
-    return (output / model / "tagger" / "model").read_bytes()
 
 
 def rows_of(table: str) -> list[list[str]]:

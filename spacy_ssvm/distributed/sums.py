@@ -42,7 +42,7 @@ class SharedPasses:
                 "sums", [(part,) for part in self._blocks.parts(sparse(weights))]
             )
             known = {
-                part.parts: PassSum(part.values, self._blocks.placed(block, part.vector))
+                part.parts: PassSum(part.values.copy(), self._blocks.placed(block, part.vector))
                 for block, parts in enumerate(found)
                 for part in parts
             }

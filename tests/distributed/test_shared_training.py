@@ -102,12 +102,26 @@ def shared(parameters, whole, n_blocks, exact=True, saved=None):
     weights = common([worker.layout(3) for worker in workers])
 
     def send(method, arguments):
-        found = [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
+        found = [received(getattr(worker, method)(*received(given))) for worker, given in zip(workers, arguments)]
         return lambda: found
 
     blocks = SharedBlocks("toy", weights, whole.n_examples, exact, send)
     rule = rule_of(parameters, blocks, N_PARTS)
     return SharedTraining(parameters, None, rule, [].append if saved is None else saved.append), workers
+
+
+def received(message):
+    """The message as it comes from another process: arrays cannot be written to."""
+    if isinstance(message, np.ndarray):
+        message = message.copy()
+        message.flags.writeable = False
+        return message
+    if isinstance(message, list):
+        return [received(part) for part in message]
+    if isinstance(message, tuple):
+        parts = [received(part) for part in message]
+        return type(message)(*parts) if hasattr(message, "_fields") else tuple(parts)
+    return message
 
 
 def update(training):

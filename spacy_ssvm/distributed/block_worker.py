@@ -147,7 +147,7 @@ class BlockWorker:
         return Layout(
             *data.rows(),
             dimension=data.dimension(),
-            seen=data.seen(),
+            counts=data.counts(),
             n_examples=problem.n_examples,
             is_certified=problem.exact and not data.is_incomplete(),
             reads=self._pipe(component).reads,

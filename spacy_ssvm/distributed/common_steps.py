@@ -102,8 +102,8 @@ class CommonSteps(ABC):
 
     def _settings(self, number: int) -> list[tuple[Any, ...]]:
         """Of each block's epoch, whichever worker runs it: its number, its seed, and its factor."""
-        factor = expected_factor(len(self.blocks))
-        return [(number, (self.parameters.seed or 0, number, block), factor) for block in range(len(self.blocks))]
+        factor = expected_factor(self.blocks.n_blocks)
+        return [(number, (self.parameters.seed or 0, number, block), factor) for block in range(self.blocks.n_blocks)]
 
 
 class DualSteps(CommonSteps):
@@ -164,7 +164,7 @@ class Mixing(CommonSteps):
         self._epochs = 0
 
     def _taken(self, found: list[Message], direction: Sparse) -> tuple[float, Progress]:
-        share = 1.0 / len(self.blocks)
+        share = 1.0 / self.blocks.n_blocks
         self._means += self.common
         self.blocks.sum([message.mean for message in found]).add_to(self._means, share)
         self._epochs += 1

@@ -1,7 +1,7 @@
 """The weights of all blocks together, and where those of each block lie among them."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,9 @@ ABSENT = -1
 class Common(NamedTuple):
     """The weights of all blocks, by row.
 
-    keys: uint64 [R], of the features of any block, ascending; seen: uint8 [R]. rows: for each block, the number of each
-    of its rows among these, int64. first, width: as in `Rows`. dimension: d.
+    keys: uint64 [R], of the features of any block, ascending; empty if all blocks have the same weights. seen: as
+    `DataSet.seen`, of all blocks. rows: for each block, the number of each of its rows among these, int64. first and
+    width: as in `Rows`. dimension: d.
     """
 
     keys: np.ndarray
@@ -51,18 +52,13 @@ class Common(NamedTuple):
 
 def common(layouts: Sequence[Layout]) -> Common:
     """The weights of blocks with these layouts: the same for the same features, however they are divided."""
-    first, width = layouts[0].first, layouts[0].width
+    first, width, dimension = layouts[0].first, layouts[0].width, layouts[0].dimension
     if not len(layouts[0].keys):
-        seen = _sum_of_seen(len(layouts[0].seen), [(slice(None), layout.seen) for layout in layouts])
-        return Common(layouts[0].keys, seen, [layout.keys for layout in layouts], first, width, layouts[0].dimension)
+        counts = np.sum([layout.counts for layout in layouts], axis=0)
+        return Common(layouts[0].keys, frequency.exponents(counts, None), [], first, width, dimension)
     keys = np.unique(np.concatenate([layout.keys for layout in layouts]))
     rows = [np.searchsorted(keys, layout.keys) for layout in layouts]
-    seen = _sum_of_seen(len(keys), list(zip(rows, [layout.seen for layout in layouts])))
-    return Common(keys, seen, rows, first, width, first + width * len(keys))
-
-
-def _sum_of_seen(n_rows: int, parts: Sequence[tuple[Any, np.ndarray]]) -> np.ndarray:
-    counts = np.zeros(n_rows)
-    for rows, seen in parts:
-        counts[rows] += np.exp2(seen.astype(np.float64)) - 1.0
-    return frequency.exponents(counts, None)
+    counts = np.zeros(len(keys), np.int64)
+    for its_rows, layout in zip(rows, layouts):
+        counts[its_rows] += layout.counts
+    return Common(keys, frequency.exponents(counts, None), rows, first, width, first + width * len(keys))

@@ -13,7 +13,7 @@ from ..solvers.sum_block import Range
 class Layout(NamedTuple):
     """A block's weights and examples.
 
-    keys, first, width: as `Rows` of its data set. dimension: the number of its weights. seen: as `DataSet.seen`.
+    keys, first, width: as `Rows` of its data set. dimension: the number of its weights. counts: as `DataSet.counts`.
     n_examples: their number. is_certified: whether all gold is known, and oracles are exact. reads: the annotation that
     their features read. warnings: what was wrong with them.
     """
@@ -22,7 +22,7 @@ class Layout(NamedTuple):
     first: int
     width: int
     dimension: int
-    seen: np.ndarray
+    counts: np.ndarray
     n_examples: int
     is_certified: bool
     reads: tuple[str, ...]

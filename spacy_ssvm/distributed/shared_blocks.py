@@ -19,12 +19,15 @@ Send = Callable[[str, Sequence[tuple[Any, ...]]], Answers]
 class SharedBlocks:
     """The blocks of a component.
 
-    component: its name. weights: of all blocks. n_examples: of all blocks. is_certified: as in `Layout`, of all. send:
-    calls the workers.
+    component: its name. n_blocks: their number. weights: of all blocks. n_examples: of all blocks. is_certified: as in
+    `Layout`, of all. send: calls the workers.
     """
 
-    def __init__(self, component: str, weights: Common, n_examples: int, is_certified: bool, send: Send) -> None:
+    def __init__(
+        self, component: str, n_blocks: int, weights: Common, n_examples: int, is_certified: bool, send: Send
+    ) -> None:
         self.component = component
+        self.n_blocks = n_blocks
         self.weights = weights
         self.n_examples = n_examples
         self.is_certified = is_certified
@@ -35,9 +38,6 @@ class SharedBlocks:
         self._send = send
         self._sum = np.zeros(weights.dimension)
         """Zeros, to add up in."""
-
-    def __len__(self) -> int:
-        return len(self.weights.rows)
 
     def send(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
         """Let each worker call this method. arguments: of each block, after the component."""
@@ -60,7 +60,7 @@ class SharedBlocks:
 
     def all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
         """What this method of each worker returns. arguments: as in `send`, none by default."""
-        return self.send(method, [()] * len(self) if arguments is None else arguments)()
+        return self.send(method, [()] * self.n_blocks if arguments is None else arguments)()
 
     def sum(self, parts: Sequence[Sparse]) -> Sparse:
         """The sum of the blocks' vectors, in the order of the blocks."""
@@ -78,6 +78,6 @@ class SharedBlocks:
 
     def parts(self, vector: Sparse) -> list[Sparse]:
         """What each block has of a vector of all weights."""
-        parts = [self.weights.part(block, vector) for block in range(len(self))]
+        parts = [self.weights.part(block, vector) for block in range(self.n_blocks)]
         self.n_bytes += sum(part.nbytes for part in parts)
         return parts

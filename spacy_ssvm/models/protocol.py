@@ -370,6 +370,10 @@ class DataSet(ABC):
         """The layout of a vector by row; by default, all vectors of the model have one."""
         return Rows(np.zeros(0, np.uint64))
 
+    def counts(self) -> np.ndarray:
+        """How often each row of weights occurs in these Docs, int [R]; by default, nobody counts."""
+        return np.zeros(0, np.int64)
+
     def seen(self) -> np.ndarray:
         """log₂(1 + n), rounded, uint8, of how often each row of weights was seen in these Docs or in earlier ones; by
         default, nobody counts."""

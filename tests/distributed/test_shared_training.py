@@ -70,9 +70,9 @@ class Worker:
         self.block = kind_of_block(parameters)(parameters, chain_problem(part, len(names)))
 
     def layout(self, n_labels):
-        seen = np.ones(len(self.keys), np.uint8)
+        counts = np.ones(len(self.keys), np.int64)
         problem = self.block.problem
-        sizes = problem.dimension, seen, problem.n_examples, problem.exact
+        sizes = problem.dimension, counts, problem.n_examples, problem.exact
         return Layout(self.keys, n_labels**2, n_labels, *sizes, (), [])
 
     def epoch(self, name, number, seed, factor):
@@ -105,7 +105,7 @@ def shared(parameters, whole, n_blocks, exact=True, saved=None):
         found = [received(getattr(worker, method)(*received(given))) for worker, given in zip(workers, arguments)]
         return lambda: found
 
-    blocks = SharedBlocks("toy", weights, whole.n_examples, exact, send)
+    blocks = SharedBlocks("toy", n_blocks, weights, whole.n_examples, exact, send)
     rule = rule_of(parameters, blocks, N_PARTS)
     return SharedTraining(parameters, None, rule, [].append if saved is None else saved.append), workers
 

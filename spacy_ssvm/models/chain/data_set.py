@@ -190,7 +190,7 @@ class ChainSet(DataSet):
     def number_weights(self, by_use: bool) -> None:
         self._problem = self._numbering = self._steps = None
         if by_use:
-            n_labels, counts = len(self._constraints.start), self._row_counts()
+            n_labels, counts = len(self._constraints.start), self.counts()
             self._numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
             if self._has_many_labels():
                 self._steps = new_steps(n_labels, np.zeros(0, np.int64))
@@ -319,15 +319,14 @@ class ChainSet(DataSet):
 
     def seen(self) -> np.ndarray:
         """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in these Docs or in earlier ones."""
-        return frequency.exponents(self._row_counts(), self._seen_earlier())
+        return frequency.exponents(self.counts(), self._seen_earlier())
 
     def _seen_earlier(self) -> np.ndarray | None:
         """The same of earlier Docs alone, uint8 [≤ R], of the first rows, as no others are theirs; None if unknown."""
         weights = self.earlier.weights
         return self.earlier.seen if weights is None else seen_of(weights, self.keys())
 
-    def _row_counts(self) -> np.ndarray:
-        """How often each row occurs in these Docs, int64 [R]."""
+    def counts(self) -> np.ndarray:
         counts = np.zeros(self.n_rows(), np.int64)
         for chunk in self._chunks:
             # NumPy copies what it counts, to numbers of eight bytes.

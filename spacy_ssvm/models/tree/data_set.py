@@ -195,11 +195,14 @@ class TreeSet(DataSet):
     def without_docs(self) -> "TreeSet":
         return TreeSet(self._program, self._first_pass, self._shape, self._seen)
 
-    def seen(self) -> np.ndarray:
+    def counts(self) -> np.ndarray:
         counts = np.zeros(n_rows(self._shape), np.int32)
         if self._chunks:
             count_features(self._all(), counts)
-        return frequency.exponents(counts, self._seen)
+        return counts
+
+    def seen(self) -> np.ndarray:
+        return frequency.exponents(self.counts(), self._seen)
 
     def packed_counts(self) -> np.ndarray:
         """What `seen` returns, as in `TreeWeights`; rows are counted in gold trees."""

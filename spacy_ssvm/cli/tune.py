@@ -1,8 +1,10 @@
 """`spacy ssvm tune`: chooses parameters of a solver by the development score."""
 
 import difflib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -14,8 +16,11 @@ from spacy.schemas import ConfigSchemaTraining
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry, resolve_dot_names
+from thinc.api import Config
 from wasabi import msg
 
+from ..distributed.pool import WorkerDied
+from ..distributed.workers import results
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import (
     GRID,
@@ -26,6 +31,7 @@ from ..training.tuning import (
     as_good,
     best_of,
     between,
+    consecutive,
     grid_points,
     try_values,
 )
@@ -49,26 +55,36 @@ def tune_command(
         int, typer.Option("--bisect", "-b", min=0, help="Further values of C to try, near the best one")
     ] = 0,
     epochs: Annotated[int, typer.Option("--epochs", "-e", min=1, help="Most epochs with the same values")] = 10,
+    n_workers: Annotated[
+        int, typer.Option("--workers", "-w", min=1, help="Number of processes, each with a part of the values")
+    ] = 1,
+    address: Annotated[
+        str | None,
+        typer.Option("--address", help='Ray cluster whose workers learn: "local", "auto" or an address; needs Ray'),
+    ] = None,
     code_path: CodePath = None,
 ) -> None:
     """Find the C, or other parameters of a component's solver, with the best development score.
 
     Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy. All values are
-    tried in one training run: each starts from the result of the previous one. The config with the best values is
-    saved, and, if matplotlib is installed, a plot next to it.
+    tried in one training run, or one for each worker: each starts from the result of the previous one. The config with
+    the best values is saved, and, if matplotlib is installed, a plot next to it.
     """
     import_code(code_path)
     overrides = parse_config_overrides(context.args)
     try:
         with show_validation_error(config_path):
             config = util.load_config(config_path, overrides=overrides)
-            plan = _plan(config, component, grid or [], bisect)
+            plan = _plan(config, component, grid or [], bisect, epochs)
         msg.info(f"Reading the corpora, extracting the features of {plan.name}")
-        trials, weights = _run(init_nlp(config), plan, bisect, epochs)
-    except (OSError, ValueError) as error:
+        if n_workers == 1 and address is None:
+            trials = _tried_here(plan, bisect)
+        else:
+            trials = _tried_by_workers(plan, bisect, n_workers, address, code_path)
+    except (ImportError, OSError, ValueError, WorkerDied) as error:
         msg.fail("Nothing was tuned", str(error), exits=1)
     best = best_of(trials)
-    good = as_good(trials, weights) if len(trials) > 1 else None
+    good = as_good(trials, list(plan.weights.values())) if len(trials) > 1 else None
     header = (*best.values, "Score", "Epochs", "Non-0", "CPU s", *(["Noise"] if good else []))
     rows = [
         (*_texts(t.values), f"{100 * t.score:.2f}", t.epochs, f"{t.non_zeros:,}", f"{t.seconds:.0f}") for t in trials
@@ -82,7 +98,7 @@ def tune_command(
     settings["solver"].update(best.values)
     output.parent.mkdir(parents=True, exist_ok=True)
     config.to_disk(output, interpolate=False)
-    msg.good(f"Best: {_named(best)}, with a score of {100 * best.score:.2f}. Config saved to {output}")
+    msg.good(f"Best: {_named(best.values)}, with a score of {100 * best.score:.2f}. Config saved to {output}")
     if len(trials) > 1:
         msg.info(_noise(trials, good))
     _plot(trials, output.with_suffix(".svg"))
@@ -93,14 +109,25 @@ SMALLER = 0.1
 
 
 class Plan(NamedTuple):
-    """The name of the component to tune, its solver block with all defaults, and the values to try."""
+    """What is to be tuned.
 
+    config: of the pipeline. name, solver: of the component, and its block with all defaults. points: the values to try.
+    epochs: the most with the same values. weights: of the scores that make the development score.
+    """
+
+    config: Config
     name: str
     solver: dict[str, Any]
     points: Sequence[Values]
+    epochs: int
+    weights: dict[str, float]
 
 
-def _plan(config: Any, component: str | None, grid: Sequence[str], bisect: int) -> Plan:
+Run = tuple[int, Sequence[Values]]
+"""The number of a training run, and the values that it tries: each starts from the result of the previous ones."""
+
+
+def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: int, epochs: int) -> Plan:
     nlp = util.load_model_from_config(config, auto_fill=True)
     training = nlp.config.interpolate()["training"]
     pipes = {name: pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe)}
@@ -124,7 +151,8 @@ def _plan(config: Any, component: str | None, grid: Sequence[str], bisect: int) 
         replace(pipes[name].solver, **values)  # checks the values
     if bisect and len({values.get("C") for values in points}) < 2:
         raise ValueError("--bisect needs two values of C to begin with")
-    return Plan(name, solver, points)
+    weights = {score: weight for score, weight in training["score_weights"].items() if weight}
+    return Plan(config, name, solver, points, epochs, weights)
 
 
 def _parsed_grid(grid: Sequence[str], solver: dict[str, Any]) -> dict[str, list[Any]]:
@@ -161,35 +189,89 @@ def _number(name: str, text: str) -> int | float | str:
     raise ValueError(f"--grid {name}: {text!r} is not a number; expected values such as {name}=0.1,1")
 
 
-def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> tuple[list[Trial], list[float]]:
-    """All trials, in their order, and the weights of the ratios that their counts are of."""
+def _tried_here(plan: Plan, bisect: int) -> list[Trial]:
+    """All trials, in their order, in one run."""
+    row = _rows(plan.points, "Epoch")
+    attempt = _begun(plan, row)
+    trials = list(map(attempt, plan.points))
+    for _ in range(bisect):
+        trials.append(attempt(between(trials)))
+    return trials
+
+
+def _tried_by_workers(
+    plan: Plan, bisect: int, n_workers: int, address: str | None, code_path: Path | None
+) -> list[Trial]:
+    """All trials, in their order: of a run for each worker, and those of the bisection in this process.
+
+    Raises:
+        ImportError, ConnectionError, ValueError, WorkerDied: as in `workers.results`.
+    """
+    runs = list(enumerate(consecutive(plan.points, n_workers)))
+    work = partial(_run, plan)
+    begin = partial(_runner, plan, Path.cwd(), code_path and code_path.resolve())
+    row = _rows(plan.points, "Epochs")
+    found: dict[int, list[Trial]] = {}
+    for number, trials in results(work, begin, runs, len(runs), address, _name):
+        found[number] = trials
+        for trial in trials:
+            row(trial.values, trial.epochs, trial.score)
+    tried = [trial for number, _ in runs for trial in found[number]]
+    if bisect:
+        attempt = _begun(plan, lambda *_: None)
+    for _ in range(bisect):
+        tried.append(attempt(between(tried)))
+        row(tried[-1].values, tried[-1].epochs, tried[-1].score)
+    return tried
+
+
+def _runner(plan: Plan, directory: Path, code_path: Path | None) -> Callable[[Run], tuple[int, list[Trial]]]:
+    # Workers of a cluster begin in another folder.
+    os.chdir(directory)
+    if code_path is not None:
+        util.import_file("python_code", code_path)
+    return partial(_run, plan)
+
+
+def _run(plan: Plan, run: Run) -> tuple[int, list[Trial]]:
+    """The number of a run, and its trials, which nothing that this process has done before changes."""
+    number, points = run
+    return number, list(map(_begun(plan, lambda *_: None), points))
+
+
+def _name(run: Run) -> str:
+    _, points = run
+    return f"the values from {_named(points[0])} on"
+
+
+def _begun(plan: Plan, report: Callable[[Values, int, float], None]) -> Callable[[Values], Trial]:
+    """Begin a run: read the corpora, train the components that are not tuned, and return what tries values.
+
+    report: is called with the number and the score of each epoch with some values.
+
+    Raises:
+        ValueError: there is nothing to learn from, or to choose values by.
+    """
+    nlp = init_nlp(plan.config)
     training = registry.resolve(nlp.config.interpolate()["training"], schema=ConfigSchemaTraining)
     names = [training["train_corpus"], training["dev_corpus"]]
     train_corpus, dev_corpus = resolve_dot_names(nlp.config.interpolate(), names)
     if next(iter(dev_corpus(nlp)), None) is None:
         raise ValueError(f"There are no documents in {training['dev_corpus']} to choose the best values by")
     examples = list(train_corpus(nlp))
-    _train_others(nlp, plan.name, examples, epochs, training["frozen_components"])
+    _train_others(nlp, plan.name, examples, plan.epochs, training["frozen_components"])
     annotate_before(nlp, plan.name, examples, training["annotating_components"])
     pipe: Any = nlp.get_pipe(plan.name)
-    weights = {name: weight for name, weight in training["score_weights"].items() if weight}
-    evaluate = _evaluation(nlp, dev_corpus, weights)
-    columns = [*plan.points[0], "Epoch", "Score"]
+    evaluate = _evaluation(nlp, dev_corpus, plan.weights)
+    return lambda values: try_values(pipe, values, examples, evaluate, plan.epochs, partial(report, values))
+
+
+def _rows(points: Sequence[Values], epochs: str) -> Callable[[Values, int, float], None]:
+    """A function that prints a row with values, a number of epochs and a score. epochs: the title of that column."""
+    columns = [*points[0], epochs, "Score"]
     layout: Any = {"widths": [10] * len(columns), "aligns": ["r"] * len(columns)}
     msg.row(columns, **layout)
-    trials: list[Trial] = []
-
-    def run(values: Values) -> None:
-        def report(epoch: int, score: float) -> None:
-            msg.row([*_texts(values), epoch, f"{100 * score:.2f}"], **layout)
-
-        trials.append(try_values(pipe, values, examples, evaluate, epochs, report))
-
-    for values in plan.points:
-        run(values)
-    for _ in range(bisect):
-        run(between(trials))
-    return trials, list(weights.values())
+    return lambda values, epoch, score: msg.row([*_texts(values), epoch, f"{100 * score:.2f}"], **layout)
 
 
 def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
@@ -241,11 +323,11 @@ def _noise(trials: Sequence[Trial], good: Sequence[bool] | None) -> str:
     smallest = min(equals, key=lambda trial: trial.non_zeros)
     if smallest.non_zeros > (1 - SMALLER) * best.non_zeros:
         return text
-    return f"{text}. Of these, {_named(smallest)} gives the smallest model"
+    return f"{text}. Of these, {_named(smallest.values)} gives the smallest model"
 
 
-def _named(trial: Trial) -> str:
-    return ", ".join(f"{name} = {text}" for name, text in zip(trial.values, _texts(trial.values)))
+def _named(values: Values) -> str:
+    return ", ".join(f"{name} = {text}" for name, text in zip(values, _texts(values)))
 
 
 def _texts(values: Values) -> list[str]:

@@ -33,6 +33,7 @@ from ..training.tuning import (
     between,
     consecutive,
     grid_points,
+    learn,
     try_values,
 )
 from .pipelines import CodePath, ConfigPath, annotate_before
@@ -285,7 +286,7 @@ def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs:
             continue
         if isinstance(pipe, SsvmPipe):
             for _ in range(epochs):
-                pipe.update(examples)
+                learn(pipe, examples)
         elif getattr(pipe, "is_trainable", False):
             raise ValueError(f'"{other}" learns, too: train it first, then source and freeze it to tune "{name}"')
 

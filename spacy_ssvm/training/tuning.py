@@ -52,6 +52,8 @@ class Tunable(Protocol):
 
     def update(self, examples: Sequence[Example]) -> dict[str, float]: ...
 
+    def finish_update(self, sgd: Any) -> None: ...
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -131,6 +133,12 @@ def between(trials: Sequence[Trial]) -> Values:
     return {**best, "C": C * math.sqrt(above) if upwards else C / math.sqrt(below)}
 
 
+def learn(pipe: Tunable, examples: Sequence[Example]) -> None:
+    """Learn from one batch, also where the config would have the component learn from several parts at once."""
+    pipe.update(examples)
+    pipe.finish_update(None)
+
+
 def try_values(
     pipe: Tunable,
     values: Values,
@@ -153,9 +161,9 @@ def try_values(
     non_zeros, counts = 0, None
     while len(scores) < epochs and (not scores or len(scores) - scores.index(max(scores)) <= PATIENCE):
         before = pipe.figures
-        pipe.update(examples)
+        learn(pipe, examples)
         if pipe.figures is before and not scores:  # An epoch with new examples ends when the next one begins.
-            pipe.update(examples)
+            learn(pipe, examples)
         if pipe.figures is before and scores:  # The solver has reached its tolerance.
             break
         score = evaluate()

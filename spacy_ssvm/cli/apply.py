@@ -76,7 +76,7 @@ def apply_command(
             files = [path.resolve() for path in files]
             begin = partial(_annotator_there, _resolved(model), code_path and code_path.resolve(), how)
         work = partial(annotate, nlp, how=how)
-        annotated = partial(results, work, begin, n_workers=n_workers, address=address, name=_name)
+        annotated = partial(results, work, begin, n_workers=n_workers, address=address, name=_name, ahead=AHEAD)
         with folder.locked(output):
             _apply(files, annotated, how, of, force)
     except KeyboardInterrupt:
@@ -87,6 +87,8 @@ def apply_command(
         msg.fail(str(error), exits=1)
 
 
+AHEAD = 2
+"""Shards that each worker of a cluster has: they are short, and it is not to wait for the next one."""
 _GOES_ON = "What is finished stays. The same command goes on."
 
 

@@ -15,9 +15,6 @@ TRIES = 4
 RESTARTS = 100
 """Restarts of a worker, so that one that dies while it begins does not do so for ever."""
 
-AHEAD = 2
-"""Arguments that each worker has, so that it never waits for the next one."""
-
 START = 300.0
 """Seconds in which at least one worker has to be ready: the cluster may have to start a machine first."""
 
@@ -48,12 +45,14 @@ def results(
     n_workers: int,
     address: str,
     name: Callable[[Argument], str],
+    ahead: int,
 ) -> Iterator[Result]:
     """What the function that `begin` returns gives for each argument, in the order in which they are finished.
 
     begin: is called once by each worker, on its machine; it has to be picklable, as arguments and results have.
     address: of the cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
-    name: of an argument, for messages.
+    name: of an argument, for messages. ahead: arguments that each worker has: with 2, it does not wait for the next one,
+    and with 1, a worker with a long call keeps none from the others.
 
     Raises:
         ImportError: Ray is not installed.
@@ -66,7 +65,7 @@ def results(
         new_worker = ray.remote(_Worker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
         workers = [new_worker.remote(begin) for _ in range(n_workers)]
         await_ready(ray, workers, 1)
-        free = deque(workers * AHEAD)
+        free = deque(workers * ahead)
         begun: dict[Any, tuple[Any, str]] = {}
         for argument in arguments:
             if not free:

@@ -13,11 +13,12 @@ def results(
     n_workers: int,
     address: str | None,
     name: Callable[[Argument], str],
+    ahead: int = 1,
 ) -> Iterator[Result]:
     """work(argument) of each argument, in the order in which they are finished.
 
     begin: returns the same function, in workers that cannot inherit it. address: of the cluster, None for processes of
-    this machine. name: of an argument, for messages.
+    this machine. name, ahead: as in `cluster.results`.
 
     Raises:
         ImportError, ConnectionError, ValueError: there is no such cluster, as in `cluster.results`.
@@ -26,4 +27,4 @@ def results(
     """
     if address is None:
         return pool.results(work, begin, arguments, n_workers)
-    return cluster.results(begin, arguments, n_workers, address, name)
+    return cluster.results(begin, arguments, n_workers, address, name, ahead)

@@ -51,7 +51,7 @@ def results(
 
     begin: is called once by each worker, on its machine; it has to be picklable, as arguments and results have.
     address: of the cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
-    name: of an argument, for messages. ahead: arguments that each worker has: with 2, it does not wait for the next one,
+    name: of an argument, for messages. ahead: arguments that each worker has: with 2, it never waits for the next one,
     and with 1, a worker with a long call keeps none from the others.
 
     Raises:

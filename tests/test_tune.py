@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.score_counts import COUNTS, CountingScorer
 from spacy_ssvm.solvers.parameters import Cpd
-from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, consecutive, grid_points
+from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, grid_points
 
 from .pipeline.toy import EXAMPLES, LANG, SPANS, TAGGED, annotations, blank, tagger_examples, trained, weights
 from .pipeline.toy import doc as doc_of
@@ -378,34 +378,26 @@ def trials(result):
     return [[*row[:column], *row[column + 1 :]] for row in rows(result.output)]
 
 
-def test_workers_try_consecutive_values_as_runs_of_their_own(config):
+def test_workers_try_each_value_in_a_run_of_its_own(config):
     path = config("ssvm_tagger")
-    low, high = (trials(tune(path, "--grid", grid)) for grid in ("C=0.01,0.05,0.1", "C=0.5,1,5"))
-    both = tune(path, "--workers", 2)
-    assert trials(both) == low + high
+    alone = [row for C in (0.01, 0.1, 5) for row in trials(tune(path, "--grid", f"C={C}"))]
+    for n_workers in (2, 3, 9):
+        assert trials(tune(path, "--grid", "C=5,0.01,0.1", "--workers", n_workers)) == alone
     C = load_config(path.parent / "best.cfg")["components"]["ssvm_tagger"]["solver"]["C"]
-    assert max(low + high, key=lambda row: (float(row[1]), -float(row[0])))[0] == f"{C:.4g}"
-    assert trials(tune(path, "--workers", 9, "--grid", "C=0.1")) == trials(tune(path, "--grid", "C=0.1"))
+    assert max(alone, key=lambda row: (float(row[1]), -float(row[0])))[0] == f"{C:.4g}"
 
 
-def test_the_bisection_follows_what_the_workers_have_found(config):
+def test_the_bisection_goes_on_from_what_workers_have_found(config):
     path = config("ssvm_tagger")
-    by_workers, here = (trials(tune(path, "--bisect", 2, "--workers", n)) for n in (2, 1))
-    assert len(by_workers) == 8 and by_workers == trials(tune(path, "--bisect", 2, "--workers", 2))
-    assert [row[0] for row in by_workers] == [row[0] for row in here]
+    found, again = (trials(tune(path, "--bisect", 2, "--workers", n)) for n in (2, 4))
+    assert len(found) == 8 and found == again
+    assert [found[-1]] == trials(tune(path, "--grid", f"C={found[-1][0]}"))
 
 
 def test_workers_find_the_same_with_a_solver_that_starts_anew(config):
     path = config("ssvm_tagger", solver="MIRA")
-    one, *others = (trials(tune(path, "--grid", "C=1,0.01,0.1", "--workers", n)) for n in (1, 2, 3))
-    assert others == [one, one]
-
-
-def test_the_values_in_consecutive_parts():
-    points = grid_points({"C": range(7)})
-    assert [len(part) for part in consecutive(points, 3)] == [2, 2, 3]
-    assert [point for part in consecutive(points, 3) for point in part] == points
-    assert consecutive(points[:2], 5) == [points[:1], points[1:2]]
+    one, two = (trials(tune(path, "--grid", "C=1,0.01,0.1", "--workers", n)) for n in (1, 2))
+    assert one == two
 
 
 READERS = """
@@ -466,4 +458,4 @@ class TestWithRay:
     def test_a_worker_that_dies_again_and_again_ends_the_run(self, config):
         path, *options = deadly(config("ssvm_tagger"))
         said = complaint(tune(path, *options, "--address", "local"))
-        assert "Nothing was tuned" in said and "died 4 times" in said and "the values from C = " in said
+        assert "Nothing was tuned" in said and "died 4 times" in said and "the worker of C = " in said

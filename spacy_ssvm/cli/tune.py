@@ -31,7 +31,6 @@ from ..training.tuning import (
     as_good,
     best_of,
     between,
-    consecutive,
     grid_points,
     learn,
     try_values,
@@ -57,7 +56,7 @@ def tune_command(
     ] = 0,
     epochs: Annotated[int, typer.Option("--epochs", "-e", min=1, help="Most epochs with the same values")] = 10,
     n_workers: Annotated[
-        int, typer.Option("--workers", "-w", min=1, help="Number of processes, each with a part of the values")
+        int, typer.Option("--workers", "-w", min=1, help="Number of processes, which try values side by side")
     ] = 1,
     address: Annotated[
         str | None,
@@ -68,8 +67,8 @@ def tune_command(
     """Find the C, or other parameters of a component's solver, with the best development score.
 
     Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy. All values are
-    tried in one training run, or one for each worker: each starts from the result of the previous one. The config with
-    the best values is saved, and, if matplotlib is installed, a plot next to it.
+    tried in one training run: each starts from the result of the previous one. With several workers, each has a run of
+    its own. The config with the best values is saved, and, if matplotlib is installed, a plot next to it.
     """
     import_code(code_path)
     overrides = parse_config_overrides(context.args)
@@ -122,10 +121,6 @@ class Plan(NamedTuple):
     points: Sequence[Values]
     epochs: int
     weights: dict[str, float]
-
-
-Run = tuple[int, Sequence[Values]]
-"""The number of a training run, and the values that it tries: each starts from the result of the previous ones."""
 
 
 def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: int, epochs: int) -> Plan:
@@ -191,7 +186,7 @@ def _number(name: str, text: str) -> int | float | str:
 
 
 def _tried_here(plan: Plan, bisect: int) -> list[Trial]:
-    """All trials, in their order, in one run."""
+    """All trials, in their order, in one training run."""
     row = _rows(plan.points, "Epoch")
     attempt = _begun(plan, row)
     trials = list(map(attempt, plan.points))
@@ -203,46 +198,43 @@ def _tried_here(plan: Plan, bisect: int) -> list[Trial]:
 def _tried_by_workers(
     plan: Plan, bisect: int, n_workers: int, address: str | None, code_path: Path | None
 ) -> list[Trial]:
-    """All trials, in their order: of a run for each worker, and those of the bisection in this process.
+    """All trials, in their order, each in a training run of its own; this process bisects.
 
     Raises:
         ImportError, ConnectionError, ValueError, WorkerDied: as in `workers.results`.
     """
-    runs = list(enumerate(consecutive(plan.points, n_workers)))
-    work = partial(_run, plan)
-    begin = partial(_runner, plan, Path.cwd(), code_path and code_path.resolve())
+    work = partial(_tried_alone, plan)
+    begin = partial(_worker, plan, Path.cwd(), code_path and code_path.resolve())
     row = _rows(plan.points, "Epochs")
-    found: dict[int, list[Trial]] = {}
-    for number, trials in results(work, begin, runs, len(runs), address, _name):
-        found[number] = trials
-        for trial in trials:
-            row(trial.values, trial.epochs, trial.score)
-    tried = [trial for number, _ in runs for trial in found[number]]
-    if bisect:
-        attempt = _begun(plan, lambda *_: None)
-    for _ in range(bisect):
-        tried.append(attempt(between(tried)))
-        row(tried[-1].values, tried[-1].epochs, tried[-1].score)
-    return tried
+    found: dict[int, Trial] = {}
+    n_workers = min(n_workers, len(plan.points))
+    for number, trial in results(work, begin, enumerate(plan.points), n_workers, address, _name):
+        row(trial.values, trial.epochs, trial.score)
+        found[number] = trial
+    trials = [found[number] for number in range(len(plan.points))]
+    for number in range(len(trials), len(trials) + bisect):
+        _, trial = work((number, between(trials)))
+        row(trial.values, trial.epochs, trial.score)
+        trials.append(trial)
+    return trials
 
 
-def _runner(plan: Plan, directory: Path, code_path: Path | None) -> Callable[[Run], tuple[int, list[Trial]]]:
+def _worker(plan: Plan, directory: Path, code_path: Path | None) -> Callable[[tuple[int, Values]], tuple[int, Trial]]:
     # Workers of a cluster begin in another folder.
     os.chdir(directory)
     if code_path is not None:
         util.import_file("python_code", code_path)
-    return partial(_run, plan)
+    return partial(_tried_alone, plan)
 
 
-def _run(plan: Plan, run: Run) -> tuple[int, list[Trial]]:
-    """The number of a run, and its trials, which nothing that this process has done before changes."""
-    number, points = run
-    return number, list(map(_begun(plan, lambda *_: None), points))
+def _tried_alone(plan: Plan, point: tuple[int, Values]) -> tuple[int, Trial]:
+    """The number of a point of the grid, and its trial, which those before it in the same process do not change."""
+    number, values = point
+    return number, _begun(plan, lambda *_: None)(values)
 
 
-def _name(run: Run) -> str:
-    _, points = run
-    return f"the values from {_named(points[0])} on"
+def _name(point: tuple[int, Values]) -> str:
+    return _named(point[1])
 
 
 def _begun(plan: Plan, report: Callable[[Values, int, float], None]) -> Callable[[Values], Trial]:

@@ -93,10 +93,10 @@ def _end(pool: ProcessPoolExecutor) -> None:
     # Python has no public method for it before 3.14.
     for process in list((pool._processes or {}).values()):
         process.terminate()
-    # In older Pythons, such as 3.11.2, the thread that sends arguments would wait for a reader for ever: CPython's
-    # issue 94777.
-    with suppress(AttributeError, OSError):
-        pool._call_queue._reader.close()  # type: ignore[attr-defined]
+    if sys.version_info < (3, 11, 5):
+        # The thread that sends arguments would wait for a reader for ever: CPython's issue 94777.
+        with suppress(AttributeError, OSError):
+            pool._call_queue._reader.close()  # type: ignore[attr-defined]
 
 
 def _call(argument: Any) -> Any:

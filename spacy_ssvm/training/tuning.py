@@ -78,12 +78,6 @@ def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[Values]:
     return [dict(zip(names, values)) for values in product(*columns)]
 
 
-def consecutive(points: Sequence[Values], n: int) -> list[Sequence[Values]]:
-    """The points in n parts of consecutive points, or fewer if there are fewer points; sizes differ by one at most."""
-    n = min(n, len(points))
-    return [points[len(points) * part // n : len(points) * (part + 1) // n] for part in range(n)]
-
-
 def best_of(trials: Sequence[Trial]) -> Trial:
     """The trial with the highest score, and with the smallest C if several have it."""
     return max(trials, key=lambda trial: (trial.score, -trial.values.get("C", 0.0)))

@@ -407,8 +407,10 @@ from spacy_ssvm.corpus.reader import create_corpus
 
 @spacy.registry.readers("deadly")
 def deadly(path: str):
+    times = []
     def read(nlp):
-        if multiprocessing.parent_process() or "default_worker" in sys.argv[0]:
+        times.append(1)
+        if len(times) > 1 and (multiprocessing.parent_process() or "default_worker" in sys.argv[0]):
             os._exit(3)
         return create_corpus(path, gold_preproc=True)(nlp)
     return read
@@ -416,9 +418,9 @@ def deadly(path: str):
 
 
 def deadly(path):
-    """The config, but its reader kills a worker, and the options that it needs."""
+    """The config, but its reader kills a worker that scores, and the options that it needs."""
     written = load_config(path)
-    written["corpora"]["train"] = {"@readers": "deadly", "path": "${paths.train}"}
+    written["corpora"]["dev"] = {"@readers": "deadly", "path": "${paths.dev}"}
     written.to_disk(path)
     (path.parent / "code.py").write_text(READERS, "utf8")
     return path, "--code", path.parent / "code.py", "--workers", 2

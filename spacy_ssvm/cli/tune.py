@@ -186,24 +186,25 @@ def _number(name: str, text: str) -> int | float | str:
 
 
 def _tried_here(plan: Plan, bisect: int) -> list[Trial]:
-    """All trials, in their order, in one training run."""
+    """All trials, in their order, each from the result of the previous one."""
+    attempt = _begun(plan, anew=False)
     row = _rows(plan.points, "Epoch")
-    attempt = _begun(plan, row)
-    trials = list(map(attempt, plan.points))
+    trials = [attempt(values, partial(row, values)) for values in plan.points]
     for _ in range(bisect):
-        trials.append(attempt(between(trials)))
+        values = between(trials)
+        trials.append(attempt(values, partial(row, values)))
     return trials
 
 
 def _tried_by_workers(
     plan: Plan, bisect: int, n_workers: int, address: str | None, code_path: Path | None
 ) -> list[Trial]:
-    """All trials, in their order, each in a training run of its own; this process bisects.
+    """All trials, in their order, each from scratch; this process bisects.
 
     Raises:
         ImportError, ConnectionError, ValueError, WorkerDied: as in `workers.results`.
     """
-    work = partial(_tried_alone, plan)
+    work = _tuner(plan)
     begin = partial(_worker, plan, Path.cwd(), code_path and code_path.resolve())
     row = _rows(plan.points, "Epochs")
     found: dict[int, Trial] = {}
@@ -219,28 +220,32 @@ def _tried_by_workers(
     return trials
 
 
-def _worker(plan: Plan, directory: Path, code_path: Path | None) -> Callable[[tuple[int, Values]], tuple[int, Trial]]:
+Point = tuple[int, Values]
+"""The number of some values, and the values."""
+
+
+def _tuner(plan: Plan) -> Callable[[Point], tuple[int, Trial]]:
+    """A function that tries values from scratch, and returns their number, too."""
+    attempt = _begun(plan, anew=True)
+    return lambda point: (point[0], attempt(point[1], lambda *_: None))
+
+
+def _worker(plan: Plan, directory: Path, code_path: Path | None) -> Callable[[Point], tuple[int, Trial]]:
     # Workers of a cluster begin in another folder.
     os.chdir(directory)
     if code_path is not None:
         util.import_file("python_code", code_path)
-    return partial(_tried_alone, plan)
+    return _tuner(plan)
 
 
-def _tried_alone(plan: Plan, point: tuple[int, Values]) -> tuple[int, Trial]:
-    """The number of a point of the grid, and its trial, which those before it in the same process do not change."""
-    number, values = point
-    return number, _begun(plan, lambda *_: None)(values)
-
-
-def _name(point: tuple[int, Values]) -> str:
+def _name(point: Point) -> str:
     return _named(point[1])
 
 
-def _begun(plan: Plan, report: Callable[[Values, int, float], None]) -> Callable[[Values], Trial]:
-    """Begin a run: read the corpora, train the components that are not tuned, and return what tries values.
+def _begun(plan: Plan, anew: bool) -> Callable[[Values, Callable[[int, float], None]], Trial]:
+    """Read the corpora, train the components that are not tuned, and return what tries values, with a report.
 
-    report: is called with the number and the score of each epoch with some values.
+    anew: whether values are tried from scratch, and not from the result of the previous ones.
 
     Raises:
         ValueError: there is nothing to learn from, or to choose values by.
@@ -256,7 +261,10 @@ def _begun(plan: Plan, report: Callable[[Values, int, float], None]) -> Callable
     annotate_before(nlp, plan.name, examples, training["annotating_components"])
     pipe: Any = nlp.get_pipe(plan.name)
     evaluate = _evaluation(nlp, dev_corpus, plan.weights)
-    return lambda values: try_values(pipe, values, examples, evaluate, plan.epochs, partial(report, values))
+    if anew:
+        # The first values are not to be the only ones to which the examples are new.
+        learn(pipe, examples)
+    return lambda values, report: try_values(pipe, values, examples, evaluate, plan.epochs, report, anew)
 
 
 def _rows(points: Sequence[Values], epochs: str) -> Callable[[Values, int, float], None]:

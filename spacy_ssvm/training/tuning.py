@@ -48,7 +48,7 @@ class Tunable(Protocol):
     @property
     def figures(self) -> Figures | None: ...
 
-    def retune(self, solver: Parameters) -> None: ...
+    def retune(self, solver: Parameters, anew: bool = False) -> None: ...
 
     def update(self, examples: Sequence[Example]) -> dict[str, float]: ...
 
@@ -140,17 +140,18 @@ def try_values(
     evaluate: Callable[[], Score],
     epochs: int,
     report: Callable[[int, float], None],
+    anew: bool = False,
 ) -> Trial:
     """Learn with these values, starting from the result of the previous ones, until the score stops rising.
 
     evaluate: returns the development score. epochs: the most epochs to learn. report: is called with the number and the
-    score of each epoch.
+    score of each epoch. anew: start from scratch instead.
 
     Raises:
         ValueError: a value is not one that its parameter can have.
     """
     started = time.process_time()
-    pipe.retune(replace(pipe.solver, **values))
+    pipe.retune(replace(pipe.solver, **values), anew)
     scores: list[float] = []
     non_zeros, counts = 0, None
     while len(scores) < epochs and (not scores or len(scores) - scores.index(max(scores)) <= PATIENCE):

@@ -67,8 +67,8 @@ def tune_command(
     """Find the C, or other parameters of a component's solver, with the best development score.
 
     Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy. All values are
-    tried in one training run: each starts from the result of the previous one. With several workers, each has a run of
-    its own. The config with the best values is saved, and, if matplotlib is installed, a plot next to it.
+    tried in one training run: each starts from the result of the previous one. With several workers, each starts from
+    scratch. The config with the best values is saved, and, if matplotlib is installed, a plot next to it.
     """
     import_code(code_path)
     overrides = parse_config_overrides(context.args)

@@ -132,6 +132,15 @@ def test_a_solver_without_dual_variables_starts_anew(solver):
     assert weights(nlp, "ssvm_tagger") == weights(independent("ssvm_tagger", 3, solver=solver), "ssvm_tagger")
 
 
+@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
+def test_any_solver_starts_anew_when_asked(factory):
+    nlp = trained(factory, epochs=4, solver="DCD", solver_settings={"C": 0.01})
+    pipe = nlp.get_pipe(factory)
+    pipe.retune(replace(pipe.solver, C=0.5), anew=True)
+    train_all(nlp, EXAMPLES[factory](nlp), 3)
+    assert weights(nlp, factory) == weights(independent(factory, 3, solver_settings={"C": 0.5}), factory)
+
+
 def test_other_parameters_than_C(config):
     path = config("ssvm_tagger", solver="SAP", settings={"C": 1.0})
     result = tune(path, "--grid", "rho1=0.5,0.1", "--grid", "C=1", "--grid", "C=0.1", "--epochs", 3)

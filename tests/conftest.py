@@ -2,6 +2,7 @@
 
 import os
 import random
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -69,3 +70,11 @@ def _seeded():
     """No test depends on the order in which tests run."""
     random.seed(0)
     np.random.seed(0)
+
+
+@pytest.fixture
+def ray() -> None:
+    """Skips a test where there is no Ray, or the processes of its workers cannot be found."""
+    pytest.importorskip("ray")
+    if sys.platform != "linux":
+        pytest.skip("finds the workers in /proc")

@@ -1,6 +1,7 @@
 """`spacy ssvm tune`: a path of warm starts, and the config that comes of it."""
 
 import random
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -131,12 +132,29 @@ def test_a_solver_without_dual_variables_starts_anew(solver):
     assert weights(nlp, "ssvm_tagger") == weights(independent("ssvm_tagger", 3, solver=solver), "ssvm_tagger")
 
 
+@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
+def test_any_solver_starts_anew_when_asked(factory):
+    nlp = trained(factory, epochs=4, solver="DCD", solver_settings={"C": 0.01})
+    pipe = nlp.get_pipe(factory)
+    pipe.retune(replace(pipe.solver, C=0.5), anew=True)
+    train_all(nlp, EXAMPLES[factory](nlp), 3)
+    assert weights(nlp, factory) == weights(independent(factory, 3, solver_settings={"C": 0.5}), factory)
+
+
 def test_other_parameters_than_C(config):
     path = config("ssvm_tagger", solver="SAP", settings={"C": 1.0})
     result = tune(path, "--grid", "rho1=0.5,0.1", "--grid", "C=1", "--grid", "C=0.1", "--epochs", 3)
     assert result.exit_code == 0, result.output
     assert [row[:2] for row in rows(result.output)] == [["0.5", "0.1"], ["0.5", "1"], ["0.1", "0.1"], ["0.1", "1"]]
     assert all(int(row[3]) <= 3 for row in rows(result.output))
+
+
+def test_batches_in_parts(config):
+    """As in the configs of configs/; the values are tried with all examples at once either way."""
+    path = config("ssvm_tagger", accumulate_gradient=1)
+    whole = trials(tune(path, "--grid", "C=0.01,1"))
+    assert all(float(score) > 50 for _, score, *_ in whole)
+    assert trials(tune(config("ssvm_tagger", accumulate_gradient=16), "--grid", "C=0.01,1")) == whole
 
 
 def test_a_solver_block_that_components_share(config):
@@ -359,3 +377,96 @@ def test_another_solver_after_resuming_reaches_the_optimum_that_it_reaches_witho
         train_all(nlp, examples, 60)
         primals.append(tagger.certificate().primal)
     assert primals[0] == pytest.approx(primals[1], rel=1e-3)
+
+
+def trials(result):
+    """The rows of the table at the end, without the seconds."""
+    assert result.exit_code == 0, result.output
+    header = next(line for line in result.output.splitlines() if "CPU s" in line).split("  ")
+    column = [title.strip() for title in header if title.strip()].index("CPU s")
+    return [[*row[:column], *row[column + 1 :]] for row in rows(result.output)]
+
+
+def test_workers_try_each_value_in_a_run_of_its_own(config):
+    path = config("ssvm_tagger")
+    alone = [row for C in (0.01, 0.1, 5) for row in trials(tune(path, "--grid", f"C={C}"))]
+    for n_workers in (2, 3, 9):
+        assert trials(tune(path, "--grid", "C=5,0.01,0.1", "--workers", n_workers)) == alone
+    C = load_config(path.parent / "best.cfg")["components"]["ssvm_tagger"]["solver"]["C"]
+    assert max(alone, key=lambda row: (float(row[1]), -float(row[0])))[0] == f"{C:.4g}"
+
+
+def test_the_bisection_goes_on_from_what_workers_have_found(config):
+    path = config("ssvm_tagger")
+    found, again = (trials(tune(path, "--bisect", 2, "--workers", n)) for n in (2, 4))
+    assert len(found) == 8 and found == again
+    assert [found[-1]] == trials(tune(path, "--grid", f"C={found[-1][0]}"))
+
+
+def test_workers_find_the_same_with_a_solver_that_starts_anew(config):
+    path = config("ssvm_tagger", solver="MIRA")
+    one, two = (trials(tune(path, "--grid", "C=1,0.01,0.1", "--workers", n)) for n in (1, 2))
+    assert one == two
+
+
+READERS = """
+import multiprocessing, os, sys
+import spacy
+from spacy_ssvm.corpus.reader import create_corpus
+
+@spacy.registry.readers("deadly")
+def deadly(path: str):
+    times = []
+    def read(nlp):
+        times.append(1)
+        if len(times) > 1 and (multiprocessing.parent_process() or "default_worker" in sys.argv[0]):
+            os._exit(3)
+        return create_corpus(path, gold_preproc=True)(nlp)
+    return read
+"""
+
+
+def deadly(path):
+    """The config, but its reader kills a worker that scores, and the options that it needs."""
+    written = load_config(path)
+    written["corpora"]["dev"] = {"@readers": "deadly", "path": "${paths.dev}"}
+    written.to_disk(path)
+    (path.parent / "code.py").write_text(READERS, "utf8")
+    return path, "--code", path.parent / "code.py", "--workers", 2
+
+
+def test_a_worker_that_dies_ends_the_run(config):
+    path, *options = deadly(config("ssvm_tagger"))
+    said = complaint(tune(path, *options))
+    assert "Nothing was tuned" in said and "a worker died" in said and not (path.parent / "best.cfg").exists()
+
+
+def test_what_a_worker_complains_about_is_said(config):
+    bare = config("ssvm_tagger", dev=lambda nlp: [Doc(nlp.vocab, words=["Eat", "ham"])])
+    assert "no annotation for the scores tag_acc" in complaint(tune(bare, "--workers", 2))
+
+
+def test_values_are_checked_before_workers_start(config, monkeypatch):
+    monkeypatch.setattr("spacy_ssvm.cli.tune.results", None)
+    assert "C must be positive" in complaint(tune(config("ssvm_tagger"), "--grid", "C=1,-1", "--workers", 2))
+
+
+def test_an_address_without_ray_names_the_extra(config, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    said = complaint(tune(config("ssvm_tagger"), "--workers", 2, "--address", "local"))
+    assert "Nothing was tuned" in said and 'pip install "spacy-ssvm[ray]"' in said
+
+
+@pytest.mark.usefixtures("ray")
+class TestWithRay:
+    def test_workers_of_a_cluster_find_what_processes_find(self, config):
+        path = config("ssvm_tagger")
+        options = ("--workers", 2, "--bisect", 1)
+        # Processes first: Ray leaves threads behind, with which a process had better not fork.
+        expected = trials(tune(path, *options))
+        assert trials(tune(path, *options, "--address", "local")) == expected
+
+    def test_a_worker_that_dies_again_and_again_ends_the_run(self, config):
+        path, *options = deadly(config("ssvm_tagger"))
+        said = complaint(tune(path, *options, "--address", "local"))
+        assert "Nothing was tuned" in said and "died 4 times" in said and "the worker of C = " in said

@@ -1,6 +1,7 @@
 """`spacy ssvm apply`: annotate many files, by several processes; what is interrupted goes on."""
 
 import hashlib
+import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -17,9 +18,11 @@ from wasabi import msg
 
 from ..corpus.texts import find_files
 from ..corpus.wording import counted
-from ..distributed import cluster, folder, pool
-from ..distributed.annotation import Annotation, Result
-from ..distributed.shards import MAX_BYTES, SUFFIXES, Shard, cut
+from ..distributed import folder
+from ..distributed.annotation import Annotation, Result, annotate
+from ..distributed.pool import WorkerDied
+from ..distributed.shards import DOCS, MAX_BYTES, SUFFIXES, Shard, cut
+from ..distributed.workers import results
 from .pipelines import CodePath, PipelineName, loaded
 
 
@@ -66,24 +69,26 @@ def apply_command(
             "shard_bytes": MAX_BYTES,
         }
         if address is None:
-            load = partial(_load, model, code_path)
-            annotated = partial(pool.annotated, nlp=nlp, load=load, how=how, n_workers=n_workers)
+            begin = partial(_annotator, model, code_path, how)
         else:
             # Workers of a cluster begin in another folder.
-            load = partial(_load, _resolved(model), code_path and code_path.resolve())
             how = replace(how, output=output.resolve())
             files = [path.resolve() for path in files]
-            annotated = partial(cluster.annotated, load=load, how=how, n_workers=n_workers, address=address)
+            begin = partial(_annotator_there, _resolved(model), code_path and code_path.resolve(), how)
+        work = partial(annotate, nlp, how=how)
+        annotated = partial(results, work, begin, n_workers=n_workers, address=address, name=_name, ahead=AHEAD)
         with folder.locked(output):
             _apply(files, annotated, how, of, force)
     except KeyboardInterrupt:
         msg.fail("Interrupted", _GOES_ON, exits=1)
-    except pool.WorkerDied as error:
+    except WorkerDied as error:
         msg.fail(f"Stopped: {error}", _GOES_ON, exits=1)
     except (ImportError, OSError, ValueError) as error:
         msg.fail(str(error), exits=1)
 
 
+AHEAD = 2
+"""Shards that each worker of a cluster has: they are short, and it is not to wait for the next one."""
 _GOES_ON = "What is finished stays. The same command goes on."
 
 
@@ -95,7 +100,7 @@ def _apply(
     force: bool,
 ) -> None:
     finished = folder.begin(how.output, of, force)
-    results: dict[int, Result] = {}
+    done: dict[int, Result] = {}
     unread: list[ValueError] = []
     started = time.perf_counter()
 
@@ -104,7 +109,7 @@ def _apply(
             for shard in cut(files):
                 known = finished.get(shard.number)
                 if known is not None and known.source == shard.source:
-                    results[shard.number] = known
+                    done[shard.number] = known
                 else:
                     yield shard
         except ValueError as error:
@@ -115,28 +120,53 @@ def _apply(
     with tqdm.tqdm(disable=None, unit=" tokens", unit_scale=True) as progress:
         for result in annotated(missing()):
             folder.note(how.output, result)
-            results[result.number] = result
+            done[result.number] = result
             n_tokens += result.tokens
             progress.update(result.tokens)
     if unread:
         raise unread[0]
-    folder.finish(how.output, of, results)
+    folder.finish(how.output, of, done)
     seconds = time.perf_counter() - started
-    docs = counted(sum(result.docs for result in results.values()), "document")
-    tokens = counted(sum(result.tokens for result in results.values()), "token")
+    docs = counted(sum(result.docs for result in done.values()), "document")
+    tokens = counted(sum(result.tokens for result in done.values()), "token")
     msg.good(
-        f"Saved {docs} with {tokens} to {how.output}, in {counted(len(results), 'file')}",
+        f"Saved {docs} with {tokens} to {how.output}, in {counted(len(done), 'file')}",
         f"{n_tokens:,} tokens in {seconds:.1f} s, {n_tokens / seconds:,.0f} a second",
     )
-    if set_aside := sum(len(result.set_aside) for result in results.values()):
+    if set_aside := sum(len(result.set_aside) for result in done.values()):
         msg.warn(f"{counted(set_aside, 'document')} could not be annotated: {how.output / folder.SET_ASIDE} says why")
 
 
-def _load(model: str, code_path: Path | None) -> Language:
+def _annotator(model: str, code_path: Path | None, how: Annotation) -> Callable[[Shard], Result]:
     # `import_code` would end the process, and not say why.
     if code_path is not None:
         util.import_file("python_code", code_path)
-    return util.load_model(model)
+    return partial(annotate, util.load_model(model), how=how)
+
+
+def _annotator_there(model: str, code_path: Path | None, how: Annotation) -> Callable[[Shard], Result]:
+    """On another machine, where files may be missing that this one has."""
+    if not (how.output / folder.MANIFEST).exists():
+        raise _not_shared(how.output)
+    annotated = _annotator(model, code_path, how)
+
+    def work(shard: Shard) -> Result:
+        for piece in shard.pieces:
+            if piece.path.suffix == DOCS and not piece.path.exists():
+                raise _not_shared(piece.path)
+        return annotated(shard)
+
+    return work
+
+
+def _not_shared(path: Path) -> OSError:
+    return FileNotFoundError(
+        f"{path} is not there on {platform.node()}: all machines must have it at the same path, in a shared file system"
+    )
+
+
+def _name(shard: Shard) -> str:
+    return f"the documents from {shard.pieces[0].place} on"
 
 
 def _resolved(model: str) -> str:

@@ -1,8 +1,10 @@
 """`spacy ssvm tune`: chooses parameters of a solver by the development score."""
 
 import difflib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -14,8 +16,11 @@ from spacy.schemas import ConfigSchemaTraining
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry, resolve_dot_names
+from thinc.api import Config
 from wasabi import msg
 
+from ..distributed.pool import WorkerDied
+from ..distributed.workers import results
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import (
     GRID,
@@ -27,6 +32,7 @@ from ..training.tuning import (
     best_of,
     between,
     grid_points,
+    learn,
     try_values,
 )
 from .pipelines import CodePath, ConfigPath, annotate_before
@@ -49,26 +55,36 @@ def tune_command(
         int, typer.Option("--bisect", "-b", min=0, help="Further values of C to try, near the best one")
     ] = 0,
     epochs: Annotated[int, typer.Option("--epochs", "-e", min=1, help="Most epochs with the same values")] = 10,
+    n_workers: Annotated[
+        int, typer.Option("--workers", "-w", min=1, help="Number of processes, which try values side by side")
+    ] = 1,
+    address: Annotated[
+        str | None,
+        typer.Option("--address", help='Ray cluster whose workers learn: "local", "auto" or an address; needs Ray'),
+    ] = None,
     code_path: CodePath = None,
 ) -> None:
     """Find the C, or other parameters of a component's solver, with the best development score.
 
     Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy. All values are
-    tried in one training run: each starts from the result of the previous one. The config with the best values is
-    saved, and, if matplotlib is installed, a plot next to it.
+    tried in one training run: each starts from the result of the previous one. With several workers, each starts from
+    scratch. The config with the best values is saved, and, if matplotlib is installed, a plot next to it.
     """
     import_code(code_path)
     overrides = parse_config_overrides(context.args)
     try:
         with show_validation_error(config_path):
             config = util.load_config(config_path, overrides=overrides)
-            plan = _plan(config, component, grid or [], bisect)
+            plan = _plan(config, component, grid or [], bisect, epochs)
         msg.info(f"Reading the corpora, extracting the features of {plan.name}")
-        trials, weights = _run(init_nlp(config), plan, bisect, epochs)
-    except (OSError, ValueError) as error:
+        if n_workers == 1 and address is None:
+            trials = _tried_here(plan, bisect)
+        else:
+            trials = _tried_by_workers(plan, bisect, n_workers, address, code_path)
+    except (ImportError, OSError, ValueError, WorkerDied) as error:
         msg.fail("Nothing was tuned", str(error), exits=1)
     best = best_of(trials)
-    good = as_good(trials, weights) if len(trials) > 1 else None
+    good = as_good(trials, list(plan.weights.values())) if len(trials) > 1 else None
     header = (*best.values, "Score", "Epochs", "Non-0", "CPU s", *(["Noise"] if good else []))
     rows = [
         (*_texts(t.values), f"{100 * t.score:.2f}", t.epochs, f"{t.non_zeros:,}", f"{t.seconds:.0f}") for t in trials
@@ -82,7 +98,7 @@ def tune_command(
     settings["solver"].update(best.values)
     output.parent.mkdir(parents=True, exist_ok=True)
     config.to_disk(output, interpolate=False)
-    msg.good(f"Best: {_named(best)}, with a score of {100 * best.score:.2f}. Config saved to {output}")
+    msg.good(f"Best: {_named(best.values)}, with a score of {100 * best.score:.2f}. Config saved to {output}")
     if len(trials) > 1:
         msg.info(_noise(trials, good))
     _plot(trials, output.with_suffix(".svg"))
@@ -93,14 +109,21 @@ SMALLER = 0.1
 
 
 class Plan(NamedTuple):
-    """The name of the component to tune, its solver block with all defaults, and the values to try."""
+    """What is to be tuned.
 
+    config: of the pipeline. name, solver: of the component, and its block with all defaults. points: the values to try.
+    epochs: the most with the same values. weights: of the scores that make the development score.
+    """
+
+    config: Config
     name: str
     solver: dict[str, Any]
     points: Sequence[Values]
+    epochs: int
+    weights: dict[str, float]
 
 
-def _plan(config: Any, component: str | None, grid: Sequence[str], bisect: int) -> Plan:
+def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: int, epochs: int) -> Plan:
     nlp = util.load_model_from_config(config, auto_fill=True)
     training = nlp.config.interpolate()["training"]
     pipes = {name: pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe)}
@@ -124,7 +147,8 @@ def _plan(config: Any, component: str | None, grid: Sequence[str], bisect: int) 
         replace(pipes[name].solver, **values)  # checks the values
     if bisect and len({values.get("C") for values in points}) < 2:
         raise ValueError("--bisect needs two values of C to begin with")
-    return Plan(name, solver, points)
+    weights = {score: weight for score, weight in training["score_weights"].items() if weight}
+    return Plan(config, name, solver, points, epochs, weights)
 
 
 def _parsed_grid(grid: Sequence[str], solver: dict[str, Any]) -> dict[str, list[Any]]:
@@ -161,35 +185,94 @@ def _number(name: str, text: str) -> int | float | str:
     raise ValueError(f"--grid {name}: {text!r} is not a number; expected values such as {name}=0.1,1")
 
 
-def _run(nlp: Language, plan: Plan, bisect: int, epochs: int) -> tuple[list[Trial], list[float]]:
-    """All trials, in their order, and the weights of the ratios that their counts are of."""
+def _tried_here(plan: Plan, bisect: int) -> list[Trial]:
+    """All trials, in their order, each from the result of the previous one."""
+    attempt = _begun(plan, anew=False)
+    row = _rows(plan.points, "Epoch")
+    trials = [attempt(values, partial(row, values)) for values in plan.points]
+    for _ in range(bisect):
+        values = between(trials)
+        trials.append(attempt(values, partial(row, values)))
+    return trials
+
+
+def _tried_by_workers(
+    plan: Plan, bisect: int, n_workers: int, address: str | None, code_path: Path | None
+) -> list[Trial]:
+    """All trials, in their order, each from scratch; this process bisects.
+
+    Raises:
+        ImportError, ConnectionError, ValueError, WorkerDied: as in `workers.results`.
+    """
+    work = _tuner(plan)
+    begin = partial(_worker, plan, Path.cwd(), code_path and code_path.resolve())
+    row = _rows(plan.points, "Epochs")
+    found: dict[int, Trial] = {}
+    n_workers = min(n_workers, len(plan.points))
+    for number, trial in results(work, begin, enumerate(plan.points), n_workers, address, _name):
+        row(trial.values, trial.epochs, trial.score)
+        found[number] = trial
+    trials = [found[number] for number in range(len(plan.points))]
+    for number in range(len(trials), len(trials) + bisect):
+        _, trial = work((number, between(trials)))
+        row(trial.values, trial.epochs, trial.score)
+        trials.append(trial)
+    return trials
+
+
+Point = tuple[int, Values]
+"""The number of some values, and the values."""
+
+
+def _tuner(plan: Plan) -> Callable[[Point], tuple[int, Trial]]:
+    """A function that tries values from scratch, and returns their number, too."""
+    attempt = _begun(plan, anew=True)
+    return lambda point: (point[0], attempt(point[1], lambda *_: None))
+
+
+def _worker(plan: Plan, directory: Path, code_path: Path | None) -> Callable[[Point], tuple[int, Trial]]:
+    # Workers of a cluster begin in another folder.
+    os.chdir(directory)
+    if code_path is not None:
+        util.import_file("python_code", code_path)
+    return _tuner(plan)
+
+
+def _name(point: Point) -> str:
+    return _named(point[1])
+
+
+def _begun(plan: Plan, anew: bool) -> Callable[[Values, Callable[[int, float], None]], Trial]:
+    """Read the corpora, train the components that are not tuned, and return what tries values, with a report.
+
+    anew: whether values are tried from scratch, and not from the result of the previous ones.
+
+    Raises:
+        ValueError: there is nothing to learn from, or to choose values by.
+    """
+    nlp = init_nlp(plan.config)
     training = registry.resolve(nlp.config.interpolate()["training"], schema=ConfigSchemaTraining)
     names = [training["train_corpus"], training["dev_corpus"]]
     train_corpus, dev_corpus = resolve_dot_names(nlp.config.interpolate(), names)
     if next(iter(dev_corpus(nlp)), None) is None:
         raise ValueError(f"There are no documents in {training['dev_corpus']} to choose the best values by")
     examples = list(train_corpus(nlp))
-    _train_others(nlp, plan.name, examples, epochs, training["frozen_components"])
+    _train_others(nlp, plan.name, examples, plan.epochs, training["frozen_components"])
     annotate_before(nlp, plan.name, examples, training["annotating_components"])
     pipe: Any = nlp.get_pipe(plan.name)
-    weights = {name: weight for name, weight in training["score_weights"].items() if weight}
-    evaluate = _evaluation(nlp, dev_corpus, weights)
-    columns = [*plan.points[0], "Epoch", "Score"]
+    evaluate = _evaluation(nlp, dev_corpus, plan.weights)
+    if anew:
+        # The first values are not to be the only ones to which the examples are new.
+        learn(pipe, examples)
+    return lambda values, report: try_values(pipe, values, examples, evaluate, plan.epochs, report, anew)
+
+
+def _rows(points: Sequence[Values], epochs: str) -> Callable[[Values, int, float], None]:
+    """A function that prints a row with values, a number of epochs and a score. epochs: the title of that column."""
+    columns = [*points[0], epochs, "Score"]
     layout: Any = {"widths": [10] * len(columns), "aligns": ["r"] * len(columns)}
     msg.row(columns, **layout)
-    trials: list[Trial] = []
-
-    def run(values: Values) -> None:
-        def report(epoch: int, score: float) -> None:
-            msg.row([*_texts(values), epoch, f"{100 * score:.2f}"], **layout)
-
-        trials.append(try_values(pipe, values, examples, evaluate, epochs, report))
-
-    for values in plan.points:
-        run(values)
-    for _ in range(bisect):
-        run(between(trials))
-    return trials, list(weights.values())
+    return lambda values, epoch, score: msg.row([*_texts(values), epoch, f"{100 * score:.2f}"], **layout)
 
 
 def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
@@ -203,7 +286,7 @@ def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs:
             continue
         if isinstance(pipe, SsvmPipe):
             for _ in range(epochs):
-                pipe.update(examples)
+                learn(pipe, examples)
         elif getattr(pipe, "is_trainable", False):
             raise ValueError(f'"{other}" learns, too: train it first, then source and freeze it to tune "{name}"')
 
@@ -241,11 +324,11 @@ def _noise(trials: Sequence[Trial], good: Sequence[bool] | None) -> str:
     smallest = min(equals, key=lambda trial: trial.non_zeros)
     if smallest.non_zeros > (1 - SMALLER) * best.non_zeros:
         return text
-    return f"{text}. Of these, {_named(smallest)} gives the smallest model"
+    return f"{text}. Of these, {_named(smallest.values)} gives the smallest model"
 
 
-def _named(trial: Trial) -> str:
-    return ", ".join(f"{name} = {text}" for name, text in zip(trial.values, _texts(trial.values)))
+def _named(values: Values) -> str:
+    return ", ".join(f"{name} = {text}" for name, text in zip(values, _texts(values)))
 
 
 def _texts(values: Values) -> list[str]:

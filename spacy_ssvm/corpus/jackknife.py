@@ -27,11 +27,13 @@ class Jackknife:
 
     docs: Docs with tokens, of one vocabulary, in the order of the corpus. folds: the most taggers that are trained for
     each kind of tag; each predicts the documents of one fold. seed: the seed of the order in which they visit examples.
+    n_threads: the number of taggers that learn at a time.
     """
 
-    def __init__(self, docs: Sequence[Doc], folds: int, seed: int) -> None:
+    def __init__(self, docs: Sequence[Doc], folds: int, seed: int, n_threads: int = 1) -> None:
         self.folds = folds
         self.seed = seed
+        self.n_threads = n_threads
         self._extractor = Extractor([str(template) for template in tagger_features().templates], {}, {})
         self._columns = self._extractor.reader.read(docs, docs[0].vocab)
         self._starts = self._columns.starts
@@ -59,7 +61,7 @@ class Jackknife:
         numbers = np.full(len(gold), -1, np.int32)
         numbers[known] = labels
         labelling = Labelling(self._features.for_labels(len(tags)), self._starts, numbers, len(tags), self.seed)
-        predicted: np.ndarray = tags[labelling.jackknifed(self.folds)]
+        predicted: np.ndarray = tags[labelling.jackknifed(self.folds, self.n_threads)]
         accuracy, seconds = 100 * (predicted == gold)[known].mean(), perf_counter() - began
         LOGGER.info("Jackknifed %s: %d folds, accuracy %.2f, %.1f s", name, n_folds, accuracy, seconds)
         predicted.flags.writeable = False

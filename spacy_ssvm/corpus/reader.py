@@ -5,6 +5,7 @@ Documents of .spacy and .conllu files are read one at a time, and split into sen
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -317,7 +318,9 @@ class ColumnCorpus:
 
     def _read(self, nlp: Language) -> Iterator[Example]:
         examples = map(self._with_columns, self.corpus(nlp))
-        return chain.from_iterable(map(self._jackknifed, _parts(examples))) if self.jackknife else examples
+        if not self.jackknife:
+            return examples
+        return chain.from_iterable(map(partial(self._jackknifed, _max_threads(nlp)), _parts(examples)))
 
     def _with_columns(self, example: Example) -> Example:
         if self.corpus.gold_preproc and len(example.predicted):
@@ -328,14 +331,14 @@ class ColumnCorpus:
             _write(example, name, _aligned(example, name))
         return example
 
-    def _jackknifed(self, examples: list[Example]) -> list[Example]:
+    def _jackknifed(self, n_threads: int, examples: list[Example]) -> list[Example]:
         """The same examples, with predicted tags on their predicted Docs."""
         from .jackknife import Jackknife
 
         filled = [example for example in examples if len(example.predicted)]
         if not filled:
             return examples
-        jackknife = Jackknife([example.predicted for example in filled], self.folds, self.seed)
+        jackknife = Jackknife([example.predicted for example in filled], self.folds, self.seed, n_threads)
         ends = np.cumsum([len(example.predicted) for example in filled])
         for name in self.jackknife:
             gold = np.concatenate([_aligned(example, name) for example in filled])
@@ -345,6 +348,11 @@ class ColumnCorpus:
             for example, part in zip(filled, np.split(predicted, ends[:-1])):
                 example.predicted.from_array([COLUMNS[name]], cast(Any, part))
         return examples
+
+
+def _max_threads(nlp: Language) -> int:
+    """The largest n_threads of a component."""
+    return max((block.get("n_threads") or 1 for block in nlp.config.interpolate()["components"].values()), default=1)
 
 
 def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:

@@ -1,26 +1,19 @@
-"""Workers of a Ray cluster that annotate shards, each with the pipeline; Ray restarts a worker that has died."""
+"""Workers of a Ray cluster that call a function for many arguments; Ray restarts a worker that has died."""
 
-import platform
 import socket
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from .annotation import Annotation, Result, annotate
-from .folder import MANIFEST
-from .pool import Load, WorkerDied
-from .shards import DOCS, Shard
+from .pool import Argument, Result, WorkerDied
 
 TRIES = 4
-"""Attempts at a shard whose worker dies each time."""
+"""Attempts at a call whose worker dies each time."""
 
 RESTARTS = 100
-"""Restarts of a worker, so that one that dies while it loads the pipeline does not do so for ever."""
-
-AHEAD = 2
-"""Shards that each worker has, so that it never waits for the next one."""
+"""Restarts of a worker, so that one that dies while it begins does not do so for ever."""
 
 START = 300.0
 """Seconds in which at least one worker has to be ready: the cluster may have to start a machine first."""
@@ -30,61 +23,57 @@ CONNECT = 10.0
 
 
 class _Worker:
-    """A process of the cluster. load: returns the pipeline.
+    """A process of the cluster. begin: returns the function that it calls.
 
     Raises:
-        OSError: the pipeline cannot be loaded, or the folder of results is not there.
+        Exception: what `begin` raises.
     """
 
-    def __init__(self, load: Load, how: Annotation) -> None:
-        if not (how.output / MANIFEST).exists():
-            raise _not_shared(how.output)
-        self._nlp = load()
-        self._how = how
+    def __init__(self, begin: Callable[[], Callable[[Any], Any]]) -> None:
+        self._work = begin()
 
     def ready(self) -> None:
-        """Returns when the pipeline is loaded."""
+        """Returns when the worker has begun."""
 
-    def annotate(self, shard: Shard) -> Result:
-        """As `annotation.annotate`; a file that the shard reads has to be there."""
-        for piece in shard.pieces:
-            if piece.path.suffix == DOCS and not piece.path.exists():
-                raise _not_shared(piece.path)
-        return annotate(self._nlp, shard, self._how)
+    def call(self, argument: Any) -> Any:
+        return self._work(argument)
 
 
-def _not_shared(path: Any) -> OSError:
-    return FileNotFoundError(
-        f"{path} is not there on {platform.node()}: all machines must have it at the same path, in a shared file system"
-    )
+def results(
+    begin: Callable[[], Callable[[Argument], Result]],
+    arguments: Iterable[Argument],
+    n_workers: int,
+    address: str,
+    name: Callable[[Argument], str],
+    ahead: int,
+) -> Iterator[Result]:
+    """What the function that `begin` returns gives for each argument, in the order in which they are finished.
 
-
-def annotated(shards: Iterable[Shard], load: Load, how: Annotation, n_workers: int, address: str) -> Iterator[Result]:
-    """What the shards have become, in the order in which they are finished.
-
-    load: returns the pipeline, on each machine; it has to be picklable. how: with an absolute path. address: of the
-    cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
+    begin: is called once by each worker, on its machine; it has to be picklable, as arguments and results have.
+    address: of the cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
+    name: of an argument, for messages. ahead: arguments that each worker has: with 2, it never waits for the next one,
+    and with 1, a worker with a long call keeps none from the others.
 
     Raises:
         ImportError: Ray is not installed.
         ConnectionError: there is no such cluster, or it has another version of Ray or Python.
         ValueError: the address has no such form, or the cluster has fewer CPUs than there are workers.
-        WorkerDied: workers cannot start, or died again and again with the same shard, or the cluster has ended.
-        OSError: a file cannot be written, or is not there on a machine.
+        WorkerDied: workers cannot start, or died again and again with the same argument, or the cluster has ended.
+        Exception: what `begin` or a call has raised.
     """
     with connected(address, n_workers) as ray:
         new_worker = ray.remote(_Worker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
-        workers = [new_worker.remote(load, how) for _ in range(n_workers)]
+        workers = [new_worker.remote(begin) for _ in range(n_workers)]
         await_ready(ray, workers, 1)
-        free = deque(workers * AHEAD)
-        begun: dict[Any, tuple[Any, Shard]] = {}
-        for shard in shards:
+        free = deque(workers * ahead)
+        begun: dict[Any, tuple[Any, str]] = {}
+        for argument in arguments:
             if not free:
                 result, worker = _finished(ray, begun)
                 free.append(worker)
                 yield result
             worker = free.popleft()
-            begun[worker.annotate.remote(shard)] = worker, shard
+            begun[worker.call.remote(argument)] = worker, name(argument)
         while begun:
             result, worker = _finished(ray, begun)
             yield result
@@ -108,12 +97,11 @@ def await_ready(ray: Any, workers: list[Any], needed: int) -> None:
         raise WorkerDied(f"{found}: the CPUs of the cluster are in use")
 
 
-def _finished(ray: Any, begun: dict[Any, tuple[Any, Shard]]) -> tuple[Result, Any]:
-    """The result of a shard that is done, which leaves `begun`, and its worker."""
+def _finished(ray: Any, begun: dict[Any, tuple[Any, str]]) -> tuple[Any, Any]:
+    """The result of a call that is done, which leaves `begun`, and its worker."""
     (reference, *_), _ = ray.wait(list(begun), num_returns=1)
-    worker, shard = begun.pop(reference)
-    place = shard.pieces[0].place
-    return result_of(ray, reference, f"the worker of the documents from {place} on died {TRIES} times"), worker
+    worker, name = begun.pop(reference)
+    return result_of(ray, reference, f"the worker of {name} died {TRIES} times"), worker
 
 
 def result_of(ray: Any, reference: Any, failure: str) -> Any:

@@ -1,4 +1,4 @@
-"""Processes of this machine that annotate shards, each with the pipeline; none outlives the process that began it."""
+"""Processes of this machine that call a function for many arguments; none outlives the process that began it."""
 
 import multiprocessing
 import os
@@ -10,73 +10,76 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from typing import Any, TypeVar
 
-from spacy.language import Language
-
-from .annotation import Annotation, Result, annotate
-from .shards import Shard
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 
 AHEAD = 3
-"""Shards that are worked on or wait, for each worker."""
+"""Arguments that are worked on or wait, for each worker."""
 _INTERVAL = 0.5
 """Seconds between two looks of a worker whether its parent is there."""
 
-Load = Callable[[], Language]
-_pipeline: Language | None = None
+_work: Callable[[Any], Any] | None = None
 """Of this process; a forked worker has that of its parent, and shares its memory."""
 
 
 class WorkerDied(RuntimeError):
-    """A worker has died; the shards that it was to annotate are not finished."""
+    """A worker has died; what it was to do is not done."""
 
 
-def annotated(shards: Iterable[Shard], nlp: Language, load: Load, how: Annotation, n_workers: int) -> Iterator[Result]:
-    """What the shards have become, in the order in which they are finished.
+def results(
+    work: Callable[[Argument], Result],
+    begin: Callable[[], Callable[[Argument], Result]],
+    arguments: Iterable[Argument],
+    n_workers: int,
+) -> Iterator[Result]:
+    """work(argument) of each argument, in the order in which they are finished.
 
-    nlp: the pipeline. load: returns the same, where processes cannot inherit it; it has to be picklable.
+    begin: returns the same function, where processes cannot inherit it: each worker calls it once. It has to be
+    picklable, as arguments and results have. One worker is this process.
 
     Raises:
         WorkerDied: a worker was killed, or has crashed.
-        OSError: a file cannot be written.
+        Exception: what a call has raised; it ends the other workers.
     """
-    global _pipeline
+    global _work
     if n_workers == 1:
-        yield from (annotate(nlp, shard, how) for shard in shards)
+        yield from map(work, arguments)
         return
     forks = sys.platform == "linux"
     if forks:
-        _pipeline = nlp
+        _work = work
     context = multiprocessing.get_context("fork" if forks else "spawn")
-    pool = ProcessPoolExecutor(n_workers, context, _begin, (load, os.getpid()))
+    pool = ProcessPoolExecutor(n_workers, context, _begin, (begin, os.getpid()))
     waiting: set[Future[Result]] = set()
     try:
-        for shard in shards:
-            waiting.add(pool.submit(_annotate, shard, how))
+        for argument in arguments:
+            waiting.add(pool.submit(_call, argument))
             if len(waiting) >= AHEAD * n_workers:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
-    except BrokenProcessPool as error:
-        # In older Pythons, such as 3.11.2, the thread that sends shards would wait for a reader for ever: CPython's
-        # issue 94777.
-        with suppress(AttributeError, OSError):
-            pool._call_queue._reader.close()  # type: ignore[attr-defined]
-        raise WorkerDied("a worker died: it was killed, perhaps for lack of memory, or has crashed") from error
+    except BaseException as error:
+        _end(pool)
+        if isinstance(error, BrokenProcessPool):
+            raise WorkerDied("a worker died: it was killed, perhaps for lack of memory, or has crashed") from error
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
-        _pipeline = None
+        _work = None
 
 
-def _begin(load: Load, parent: int) -> None:
-    """Begin a worker: load the pipeline if it is not inherited, and end when the parent does."""
-    global _pipeline
-    # The parent decides what an interrupt means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin(begin: Callable[[], Callable[[Any], Any]], parent: int) -> None:
+    """Begin a worker: get its function if it is not inherited, and end when the parent does."""
+    global _work
+    # The parent decides what an interrupt means. Commands that a worker starts do not inherit a handler.
+    signal.signal(signal.SIGINT, lambda *_: None)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    if _pipeline is None:
-        _pipeline = load()
+    if _work is None:
+        _work = begin()
 
 
 def _end_with(parent: int) -> None:
@@ -85,6 +88,17 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _annotate(shard: Shard, how: Annotation) -> Result:
-    assert _pipeline is not None
-    return annotate(_pipeline, shard, how)
+def _end(pool: ProcessPoolExecutor) -> None:
+    """End the workers at once, as what they do may take long."""
+    # Python has no public method for it before 3.14.
+    for process in list((pool._processes or {}).values()):
+        process.terminate()
+    if sys.version_info < (3, 11, 5):
+        # The thread that sends arguments would wait for a reader for ever: CPython's issue 94777.
+        with suppress(AttributeError, OSError):
+            pool._call_queue._reader.close()  # type: ignore[attr-defined]
+
+
+def _call(argument: Any) -> Any:
+    assert _work is not None
+    return _work(argument)

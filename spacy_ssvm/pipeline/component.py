@@ -448,12 +448,12 @@ class SsvmPipe(TrainablePipe):
         self._void_calibration()
         self._learnt.restart(self.solver, np.array(weights, np.float64))
 
-    def retune(self, solver: Parameters) -> None:
+    def retune(self, solver: Parameters, anew: bool = False) -> None:
         """Learn with this solver from the next `update` on; it converges to the same optimum as training from scratch.
 
         The dual variables of the same solver with other parameters are kept, scaled to the range that the new C allows:
-        a few epochs lead from one optimum to the next. Other solvers start anew. The examples are not read again. The
-        pipeline's config does not change.
+        a few epochs lead from one optimum to the next. Other solvers start anew, and so does this one if `anew`. The
+        examples are not read again. The pipeline's config does not change.
 
         Raises:
             ValueError: the component is not initialized.
@@ -461,7 +461,7 @@ class SsvmPipe(TrainablePipe):
         training = self._learnt.training
         if training is None:
             raise ValueError(f"[{self.name}] there is nothing to learn anew yet: call initialize first")
-        training.retune(solver.seeded(self._learnt.seed))
+        training.retune(solver.seeded(self._learnt.seed), anew)
         self.solver = solver
         self._learnt.moved(training)
         self._void_calibration()

@@ -149,13 +149,13 @@ class Training:
         """Whether `update` takes this example by its reference alone; any other example has to be encoded."""
         return not self._state.online and self._known.knows(reference, read)
 
-    def retune(self, parameters: Parameters) -> None:
+    def retune(self, parameters: Parameters, anew: bool = False) -> None:
         """Continue with other parameters, and converge to the same optimum as training from scratch with them.
 
-        A solver with dual variables starts from its present state, any other solver from scratch.
+        A solver with dual variables starts from its present state unless `anew`, any other solver from scratch.
         """
-        same_solver = parameters.learner == self.parameters.learner
-        if self._learner is not None and not (same_solver and self._learner.retune(parameters)):
+        goes_on = not anew and parameters.learner == self.parameters.learner
+        if self._learner is not None and not (goes_on and self._learner.retune(parameters)):
             self._last_weights = self.data.by_row(self._learner.prediction_weights()).copy()
             self.data.number_weights(by_use=False)
             self.data.take_all_rows()

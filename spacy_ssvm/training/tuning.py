@@ -48,9 +48,11 @@ class Tunable(Protocol):
     @property
     def figures(self) -> Figures | None: ...
 
-    def retune(self, solver: Parameters) -> None: ...
+    def retune(self, solver: Parameters, anew: bool = False) -> None: ...
 
     def update(self, examples: Sequence[Example]) -> dict[str, float]: ...
+
+    def finish_update(self, sgd: Any) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +127,12 @@ def between(trials: Sequence[Trial]) -> Values:
     return {**best, "C": C * math.sqrt(above) if upwards else C / math.sqrt(below)}
 
 
+def learn(pipe: Tunable, examples: Sequence[Example]) -> None:
+    """Learn from one batch, also where the config would have the component learn from several parts at once."""
+    pipe.update(examples)
+    pipe.finish_update(None)
+
+
 def try_values(
     pipe: Tunable,
     values: Values,
@@ -132,24 +140,25 @@ def try_values(
     evaluate: Callable[[], Score],
     epochs: int,
     report: Callable[[int, float], None],
+    anew: bool = False,
 ) -> Trial:
     """Learn with these values, starting from the result of the previous ones, until the score stops rising.
 
     evaluate: returns the development score. epochs: the most epochs to learn. report: is called with the number and the
-    score of each epoch.
+    score of each epoch. anew: start from scratch instead.
 
     Raises:
         ValueError: a value is not one that its parameter can have.
     """
     started = time.process_time()
-    pipe.retune(replace(pipe.solver, **values))
+    pipe.retune(replace(pipe.solver, **values), anew)
     scores: list[float] = []
     non_zeros, counts = 0, None
     while len(scores) < epochs and (not scores or len(scores) - scores.index(max(scores)) <= PATIENCE):
         before = pipe.figures
-        pipe.update(examples)
+        learn(pipe, examples)
         if pipe.figures is before and not scores:  # An epoch with new examples ends when the next one begins.
-            pipe.update(examples)
+            learn(pipe, examples)
         if pipe.figures is before and scores:  # The solver has reached its tolerance.
             break
         score = evaluate()

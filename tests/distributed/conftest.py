@@ -1,19 +1,10 @@
 """What the tests of bulk annotation annotate, and what they have to find."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from .toy import WIDE, apply, contents, lines, made
-
-
-@pytest.fixture
-def ray() -> None:
-    """Skips a test where there is no Ray, or the processes of its workers cannot be found."""
-    pytest.importorskip("ray")
-    if sys.platform != "linux":
-        pytest.skip("finds the workers in /proc")
 
 
 @pytest.fixture(scope="package")

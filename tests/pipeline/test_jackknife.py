@@ -11,7 +11,7 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 
 from spacy_ssvm.corpus import jackknife as module
 from spacy_ssvm.corpus.jackknife import MAX_REMEMBERED, Jackknife
@@ -162,6 +162,35 @@ def test_seed_decides():
     assert predicted(sentences, tags, seed=2) != first
 
 
+@pytest.mark.parametrize("n_tags", [3, 100])
+def test_threads_change_nothing(n_tags):
+    """With few labels, and with so many that decoding reads only some of them."""
+    rng = np.random.default_rng(8)
+    tags = [rng.integers(1, n_tags + 1, rng.integers(1, 9)).tolist() for _ in range(200)]
+    docs = docs_of([[f"w{tag}" if rng.random() < 0.8 else "w" for tag in row] for row in tags])
+    gold = np.array([tag for row in tags for tag in row], np.uint64)
+    one, three = (Jackknife(docs, 5, 0, n_threads)._predict(gold, "x") for n_threads in (1, 3))
+    assert (one == three).all() and 0.5 < (one == gold).mean() < 1
+
+
+def test_the_reader_uses_the_threads_of_the_components(tmp_path, monkeypatch):
+    used, in_threads = [], learning.in_threads
+
+    def noted(n_threads, work, parts):
+        used.append(n_threads)
+        return in_threads(n_threads, work, parts)
+
+    monkeypatch.setattr(learning, "in_threads", noted)
+    sentences, _ = corpus(np.random.default_rng(9), 10)
+    docs = [Doc(VOCAB, words=words, tags=["X"] * len(words)) for words in sentences]
+    DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
+    nlp = spacy.blank("xx")
+    for name, n_threads in (("one", 1), ("three", 3), ("two", 2)):
+        nlp.add_pipe("ssvm_tagger", name=name, config={"n_threads": n_threads})
+    assert len(list(create_corpus(tmp_path / "train.spacy", jackknife=["tag"])(nlp))) == 10
+    assert used == [3]
+
+
 def test_of_too_many_weights_those_of_rare_features_are_left_out(monkeypatch):
     """With 40 rows in all the tagger still beats guessing the commonest tag."""
     sentences, tags = corpus(np.random.default_rng(4), 60)
@@ -202,7 +231,6 @@ def test_same_call_is_answered_from_memory(caplog):
 @pytest.mark.skipif(not EWT.is_file(), reason=f"no English Web Treebank in {DATA}: set SPACY_SSVM_DATA")
 def test_accuracy_on_real_text(tmp_path):
     """As a tagger does on a test set, by folds of whole texts: XPOS 94.7, UPOS 95.3; it has seen no sentence."""
-    from spacy.tokens import DocBin
     from spacy.training.converters import conllu_to_docs
 
     docs = list(conllu_to_docs(EWT.read_text(encoding="utf8"), n_sents=1, no_print=True))

@@ -5,3 +5,8 @@
 those that are there. Each paper has a module with RUNS, the runs that it needs, and `report`, which turns their
 `results` into tables, figures and claims on a `page`.
 """
+
+import os
+
+# Read when NumPy is imported, which must not have happened yet: runs go side by side, a thread each.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -1,7 +1,8 @@
 """Train and score the pipelines of treebanks: TRAINING METRICS ASSETS PART JOBS TREEBANK … [--section.key value …].
 
 PART is dev, which also trains where there is no pipeline, or test, which only scores. JOBS: how many treebanks are
-worked on at a time. Overrides of the config come last.
+worked on at a time, by processes of this machine, or with --address by the workers of a Ray cluster, which have all
+folders at the same paths. Overrides of the config come last.
 
 TRAINING/TREEBANK/STRUCTURE has a pipeline and its `record.json`: what its training took, and its scores; beside it,
 `STRUCTURE.log` has the output of the training. What is there stays, and an interrupted run goes on with what is
@@ -9,12 +10,14 @@ missing. METRICS/TREEBANK.jsonl has the record of the structure that is chosen o
 `structures` those of all.
 """
 
+import argparse
+import os
 import resource
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ import srsly
 
 from spacy_ssvm.cli.treebank_choices import choose
 from spacy_ssvm.corpus.treebank import look_at
+from spacy_ssvm.distributed.workers import results
 from spacy_ssvm.files import replace_files
 
 from .locate import locate, part
@@ -107,16 +111,36 @@ def build(source: str, name: str, training: Path, metrics: Path, assets: Path, s
     replace_files(metrics, {f"{treebank}.jsonl": srsly.json_dumps(row).encode() + b"\n"})
 
 
+def builds(
+    name: str, training: Path, metrics: Path, assets: Path, settings: list[str], directory: Path
+) -> Callable[[str], tuple[str, str | None]]:
+    """A function that brings a treebank up to date; it returns the treebank, and its error if it failed."""
+    # Workers of a cluster begin in another folder.
+    os.chdir(directory)
+
+    def attempt(source: str) -> tuple[str, str | None]:
+        try:
+            build(source, name, training, metrics, assets, settings)
+        except Exception as error:
+            return source, str(error)
+        return source, None
+
+    return attempt
+
+
 def main() -> None:
-    arguments = sys.argv[1:]
-    n_named = next((place for place, text in enumerate(arguments) if text.startswith("--")), len(arguments))
-    training, metrics, assets, name, jobs, *sources = arguments[:n_named]
-    places = Path(training), Path(metrics), Path(assets)
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for folder in ("training", "metrics", "assets"):
+        parser.add_argument(folder, type=Path)
+    parser.add_argument("part", choices=["dev", "test"])
+    parser.add_argument("jobs", type=int)
+    parser.add_argument("treebanks", nargs="+")
+    parser.add_argument("--address", nargs="?")
+    given, settings = parser.parse_known_args()
+    begin = partial(builds, given.part, given.training, given.metrics, given.assets, settings, Path.cwd())
     # Processes, since the CPU seconds of a command are those that its process's children have taken meanwhile.
-    with ProcessPoolExecutor(int(jobs), get_context("spawn")) as pool:
-        once = dict.fromkeys(sources)
-        runs = {source: pool.submit(build, source, name, *places, arguments[n_named:]) for source in once}
-    failed = {source: error for source, run in runs.items() if (error := run.exception())}
+    done = results(begin(), begin, dict.fromkeys(given.treebanks), given.jobs, given.address, str)
+    failed = {source: error for source, error in done if error is not None}
     for source, error in failed.items():
         print(f"{source}: {error}", file=sys.stderr)
     if failed:

@@ -16,6 +16,7 @@ from ...solvers.learner import run_epoch, start
 from ...solvers.parameters import Perceptron
 from ...solvers.problem import Problem
 from ...structures.chain.constraints import unconstrained
+from ...threads import in_threads
 from .data import Chains, make_chains
 from .many_labels import decode_in_use, has_many_labels, many_label_problem, new_steps
 from .numbered import FREQUENT, new_numbering
@@ -129,42 +130,52 @@ class Labelling:
         self._annotated = known[runs[:-1]]
         self._rng = np.random.default_rng(seed)
 
-    def jackknifed(self, folds: int) -> np.ndarray:
+    def jackknifed(self, folds: int, n_threads: int = 1) -> np.ndarray:
         """The labels of all tokens, int32 [T], predicted by `folds` perceptrons, each for the documents of a fold.
 
-        There are at most as many folds as annotated documents, which are at least two.
+        There are at most as many folds as annotated documents, which are at least two. Each thread learns one fold at a
+        time; the labels do not depend on their number.
         """
         first_of_block = blocks(self._starts, self._known, folds)
         n_folds = min(folds, len(first_of_block) - 1)
         fold_of = np.repeat(np.arange(len(first_of_block) - 1) % n_folds, np.diff(first_of_block))
+        orders = [self._orders(self._annotated & (fold_of[self._document] != fold)) for fold in range(n_folds)]
         predicted = np.zeros(len(self._known), np.int32)
-        for fold in range(n_folds):
-            decode = self._decoder(self._annotated & (fold_of[self._document] != fold))
+
+        def predict(fold: int) -> None:
+            decode = self._decoder(orders[fold])
             for first, end in zip(first_of_block[fold:-1:n_folds], first_of_block[fold + 1 :: n_folds]):
                 held_out = _part(self._chains, self._starts[first : end + 1])
                 predicted[self._starts[first] : self._starts[end]] = decode(held_out)
+
+        in_threads(n_threads, predict, range(n_folds))
         return predicted
 
     def learnt(self) -> np.ndarray:
         """The weights of a perceptron that has learnt from all documents, float64 [L² + R · L]."""
-        return self._learnt(chain_problem(self._chains, self._n_rows), self._annotated)
+        return self._learnt(chain_problem(self._chains, self._n_rows), self._orders(self._annotated))
 
-    def _decoder(self, chosen: np.ndarray) -> Callable[[Chains], np.ndarray]:
-        """What labels sequences after learning from the chosen examples, bool."""
+    def _orders(self, chosen: np.ndarray) -> list[np.ndarray]:
+        """The order of the chosen examples, bool, in each epoch."""
+        examples = np.flatnonzero(chosen)
+        return [self._rng.permutation(examples) for _ in range(EPOCHS)]
+
+    def _decoder(self, orders: list[np.ndarray]) -> Callable[[Chains], np.ndarray]:
+        """What labels sequences after learning from examples in these orders."""
         if not has_many_labels(self._chains.constraints):
-            return partial(decode_sequences, weights=self._learnt(chain_problem(self._chains, self._n_rows), chosen))
+            return partial(decode_sequences, weights=self._learnt(chain_problem(self._chains, self._n_rows), orders))
         n_labels = len(self._chains.constraints.start)
         counts = np.bincount(self._chains.rows, minlength=self._n_rows)
         numbering = new_numbering(self._n_rows, n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
         steps = new_steps(n_labels, np.zeros(0, np.int64))
-        weights = self._learnt(many_label_problem(self._chains, numbering, steps), chosen)
+        weights = self._learnt(many_label_problem(self._chains, numbering, steps), orders)
         return partial(decode_in_use, numbering=numbering, steps=steps, weights=weights)
 
-    def _learnt(self, problem: Problem, chosen: np.ndarray) -> np.ndarray:
-        """The weights after learning from the chosen examples, bool."""
-        learner, examples = start(Perceptron(), problem), np.flatnonzero(chosen)
-        for _ in range(EPOCHS):
-            run_epoch(learner, self._rng, self._rng.permutation(examples))
+    def _learnt(self, problem: Problem, orders: list[np.ndarray]) -> np.ndarray:
+        """The weights after an epoch in each of these orders."""
+        learner = start(Perceptron(), problem)
+        for order in orders:
+            run_epoch(learner, self._rng, order)
         return learner.prediction_weights()
 
 

@@ -1,0 +1,99 @@
+"""Workers that call a function: its results, its errors, and what an interrupt leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from spacy_ssvm.distributed.workers import results
+
+from .toy import descendants
+
+LONG = 3600.0
+"""Seconds that a call takes which nothing is to wait for."""
+
+
+def adder(log: Path) -> Callable[[int], int]:
+    """Adds 1; the log gets a line for each process that has begun so."""
+    with log.open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    return partial(int.__add__, 1)
+
+
+def sleeper() -> Callable[[float], float]:
+    """Sleeps so many seconds; less than 0 is an error."""
+
+    def sleep(seconds: float) -> float:
+        time.sleep(seconds)
+        return seconds
+
+    return sleep
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers inherit the function")
+def test_forked_workers_inherit_what_the_first_process_has_made(tmp_path: Path) -> None:
+    log, arguments = tmp_path / "log", range(30)
+    for n_workers in (1, 3):
+        begin = partial(adder, log)
+        assert sorted(results(begin(), begin, arguments, n_workers, None, str)) == list(range(1, 31))
+    assert set(log.read_text().split()) == {str(os.getpid())}
+
+
+def test_error_of_a_call_ends_the_others() -> None:
+    with pytest.raises(ValueError, match="non-negative"):
+        list(results(sleeper(), sleeper, [LONG, LONG, -1.0, LONG], 3, None, str))
+
+
+def test_a_caller_that_has_enough_ends_the_workers() -> None:
+    found = results(sleeper(), sleeper, [0.0, LONG, LONG], 2, None, str)
+    assert next(found) == 0.0
+    found.close()  # type: ignore[attr-defined]
+
+
+COMMANDS = f"""
+import subprocess
+from functools import partial
+from spacy_ssvm.distributed.workers import results
+begin = partial(partial, subprocess.run)
+list(results(begin(), begin, [["sleep", "{LONG:.0f}"]] * 2, 2, None, str))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
+def test_interrupt_ends_the_commands_that_workers_have_started() -> None:
+    started = subprocess.Popen([sys.executable, "-c", COMMANDS], stderr=subprocess.DEVNULL, start_new_session=True)
+    while list(descendants(started.pid).values()).count("sleep") < 2 and started.poll() is None:
+        time.sleep(0.05)
+    processes = descendants(started.pid)
+    # As a terminal does.
+    os.killpg(started.pid, signal.SIGINT)
+    assert started.wait(60) not in (None, 0)
+    assert sorted(processes.values()).count("sleep") == 2
+    assert not any(map(is_alive, processes))
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.usefixtures("ray")
+class TestWithRay:
+    def test_each_worker_begins_once(self, tmp_path: Path) -> None:
+        log, arguments = tmp_path / "log", range(30)
+        begin = partial(adder, log)
+        found = results(partial(int.__add__, 1), begin, arguments, 2, "local", str)
+        assert sorted(found) == list(range(1, 31))
+        assert len(log.read_text().split()) == len(set(log.read_text().split())) == 2
+
+    def test_error_of_a_call_ends_the_others(self) -> None:
+        with pytest.raises(ValueError, match="non-negative"):
+            list(results(sleeper(), sleeper, [LONG, -1.0], 2, "local", str))

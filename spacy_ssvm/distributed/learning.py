@@ -80,7 +80,7 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
                 begun = [getattr(worker, method).remote(*given) for worker, given in zip(workers, arguments)]
                 return [result_of(ray, reference, f"a worker died {TRIES} times in {method}") for reference in begun]
 
-            nlp = _initialized(config, names, ask, n_workers)
+            nlp = initialized(config, names, ask, n_workers)
             try:
                 train(nlp, output)
             finally:
@@ -129,7 +129,7 @@ def _trained(nlp: Language) -> list[str]:
     return names
 
 
-def _initialized(config: Any, names: Sequence[str], ask: Ask, n_workers: int) -> Language:
+def initialized(config: Any, names: Sequence[str], ask: Ask, n_workers: int) -> Language:
     """The pipeline, whose components learn by the workers."""
     found = {name: sorted(set().union(*ask("labels", [(name,)] * n_workers))) for name in names}
     alone = _with_corpus(config, {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})

@@ -71,9 +71,9 @@ WITH_SUMS = (("tagger", "ewt"), ("ner", "conll2002-ned"))
 GROWTH_EPOCHS = 3
 
 TRAFFIC = [
-    ("tagger", "dcd", "ewt", 0, {}, (1, 2, 4, 8, 16)),
-    ("ner", "dcd", "conll2002-ned", 0, {}, (1, 2, 4, 8, 16)),
-    ("tagger", "perceptron", "ewt", 0, {}, (1, 2, 4, 8)),
+    ("tagger", "dcd", "ewt", 1 / 2, {}, (1, 2, 4, 8, 16)),
+    ("ner", "dcd", "conll2002-ned", 1 / 2, {}, (1, 2, 4, 8, 16)),
+    ("tagger", "perceptron", "ewt", 1 / 2, {}, (1, 2, 4, 8)),
     ("parser", "dcd", "ewt", 1 / 16, PARSER_ALONE, (1, 2, 4)),
 ]
 """Component, solver, corpus, share of its documents, settings, and numbers of workers."""
@@ -213,7 +213,8 @@ def watched_epoch(nlp: Language, component: str, watched: Watched) -> Epoch:
 
 def typical(epochs: Sequence[Epoch]) -> Row:
     """The medians of all epochs but the first, in which kernels are loaded and all dual variables are new."""
-    return {name: median(getattr(epoch, name) for epoch in epochs[1:]) for name in Epoch._fields}
+    found = {name: median(getattr(epoch, name) for epoch in epochs[1:]) for name in Epoch._fields}
+    return found | {way: round(found[way]) for way in ("up", "down")}
 
 
 def transport(data: Path) -> Iterator[Row]:

@@ -1,9 +1,13 @@
-"""Print the model of costs, its check against runs, and what follows from it, as Markdown tables: METRICS."""
+"""The model of costs, its check against runs, and what follows from it, as Markdown tables: METRICS [PAGE].
+
+They are printed or, where there is a page with as many tables, put in place of those, in the same order.
+"""
 
 import json
 import math
+import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -226,7 +230,7 @@ def annotation_table(annotating: Row) -> str:
     return table(["link", "files", "workers", *(f"10^{math.log10(tokens):.0f}" for tokens in TOKENS)], lines, 2)
 
 
-def pages(metrics: Path) -> Iterable[tuple[str, str]]:
+def pages(metrics: Path) -> Iterator[tuple[str, str]]:
     """Each table with its title."""
     growth, traffic = read(metrics, "growth"), read(metrics, "traffic")
     (transport,), (annotating,) = read(metrics, "transport"), read(metrics, "annotating")
@@ -249,9 +253,27 @@ def pages(metrics: Path) -> Iterable[tuple[str, str]]:
     yield "Annotation", annotation_table(annotating)
 
 
+def with_tables(page: str, tables: Sequence[str]) -> str:
+    """The page with these tables in place of its own.
+
+    Raises:
+        ValueError: it has fewer tables, or more.
+    """
+    # What the group matches is at the odd places.
+    parts = re.split(r"((?:^\|.*\n)+)", page, flags=re.MULTILINE)
+    if len(parts) // 2 != len(tables):
+        raise ValueError(f"the page has {len(parts) // 2} tables, not {len(tables)}")
+    parts[1::2] = [f"{text}\n" for text in tables]
+    return "".join(parts)
+
+
 def main() -> None:
-    for title, text in pages(Path(sys.argv[1])):
-        print(f"## {title}\n\n{text}\n")
+    metrics, *page = map(Path, sys.argv[1:])
+    found = pages(metrics)
+    if page:
+        page[0].write_text(with_tables(page[0].read_text("utf8"), [text for _, text in found]), "utf8")
+    else:
+        print("\n".join(f"## {title}\n\n{text}\n" for title, text in found))
 
 
 if __name__ == "__main__":

@@ -182,14 +182,20 @@ def size_table(costs: Costs) -> str:
     lines = []
     for size in SIZES:
         tokens = (size / costs.up.factor) ** (1 / costs.up.exponent)
-        cells = [f"{tokens:.0e}", f"{size * 8 / 1e9:,.2f}", f"{size * ENTRY_BYTES / 1e9:,.2f}"]
+        cells = [rounded(tokens), rounded(costs.weights(tokens)), f"{size * ENTRY_BYTES / 1e9:,.2f}"]
         for workers in (2, 8, 64):
             n_bytes = ENTRY_BYTES * (entries_up(costs, tokens, workers) + entries_down(costs, tokens, workers))
             cells.append(f"{n_bytes / 1e9:,.2f} ({clock(n_bytes / GIGABIT)})")
         reduced = all_reduce(costs, Network(GIGABIT, 0.0), tokens, 64).transfer
         lines.append([f"10^{math.log10(size):.0f}", *cells, f"{reduced * GIGABIT / 1e9:,.2f} ({clock(reduced)})"])
-    header = ["weights that are not zero", "tokens", "dense, GB", "sparse, GB", "2 workers, GB", "8 workers, GB"]
-    return table([*header, "64 workers, GB", "64, all-reduce, GB a machine"], lines)
+    header = ["not zero", "tokens", "all weights", "one vector, GB", "2 workers, GB", "8 workers, GB", "64 workers, GB"]
+    return table([*header, "64 by all-reduce, GB a machine"], lines)
+
+
+def rounded(number: float) -> str:
+    """To one digit, as a multiple of a power of ten."""
+    digit, _, exponent = f"{number:.0e}".partition("e")
+    return f"{digit} · 10^{int(exponent)}"
 
 
 def clock(seconds: float) -> str:
@@ -201,7 +207,7 @@ def clock(seconds: float) -> str:
 
 
 def best_table(rules: dict[str, Costs], epoch: Callable[[Costs, Network, float, int], Seconds]) -> str:
-    """The number of workers with which each rule is fastest, by tokens, and how many times as fast as alone it is."""
+    """The number of workers that each rule pays for, by tokens, and how many times as fast as alone it then is."""
     lines = []
     for name, network in (("1 Gbit/s, 1 ms", NEAR), ("100 Mbit/s, 20 ms", FAR)):
         for rule, costs in rules.items():
@@ -213,7 +219,7 @@ def best_table(rules: dict[str, Costs], epoch: Callable[[Costs, Network, float, 
                     ),
                     alone_seconds(costs, tokens),
                 )
-                cells.append(f"{found.workers:,} ({found.speedup:.1f}×)" if found.speedup > 1.0 else "alone")
+                cells.append(f"{found.workers:,} ({found.speedup:.1f}×)" if found.speedup >= 1.05 else "alone")
             lines.append([name, rule, *cells])
     return table(["network", "rule", *(f"10^{math.log10(tokens):.0f}" for tokens in TOKENS)], lines, 2)
 
@@ -246,7 +252,7 @@ def pages(metrics: Path) -> Iterator[tuple[str, str]]:
         "sums of planes": bounded(of_sums(blocks, growth, "tagger", "oracles", "planes")),
         "sums of marginals": bounded(of_sums(blocks, growth, "tagger", "marginals", "gradient")),
     }
-    yield "Workers at which a run is fastest", best_table(rules, star)
+    yield "Workers that pay", best_table(rules, star)
     sparse = {name: sparse_driver(costs) for name, costs in rules.items()}
     yield "The same without dense vectors at the driver", best_table(sparse, star)
     yield "The same with an all-reduce", best_table(rules, all_reduce)

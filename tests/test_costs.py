@@ -36,7 +36,7 @@ def costs(script: Any) -> Any:
 def of(costs: Any, **others: Any) -> Any:
     """Round figures: 4 tokens a second, a vector of as many entries as tokens, twice as many back from two workers."""
     law, one = costs.PowerLaw, costs.PowerLaw(1.0, 0.0)
-    given = {"token": 0.25, "entry": 0.0, "driver_entry": 0.125, "driver_weight": 0.5}
+    given = {"alone": 0.125, "token": 0.25, "entry": 0.0, "driver_entry": 0.125, "driver_weight": 0.5}
     given |= {"up": law(1.0, 1.0), "weights": law(3.0, 1.0), "back": law(1.0, 1.0), "union": law(1.0, 0.5)}
     return costs.Costs(**{**given, "epochs": one, "rounds": 2, **others})
 
@@ -102,7 +102,7 @@ def test_more_workers_stop_paying_where_the_driver_takes_longer_than_they_save(c
 def test_epochs_that_grow_with_workers_count(costs: Any) -> None:
     model = of(costs, epochs=costs.PowerLaw(6.0, 0.5))
     assert costs.run_seconds(model, 4, costs.Seconds(1.0, 0.5, 0.25, 0.25)) == 6 * 2 * 2.0
-    assert costs.alone_seconds(model, 8) == 6 * 2.0
+    assert costs.alone_seconds(model, 8) == 6 * 8 * 0.125
 
 
 def test_fits_find_what_made_the_figures(costs: Any) -> None:

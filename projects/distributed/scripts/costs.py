@@ -60,6 +60,7 @@ class Network:
 class Costs:
     """What a component costs under a rule.
 
+    alone: seconds of a token in a process that learns without a driver.
     token, entry: seconds of a worker for a token, and for an entry that it sends or gets.
     driver_entry, driver_weight: seconds of the driver for an entry, and for each place of its dense vectors.
     up: the entries that a worker sends, by the tokens of its part. weights: all weights, by the tokens of a corpus.
@@ -68,6 +69,7 @@ class Costs:
     epochs: to the same result. All three by the number of workers. rounds: of calls to all workers in an epoch.
     """
 
+    alone: float
     token: float
     entry: float
     driver_entry: float
@@ -157,7 +159,7 @@ def best(seconds: Callable[[int], float], alone: float) -> Best:
 
 def alone_seconds(costs: Costs, tokens: float) -> float:
     """Of all epochs of one process without a driver."""
-    return costs.epochs(1) * tokens * costs.token
+    return costs.epochs(1) * tokens * costs.alone
 
 
 def run_seconds(costs: Costs, workers: int, epoch: Seconds) -> float:

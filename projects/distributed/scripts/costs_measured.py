@@ -69,6 +69,7 @@ GROWTH = [
 WITH_SUMS = (("tagger", "ewt"), ("ner", "conll2002-ned"))
 """Where sums at one frozen w are measured, too: all labels of all features fit into memory."""
 GROWTH_EPOCHS = 3
+ALONE_BY = (("tagger", "dcd"), ("tagger", "perceptron"))
 
 TRAFFIC = [
     ("tagger", "dcd", "ewt", 1 / 2, {}, (1, 2, 4, 8, 16)),
@@ -119,6 +120,19 @@ def growth(data: Path) -> Iterator[Row]:
             problem = pipe.problem()
             row |= {"weights": problem.dimension, "non_zeros": pipe.count_weights()[0], "epoch": min(seconds)}
             yield row | (sums(problem) if (component, corpus) in WITH_SUMS else {})
+
+
+def alone(data: Path) -> Iterator[Row]:
+    """CPU seconds of a token in an epoch of a process that learns without a driver, by the rules' solvers."""
+    path = data / "ewt-train.spacy"
+    for component, solver in ALONE_BY:
+        nlp = util.load_model_from_config(Task(f"{component}/{solver}", component, path).settings(path), auto_fill=True)
+        (reader,) = util.resolve_dot_names(nlp.config.interpolate(), ["corpora.train"])
+        examples = list(reader(nlp))
+        nlp.initialize(lambda examples=examples: examples)
+        pipe: Any = nlp.get_pipe(component)
+        seconds = [timed(lambda pipe=pipe, examples=examples: pipe.update(examples)) for _ in range(1 + GROWTH_EPOCHS)]
+        yield {"component": component, "solver": solver, "token": median(seconds[1:]) / n_tokens(path)}
 
 
 def sums(problem: Problem) -> Row:
@@ -257,6 +271,7 @@ def annotating(data: Path) -> Iterator[Row]:
         source.write_text("".join(f"{text}\n" for text in texts), "utf8")
         n_bytes = source.stat().st_size
         cutting = timed(lambda: [pickle.dumps(shard) for shard in cut([source])])
+        cutting_docs = timed(lambda: [pickle.dumps(shard) for shard in cut([task.corpus])])
         shards = list(cut([source]))
         annotate(nlp, shards[0], Annotation(output))
         n_annotated = 0
@@ -264,12 +279,9 @@ def annotating(data: Path) -> Iterator[Row]:
         for shard in shards:
             n_annotated += annotate(nlp, shard, Annotation(output)).tokens
         seconds = time.process_time() - begin
-    yield {
-        "tokens": n_annotated,
-        "token": seconds / n_annotated,
-        "cut": cutting / n_annotated,
-        "text": n_bytes / n_annotated,
-    }
+    costs = {"token": seconds, "cut": cutting, "text": n_bytes}
+    row = {name: amount / n_annotated for name, amount in costs.items()}
+    yield {"tokens": n_annotated, **row, "cut_docs": cutting_docs / n_tokens(task.corpus)}
 
 
 def checks(data: Path) -> Iterator[Row]:
@@ -300,6 +312,7 @@ def checks(data: Path) -> Iterator[Row]:
 PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "machine": machine,
     "growth": growth,
+    "alone": alone,
     "traffic": traffic,
     "transport": transport,
     "annotating": annotating,

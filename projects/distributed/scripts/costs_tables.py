@@ -54,8 +54,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) 
     return "\n".join([f"| {' | '.join(header)} |", rule, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def of_blocks(traffic: Sequence[Row], component: str, solver: str) -> Costs:
-    """What `spacy ssvm train` costs, fitted to the runs of this component and solver."""
+def of_blocks(traffic: Sequence[Row], component: str, solver: str, alone: float | None = None) -> Costs:
+    """What `spacy ssvm train` costs, fitted to the runs of this component and solver.
+
+    alone: as in `Costs`; by default as at a worker.
+    """
     rows = [row for row in traffic if (row["component"], row["solver"]) == (component, solver)]
     workers = [row["workers"] for row in rows]
     parts = [row["tokens"] / row["workers"] for row in rows]
@@ -65,6 +68,7 @@ def of_blocks(traffic: Sequence[Row], component: str, solver: str) -> Costs:
     of_entry, of_place = shares(list(zip(entries, places)), [row["driver_seconds"] for row in rows])
     counted = [(row["workers"], row["epochs"]) for row in rows if row["epochs"]]
     return Costs(
+        alone=token if alone is None else alone,
         token=token,
         entry=entry,
         driver_entry=of_entry,
@@ -90,7 +94,7 @@ def of_sums(blocks: Costs, growth: Sequence[Row], component: str, seconds: str, 
     one = PowerLaw(1.0, 0.0)
     token = rows[-1][seconds] / rows[-1]["tokens"]
     back = replace(blocks.back, factor=ratio * blocks.back.factor) if entries == "planes" else one
-    return replace(blocks, token=token, up=up, back=back, epochs=one, rounds=1)
+    return replace(blocks, alone=token, token=token, up=up, back=back, epochs=one, rounds=1)
 
 
 def bounded(costs: Costs) -> Costs:
@@ -228,8 +232,8 @@ def annotation_table(annotating: Row) -> str:
     """Bulk annotation: workers that one driver keeps busy, and the time of a run with them."""
     lines = []
     for name, bandwidth in (("1 Gbit/s", NEAR.bandwidth), ("100 Mbit/s", FAR.bandwidth)):
-        for kind, text in ((".txt", annotating["text"]), (".spacy", 0.0)):
-            costs = Annotating(annotating["token"], annotating["cut"], text)
+        for kind, cut, text in ((".txt", "cut", annotating["text"]), (".spacy", "cut_docs", 0.0)):
+            costs = Annotating(annotating["token"], annotating[cut], text)
             workers = annotating_workers(costs, bandwidth)
             hours = [clock(tokens * costs.token / workers) for tokens in TOKENS]
             lines.append([name, kind, f"{workers:,.0f}", *hours])
@@ -244,11 +248,12 @@ def pages(metrics: Path) -> Iterator[tuple[str, str]]:
     yield "Rates", rates_table(traffic)
     yield "Traffic and epochs, measured / model", traffic_table(traffic)
     yield "Check", check_table(traffic, read(metrics, "checks"), transport)
-    blocks = of_blocks(traffic, *DUAL_STEPS)
+    alone = {(row["component"], row["solver"]): row["token"] for row in read(metrics, "alone")}
+    blocks = of_blocks(traffic, *DUAL_STEPS, alone[DUAL_STEPS])
     yield "Bytes of an epoch", size_table(blocks)
     rules = {
         "dual steps": bounded(blocks),
-        "parameter mixing": bounded(of_blocks(traffic, *MIXING)),
+        "parameter mixing": bounded(of_blocks(traffic, *MIXING, alone[MIXING])),
         "sums of planes": bounded(of_sums(blocks, growth, "tagger", "oracles", "planes")),
         "sums of marginals": bounded(of_sums(blocks, growth, "tagger", "marginals", "gradient")),
     }

@@ -1,5 +1,6 @@
 """`spacy ssvm …`, as a user calls it."""
 
+import importlib
 import subprocess
 import sys
 import warnings
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.reader import create_corpus
+from spacy_ssvm.registry import ssvm_solvers
 
 from .kernels.processes import PREDICTION, TRAINING, run
 
@@ -272,6 +274,17 @@ def test_warmup_refuses_an_unknown_solver():
 
 
 @pytest.mark.slow
+def test_warmup_leaves_out_solvers_whose_package_is_not_installed(monkeypatch):
+    def solvers():
+        return {block["@ssvm_solvers"] for name in ssvm_solvers.get_all() for block in warmup._blocks(name, True)}
+
+    warmup = importlib.import_module("spacy_ssvm.cli.warmup")
+    monkeypatch.setattr(warmup, "find_spec", lambda package: object())
+    everything = solvers()
+    monkeypatch.setattr(warmup, "find_spec", lambda package: None)
+    assert everything == set(ssvm_solvers.get_all()) and everything - solvers() == {"spacy-ssvm.LBFGS.v1"}
+
+
 def test_warmup_compiles_less_for_one_solver(tmp_path, monkeypatch):
     """Nothing that components with this solver need is missing, and the kernels of other solvers are."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

@@ -273,7 +273,6 @@ def test_warmup_refuses_an_unknown_solver():
     assert result.exit_code == 1 and "there is no solver nonsense" in " ".join(result.output.split())
 
 
-@pytest.mark.slow
 def test_warmup_leaves_out_solvers_whose_package_is_not_installed(monkeypatch):
     def solvers():
         return {block["@ssvm_solvers"] for name in ssvm_solvers.get_all() for block in warmup._blocks(name, True)}
@@ -285,6 +284,7 @@ def test_warmup_leaves_out_solvers_whose_package_is_not_installed(monkeypatch):
     assert everything == set(ssvm_solvers.get_all()) and everything - solvers() == {"spacy-ssvm.LBFGS.v1"}
 
 
+@pytest.mark.slow
 def test_warmup_compiles_less_for_one_solver(tmp_path, monkeypatch):
     """Nothing that components with this solver need is missing, and the kernels of other solvers are."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

@@ -1,5 +1,6 @@
 """`spacy ssvm …`, as a user calls it."""
 
+import importlib
 import subprocess
 import sys
 import warnings
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.reader import create_corpus
+from spacy_ssvm.registry import ssvm_solvers
 
 from .kernels.processes import PREDICTION, TRAINING, run
 
@@ -269,6 +271,17 @@ def test_all_commands_extend_spacys():
 def test_warmup_refuses_an_unknown_solver():
     result = call("warmup", "--solver", "dcd,nonsense")
     assert result.exit_code == 1 and "there is no solver nonsense" in " ".join(result.output.split())
+
+
+def test_warmup_leaves_out_solvers_whose_package_is_not_installed(monkeypatch):
+    def solvers():
+        return {block["@ssvm_solvers"] for name in ssvm_solvers.get_all() for block in warmup._blocks(name, True)}
+
+    warmup = importlib.import_module("spacy_ssvm.cli.warmup")
+    monkeypatch.setattr(warmup, "find_spec", lambda package: object())
+    everything = solvers()
+    monkeypatch.setattr(warmup, "find_spec", lambda package: None)
+    assert everything == set(ssvm_solvers.get_all()) and everything - solvers() == {"spacy-ssvm.LBFGS.v1"}
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
+from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -41,6 +42,8 @@ ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
     "spacy-ssvm.SAP.v1": [{"nu": 1.0}, {"batch": True}],
 }
 """Settings with which a solver runs other kernels than with its defaults."""
+NEEDED = {"spacy-ssvm.LBFGS.v1": "scipy"}
+"""A package of an extra that a solver learns with: without it, there is nothing to compile for."""
 SCORED = ("scored_tags", "scored_lemmas", "scored_ents", "scored_starts", "scored_parses")
 WRONG = "wrong"
 """The key in doc.spans of incorrect entities."""
@@ -138,11 +141,12 @@ def _blocks(name: str, everything: bool) -> Iterator[dict[str, Any]]:
     if not everything:
         yield {"@ssvm_solvers": name}
         return
+    if name in NEEDED and find_spec(NEEDED[name]) is None:
+        return
     for settings in ({}, *ALTERNATIVES.get(name, [])):
-        with suppress(ImportError):  # the solver needs an extra that is not installed
-            known = {field.name for field in fields(solver(**settings))}
-            always = {key: value for key, value in ALWAYS.items() if key in known}
-            yield {"@ssvm_solvers": name, **always, **settings}
+        known = {field.name for field in fields(solver(**settings))}
+        always = {key: value for key, value in ALWAYS.items() if key in known}
+        yield {"@ssvm_solvers": name, **always, **settings}
 
 
 def _counted(job: Callable[..., None], arguments: tuple[Any, ...]) -> Counter[tuple[str, str]]:

@@ -89,7 +89,7 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
             return lambda: [result_of(ray, reference, failure) for reference in begun]
 
         try:
-            nlp, trainings = _initialized(config, names, send, shards, checkpoint)
+            nlp, trainings = initialized(config, names, send, shards, checkpoint)
             checkpoint.follow(nlp, trainings)
             train(nlp, output)
             for training in trainings:
@@ -143,7 +143,7 @@ def _trained(nlp: Language) -> list[str]:
     return names
 
 
-def _initialized(
+def initialized(
     config: Any, names: Sequence[str], send: Send, shards: Sequence[Shard], checkpoint: Checkpoint
 ) -> tuple[Language, list[SharedTraining]]:
     """The pipeline, whose components learn by the workers, and their trainings."""

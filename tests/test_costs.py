@@ -43,9 +43,9 @@ def of(costs: Any, **others: Any) -> Any:
 
 def test_an_epoch_by_hand(costs: Any) -> None:
     found = costs.star(of(costs), costs.Network(12.0, 0.5), 8, 2)
-    # Up 4 entries each, down 8 each, 24 in all; dense vectors of 24 weights, and of 12 for each worker.
-    assert found == (8 * 0.25 / 2, 24 * 0.125 + 48 * 0.5, 24 * 12 / 12.0, 2 * 0.5)
-    assert found.total == 1.0 + 27.0 + 24.0 + 1.0
+    # Up 4 entries each, down 8 each, 24 in all; a dense vector of 24 weights.
+    assert found == (8 * 0.25 / 2, 24 * 0.125 + 24 * 0.5, 24 * 12 / 12.0, 2 * 0.5)
+    assert found.total == 1.0 + 15.0 + 24.0 + 1.0
     # From four workers on, a worker gets all weights that it reads: 6 entries up to each 2 of it.
     assert costs.entries_up(of(costs), 8, 4) == 8 and costs.entries_down(of(costs), 8, 4) == 24
 

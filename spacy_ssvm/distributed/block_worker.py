@@ -3,10 +3,12 @@
 import hashlib
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy import util
@@ -17,13 +19,13 @@ from spacy.util import registry
 from ..files import replace_files
 from ..models.protocol import DataSet
 from ..pipeline.component import SsvmPipe
-from ..solvers.blocks import Block, LearningBlock, kind_of_block
+from ..solvers.blocks import Block, LearningBlock, Moved, kind_of_block
 from ..solvers.certificate import Slacks
 from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import Sparse, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
-from .messages import Layout, Message, SubtreeSum
+from .messages import Layout, SubtreeSum
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,24 @@ class Shard:
     code_path: Path | None = None
 
 
+class _Encoded(NamedTuple):
+    """A component's data set, without Docs, and the batches for it.
+
+    learnt: the numbers of the examples in these. digest: of all.
+    """
+
+    data: DataSet
+    batches: list[Any]
+    learnt: list[int]
+    digest: bytes
+
+
 @dataclass
-class _Begun:
+class _ComponentBlock:
     """A component's block.
 
     data: its examples. parts: the Docs, int64, that each part of the shard has among these. labels, seed, shared: what
-    it was made with. digest: of the examples. epochs: whose steps it has taken. message: of the epoch that it has run
+    it was made with. digest: of the examples. epochs: whose steps it has taken. message: of an epoch that it has run
     since.
     """
 
@@ -63,7 +77,7 @@ class _Begun:
     shared: np.ndarray
     digest: bytes
     epochs: int = 0
-    message: Message | None = None
+    message: Moved | None = None
 
     def gold(self) -> list[np.ndarray]:
         """The gold structures, as far as they may change."""
@@ -83,26 +97,29 @@ class BlockWorker:
             util.import_file("python_code", shard.code_path)
         self._shard = shard
         self._nlp: Language = util.load_model_from_config(shard.config, auto_fill=True)
-        seed = self._nlp.config.interpolate()["training"]["seed"] or 0
-        self._examples: list[Example] = []
-        self._ends: list[int] = []
-        """The number of examples up to the end of each part."""
-        for number, reader in enumerate(shard.parts, shard.first_part):
-            # An augmenter may draw random numbers, which are not to be those of the other parts.
-            util.fix_random_seed(seed + number)
-            self._examples += registry.resolve({"corpus": reader})["corpus"](self._nlp)
-            self._ends.append(len(self._examples))
-        self._encoded: dict[str, tuple[DataSet, Sequence[Any], list[np.ndarray], bytes]] = {}
-        """The components' data sets, without Docs, the examples for these, the parts' Docs, and a digest."""
-        self._begun: dict[str, _Begun] = {}
+        self._encoded: dict[str, _Encoded] = {}
+        self._begun: dict[str, _ComponentBlock] = {}
         self._warnings: dict[str, list[str]] = {}
 
     def ready(self) -> None:
-        """Returns when the shard is read."""
+        """Returns when the worker has begun."""
+
+    @cached_property
+    def _corpus(self) -> tuple[list[Example], list[int]]:
+        """The examples of the shard, and how many of them there are up to the end of each part."""
+        seed = self._nlp.config.interpolate()["training"]["seed"] or 0
+        examples: list[Example] = []
+        ends = []
+        for number, reader in enumerate(self._shard.parts, self._shard.first_part):
+            # An augmenter may draw random numbers, which are not to be those of the other parts.
+            util.fix_random_seed(seed + number)
+            examples += registry.resolve({"corpus": reader})["corpus"](self._nlp)
+            ends.append(len(examples))
+        return examples, ends
 
     def labels(self, component: str) -> list[str]:
         """The labels of the shard's examples."""
-        return self._pipe(component).labels_of(self._examples)
+        return self._pipe(component).labels_of(self._corpus[0])
 
     def encode(self, component: str, labels: Sequence[str], seed: int) -> np.ndarray:
         """Encode the examples, with all labels of the corpus; returns `DataSet.shared` of what is learnt from the shard
@@ -112,21 +129,24 @@ class BlockWorker:
             ValueError: the shard has no examples for the component.
         """
         pipe = self._pipe(component)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            learnt, encoded = pipe.encoded(self._examples, labels, self._nlp)
-        self._warnings[component] = [str(warning.message) for warning in caught]
-        digests = [digest for batch in encoded for digest in batch.digests()]
+        with self._noting_warnings(component):
+            learnt, batches = pipe.encoded(self._corpus[0], labels, self._nlp)
+        digests = [digest for batch in batches for digest in batch.digests()]
         if not digests:
             raise ValueError(
                 f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
                 "has every document whose turn it is: take fewer workers, or annotate more documents"
             )
-        data = pipe.data_set(encoded, seed)
-        ends = np.searchsorted(learnt, self._ends)
-        parts = np.split(np.arange(len(learnt)), ends[:-1])
-        self._encoded[component] = data, encoded, parts, hashlib.sha256(b"".join(digests)).digest()
+        data = pipe.data_set(batches, seed)
+        self._encoded[component] = _Encoded(data, batches, learnt, hashlib.sha256(b"".join(digests)).digest())
         return data.shared()
+
+    @contextmanager
+    def _noting_warnings(self, component: str) -> Iterator[None]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            yield
+        self._warnings.setdefault(component, []).extend(str(warning.message) for warning in caught)
 
     def begin(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> Layout:
         """Take in the examples, with the mean of what `encode` has returned to all workers.
@@ -154,17 +174,19 @@ class BlockWorker:
             warnings=self._warnings[component],
         )
 
-    def epoch(self, component: str, number: int, seed: Sequence[int], factor: float) -> Message:
+    def epoch(self, component: str, number: int, seed: Sequence[int], factor: float) -> Moved:
         """Epoch `number`, from 0, of the block from the common vector; factor: as in `LearningBlock.epoch`."""
         begun = self._loaded(component)
         if begun.epochs != number:
-            raise RuntimeError(f"[{component}] a worker is at epoch {begun.epochs}, not {number}: its file is older")
+            raise RuntimeError(
+                f"[{component}] a worker is at epoch {begun.epochs}, not {number}: to begin anew, remove "
+                f"{self._shard.folder}"
+            )
         if begun.message is None:
             data, block = begun.data, begun.block
             assert isinstance(block, LearningBlock)
             void = data.complete(None, block.weights(block.common)) if data.is_incomplete() else np.zeros(0, np.int64)
-            moved = block.epoch(np.random.default_rng(list(seed)), factor, void)
-            begun.message = Message(*moved)
+            begun.message = block.epoch(np.random.default_rng(list(seed)), factor, void)
         return begun.message
 
     def step(
@@ -219,18 +241,20 @@ class BlockWorker:
         )
         return [SubtreeSum(parts, found.values, sparse(found.vector)) for parts, found in sums.items()]
 
-    def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> _Begun:
+    def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> _ComponentBlock:
         if component not in self._encoded:
             self.encode(component, labels, seed)
-        data, encoded, parts, digest = self._encoded.pop(component)
-        data = data.with_shared(shared)
-        for batch in encoded:
-            data.add(batch)
-        solver = self._pipe(component).solver
-        block = kind_of_block(solver)(solver, data.problem())
-        return _Begun(block, data, parts, list(labels), seed, shared, digest)
+        found = self._encoded.pop(component)
+        data, pipe = found.data.with_shared(shared), self._pipe(component)
+        changed = np.concatenate([data.add(batch) for batch in found.batches])
+        with self._noting_warnings(component):
+            pipe.warn_of_projections({number: self._corpus[0][number] for number in found.learnt}, data, changed)
+        ends = np.searchsorted(found.learnt, self._corpus[1])
+        parts = np.split(np.arange(len(found.learnt)), ends[:-1])
+        block = kind_of_block(pipe.solver)(pipe.solver, data.problem())
+        return _ComponentBlock(block, data, parts, list(labels), seed, shared, found.digest)
 
-    def _loaded(self, component: str) -> _Begun:
+    def _loaded(self, component: str) -> _ComponentBlock:
         """The component's block, of this worker or as one that has died has left it."""
         if component not in self._begun:
             path = self._shard.folder / self._file(component)

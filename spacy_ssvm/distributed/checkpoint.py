@@ -16,8 +16,8 @@ from ..files import replace_files
 from ..training import state_file
 from .shared_training import SharedTraining
 
-RUN, SCORES, BEST = "run", "scores", "best"
-"""Files of the folder: what the run is of, and the results of evaluations; and the best pipeline so far."""
+RUN, SCORES, BEST, SPENT = "run", "scores", "best", "spent"
+"""Files of the folder: what the run is of, results of evaluations, the best pipeline so far, and one that was."""
 
 
 class Checkpoint:
@@ -27,7 +27,7 @@ class Checkpoint:
     """
 
     def __init__(self, output: Path, of: bytes) -> None:
-        self.folder = output / "workers"
+        self.folder = output / "ssvm-workers"
         self._output = output
         self._of = of
 
@@ -37,6 +37,8 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove the folder, whatever run it is of."""
+        # First, so that nobody goes on with what is half removed.
+        (self.folder / RUN).unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def begin(self) -> None:
@@ -64,6 +66,7 @@ class Checkpoint:
         whose weights are not there any more.
         """
         path, best = self.folder / SCORES, self.folder / BEST
+        shutil.rmtree(self.folder / SPENT, ignore_errors=True)
         if (self._output / DIR_MODEL_BEST).is_dir() and not best.is_dir() and path.is_file():
             # The loop removes it from where it is.
             (self._output / DIR_MODEL_BEST).rename(best)
@@ -85,7 +88,10 @@ class Checkpoint:
                 shutil.copytree(best, target)
             else:
                 to_disk(target, **settings)
-                shutil.rmtree(best, ignore_errors=True)
+                if best.is_dir():
+                    # In one move, so that what is half removed does not count as the best pipeline.
+                    best.rename(self.folder / SPENT)
+                    shutil.rmtree(self.folder / SPENT, ignore_errors=True)
 
         nlp.evaluate = evaluate_or_repeat  # type: ignore[method-assign]
         nlp.to_disk = save_or_repeat  # type: ignore[assignment, method-assign]

@@ -6,14 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..solvers.blocks import expected_factor
-from ..solvers.certificate import GAP_ROUNDING
+from ..solvers.blocks import Moved, expected_factor
 from ..solvers.dual_step import dual_objective
 from ..solvers.learner import Certificate, Progress, plain
 from ..solvers.parameters import DualParameters, Parameters
 from ..solvers.sparse import NOTHING, Sparse, difference, sparse
-from ..training.figures import Figures
-from .messages import Message
 from .shared_blocks import Answers, SharedBlocks
 
 SUMMED = ("loss", "squares", "linear_before", "squares_before", "linear", "products", "curvature")
@@ -44,19 +41,20 @@ class CommonSteps(ABC):
     def begin(self, number: int) -> None:
         """Let all blocks begin epoch `number`, from 0, if they have not yet."""
         if self._begun is None:
+            # Of several calls that a dead worker has not finished, the next one may get the last one first.
+            self.wait()
             self._begun = self.blocks.send("epoch", self._settings(number))
 
     def epoch(self, number: int) -> Progress:
         """Epoch `number`, from 0, of all blocks; `step` has to follow."""
         self.begin(number)
-        self.wait()
         assert self._begun is not None
-        found: list[Message] = self._begun()
+        found: list[Moved] = self._begun()
         self._begun = None
         removed = self.blocks.sum([message.removed for message in found])
         direction = self.blocks.sum([message.direction for message in found])
         removed.add_to(self.common)
-        eta, progress = self._taken(found, direction)
+        eta, progress = self._move_along(found, direction)
         self._step = Step(number, [message.digest() for message in found], eta, direction, removed)
         return progress
 
@@ -74,7 +72,7 @@ class CommonSteps(ABC):
             self._stepped = None
 
     @abstractmethod
-    def _taken(self, found: list[Message], direction: Sparse) -> tuple[float, Progress]:
+    def _move_along(self, found: list[Moved], direction: Sparse) -> tuple[float, Progress]:
         """Move the common vector along the direction, given what the blocks have moved; η, and figures of the epoch."""
 
     @abstractmethod
@@ -84,10 +82,6 @@ class CommonSteps(ABC):
     def certificate(self) -> Certificate | None:
         """Primal and dual at w; None where the rule has no certificate."""
         return None
-
-    def is_done(self, figures: Figures) -> bool:
-        """Whether the solver has reached its tolerance, after an epoch with these figures."""
-        return False
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes, after `epoch`."""
@@ -113,7 +107,7 @@ class DualSteps(CommonSteps):
         super().__init__(parameters, blocks)
         self._objective = dual_objective(parameters)
 
-    def _taken(self, found: list[Message], direction: Sparse) -> tuple[float, Progress]:
+    def _move_along(self, found: list[Moved], direction: Sparse) -> tuple[float, Progress]:
         parts = [message.sums for message in found]
         sums = {name: math.fsum(getattr(part, name) for part in parts) for name in SUMMED}
         primal = self._objective.primal(self.weights(), sums["loss"], sums["squares"])
@@ -131,10 +125,11 @@ class DualSteps(CommonSteps):
     def certificate(self) -> Certificate | None:
         """At w as summed up from all planes.
 
-        None where decoding is not exact, gold is incomplete, or a worker has failed.
+        None where decoding is not exact, gold is incomplete, or an epoch has begun.
         """
-        if not self.blocks.is_certified or self.blocks.has_failed:
+        if not self.blocks.is_certified or self._begun is not None:
             return None
+        self.wait()
         found = self.blocks.all("dual_sum")
         point = self.blocks.sum([part for part, _ in found]).dense(len(self.common))
         linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))
@@ -143,15 +138,6 @@ class DualSteps(CommonSteps):
         w = self._objective.penalty.weights(point)
         totals = [math.fsum(part[k] for part in slacks) for k in range(2)]
         return Certificate(self._objective.primal(w, *totals), self._objective.dual(w, linear, squares))
-
-    def is_done(self, figures: Figures) -> bool:
-        """As `CertifiedLearner.done`."""
-        tolerance, primal, dual = self.parameters.tolerance, figures.primal, figures.dual
-        assert primal is not None and dual is not None
-        if not tolerance or primal - dual > tolerance * primal:
-            return False
-        certificate = self.certificate()
-        return certificate is not None and -GAP_ROUNDING <= certificate.relative_gap <= tolerance
 
 
 class Mixing(CommonSteps):
@@ -163,7 +149,7 @@ class Mixing(CommonSteps):
         """The sum of the means of w over each epoch."""
         self._epochs = 0
 
-    def _taken(self, found: list[Message], direction: Sparse) -> tuple[float, Progress]:
+    def _move_along(self, found: list[Moved], direction: Sparse) -> tuple[float, Progress]:
         share = 1.0 / self.blocks.n_blocks
         self._means += self.common
         self.blocks.sum([message.mean for message in found]).add_to(self._means, share)

@@ -19,7 +19,6 @@ from spacy.util import registry
 from wasabi import msg
 
 from .. import __version__
-from ..corpus.reader import corpus_files
 from ..models.chain.weights import reads_first_pass
 from ..pipeline.component import SsvmPipe
 from ..pipeline.ner import SsvmNer
@@ -73,7 +72,7 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
         OSError: a file cannot be read or written.
     """
     complete = util.load_model_from_config(config, auto_fill=True)
-    names = _trained(complete)
+    names, config = _trained(complete), complete.config
     output = output.resolve()
     with connected(address, n_workers) as ray, locked(output):
         checkpoint = Checkpoint(output, _identity(config, n_workers, code_path))
@@ -185,13 +184,23 @@ def initialized(
 
 
 def _identity(config: Any, n_workers: int, code_path: Path | None) -> bytes:
-    """A digest of what a run depends on."""
-    reader = _reader(config)
-    digest = hashlib.sha256(f"{__version__} {n_workers} {config.interpolate().to_str()}".encode())
-    for path in [*corpus_files(Path(reader["path"] or "")), *([code_path] if code_path else [])]:
-        if path.is_file():
-            digest.update(path.read_bytes())
+    """A digest of what a run depends on: the config, and the present state of all files that it names."""
+    filled = config.interpolate()
+    digest = hashlib.sha256(f"{__version__} {n_workers} {filled.to_str()}".encode())
+    for path in [*sorted(_paths(filled)), *([code_path] if code_path else [])]:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            found = file.stat()
+            digest.update(f"{file} {found.st_size} {found.st_mtime_ns}".encode())
     return digest.digest()
+
+
+def _paths(value: Any) -> set[Path]:
+    """The files and folders that are named anywhere in a config."""
+    if isinstance(value, dict):
+        return set().union(*map(_paths, value.values()))
+    if isinstance(value, list | tuple):
+        return set().union(*map(_paths, value))
+    return {Path(value)} if isinstance(value, str) and value and Path(value).exists() else set()
 
 
 def _train_corpus(config: Any) -> tuple[Any, str]:

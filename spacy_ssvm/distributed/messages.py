@@ -1,11 +1,9 @@
 """What a worker that learns and the driver send to each other."""
 
-import hashlib
 from typing import NamedTuple
 
 import numpy as np
 
-from ..solvers.blocks import EpochSums
 from ..solvers.sparse import Sparse
 from ..solvers.sum_block import Range
 
@@ -27,24 +25,6 @@ class Layout(NamedTuple):
     is_certified: bool
     reads: tuple[str, ...]
     warnings: list[str]
-
-
-class Message(NamedTuple):
-    """What an epoch has moved; see `solvers.blocks.Moved`."""
-
-    sums: EpochSums
-    removed: Sparse
-    direction: Sparse
-    mean: Sparse
-
-    @property
-    def nbytes(self) -> int:
-        """The size of its vectors."""
-        return self.removed.nbytes + self.direction.nbytes + self.mean.nbytes
-
-    def digest(self) -> bytes:
-        """The same for the same vectors."""
-        return hashlib.sha256(self.removed.digest() + self.direction.digest() + self.mean.digest()).digest()
 
 
 class SubtreeSum(NamedTuple):

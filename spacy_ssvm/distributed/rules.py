@@ -9,7 +9,6 @@ from ..solvers.dual_block import DualBlock
 from ..solvers.learner import Certificate, Progress
 from ..solvers.parameters import Parameters
 from ..solvers.sum_block import SumBlock
-from ..training.figures import Figures
 from .common_steps import DualSteps, Mixing
 from .shared_blocks import SharedBlocks
 from .sums import Sums
@@ -40,9 +39,6 @@ class Rule(Protocol):
 
     def certificate(self) -> Certificate | None:
         """Primal and dual at w; None where there is no certificate."""
-
-    def is_done(self, figures: Figures) -> bool:
-        """Whether the solver has reached its tolerance, after an epoch with these figures."""
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes, after `epoch`: numbers, arrays, lists and dicts."""

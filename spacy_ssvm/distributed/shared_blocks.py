@@ -13,7 +13,8 @@ Answers = Callable[[], list[Any]]
 """Waits for the results of all workers' methods, in the order of the workers."""
 
 Send = Callable[[str, Sequence[tuple[Any, ...]]], Answers]
-"""send(method, arguments of each worker): each worker calls its methods in the order in which they are sent."""
+"""send(method, arguments of each worker): they call it while the caller goes on. If a worker dies, calls that were sent
+without waiting for the one before may come in any order."""
 
 
 class SharedBlocks:
@@ -54,7 +55,7 @@ class SharedBlocks:
     def _noting_failure(self) -> Iterator[None]:
         try:
             yield
-        except Exception:
+        except BaseException:
             self.has_failed = True
             raise
 

@@ -8,6 +8,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..models.protocol import DataSet
+from ..solvers.certificate import GAP_ROUNDING
 from ..solvers.learner import Certificate
 from ..training.figures import Figures
 from .rules import Rule
@@ -56,7 +57,7 @@ class SharedTraining:
         self.epochs += 1
         name = self._rule.blocks.component
         LOGGER.debug("[%s] %s, %s bytes sent", name, self.figures, f"{self._rule.blocks.n_bytes:,}")
-        self.finished = not self.repeats and self._rule.is_done(self.figures)
+        self.finished = not self.repeats and self._is_done(self.figures)
         if self.finished:
             LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", name)
         return self.figures.loss
@@ -73,8 +74,10 @@ class SharedTraining:
         """None: workers keep the state of the solver."""
 
     def certificate(self) -> Certificate | None:
-        """Primal and dual at w, as the rule finds them."""
-        return self._rule.certificate()
+        """Primal and dual at w, as the rule finds them; None if a worker has failed, too."""
+        # All components have the same workers.
+        has_failed = any(training._rule.blocks.has_failed for training in self.together)
+        return None if has_failed else self._rule.certificate()
 
     @property
     def repeats(self) -> bool:
@@ -95,6 +98,14 @@ class SharedTraining:
         """Let workers begin epoch `number`, unless this training has had it."""
         if self.epochs == number and not self.finished and not self.repeats:
             self._rule.begin(number)
+
+    def _is_done(self, figures: Figures) -> bool:
+        """As `CertifiedLearner.done`, from what `replay` knows, too."""
+        tolerance, primal, dual = getattr(self.parameters, "tolerance", 0.0), figures.primal, figures.dual
+        if primal is None or dual is None or not tolerance or primal - dual > tolerance * abs(primal):
+            return False
+        certificate = self.certificate()
+        return certificate is not None and -GAP_ROUNDING <= certificate.relative_gap <= tolerance
 
     def _learn(self) -> None:
         progress = self._rule.epoch(self.epochs)

@@ -10,7 +10,6 @@ from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
 from ..solvers.sparse import sparse
 from ..solvers.sum_block import PassSum, tree_sum
-from ..training.figures import Figures
 from .messages import SubtreeSum
 from .shared_blocks import SharedBlocks
 
@@ -80,14 +79,8 @@ class Sums:
         return self._learner.prediction_weights()
 
     def certificate(self) -> Certificate | None:
-        """That of the solver; None where decoding is not exact, gold is incomplete, or a worker has failed."""
-        if not self.blocks.is_certified or self.blocks.has_failed:
-            return None
-        return self._learner.certificate()
-
-    def is_done(self, figures: Figures) -> bool:
-        """Whether the solver has reached its tolerance."""
-        return self._learner.done()
+        """That of the solver; None where decoding is not exact, or gold is incomplete."""
+        return self._learner.certificate() if self.blocks.is_certified else None
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes."""

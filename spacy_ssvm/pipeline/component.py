@@ -240,8 +240,7 @@ class SsvmPipe(TrainablePipe):
         references = [examples[number].reference for number in learnt]
         changed = training.prepare(references, [read[number] for number in learnt], batches)
         self._learnt.moved(training)
-        known = {number: examples[number] for number in learnt}
-        self._warn(complaints.projections(known, training.data, changed))
+        self.warn_of_projections({number: examples[number] for number in learnt}, training.data, changed)
 
     def _encode(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], list[Any]]:
         """The numbers of the annotated examples that can be read, and these as batches; tells what the others lack."""
@@ -275,6 +274,10 @@ class SsvmPipe(TrainablePipe):
         _, gold = self._reader.gold(numbered)
         self._note(numbered, gold)
         return self._encode(numbered, gold)
+
+    def warn_of_projections(self, examples: Mapping[int, Example], data: "DataSet", changed: np.ndarray) -> None:
+        """Warn of the examples, those in the data set, whose gold was replaced: `changed`, int64, of the data set's."""
+        self._warn(complaints.projections(examples, data, changed))
 
     def data_set(self, batches: Sequence[Any], seed: int) -> "DataSet":
         """A data set without Docs for these batches, with what is learnt from them before the solver learns."""

@@ -4,6 +4,7 @@ A solver's parameters name the kind of its blocks: dual variables of their own w
 an online solver whose weights are mixed (`mixed_block`), or sums for a solver that is elsewhere (`sum_block`).
 """
 
+import hashlib
 import importlib
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
@@ -46,6 +47,10 @@ class Moved(NamedTuple):
     removed: Sparse = NOTHING
     direction: Sparse = NOTHING
     mean: Sparse = NOTHING
+
+    def digest(self) -> bytes:
+        """The same for the same vectors."""
+        return hashlib.sha256(b"".join(vector.digest() for vector in self[1:])).digest()
 
 
 class Block:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.distributed.common_weights import common
-from spacy_ssvm.distributed.messages import Layout, Message, SubtreeSum
+from spacy_ssvm.distributed.messages import Layout, SubtreeSum
 from spacy_ssvm.distributed.rules import rule_of
 from spacy_ssvm.distributed.shared_blocks import SharedBlocks
 from spacy_ssvm.distributed.shared_training import SharedTraining
@@ -77,8 +77,7 @@ class Worker:
 
     def epoch(self, name, number, seed, factor):
         void = np.flatnonzero(np.random.default_rng([*seed, 1]).random(self.block.problem.n_examples) < self.void)
-        moved = self.block.epoch(np.random.default_rng(seed), factor, void)
-        return Message(*moved)
+        return self.block.epoch(np.random.default_rng(seed), factor, void)
 
     def step(self, name, number, seed, factor, digest, eta, removed, direction):
         self.block.step(eta, direction, removed)
@@ -94,16 +93,36 @@ class Worker:
         return [SubtreeSum(parts, its.values, sparse(its.vector)) for parts, its in found.items()]
 
 
-def shared(parameters, whole, n_blocks, exact=True, saved=None):
-    """The training, and its workers. saved: a list for the states that it saves."""
+def shared(parameters, whole, n_blocks, exact=True, saved=None, reverses=False):
+    """The training, and its workers.
+
+    saved: a list for the states that it saves. reverses: whether calls wait until an answer is asked for, and then come
+    in reverse order, as they may if a worker dies.
+    """
     parts = [np.arange(part, whole.n_examples, N_PARTS) for part in range(N_PARTS)]
     bounds = [block * N_PARTS // n_blocks for block in range(n_blocks + 1)]
     workers = [Worker(parameters, whole, parts[first:end], first) for first, end in pairwise(bounds)]
     weights = common([worker.layout(3) for worker in workers])
 
+    waiting = []
+
     def send(method, arguments):
-        found = [received(getattr(worker, method)(*received(given))) for worker, given in zip(workers, arguments)]
-        return lambda: found
+        found = []
+
+        def call():
+            found.extend(
+                received(getattr(worker, method)(*received(given))) for worker, given in zip(workers, arguments)
+            )
+
+        def answers():
+            while waiting:
+                waiting.pop()()
+            return found
+
+        waiting.append(call)
+        if not reverses:
+            answers()
+        return answers
 
     blocks = SharedBlocks("toy", n_blocks, weights, whole.n_examples, exact, send)
     rule = rule_of(parameters, blocks, N_PARTS)
@@ -235,6 +254,44 @@ def test_components_that_learn_together_learn_what_each_learns_alone():
             update(training)
     for one, other in zip(alone, together):
         assert one.figures == other.figures and one.certificate() == other.certificate()
+
+
+@pytest.mark.parametrize("parameters", [Dcd(C=0.1), Mira(C=0.1), FrankWolfe(C=0.1)])
+def test_calls_may_come_in_any_order_where_nobody_waits(parameters):
+    problem = random_problem(5, n_examples=30, n_rows=N_ROWS)
+    quiet, disturbed = (shared(parameters, problem, 3, reverses=reverses)[0] for reverses in (False, True))
+    for _ in range(4):
+        update(quiet)
+        update(disturbed)
+        assert quiet.certificate() == disturbed.certificate()
+        assert np.array_equal(quiet.weights(), disturbed.weights())
+
+
+def test_there_is_no_certificate_within_an_epoch():
+    training, _ = shared(Sdm(C=0.1), random_problem(5, n_examples=30, n_rows=N_ROWS), 2)
+    update(training)
+    assert training.certificate() is not None
+    training._begin(1)
+    assert training.certificate() is None
+    update(training)
+    assert training.certificate() is not None
+
+
+@pytest.mark.parametrize("parameters", [Dcd(C=0.02, tolerance=0.1), Lbfgs(C=0.05), OneSlack(C=0.05, tolerance=0.1)])
+def test_a_finished_solver_is_finished_when_the_run_goes_on(parameters):
+    whole, saved = random_problem(3, n_examples=40, n_rows=N_ROWS), []
+    training, workers = shared(parameters, whole, 2, saved=saved)
+    while not training.finished:
+        update(training)
+    other, others = shared(parameters, whole, 2)
+    for worker, successor in zip(workers, others):
+        successor.block = worker.block
+        successor.step = lambda *arguments: None
+    other.replay(state_file.unpack(state_file.pack(saved[-1])))
+    while other.repeats:
+        update(other)
+    assert other.finished and other.epochs == training.epochs
+    assert np.array_equal(other.weights(), training.weights())
 
 
 def test_all_blocks_have_the_common_weights():

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from .blocks import Blocks
+from .records import write
 from .rules import RULES
 from .tasks import TASKS
-from .records import write
 
 EVERY = 20
 """Up to this epoch, each is measured; later one in five."""
@@ -27,7 +27,9 @@ def is_measured(epoch: int) -> bool:
     return epoch <= EVERY or epoch % 5 == 0
 
 
-def run(name: str, rule_name: str, n_blocks: int, data: Path, gap: float, epochs: int, seconds: float) -> dict[str, Any]:
+def run(
+    name: str, rule_name: str, n_blocks: int, data: Path, gap: float, epochs: int, seconds: float
+) -> dict[str, Any]:
     """The record of a run."""
     task, rule, begin = TASKS[name], RULES[rule_name], time.process_time()
     C = task.config("dcd", data)["components"][task.component]["solver"]["C"]

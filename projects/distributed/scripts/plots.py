@@ -1,4 +1,4 @@
-"""Draw the records: METRICS OUTPUT. OUTPUT/workers.svg shows our rule, and OUTPUT/rules-K.svg all rules with K workers."""
+"""Draw the records: METRICS OUTPUT. OUTPUT/workers.svg shows our rule, OUTPUT/rules-K.svg all rules with K workers."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +9,10 @@ import matplotlib
 import matplotlib.style
 from matplotlib.figure import Figure
 
-from .records import Row, bound, excess, megabytes, read
+from .records import WORKERS, Row, bound, excess, megabytes, read
 from .rules import RULES
 from .tasks import TASKS
 
-WORKERS = (1, 2, 4, 8)
 MARKS = "os^Dv<>"
 DISTANCE = "primal above its optimum (at most)"
 Curves = Mapping[str, Sequence[Row]]
@@ -58,9 +57,7 @@ def draw(path: Path, curves: Mapping[str, Curves], bounds: Mapping[str, float]) 
                     axes.set_ylim(best - 4.0, best + 0.3)
                 axes.grid(alpha=0.3)
             panels[0, column].set_title(TASKS[task].title)
-        handles = {
-            label: handle for axes in panels[0] for handle, label in zip(*axes.get_legend_handles_labels())
-        }
+        handles = {label: handle for axes in panels[0] for handle, label in zip(*axes.get_legend_handles_labels())}
         figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, fontsize=8)
         figure.savefig(path, metadata={"Date": None})
 
@@ -71,7 +68,7 @@ def main() -> None:
     tables = {task: table for task in TASKS if (table := read(metrics, task))}
     bounds = {task: bound(table) for task, table in tables.items()}
     ours = {
-        task: {f"{k} workers" if k > 1 else "1 worker": table[run]["rows"] for k in WORKERS if (run := f"search,{k}") in table}
+        task: {f"K = {k}": table[run]["rows"] for k in WORKERS if (run := f"search,{k}") in table}
         for task, table in tables.items()
     }
     draw(output / "workers.svg", ours, bounds)

@@ -7,10 +7,15 @@ from typing import Any
 from spacy_ssvm.files import replace_files
 
 Row = dict[str, Any]
+"""The figures after an epoch."""
+Table = dict[str, dict[str, Any]]
+"""The records of a task by the names of the runs, RULE,K."""
+WORKERS = (1, 2, 4, 8)
+"""The K that are shown."""
 
 
-def read(folder: Path, task: str) -> dict[str, dict[str, Any]]:
-    """The records of a task by the names of the runs; empty if there is no file."""
+def read(folder: Path, task: str) -> Table:
+    """The records of a task; empty if there is no file."""
     path = folder / f"{task}.jsonl"
     rows = map(json.loads, path.read_text("utf8").splitlines()) if path.exists() else ()
     return {row.pop("run"): row for row in rows}
@@ -24,7 +29,7 @@ def write(folder: Path, task: str, run: str, record: dict[str, Any]) -> None:
     replace_files(folder, {f"{task}.jsonl": "".join(lines).encode()})
 
 
-def bound(table: dict[str, dict[str, Any]]) -> float:
+def bound(table: Table) -> float:
     """The largest dual objective of all runs of a task: no primal is smaller."""
     return max(row["dual"] for record in table.values() for row in record["rows"] if row["dual"] is not None)
 

@@ -1,22 +1,24 @@
-"""Print the records as Markdown tables: METRICS."""
+"""The records as Markdown tables: METRICS OUTPUT. They are printed, and written to OUTPUT/tables.md."""
 
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .records import Row, bound, excess, gap, megabytes, read
+from .records import WORKERS, Row, Table, bound, excess, gap, megabytes, read
 from .rules import RULES
 from .tasks import TASKS
 
-WORKERS = (1, 2, 4, 8)
 GAPS = (1e-1, 1e-2, 1e-3)
 """Relative duality gaps that our rule is to reach."""
 DISTANCES = (1.0, 1e-1, 1e-2)
-"""Distances of the primal from its optimum that all rules are to reach."""
+"""Distances of the primal from its optimum, in parts of it, that all rules are to reach."""
+SCORED = (5, 10, 20, 40)
+"""Epochs after which all rules are scored."""
+MISSING = "–"
 
 
 def reached(rows: Sequence[Row], figure: Callable[[Row], float], target: float) -> Row | None:
-    """The first measured row whose figure is at most the target, and stays so."""
+    """The first measured row from which on the figure is at most the target."""
     found = None
     for row in reversed(rows):
         if figure(row) > target:
@@ -26,31 +28,32 @@ def reached(rows: Sequence[Row], figure: Callable[[Row], float], target: float) 
 
 
 def epochs(rows: Sequence[Row], row: Row | None) -> str:
-    """Until this row; where it is None, not in all of them."""
+    """The epochs until this row; more than there are where it is None."""
     return f"> {rows[-1]['epoch']}" if row is None else str(row["epoch"])
 
 
-def of_workers(task: str, metrics: Path) -> list[list[str]]:
+def of_workers(task: str, table: Table) -> list[list[str]]:
     """Our rule with each number of workers: a line of cells each."""
-    table = read(metrics, task)
-    lines, alone = [], table["search,1"]["rows"]
+    lines = []
+    alone = {target: reached(table["search,1"]["rows"], gap, target) for target in GAPS}
     for k in WORKERS:
         if (run := f"search,{k}") not in table:
             continue
         rows = table[run]["rows"]
         at = {target: reached(rows, gap, target) for target in GAPS}
-        equal = max((g for g in GAPS if at[g] and reached(alone, gap, g)), default=None)
         cells = [TASKS[task].title, str(k), *(epochs(rows, at[target]) for target in GAPS)]
+        for target in GAPS[1:]:
+            row, other = at[target], alone[target]
+            cells.append(f"{row['primal'] / other['primal'] - 1.0:+.2%}" if row and other else MISSING)
+        cells += [f"{row['score']:.2f}" if row else MISSING for row in at.values()]
         last = rows[-1]
-        cells += [f"{gap(last):.1e}", f"{last['primal']:,.2f}", f"{last['dual']:,.2f}", f"{last['score']:.2f}"]
-        cells += [f"{last[way] / last['epoch'] / 1e6:,.1f}" for way in ("up", "down")]
+        cells += [f"{last[way] / last['epoch'] / 1e6:.1f}" for way in ("up", "down")]
         lines.append(cells)
     return lines
 
 
-def of_rules(task: str, n_blocks: int, metrics: Path) -> list[list[str]]:
-    """All rules with one number of workers: a line of cells each."""
-    table = read(metrics, task)
+def of_rules(task: str, n_blocks: int, table: Table) -> list[list[str]]:
+    """All rules with one number of workers, if there are several: a line of cells each."""
     least, lines = bound(table), []
     for name, rule in RULES.items():
         if (run := f"{name},{n_blocks}") not in table:
@@ -59,29 +62,33 @@ def of_rules(task: str, n_blocks: int, metrics: Path) -> list[list[str]]:
         cells = [TASKS[task].title, str(n_blocks), rule.title]
         for target in DISTANCES:
             row = reached(rows, lambda row: excess(row, least), target)
-            cells.append(epochs(rows, row) + ("" if row is None else f" ({megabytes(row):,.0f})"))
-        cells += [f"{row['score']:.2f}" for epoch in (5, 10, 20) for row in rows if row["epoch"] == epoch]
-        lines.append(cells)
-    return lines
+            cells.append(epochs(rows, row) + (f" ({megabytes(row):,.0f})" if row else ""))
+        scores = {row["epoch"]: f"{row['score']:.2f}" for row in rows}
+        lines.append([*cells, *(scores.get(epoch, MISSING) for epoch in SCORED)])
+    return lines if len(lines) > 1 else []
 
 
-def printed(header: Sequence[str], lines: Sequence[Sequence[str]], n_texts: int) -> None:
-    """Print a table whose first columns are text."""
-    marks = ["---" if column < n_texts else "---:" for column in range(len(header))]
-    for line in (header, marks, *lines):
-        print(f"| {' | '.join(line)} |")
-    print()
+def table_of(header: Sequence[str], lines: Sequence[Sequence[str]], texts: Sequence[str]) -> str:
+    """A table in Markdown; the columns named in `texts` are text, the others figures."""
+    marks = ["---" if name in texts else "---:" for name in header]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (header, marks, *lines))
 
 
 def main() -> None:
-    metrics = Path(sys.argv[1])
-    tasks = [task for task in TASKS if read(metrics, task)]
-    header = ["task", "workers", *(f"epochs to gap {target:g}" for target in GAPS), "last gap", "primal", "dual", "score"]
-    header += ["MB an epoch sent", "and got"]
-    printed(header, [line for task in tasks for line in of_workers(task, metrics)], 1)
-    header = ["task", "workers", "rule", *(f"epochs (MB) to {target:g} above the optimum" for target in DISTANCES)]
-    header += [f"score after {epoch} epochs" for epoch in (5, 10, 20)]
-    printed(header, [line for task in tasks for k in WORKERS[1:] for line in of_rules(task, k, metrics)], 3)
+    metrics, output = map(Path, sys.argv[1:])
+    tables = {task: table for task in TASKS if (table := read(metrics, task))}
+    header = ["task", "workers", *(f"epochs to a gap of {target:.1%}" for target in GAPS)]
+    header += [f"primal at {target:.1%}, against one worker's" for target in GAPS[1:]]
+    header += [f"score at {target:.1%}" for target in GAPS]
+    header += ["MB an epoch: sent", "got"]
+    ours = table_of(header, [line for task, table in tables.items() for line in of_workers(task, table)], ["task"])
+    header = ["task", "workers", "rule", *(f"epochs (MB) until {target:.0%} above the optimum" for target in DISTANCES)]
+    header += [f"score after {epoch} epochs" for epoch in SCORED]
+    lines = [line for task, table in tables.items() for k in WORKERS for line in of_rules(task, k, table)]
+    text = f"{ours}\n\n{table_of(header, lines, ['task', 'rule'])}\n"
+    print(text)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "tables.md").write_text(text, "utf8")
 
 
 if __name__ == "__main__":

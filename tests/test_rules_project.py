@@ -66,8 +66,8 @@ def test_bytes_add_up_except_where_weights_are_sent_once(metrics: Path) -> None:
         if run.startswith("once"):
             assert all(row["down"] == 0 < row["up"] for row in rows)
         else:
-            assert all(before < after for before, after in itertools.pairwise(sent))
-            assert rows[0]["down"] >= rows[0]["up"] or run not in ("search,1", "search,2")
+            assert all(before <= after for before, after in itertools.pairwise(sent))
+            assert rows[0]["down"] >= rows[0]["up"] > 0 or run == "perceptron,2" or run == "mira,2"
 
 
 def test_report_shows_all_runs(metrics: Path, tmp_path: Path) -> None:

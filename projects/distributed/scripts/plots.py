@@ -1,7 +1,7 @@
 """Draw the records: METRICS OUTPUT. OUTPUT/workers.svg shows our rule, OUTPUT/rules-K.svg all rules with K workers."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,51 +14,47 @@ from .rules import RULES
 from .tasks import TASKS
 
 MARKS = "os^Dv<>"
-DISTANCE = "primal above its optimum (at most)"
+PANELS = (("epochs", True), ("MB sent and got by all workers", True), ("epochs", False))
+"""From top to bottom: what is on the x axis, and whether the objective is on the y axis, or else the score."""
+MAX_DISTANCE, MAX_LOSS = 30.0, 3.0
+"""What is further from the optimum, in parts of it, or from the best score, in points, is not shown."""
 Curves = Mapping[str, Sequence[Row]]
 """The rows of each curve by its name."""
 
 
 def draw(path: Path, curves: Mapping[str, Curves], bounds: Mapping[str, float]) -> None:
     """An SVG with a column for each task: the distance from the optimum by epochs and by bytes, and the score."""
-    kinds: list[tuple[str, Callable[[Row], float], str, bool]] = [
-        ("epochs", lambda row: float(row["epoch"]), DISTANCE, False),
-        ("MB sent and got by all workers", megabytes, DISTANCE, True),
-        ("epochs", lambda row: float(row["epoch"]), "", False),
-    ]
     # The same figures are to be the same bytes.
     style: dict[str, Any] = {"svg.hashsalt": path.stem, "svg.fonttype": "none", "font.size": 9}
+    names = list(dict.fromkeys(name for of_task in curves.values() for name in of_task))
     with matplotlib.rc_context(style):
-        figure = Figure(figsize=(4.2 * len(curves), 3.0 * len(kinds) + 0.6), layout="constrained")
-        panels = figure.subplots(len(kinds), len(curves), squeeze=False)
-        names = list(dict.fromkeys(name for found in curves.values() for name in found))
-        for column, (task, found) in enumerate(curves.items()):
-            least, unit = bounds[task], TASKS[task].unit
-            for axes, (x_label, x, y_label, is_logarithmic) in zip(panels[:, column], kinds):
-                for name, rows in found.items():
+        figure = Figure(figsize=(4.2 * len(curves), 3.0 * len(PANELS) + 0.6), layout="constrained")
+        grid = figure.subplots(len(PANELS), len(curves), squeeze=False)
+        for column, (task, of_task) in zip(grid.T, curves.items()):
+            column[0].set_title(TASKS[task].title)
+            best = max(row["score"] for rows in of_task.values() for row in rows)
+            for axes, (x, is_objective) in zip(column, PANELS):
+                for name, rows in of_task.items():
                     place = names.index(name)
-                    y = [excess(row, least) if y_label else row["score"] for row in rows]
                     axes.plot(
-                        [x(row) for row in rows],
-                        y,
+                        [row["epoch"] if x == "epochs" else megabytes(row) for row in rows],
+                        [excess(row, bounds[task]) if is_objective else row["score"] for row in rows],
                         label=name,
                         color=f"C{place}",
                         marker=MARKS[place],
                         markersize=3,
                         linewidth=1.2,
                     )
-                axes.set(xlabel=x_label, ylabel=y_label or f"{unit} on the development part, %")
-                axes.set_xscale("log" if is_logarithmic else "linear")
-                if y_label:
-                    axes.set_yscale("log")
-                    axes.set_ylim(top=30.0)
+                axes.set_xlabel(x)
+                axes.set_xscale("log")
+                if is_objective:
+                    axes.set(ylabel="(primal − optimum) / optimum", yscale="log")
+                    axes.set_ylim(top=MAX_DISTANCE)
                 else:
-                    best = max(row["score"] for rows in found.values() for row in rows)
-                    axes.set_ylim(best - 4.0, best + 0.3)
+                    axes.set(ylabel=f"{TASKS[task].unit} on dev, %", ylim=(best - MAX_LOSS, best + MAX_LOSS / 10))
                 axes.grid(alpha=0.3)
-            panels[0, column].set_title(TASKS[task].title)
-        handles = {label: handle for axes in panels[0] for handle, label in zip(*axes.get_legend_handles_labels())}
-        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, fontsize=8)
+        shown = {name: line for axes in grid[0] for line, name in zip(*axes.get_legend_handles_labels())}
+        figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=1 + len(curves), fontsize=8)
         figure.savefig(path, metadata={"Date": None})
 
 

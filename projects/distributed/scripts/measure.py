@@ -19,7 +19,7 @@ from .records import write
 from .rules import RULES
 from .tasks import TASKS
 
-EVERY = 20
+EVERY = 5
 """Up to this epoch, each is measured; later one in five."""
 
 

@@ -31,7 +31,7 @@ def write(folder: Path, task: str, run: str, record: dict[str, Any]) -> None:
 
 def bound(table: Table) -> float:
     """The largest dual objective of all runs of a task: no primal is smaller."""
-    return max(row["dual"] for record in table.values() for row in record["rows"] if row["dual"] is not None)
+    return max(float(row["dual"]) for record in table.values() for row in record["rows"] if row["dual"] is not None)
 
 
 def excess(row: Row, least: float) -> float:

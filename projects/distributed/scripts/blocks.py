@@ -42,8 +42,9 @@ class Blocks:
     def __init__(self, task: Task, config: Any, n_blocks: int, folder: Path) -> None:
         self._task = task
         self._workers: list[BlockWorker] = []
-        for number, path in enumerate(deal(Path(config["paths"]["train"]), folder, n_blocks)):
-            corpora = config["corpora"] | {"train": {**config["corpora"]["train"], "path": str(path)}}
+        reader = config["corpora"]["train"]
+        for number, path in enumerate(deal(Path(reader["path"]), folder, n_blocks, reader["limit"] or None)):
+            corpora = config["corpora"] | {"train": {**reader, "path": str(path), "limit": 0}}
             self._workers.append(BlockWorker(Shard({**config, "corpora": corpora}, number, folder, Path.cwd())))
         everybody = [()] * n_blocks
         labels = sorted(set().union(*self._ask("labels", everybody)))

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib
 import matplotlib.style
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from .records import WORKERS, Row, bound, excess, megabytes, read
 from .rules import RULES
@@ -47,8 +48,9 @@ def draw(path: Path, curves: Mapping[str, Curves], bounds: Mapping[str, float]) 
                     )
                 axes.set_xlabel(x)
                 axes.set_xscale("log")
+                axes.xaxis.set_minor_formatter(NullFormatter())
                 if is_objective:
-                    axes.set(ylabel="(primal − optimum) / optimum", yscale="log")
+                    axes.set(ylabel="(primal − bound) / bound", yscale="log")
                     axes.set_ylim(top=MAX_DISTANCE)
                 else:
                     axes.set(ylabel=f"{TASKS[task].unit} on dev, %", ylim=(best - MAX_LOSS, best + MAX_LOSS / 10))

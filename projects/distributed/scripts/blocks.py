@@ -1,0 +1,133 @@
+"""The workers of `spacy ssvm train`, as objects of this process: what they learn and send is the same as with Ray."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from spacy import util
+from spacy.training import Example
+
+from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
+from spacy_ssvm.distributed.common_weights import common
+from spacy_ssvm.distributed.corpus_shards import deal
+from spacy_ssvm.models.protocol import DataSet
+from spacy_ssvm.solvers.blocks import Moved
+from spacy_ssvm.solvers.sparse import NOTHING, Sparse, difference, sparse
+
+from .tasks import Task
+
+SEED = 0
+
+
+@dataclass
+class Present:
+    """In place of a component's training: the weights w, float64 [d], of the features of `data`."""
+
+    data: DataSet
+    w: np.ndarray
+
+    def weights(self) -> np.ndarray:
+        """The weights to predict with."""
+        return self.w
+
+
+class Blocks:
+    """K blocks of a task's training examples, each at a worker of its own.
+
+    config: of the task. folder: for files of the workers, which nobody else uses.
+    up, down: the bytes that all workers have sent and got.
+    """
+
+    def __init__(self, task: Task, config: Any, n_blocks: int, folder: Path) -> None:
+        self._task = task
+        self._workers: list[BlockWorker] = []
+        reader = config["corpora"]["train"]
+        for number, path in enumerate(deal(Path(reader["path"]), folder, n_blocks, reader["limit"] or None)):
+            part = {**reader, "path": str(path), "limit": 0}
+            self._workers.append(BlockWorker(Shard(config, (part,), number, n_blocks, number, folder, Path.cwd())))
+        everybody = [()] * n_blocks
+        labels = sorted(set().union(*self._ask("labels", everybody)))
+        self._nlp = util.load_model_from_config(config, auto_fill=True)
+        self._pipe: Any = self._nlp.get_pipe(task.component)
+        for label in labels:
+            self._pipe.add_label(label)
+        labels = list(self._pipe.labels)
+        shared = np.mean(self._ask("encode", [(labels, SEED)] * n_blocks), axis=0)
+        layouts = self._ask("begin", [(labels, SEED, shared)] * n_blocks)
+        self._weights = common(layouts)
+        self._data = self._pipe.data_set([], SEED).with_shared(shared).of_rows(self._weights.keys, self._weights.seen)
+        self.n_examples = sum(layout.n_examples for layout in layouts)
+        (corpus,) = util.resolve_dot_names(self._nlp.config.interpolate(), ["corpora.dev"])
+        self._dev: list[Example] = list(corpus(self._nlp))
+        self._own = [np.zeros(layout.dimension) for layout in layouts]
+        """The w of each block."""
+        self.up = self.down = 0
+
+    def __len__(self) -> int:
+        return len(self._workers)
+
+    @property
+    def dimension(self) -> int:
+        """d, the number of all weights."""
+        return self._weights.dimension
+
+    def epoch(self, number: int, factor: float) -> list[Moved]:
+        """What an epoch on each block moves; arguments as in `BlockWorker.epoch`."""
+        messages = self._ask("epoch", [self._epoch(number, block, factor) for block in range(len(self))])
+        self.up += sum(vector.nbytes for message in messages for vector in message[1:])
+        return messages
+
+    def step(
+        self, number: int, factor: float, messages: Sequence[Moved], eta: float, changes: Sequence[Sparse]
+    ) -> None:
+        """Move each block's w by η times its change, and its dual variables by η times what its epoch has moved."""
+        given = [
+            (*self._epoch(number, block, factor), message.digest(), eta, NOTHING, change)
+            for block, (message, change) in enumerate(zip(messages, changes))
+        ]
+        self._ask("step", given)
+        for w, change in zip(self._own, changes):
+            change.add_to(w, eta)
+
+    def send(self, vector: np.ndarray) -> list[Sparse]:
+        """What each block reads of a vector, float64 [d]."""
+        parts = [self._weights.part(block, sparse(vector)) for block in range(len(self))]
+        self.down += sum(part.nbytes for part in parts)
+        return parts
+
+    def sum(self, parts: Sequence[Sparse]) -> np.ndarray:
+        """The sum of the blocks' vectors, float64 [d]."""
+        together = np.zeros(self.dimension)
+        for block, part in enumerate(parts):
+            self._weights.whole(block, part).add_to(together)
+        return together
+
+    def dual_sums(self) -> tuple[list[Sparse], float, float]:
+        """Σ α ΔΦ of each block, and Σ αΔ and Σ_i A_i² of all."""
+        found = self._ask("dual_sum", [()] * len(self))
+        linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))
+        return [part for part, _ in found], linear, squares
+
+    def squares(self, w: np.ndarray) -> float:
+        """Σ ξ² of all examples at w, float64 [d]."""
+        parts = [self._weights.part(block, sparse(w)).dense(len(own)) for block, own in enumerate(self._own)]
+        changes = [(difference(part, own),) for part, own in zip(parts, self._own)]
+        return math.fsum(part.squares for part in self._ask("slacks", changes))
+
+    def score(self, w: np.ndarray) -> float:
+        """The score of these weights on the development part, in per cent."""
+        self._pipe.learn_by(Present(self._data, w), (), False)
+        docs = self._pipe.pipe(example.predicted.copy() for example in self._dev)
+        examples = [Example(doc, example.reference) for doc, example in zip(docs, self._dev)]
+        return 100.0 * float(self._pipe.score(examples)[self._task.score])
+
+    def _epoch(self, number: int, block: int, factor: float) -> tuple[Any, ...]:
+        return number, (SEED, number, block), factor
+
+    def _ask(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        return [
+            getattr(worker, method)(self._task.component, *given) for worker, given in zip(self._workers, arguments)
+        ]

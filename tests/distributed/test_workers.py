@@ -57,8 +57,10 @@ def test_a_caller_that_has_enough_ends_the_workers() -> None:
 
 
 COMMANDS = f"""
-import subprocess
+import signal, subprocess
 from functools import partial
+# What runs in the background of a shell, as these tests may, ignores interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from spacy_ssvm.distributed.workers import results
 begin = partial(partial, subprocess.run)
 list(results(begin(), begin, [["sleep", "{LONG:.0f}"]] * 2, 2, None, str))

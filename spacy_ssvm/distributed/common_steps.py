@@ -41,7 +41,7 @@ class CommonSteps(ABC):
     def begin(self, number: int) -> None:
         """Let all blocks begin epoch `number`, from 0, if they have not yet."""
         if self._begun is None:
-            # Of several calls that a dead worker has not finished, the next one may get the last one first.
+            # Of several calls that a dead worker has left, its successor may get the last one first.
             self.wait()
             self._begun = self.blocks.send("epoch", self._settings(number))
 

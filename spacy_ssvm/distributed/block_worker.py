@@ -64,9 +64,8 @@ class _Encoded(NamedTuple):
 class _ComponentBlock:
     """A component's block.
 
-    data: its examples. parts: the Docs, int64, that each part of the shard has among these. labels, seed, shared: what
-    it was made with. digest: of the examples. epochs: whose steps it has taken. message: of an epoch that it has run
-    since.
+    data: its examples. parts: those of each part of the shard, int64. labels, seed, shared: what it was made with.
+    digest: of the examples. epochs: whose steps it has taken. message: of an epoch that it has run since.
     """
 
     block: Block
@@ -235,10 +234,8 @@ class BlockWorker:
         """The sums over the examples of the shard's parts at w."""
         begun = self._loaded(component)
         assert isinstance(begun.block, SumBlock)
-        examples = [begun.data.examples_of(docs) for docs in begun.parts]
-        sums = begun.block.sums(
-            weights.dense(begun.data.dimension()), self._shard.first_part, self._shard.n_parts, examples
-        )
+        w = weights.dense(begun.data.dimension())
+        sums = begun.block.sums(w, self._shard.first_part, self._shard.n_parts, begun.parts)
         return [SubtreeSum(parts, found.values, sparse(found.vector)) for parts, found in sums.items()]
 
     def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> _ComponentBlock:
@@ -250,7 +247,7 @@ class BlockWorker:
         with self._noting_warnings(component):
             pipe.warn_of_projections({number: self._corpus[0][number] for number in found.learnt}, data, changed)
         ends = np.searchsorted(found.learnt, self._corpus[1])
-        parts = np.split(np.arange(len(found.learnt)), ends[:-1])
+        parts = [data.examples_of(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
         block = kind_of_block(pipe.solver)(pipe.solver, data.problem())
         return _ComponentBlock(block, data, parts, list(labels), seed, shared, found.digest)
 

@@ -72,12 +72,12 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
         OSError: a file cannot be read or written.
     """
     complete = util.load_model_from_config(config, auto_fill=True)
-    names, config = _trained(complete), complete.config
+    names, filled = _trained(complete), complete.config.interpolate()
     output = output.resolve()
     with connected(address, n_workers) as ray, locked(output):
-        checkpoint = Checkpoint(output, _identity(config, n_workers, code_path))
+        checkpoint = Checkpoint(output, _identity(filled, n_workers, code_path))
         adding = any(adds_up(complete.get_pipe(name).solver) for name in names)  # type: ignore[attr-defined]
-        shards = _shards(config, checkpoint, n_workers, N_PARTS if adding else n_workers, code_path)
+        shards = shards_of(filled, checkpoint, n_workers, N_PARTS if adding else n_workers, code_path)
         new_worker = ray.remote(BlockWorker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
         workers = [new_worker.remote(shard) for shard in shards]
         await_ready(ray, workers, n_workers)
@@ -88,7 +88,7 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
             return lambda: [result_of(ray, reference, failure) for reference in begun]
 
         try:
-            nlp, trainings = initialized(config, names, send, shards, checkpoint)
+            nlp, trainings = initialized(filled, names, send, shards, checkpoint)
             checkpoint.follow(nlp, trainings)
             train(nlp, output)
             for training in trainings:
@@ -145,7 +145,7 @@ def _trained(nlp: Language) -> list[str]:
 def initialized(
     config: Any, names: Sequence[str], send: Send, shards: Sequence[Shard], checkpoint: Checkpoint
 ) -> tuple[Language, list[SharedTraining]]:
-    """The pipeline, whose components learn by the workers, and their trainings."""
+    """The pipeline of an interpolated config, whose components learn by the workers, and their trainings."""
     n_workers = len(shards)
     found = {name: sorted(set().union(*send("labels", [(name,)] * n_workers)())) for name in names}
     alone = _with_corpus(config, {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})
@@ -184,10 +184,9 @@ def initialized(
 
 
 def _identity(config: Any, n_workers: int, code_path: Path | None) -> bytes:
-    """A digest of what a run depends on: the config, and the present state of all files that it names."""
-    filled = config.interpolate()
-    digest = hashlib.sha256(f"{__version__} {n_workers} {filled.to_str()}".encode())
-    for path in [*sorted(_paths(filled)), *([code_path] if code_path else [])]:
+    """A digest of what a run depends on: the interpolated config, and the present state of all files that it names."""
+    digest = hashlib.sha256(f"{__version__} {n_workers} {config.to_str()}".encode())
+    for path in [*sorted(_paths(config)), *([code_path] if code_path else [])]:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             found = file.stat()
             digest.update(f"{file} {found.st_size} {found.st_mtime_ns}".encode())
@@ -215,28 +214,37 @@ def _train_corpus(config: Any) -> tuple[Any, str]:
 
 
 def _with_corpus(config: Any, reader: dict[str, Any]) -> Any:
-    """The config, interpolated, with another training corpus."""
-    changed = config.interpolate()
+    """A copy of the config with another training corpus."""
+    changed = config.copy()
     section, name = _train_corpus(changed)
     section[name] = reader
     return changed
 
 
 def _reader(config: Any) -> dict[str, Any]:
-    """The config of the training corpus, interpolated.
+    """The config of the training corpus.
 
     Raises:
         ValueError: it has no path.
     """
-    section, name = _train_corpus(config.interpolate())
+    section, name = _train_corpus(config)
     reader: dict[str, Any] = section[name]
     if not reader.get("path"):
         raise ValueError("the training corpus has no path: give --paths.train a .spacy file, or a folder of them")
     return reader
 
 
-def _shards(config: Any, checkpoint: Checkpoint, n_workers: int, n_parts: int, code_path: Path | None) -> list[Shard]:
-    """The workers' shards of the training corpus, as an earlier run has dealt it out, or newly."""
+def shards_of(
+    config: Any, checkpoint: Checkpoint, n_workers: int, n_parts: int, code_path: Path | None = None
+) -> list[Shard]:
+    """The workers' shards of the training corpus, as an earlier run has dealt it out, or newly.
+
+    config: of the pipeline, interpolated. n_parts: to deal it out in; fewer if there are fewer documents.
+
+    Raises:
+        ValueError: the corpus has no path, no .spacy files, or fewer parts than there are workers.
+        OSError: the folder cannot be written to.
+    """
     reader, folder = _reader(config), checkpoint.folder
     if checkpoint.exists():
         msg.info(f"Going on with the run that was ended in {folder.parent}")
@@ -254,6 +262,6 @@ def _shards(config: Any, checkpoint: Checkpoint, n_workers: int, n_parts: int, c
     bounds = [worker * n_parts // n_workers for worker in range(n_workers + 1)]
     code = code_path and code_path.resolve()
     return [
-        Shard(config.interpolate(), tuple(parts[first:end]), first, n_parts, number, folder, Path.cwd(), code)
+        Shard(config, tuple(parts[first:end]), first, n_parts, number, folder, Path.cwd(), code)
         for number, (first, end) in enumerate(pairwise(bounds))
     ]

@@ -5,13 +5,13 @@ an online solver whose weights are mixed (`mixed_block`), or sums for a solver t
 """
 
 import hashlib
-import importlib
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .certificate import Slacks, slacks
+from .learner import implementation
 from .parameters import Parameters
 from .problem import Problem
 from .sparse import NOTHING, Sparse, sparse
@@ -118,8 +118,7 @@ def kind_of_block(parameters: Parameters) -> type[Block]:
             f"its solver, {type(parameters).__name__}, does not learn by several workers with these parameters: see "
             "docs/distributed-training.md for those that do"
         )
-    module, name = parameters.block.split(":")
-    kind: type[Block] = getattr(importlib.import_module(module), name)
+    kind: type[Block] = implementation(parameters.block)
     return kind
 
 

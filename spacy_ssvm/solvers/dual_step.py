@@ -3,12 +3,12 @@
 Lee & Roth 2015 and Lee, Chang, Upadhyay & Roth 2015 find it in closed form for the L2-loss; here for every penalty.
 """
 
-import importlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from .learner import implementation
 from .parameters import DualParameters, Sap
 from .planes import plane_buffer
 from .sap import line_search, shrink
@@ -87,7 +87,6 @@ class DualObjective(NamedTuple):
 
 def dual_objective(parameters: DualParameters) -> DualObjective:
     """The dual that a solver with these parameters maximises."""
-    module, name = parameters.learner.split(":")
-    power = getattr(importlib.import_module(module), name).power
+    power = implementation(parameters.learner).power
     penalty = Penalty(parameters.rho1, parameters.rho2) if isinstance(parameters, Sap) else Penalty()
     return DualObjective(penalty, parameters.C, power)

@@ -256,6 +256,12 @@ class Learner(ABC):
         return memory[:new]
 
 
+def implementation(name: str) -> Any:
+    """The class with this name, module:class: parameters name theirs so, as importing them must not import numba."""
+    module, class_name = name.split(":")
+    return getattr(importlib.import_module(module), class_name)
+
+
 def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None = None, n_threads: int = 1) -> Learner:
     """The learner that these parameters name.
 
@@ -265,8 +271,7 @@ def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None =
     Raises:
         ValueError: the problem's structure does not offer the oracle that the solver needs.
     """
-    module, name = parameters.learner.split(":")
-    learner: Learner = getattr(importlib.import_module(module), name)(parameters, problem, weights)
+    learner: Learner = implementation(parameters.learner)(parameters, problem, weights)
     learner.n_threads = n_threads
     return learner
 

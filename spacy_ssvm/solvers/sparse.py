@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Sparse(NamedTuple):
-    """What is not zero of a vector: indices int32 [n], ascending, and values float64 [n]."""
+    """What is not zero of a vector: indices int32 [n], each once, and values float64 [n]."""
 
     indices: np.ndarray
     values: np.ndarray

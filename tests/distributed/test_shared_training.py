@@ -129,6 +129,18 @@ def shared(parameters, whole, n_blocks, exact=True, saved=None, reverses=False):
     return SharedTraining(parameters, None, rule, [].append if saved is None else saved.append), workers
 
 
+def resumed(parameters, whole, workers, state):
+    """The training after its driver was ended and has gone on from this state; workers have taken their last step."""
+    training, successors = shared(parameters, whole, len(workers))
+    for worker, successor in zip(workers, successors):
+        successor.block = worker.block
+        successor.step = lambda *arguments: None
+    training.replay(state_file.unpack(state_file.pack(state)))
+    for successor in successors:
+        del successor.step
+    return training
+
+
 def received(message):
     """The message as it comes from another process: arrays cannot be written to."""
     if isinstance(message, np.ndarray):
@@ -227,13 +239,7 @@ def test_a_run_goes_on_where_its_driver_was_ended(parameters):
         figures.append(quiet.figures)
     for _ in range(3):
         update(ended)
-    other, others = shared(parameters, whole, 3)
-    for worker, successor in zip(workers, others):
-        successor.block = worker.block
-        successor.step = lambda *arguments: None
-    other.replay(state_file.unpack(state_file.pack(saved[-1])))
-    for worker in others:
-        del worker.step
+    other = resumed(parameters, whole, workers, saved[-1])
     repeated = []
     for epoch in range(5):
         assert other.repeats == (epoch < 3)
@@ -283,11 +289,7 @@ def test_a_finished_solver_is_finished_when_the_run_goes_on(parameters):
     training, workers = shared(parameters, whole, 2, saved=saved)
     while not training.finished:
         update(training)
-    other, others = shared(parameters, whole, 2)
-    for worker, successor in zip(workers, others):
-        successor.block = worker.block
-        successor.step = lambda *arguments: None
-    other.replay(state_file.unpack(state_file.pack(saved[-1])))
+    other = resumed(parameters, whole, workers, saved[-1])
     while other.repeats:
         update(other)
     assert other.finished and other.epochs == training.epochs

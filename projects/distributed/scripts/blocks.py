@@ -10,9 +10,10 @@ import numpy as np
 from spacy import util
 from spacy.training import Example
 
-from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
+from spacy_ssvm.distributed.block_worker import BlockWorker
+from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.common_weights import common
-from spacy_ssvm.distributed.corpus_shards import deal
+from spacy_ssvm.distributed.learning import shards_of
 from spacy_ssvm.models.protocol import DataSet
 from spacy_ssvm.solvers.blocks import Moved
 from spacy_ssvm.solvers.sparse import NOTHING, Sparse, difference, sparse
@@ -43,11 +44,8 @@ class Blocks:
 
     def __init__(self, task: Task, config: Any, n_blocks: int, folder: Path) -> None:
         self._task = task
-        self._workers: list[BlockWorker] = []
-        reader = config["corpora"]["train"]
-        for number, path in enumerate(deal(Path(reader["path"]), folder, n_blocks, reader["limit"] or None)):
-            part = {**reader, "path": str(path), "limit": 0}
-            self._workers.append(BlockWorker(Shard(config, (part,), number, n_blocks, number, folder, Path.cwd())))
+        shards = shards_of(config, Checkpoint(folder, b""), n_blocks, n_blocks)
+        self._workers = [BlockWorker(shard) for shard in shards]
         everybody = [()] * n_blocks
         labels = sorted(set().union(*self._ask("labels", everybody)))
         self._nlp = util.load_model_from_config(config, auto_fill=True)

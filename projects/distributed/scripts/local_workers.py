@@ -17,8 +17,7 @@ from spacy.training import Example
 from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.cluster import connected
-from spacy_ssvm.distributed.corpus_shards import deal
-from spacy_ssvm.distributed.learning import epoch_of_workers, initialized
+from spacy_ssvm.distributed.learning import epoch_of_workers, initialized, shards_of
 from spacy_ssvm.distributed.messages import Layout
 from spacy_ssvm.distributed.shared_blocks import Answers, Send
 
@@ -44,6 +43,7 @@ class Task:
     def settings(self, train: Path) -> Any:
         """The config, whose training corpus is this file."""
         given = {"paths.train": str(train), "paths.dev": str(self.corpus), "training.accumulate_gradient": 1}
+        given |= {"corpora.train.limit": self.limit}
         return util.load_config(CONFIGS / f"{self.config}.cfg", given | self.others)
 
 
@@ -101,15 +101,7 @@ def dealt(task: Task, n_workers: int) -> Iterator[tuple[list[Shard], Checkpoint]
     """The parts of a task's corpus, in a folder that is there for so long."""
     with tempfile.TemporaryDirectory() as name:
         checkpoint = Checkpoint(Path(name), b"")
-        checkpoint.folder.mkdir()
-        files = deal(task.corpus, checkpoint.folder, n_workers, task.limit or None)
-        config = task.settings(task.corpus).interpolate()
-        readers = [{**config["corpora"]["train"], "path": str(file)} for file in files]
-        shards = [
-            Shard(config, (reader,), number, n_workers, number, checkpoint.folder, Path.cwd())
-            for number, reader in enumerate(readers)
-        ]
-        yield shards, checkpoint
+        yield shards_of(task.settings(task.corpus).interpolate(), checkpoint, n_workers, n_workers), checkpoint
 
 
 @contextmanager
@@ -137,7 +129,7 @@ def processes(task: Task, n_workers: int) -> Iterator[Workers]:
 
 def pipeline(task: Task, workers: Workers, send: Send) -> Language:
     """The pipeline, whose component learns by the workers."""
-    config = task.settings(task.corpus)
+    config = task.settings(task.corpus).interpolate()
     return initialized(config, [task.component], send, workers.shards, workers.checkpoint)[0]
 
 

@@ -259,7 +259,7 @@ def _run(nlp: Language, everything: bool) -> None:
 
 def _run_block(solver: Any, problem: Any) -> None:
     """Learning by several workers, as far as it has kernels of its own."""
-    from ..solvers.blocks import LearningBlock, kind_of_block
+    from ..solvers.blocks import LearningBlock, Pace, kind_of_block
 
     try:
         kind = kind_of_block(solver)
@@ -267,8 +267,9 @@ def _run_block(solver: Any, problem: Any) -> None:
         return
     if issubclass(kind, LearningBlock):
         block = kind(solver, problem)
-        moved = block.epoch(np.random.default_rng(0), 1.0, np.zeros(1, np.int64))
-        block.step(1.0, moved.direction, moved.removed)
+        for momentum, void in ((0.0, np.zeros(1, np.int64)), (0.5, np.zeros(0, np.int64))):
+            moved = block.epoch(np.random.default_rng(0), Pace(momentum=momentum), void)
+            block.step(1.0, moved.direction, moved.corrected)
 
 
 def _example(vocab: Any, words: list[str | None], root: int) -> Example:

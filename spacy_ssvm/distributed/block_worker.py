@@ -19,7 +19,7 @@ from spacy.util import registry
 from ..files import replace_files
 from ..models.protocol import DataSet
 from ..pipeline.component import SsvmPipe
-from ..solvers.blocks import Block, LearningBlock, Moved, kind_of_block
+from ..solvers.blocks import Block, LearningBlock, Moved, Pace, kind_of_block
 from ..solvers.certificate import Slacks
 from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import Sparse, sparse
@@ -173,8 +173,8 @@ class BlockWorker:
             warnings=self._warnings[component],
         )
 
-    def epoch(self, component: str, number: int, seed: Sequence[int], factor: float) -> Moved:
-        """Epoch `number`, from 0, of the block from the common vector; factor: as in `LearningBlock.epoch`."""
+    def epoch(self, component: str, number: int, seed: Sequence[int], pace: Pace) -> Moved:
+        """Epoch `number`, from 0, of the block from the common vector."""
         begun = self._loaded(component)
         if begun.epochs != number:
             raise RuntimeError(
@@ -185,7 +185,7 @@ class BlockWorker:
             data, block = begun.data, begun.block
             assert isinstance(block, LearningBlock)
             void = data.complete(None, block.weights(block.common)) if data.is_incomplete() else np.zeros(0, np.int64)
-            begun.message = block.epoch(np.random.default_rng(list(seed)), factor, void)
+            begun.message = block.epoch(np.random.default_rng(list(seed)), pace, void)
         return begun.message
 
     def step(
@@ -193,15 +193,15 @@ class BlockWorker:
         component: str,
         number: int,
         seed: Sequence[int],
-        factor: float,
+        pace: Pace,
         digest: bytes,
         eta: float,
-        removed: Sparse,
         direction: Sparse,
+        corrected: Sparse,
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
 
-        digest: of the message that the block has sent. removed, direction: the sums of all blocks.
+        digest: of the message that the block has sent. direction, corrected: the sums of all blocks.
 
         Raises:
             RuntimeError: the epoch moves something else on this machine than on the one that ran it before.
@@ -209,14 +209,14 @@ class BlockWorker:
         begun = self._loaded(component)
         if begun.epochs == number + 1:
             return
-        message = self.epoch(component, number, seed, factor)
+        message = self.epoch(component, number, seed, pace)
         if message.digest() != digest:
             raise RuntimeError(
                 f"[{component}] a worker that takes the place of a dead one has computed other numbers: the machines "
                 "differ. Install a wheel with machine code, which is the same on all processors"
             )
         assert isinstance(begun.block, LearningBlock)
-        begun.block.step(eta, direction, removed)
+        begun.block.step(eta, direction, corrected)
         begun.epochs, begun.message = number + 1, None
         self._save(component)
 

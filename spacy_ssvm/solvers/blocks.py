@@ -23,6 +23,7 @@ class EpochSums(NamedTuple):
     loss, squares: Σ ξ and Σ ξ² of the visits. linear_before, squares_before: Σ αΔ and Σ_i A_i², A_i = Σ_y α_i(y),
     before the epoch, without planes that are void. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i. curvature: Σ_i ΔA_i².
     max_step: the largest η for which α + ηΔα is feasible, at least 1. planes: the number of planes in the working sets.
+    n_void: the number of examples whose planes have gone, as their gold has changed.
     """
 
     loss: float
@@ -34,17 +35,29 @@ class EpochSums(NamedTuple):
     curvature: float = 0.0
     max_step: float = np.inf
     planes: int = 0
+    n_void: int = 0
+
+
+class Pace(NamedTuple):
+    """How an epoch on one block allows for the others.
+
+    factor: how many times as far as this block, all blocks together are expected to move the common vector. momentum:
+    β, how many times the last step all blocks take again before the epoch.
+    """
+
+    factor: float = 1.0
+    momentum: float = 0.0
 
 
 class Moved(NamedTuple):
     """What an epoch on one block has moved, of the common vector.
 
-    removed: what it loses with the planes that are void. direction: how far it has moved otherwise. mean: how far its
-    mean over the epoch is from where it was, of averaged solvers.
+    corrected: before the epoch, where dual variables do not follow the momentum, or planes are void. direction: in the
+    epoch. mean: how far its mean over the epoch is from where it was, of averaged solvers.
     """
 
     sums: EpochSums
-    removed: Sparse = NOTHING
+    corrected: Sparse = NOTHING
     direction: Sparse = NOTHING
     mean: Sparse = NOTHING
 
@@ -94,16 +107,15 @@ class LearningBlock(Block, ABC):
     """A block with a learner of its own, which moves the common vector."""
 
     @abstractmethod
-    def epoch(self, rng: np.random.Generator, factor: float, void: np.ndarray) -> Moved:
+    def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
         """Run an epoch from the common vector, which stays as it is.
 
-        factor: how many times as far as this block, all blocks together are expected to move it. void: examples whose
-        gold has changed, int64; their planes go.
+        void: examples whose gold has changed, int64; their planes go.
         """
 
-    def step(self, eta: float, direction: Sparse, removed: Sparse) -> None:
-        """Take the common step, removed + η · direction of all blocks, and the dual variables with it."""
-        removed.add_to(self.common)
+    def step(self, eta: float, direction: Sparse, corrected: Sparse) -> None:
+        """Take the common step, corrected + η · direction of all blocks after the epoch's momentum."""
+        corrected.add_to(self.common)
         direction.add_to(self.common, eta)
 
 
@@ -120,13 +132,3 @@ def kind_of_block(parameters: Parameters) -> type[Block]:
         )
     kind: type[Block] = implementation(parameters.block)
     return kind
-
-
-def expected_factor(n_blocks: int) -> float:
-    """How many times as far as one block, K blocks are expected to move w: the mean of 1, where the others do nothing,
-    and K, where they do the same.
-
-    With 1, each block goes all the way for features that all have, and w swings from epoch to epoch although the dual
-    objective rises; with K, the safe bound of Ma et al. 2015, epochs gain less than they could.
-    """
-    return (1.0 + n_blocks) / 2.0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .blocks import EpochSums, LearningBlock, Moved
+from .blocks import EpochSums, LearningBlock, Moved, Pace
 from .learner import run_epoch, start
 from .perceptron import AveragedLearner
 from .sparse import difference
@@ -11,7 +11,7 @@ from .sparse import difference
 class MixedBlock(LearningBlock):
     """An averaged online solver on one block, which begins anew in each epoch."""
 
-    def epoch(self, rng: np.random.Generator, factor: float, void: np.ndarray) -> Moved:
+    def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
         learner = start(self.parameters, self.problem, self.common)
         assert isinstance(learner, AveragedLearner)
         run_epoch(learner, rng)

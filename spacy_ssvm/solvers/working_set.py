@@ -320,11 +320,17 @@ def find(planes, example, buffer, size, loss):
 @kernel
 def drop_inactive(planes, example):
     """Take the planes with α = 0 out of the example's list."""
+    drop_unused(planes, example, planes.alpha)
+
+
+@kernel
+def drop_unused(planes, example, uses):
+    """Take the planes whose use is 0 out of the example's list. uses: float64, of each plane."""
     previous = NONE
     p = planes.head[example]
     while p != NONE:
         following = planes.next[p]
-        if planes.alpha[p] > 0.0:
+        if uses[p] > 0.0:
             previous = p
         else:
             if previous == NONE:

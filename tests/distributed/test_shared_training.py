@@ -12,7 +12,7 @@ from spacy_ssvm.distributed.shared_blocks import SharedBlocks
 from spacy_ssvm.distributed.shared_training import SharedTraining
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem
-from spacy_ssvm.solvers.blocks import kind_of_block
+from spacy_ssvm.solvers.blocks import Pace, kind_of_block
 from spacy_ssvm.solvers.dual_step import DualObjective, Penalty, dual_objective
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.mixed_block import MixedBlock
@@ -75,12 +75,12 @@ class Worker:
         sizes = problem.dimension, counts, problem.n_examples, problem.exact
         return Layout(self.keys, n_labels**2, n_labels, *sizes, (), [])
 
-    def epoch(self, name, number, seed, factor):
+    def epoch(self, name, number, seed, pace):
         void = np.flatnonzero(np.random.default_rng([*seed, 1]).random(self.block.problem.n_examples) < self.void)
-        return self.block.epoch(np.random.default_rng(seed), factor, void)
+        return self.block.epoch(np.random.default_rng(seed), pace, void)
 
-    def step(self, name, number, seed, factor, digest, eta, removed, direction):
-        self.block.step(eta, direction, removed)
+    def step(self, name, number, seed, pace, digest, eta, direction, corrected):
+        self.block.step(eta, direction, corrected)
 
     def dual_sum(self, name):
         return self.block.dual_sum(), self.block.dual_sums()
@@ -345,7 +345,7 @@ def test_one_mixed_block_in_one_epoch_is_the_solver_itself(parameters):
     training, workers = shared(parameters, whole, 1)
     update(training)
     block = MixedBlock(parameters, workers[0].block.problem)
-    moved = block.epoch(np.random.default_rng([0, 0, 0]), 1.0, np.zeros(0, np.int64))
+    moved = block.epoch(np.random.default_rng([0, 0, 0]), Pace(), np.zeros(0, np.int64))
     mean = training._rule.blocks.weights.part(0, sparse(training.weights())).dense(block.problem.dimension)
     np.testing.assert_allclose(mean, moved.mean.dense(block.problem.dimension), atol=1e-12)
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
 from spacy_ssvm.distributed.corpus_shards import deal
+from spacy_ssvm.solvers.blocks import Pace
 
 from .toy import descendants
 from .toy_training import CONFIGS, SMALL, arguments, long_run, toy_docs, weights_of, write_corpus
@@ -77,13 +78,13 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
     its_shard = shard(corpus, tmp_path / "lost", component)
     lost = begun(its_shard, component)
     for number in range(4):
-        seed = (0, number)
-        message = whole.epoch(component, number, seed, 1.5)
+        seed, pace = (0, number), Pace(2.0, 0.2 * number)
+        message = whole.epoch(component, number, seed, pace)
         # Called twice, as when the answer was lost.
-        assert whole.epoch(component, number, seed, 1.5) is message
-        found = lost.epoch(component, number, seed, 1.5)
+        assert whole.epoch(component, number, seed, pace) is message
+        found = lost.epoch(component, number, seed, pace)
         assert found.digest() == message.digest() and found.sums == message.sums
-        arguments = component, number, seed, 1.5, message.digest(), 0.5, message.removed, message.direction
+        arguments = component, number, seed, pace, message.digest(), 0.5, message.direction, message.corrected
         whole.step(*arguments)
         # Dead before the step, and after it, but before it could say so.
         lost = BlockWorker(its_shard)
@@ -98,13 +99,13 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
     its_shard = shard(corpus, tmp_path, "tagger")
     worker = begun(its_shard, "tagger")
     with pytest.raises(RuntimeError, match="is at epoch 0, not 3: to begin anew"):
-        worker.epoch("tagger", 3, (0,), 1.0)
-    message = worker.epoch("tagger", 0, (0,), 1.0)
+        worker.epoch("tagger", 3, (0,), Pace())
+    message = worker.epoch("tagger", 0, (0,), Pace())
     with pytest.raises(RuntimeError, match="has computed other numbers"):
-        worker.step("tagger", 0, (0,), 1.0, b"", 1.0, message.removed, message.direction)
+        worker.step("tagger", 0, (0,), Pace(), b"", 1.0, message.direction, message.corrected)
     other = BlockWorker(shard(corpus, tmp_path, "tagger", **{"corpora.train.limit": 20}))
     with pytest.raises(RuntimeError, match="is the state of other examples"):
-        other.epoch("tagger", 0, (0,), 1.0)
+        other.epoch("tagger", 0, (0,), Pace())
 
 
 def test_shards_without_annotation_are_refused(tmp_path: Path) -> None:

@@ -173,8 +173,15 @@ class BlockWorker:
             warnings=self._warnings[component],
         )
 
-    def epoch(self, component: str, number: int, seed: Sequence[int], pace: Pace) -> Moved:
-        """Epoch `number`, from 0, of the block from the common vector."""
+    def epoch(
+        self, component: str, number: int, seed: Sequence[int], pace: Pace, last_step: Sequence[Any] = ()
+    ) -> Moved:
+        """Epoch `number`, from 0, of the block from the common vector.
+
+        last_step: the arguments of `step`, after the component, if the block may not have taken that of the last epoch.
+        """
+        if last_step:
+            self.step(component, *last_step)
         begun = self._loaded(component)
         if begun.epochs != number:
             raise RuntimeError(
@@ -221,10 +228,10 @@ class BlockWorker:
         self._save(component)
 
     def dual_sum(self, component: str) -> tuple[Sparse, tuple[float, float]]:
-        """Σ α ΔΦ of the block, and its Σ αΔ and Σ_i A_i²."""
+        """As `DualBlock.dual_sum`."""
         block = self._loaded(component).block
         assert isinstance(block, DualBlock)
-        return block.dual_sum(), block.dual_sums()
+        return block.dual_sum()
 
     def slacks(self, component: str, change: Sparse) -> Slacks:
         """Those of the block's examples at the w of the common vector + change."""

@@ -47,18 +47,21 @@ class CommonSteps(ABC):
         self._momentum = 0.0
         """Of the next epoch."""
         self._step = Step(0, 0.0, [], 0.0, NOTHING, NOTHING)
+        self._is_due = False
+        """Whether blocks have not been told this step yet."""
         self._begun: Answers | None = None
         self._stepped: Answers | None = None
 
     def begin(self, number: int) -> None:
-        """Let all blocks begin epoch `number`, from 0, if they have not yet."""
+        """Let all blocks take the step of the last epoch, and begin epoch `number`, from 0, if they have not yet."""
         if self._begun is None:
             # Of several calls that a dead worker has left, its successor may get the last one first.
             self.wait()
-            self._begun = self.blocks.send("epoch", self._settings(number, self._momentum))
+            parts = zip(self._settings(number, self._momentum), self._due_steps())
+            self._begun = self.blocks.send("epoch", [(*settings, last_step) for settings, last_step in parts])
 
     def epoch(self, number: int) -> Progress:
-        """Epoch `number`, from 0, of all blocks; `step` has to follow."""
+        """Epoch `number`, from 0, of all blocks; `step`, or `begin` of the next one, has to follow."""
         self.begin(number)
         assert self._begun is not None
         found: list[Moved] = self._begun()
@@ -67,21 +70,29 @@ class CommonSteps(ABC):
         direction = self.blocks.sum([message.direction for message in found])
         momentum, digests = self._momentum, [message.digest() for message in found]
         eta, progress = self._move_along(found, corrected, direction)
-        self._step = Step(number, momentum, digests, eta, direction, corrected)
+        self._step, self._is_due = Step(number, momentum, digests, eta, direction, corrected), True
         return progress
 
     def step(self) -> None:
-        """Let all blocks take the step of the last epoch, without waiting; those that have taken it do nothing."""
-        number, momentum, digests, eta, *vectors = self._step
-        parts = zip(self._settings(number, momentum), digests, *(self.blocks.parts(vector) for vector in vectors))
-        arguments = [(*settings, digest, eta, *its_parts) for settings, digest, *its_parts in parts]
-        self._stepped = self.blocks.send("step", arguments)
+        """Let all blocks take the step of the last epoch, without waiting, if they have not been told yet."""
+        if self._is_due:
+            self._stepped = self.blocks.send("step", self._due_steps())
 
     def wait(self) -> None:
-        """Wait until all blocks have taken the last step."""
-        if self._stepped is not None:
-            self._stepped()
-            self._stepped = None
+        """Wait until all blocks have taken the last step, with the epoch that they have begun since or alone."""
+        for answers in (self._begun, self._stepped):
+            if answers is not None:
+                answers()
+        self._stepped = None
+
+    def _due_steps(self) -> list[tuple[Any, ...]]:
+        """The arguments of each block's `step`, if that of the last epoch is due; from now on it is not."""
+        if not self._is_due:
+            return [()] * self.blocks.n_blocks
+        self._is_due = False
+        number, momentum, digests, eta, *vectors = self._step
+        parts = zip(self._settings(number, momentum), digests, *(self.blocks.parts(vector) for vector in vectors))
+        return [(*settings, digest, eta, *its_parts) for settings, digest, *its_parts in parts]
 
     @abstractmethod
     def _move_along(self, found: list[Moved], corrected: Sparse, direction: Sparse) -> tuple[float, Progress]:
@@ -101,10 +112,10 @@ class CommonSteps(ABC):
         return {"common": plain(sparse(self.common)), "step": plain(step)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state; `step` has to follow."""
+        """Continue from a state; `step`, or `begin`, has to follow."""
         self.common = Sparse(**state["common"]).dense(len(self.common))
         vectors = {name: Sparse(**state["step"][name]) for name in ("direction", "corrected")}
-        self._step = Step(**{**state["step"], **vectors})
+        self._step, self._is_due = Step(**{**state["step"], **vectors}), True
 
     def _settings(self, number: int, momentum: float) -> list[tuple[Any, ...]]:
         """Of each block's epoch, whichever worker runs it: its number, its seed, and its pace."""
@@ -173,10 +184,11 @@ class DualSteps(CommonSteps):
     def certificate(self) -> Certificate | None:
         """At w as summed up from all planes.
 
-        None where decoding is not exact, gold is incomplete, or an epoch has begun.
+        None where decoding is not exact, or gold is incomplete. Blocks that have begun an epoch end it first.
         """
-        if not self.blocks.is_certified or self._begun is not None:
+        if not self.blocks.is_certified:
             return None
+        self.step()
         self.wait()
         found = self.blocks.all("dual_sum")
         point = self.blocks.sum([part for part, _ in found]).dense(len(self.common))

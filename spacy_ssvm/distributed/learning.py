@@ -1,6 +1,7 @@
 """Training by the workers of a Ray cluster: `spacy train` with components whose examples lie with workers."""
 
 import hashlib
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -91,8 +92,9 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
             nlp, trainings = initialized(filled, names, send, shards, checkpoint)
             checkpoint.follow(nlp, trainings)
             train(nlp, output)
-            for training in trainings:
-                training.wait()
+            # They may have begun an epoch, and would write to a folder that is removed.
+            for worker in workers:
+                ray.kill(worker)
         except Exception:
             if not checkpoint.has_epochs():
                 checkpoint.remove()
@@ -154,7 +156,11 @@ def initialized(
     for name in names:
         components.setdefault(name, {}).setdefault("labels", found[name])
     nlp = init_nlp(alone)
-    seed = nlp.config.interpolate()["training"]["seed"] or 0
+    settings = nlp.config.interpolate()["training"]
+    seed = settings["seed"] or 0
+    max_epochs = min(
+        (limit for limit in (settings["max_epochs"], settings["max_steps"]) if limit > 0), default=math.inf
+    )
     trainings = []
     for name in names:
         pipe = nlp.get_pipe(name)
@@ -171,7 +177,7 @@ def initialized(
         blocks = SharedBlocks(name, n_workers, weights, n_examples, is_certified, send)
         solver = pipe.solver.seeded(seed)
         rule = rule_of(solver, blocks, shards[0].n_parts)
-        training = SharedTraining(solver, data, rule, partial(checkpoint.save, name))
+        training = SharedTraining(solver, data, rule, partial(checkpoint.save, name), max_epochs)
         state = checkpoint.state(name)
         if state is not None:
             training.replay(state)

@@ -23,16 +23,13 @@ class Rule(Protocol):
     blocks: SharedBlocks
 
     def begin(self, number: int) -> None:
-        """Let the workers begin epoch `number`, as far as they can; `epoch` has to follow."""
+        """Let the workers know how the last epoch has ended, and begin epoch `number`, as far as they can."""
 
     def epoch(self, number: int) -> Progress:
-        """Epoch `number`, from 0, of all blocks; `step` has to follow."""
+        """Epoch `number`, from 0, of all blocks; `step`, or `begin` of the next one, has to follow."""
 
     def step(self) -> None:
-        """Let the workers know how the epoch has ended, without waiting; those that know it do nothing."""
-
-    def wait(self) -> None:
-        """Wait until all workers know how the last epoch has ended."""
+        """Let the workers know how the last epoch has ended, without waiting, if they do not yet."""
 
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d]."""
@@ -44,7 +41,7 @@ class Rule(Protocol):
         """What `restore` takes, after `epoch`: numbers, arrays, lists and dicts."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state; `step` has to follow."""
+        """Continue from a state; `step`, or `begin`, has to follow."""
 
 
 def adds_up(parameters: Parameters) -> bool:

@@ -1,6 +1,7 @@
 """The learning of one component from the blocks of several workers, as its `training.Training` would do alone."""
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,13 +20,22 @@ LOGGER = logging.getLogger("spacy")
 class SharedTraining:
     """A component's training whose examples lie with workers: an update is an epoch of all of them.
 
+    Workers begin the next epoch while the driver evaluates this one.
+
     parameters: of the solver. data: without Docs, with the features of all blocks. rule: how they learn. save: keeps a
-    state for `replay`, after each epoch.
+    state for `replay`, after each epoch. max_epochs: after which no other is begun.
     """
 
     gets_parts = False
 
-    def __init__(self, parameters: Any, data: DataSet, rule: Rule, save: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        parameters: Any,
+        data: DataSet,
+        rule: Rule,
+        save: Callable[[dict[str, Any]], None],
+        max_epochs: float = math.inf,
+    ) -> None:
         self.parameters = parameters
         self.data = data
         self.figures: Figures | None = None
@@ -33,10 +43,11 @@ class SharedTraining:
         self.finished = False
         self._rule = rule
         self._save = save
+        self._max_epochs = max_epochs
         self._history: list[Figures] = []
         """The figures of all epochs."""
         self.together: Sequence[SharedTraining] = [self]
-        """The trainings of all components: workers begin the epochs of all of them when one is updated."""
+        """The trainings of all components: workers begin the first epochs of all of them when one is updated."""
 
     def __len__(self) -> int:
         return self._rule.blocks.n_examples
@@ -51,7 +62,7 @@ class SharedTraining:
             return 0.0
         if not self.repeats:
             for training in self.together:
-                training._begin(self.epochs)
+                training._begin()
             self._learn()
         self.figures = self._history[self.epochs]
         self.epochs += 1
@@ -60,6 +71,7 @@ class SharedTraining:
         self.finished = not self.repeats and self._is_done(self.figures)
         if self.finished:
             LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", name)
+        self._begin()
         return self.figures.loss
 
     def learn(self) -> float:
@@ -90,14 +102,10 @@ class SharedTraining:
         self._rule.restore(state["rule"])
         self._rule.step()
 
-    def wait(self) -> None:
-        """Wait until the workers have ended the last epoch."""
-        self._rule.wait()
-
-    def _begin(self, number: int) -> None:
-        """Let workers begin epoch `number`, unless this training has had it."""
-        if self.epochs == number and not self.finished and not self.repeats:
-            self._rule.begin(number)
+    def _begin(self) -> None:
+        """Let workers begin the next epoch, if there is one that they have not begun."""
+        if not self.finished and not self.repeats and self.epochs < self._max_epochs:
+            self._rule.begin(self.epochs)
 
     def _is_done(self, figures: Figures) -> bool:
         """As `CertifiedLearner.done`, from what `replay` knows, too."""
@@ -113,4 +121,3 @@ class SharedTraining:
         self._history.append(Figures(self.epochs + 1, *progress, n_used))
         # Before workers take the step: one that is lost, and the driver too, can then repeat it.
         self._save({"history": [list(figures) for figures in self._history], "rule": self._rule.state()})
-        self._rule.step()

@@ -71,9 +71,6 @@ class Sums:
     def step(self) -> None:
         """Nothing: workers keep no state."""
 
-    def wait(self) -> None:
-        """Nothing, likewise."""
-
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d]."""
         return self._learner.prediction_weights()

@@ -18,7 +18,7 @@ from .learner import plain, run_epoch, start
 from .parameters import DualParameters
 from .problem import Problem
 from .sparse import NOTHING, Sparse, difference, sparse
-from .working_set import NONE, drop_unused, plane_axpy, trim
+from .working_set import NONE, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
 
 
 @kernel
@@ -111,12 +111,14 @@ class DualBlock(LearningBlock):
         self._previous = np.zeros(0)
         """α of each plane before the last step."""
         self._pace = Pace()
+        self._has_begun = False
+        """Whether an epoch has begun whose step is not taken yet."""
         self._at_begin = self._at_start = np.zeros(0)
-        """α of the first planes before the momentum of the present epoch, and after it."""
+        """α of the first planes before the momentum of this epoch, and after it."""
 
     def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
         learner, planes, factor = self.learner, self.learner.planes, pace.factor
-        self._pace, at_begin = pace, planes.alpha.copy()
+        self._has_begun, self._pace, at_begin = True, pace, planes.alpha.copy()
         point = self._after_momentum()
         begin = point.copy()
         if pace.momentum:
@@ -144,11 +146,11 @@ class DualBlock(LearningBlock):
         super().step(eta, direction, corrected)
         self._move = difference(self.common, before)
         planes = self.learner.planes
-        at_begin = np.zeros(len(planes.alpha))
-        at_begin[: len(self._at_begin)] = self._at_begin
+        at_begin = self._common_alpha()
         uses = at_begin.copy() if self.has_momentum else np.zeros_like(at_begin)
         _take_step(planes, self._at_start, self._pace.factor, eta, uses)
         self._previous = self._trimmed(at_begin)
+        self._has_begun = False
 
     def _after_momentum(self) -> np.ndarray:
         """The common vector after the momentum of the present epoch, float64 [d], a copy."""
@@ -176,13 +178,21 @@ class DualBlock(LearningBlock):
         if self.has_momentum and len(self._previous) != len(self.learner.planes.alpha):
             raise ValueError("a block's state has other planes before its last step than after it")
 
-    def dual_sum(self) -> Sparse:
-        """Σ α ΔΦ over the block's planes."""
-        return sparse(self.learner._dual_sum())
+    def dual_sum(self) -> tuple[Sparse, tuple[float, float]]:
+        """Σ α ΔΦ of the common vector, over the block's planes, and its Σ αΔ and Σ_i A_i²."""
+        planes = self.learner.planes._replace(alpha=self._common_alpha())
+        s = np.zeros(self.problem.dimension)
+        weighted_sum(planes, s)
+        return sparse(s), dual_sums(planes)
 
-    def dual_sums(self) -> tuple[float, float]:
-        """Σ αΔ and Σ_i A_i²."""
-        return self.learner._dual_sums()
+    def _common_alpha(self) -> np.ndarray:
+        """α of each plane, float64, as it belongs to the common vector, within an epoch too."""
+        alpha = self.learner.planes.alpha
+        if not self._has_begun:
+            return alpha
+        common = np.zeros(len(alpha))
+        common[: len(self._at_begin)] = self._at_begin
+        return common
 
 
 class MeanBlock(DualBlock):

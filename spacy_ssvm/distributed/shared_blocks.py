@@ -10,7 +10,7 @@ from ..solvers.sparse import Sparse, sparse
 from .common_weights import Common
 
 Answers = Callable[[], list[Any]]
-"""Waits for the results of all workers' methods, in the order of the workers, and returns them, also if called again."""
+"""Waits for the results of all workers' methods, in the order of the workers; it may be called again."""
 
 Send = Callable[[str, Sequence[tuple[Any, ...]]], Answers]
 """send(method, arguments of each worker): they call it while the caller goes on. If a worker dies, calls that were sent

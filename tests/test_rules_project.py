@@ -14,7 +14,7 @@ from spacy.tokens import DocBin
 from .distributed.toy_training import toy_docs
 
 PROJECT = Path(__file__).parents[1] / "projects" / "distributed"
-DUAL = ("search", "plain", "cocoa+", "cocoa", "once")
+DUAL = ("momentum", "search", "plain", "cocoa+", "cocoa", "once")
 """Rules with dual variables."""
 
 
@@ -56,8 +56,9 @@ def test_all_rules_learn_the_same_problem(metrics: Path) -> None:
 
 def test_with_one_worker_rules_without_search_are_one(metrics: Path) -> None:
     found = records(metrics)
-    figures = [[(row["primal"], row["dual"], row["score"]) for row in found[f"{name},1"]] for name in DUAL[2:]]
+    figures = [[(row["primal"], row["dual"], row["score"]) for row in found[f"{name},1"]] for name in DUAL[3:]]
     assert figures[0] == figures[1] == figures[2]
+    assert [row["dual"] for row in found["momentum,1"]] == [row["dual"] for row in found["search,1"]]
 
 
 def test_bytes_add_up_except_where_weights_are_sent_once(metrics: Path) -> None:
@@ -78,4 +79,4 @@ def test_report_shows_all_runs(metrics: Path, tmp_path: Path) -> None:
     assert all(title in drawn for title in ("CoCoA+", "averaging once", "MIRA", "perceptron", "line search"))
     run("tables", metrics, tmp_path)
     lines = (tmp_path / "tables.md").read_text("utf8").splitlines()
-    assert sum(line.startswith("| EWT, XPOS") for line in lines) == 2 + 7
+    assert sum(line.startswith("| EWT, XPOS") for line in lines) == 2 + 8

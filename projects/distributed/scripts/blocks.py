@@ -14,8 +14,9 @@ from spacy_ssvm.distributed.block_worker import BlockWorker
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.common_weights import common
 from spacy_ssvm.distributed.learning import shards_of
+from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
 from spacy_ssvm.models.protocol import DataSet
-from spacy_ssvm.solvers.blocks import Moved
+from spacy_ssvm.solvers.blocks import Moved, Pace
 from spacy_ssvm.solvers.sparse import NOTHING, Sparse, difference, sparse
 
 from .tasks import Task
@@ -33,6 +34,13 @@ class Present:
     def weights(self) -> np.ndarray:
         """The weights to predict with."""
         return self.w
+
+
+def nbytes(message: Any) -> int:
+    """The size of the vectors in a message."""
+    if isinstance(message, Sparse):
+        return message.nbytes
+    return sum(map(nbytes, message)) if isinstance(message, list | tuple) else 0
 
 
 class Blocks:
@@ -63,6 +71,8 @@ class Blocks:
         self._own = [np.zeros(layout.dimension) for layout in layouts]
         """The w of each block."""
         self.up = self.down = 0
+        self.shared = SharedBlocks(task.component, n_blocks, self._weights, self.n_examples, True, self._answers)
+        """The same blocks for a rule of the package."""
 
     def __len__(self) -> int:
         return len(self._workers)
@@ -73,7 +83,7 @@ class Blocks:
         return self._weights.dimension
 
     def epoch(self, number: int, factor: float) -> list[Moved]:
-        """What an epoch on each block moves; arguments as in `BlockWorker.epoch`."""
+        """What epoch `number` moves on each block; factor: as in `Pace`."""
         messages = self._ask("epoch", [self._epoch(number, block, factor) for block in range(len(self))])
         self.up += sum(vector.nbytes for message in messages for vector in message[1:])
         return messages
@@ -83,7 +93,7 @@ class Blocks:
     ) -> None:
         """Move each block's w by η times its change, and its dual variables by η times what its epoch has moved."""
         given = [
-            (*self._epoch(number, block, factor), message.digest(), eta, NOTHING, change)
+            (*self._epoch(number, block, factor), message.digest(), eta, change, NOTHING)
             for block, (message, change) in enumerate(zip(messages, changes))
         ]
         self._ask("step", given)
@@ -122,8 +132,20 @@ class Blocks:
         examples = [Example(doc, example.reference) for doc, example in zip(docs, self._dev)]
         return 100.0 * float(self._pipe.score(examples)[self._task.score])
 
+    def move_to(self, w: np.ndarray) -> None:
+        """Note where a rule of the package has moved all blocks. w: float64 [d]."""
+        whole = sparse(w)
+        for block, own in enumerate(self._own):
+            own[:] = self._weights.part(block, whole).dense(len(own))
+
     def _epoch(self, number: int, block: int, factor: float) -> tuple[Any, ...]:
-        return number, (SEED, number, block), factor
+        return number, (SEED, number, block), Pace(factor)
+
+    def _answers(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
+        self.down += nbytes(arguments)
+        found = [getattr(worker, method)(*given) for worker, given in zip(self._workers, arguments)]
+        self.up += nbytes(found)
+        return lambda: found
 
     def _ask(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         return [

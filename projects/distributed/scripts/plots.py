@@ -14,7 +14,7 @@ from .records import WORKERS, Row, bound, excess, megabytes, read
 from .rules import RULES
 from .tasks import TASKS
 
-MARKS = "os^Dv<>"
+MARKS = "os^Dv<>P"
 PANELS = (("epochs", True), ("MB sent and got by all workers", True), ("epochs", False))
 """From top to bottom: what is on the x axis, and whether the objective is on the y axis, or else the score."""
 MAX_DISTANCE, MAX_LOSS = 30.0, 3.0
@@ -66,7 +66,7 @@ def main() -> None:
     tables = {task: table for task in TASKS if (table := read(metrics, task))}
     bounds = {task: bound(table) for task, table in tables.items()}
     ours = {
-        task: {f"K = {k}": table[run]["rows"] for k in WORKERS if (run := f"search,{k}") in table}
+        task: {f"K = {k}": table[run]["rows"] for k in WORKERS if (run := f"momentum,{k}") in table}
         for task, table in tables.items()
     }
     draw(output / "workers.svg", ours, bounds)

@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_ssvm.solvers.blocks import Moved, expected_factor
+from spacy_ssvm.distributed.common_steps import DualSteps
+from spacy_ssvm.solvers.blocks import Moved
 from spacy_ssvm.solvers.dual_step import DualObjective, Penalty
+from spacy_ssvm.solvers.parameters import Dcd
 from spacy_ssvm.solvers.sparse import sparse
 
-from .blocks import Blocks
+from .blocks import SEED, Blocks
 
 
 class Point(NamedTuple):
@@ -41,6 +43,30 @@ class Learning(ABC):
     @abstractmethod
     def point(self) -> Point:
         """Where w is now."""
+
+
+class Momentum(Learning):
+    """The rule of the package."""
+
+    def __init__(self, blocks: Blocks, C: float) -> None:
+        super().__init__(blocks, C)
+        self._rule = DualSteps(Dcd(C=C, seed=SEED), blocks.shared)
+
+    def epoch(self) -> None:
+        self._rule.epoch(self.epochs)
+        self._rule.step()
+        self.blocks.move_to(self._rule.common)
+        self.epochs += 1
+
+    def point(self) -> Point:
+        return summed(self.blocks, self.C)
+
+
+def summed(blocks: Blocks, C: float) -> Point:
+    """The w of all dual variables."""
+    parts, linear, squares = blocks.dual_sums()
+    w = blocks.sum(parts)
+    return Point(w, linear - float(w @ w) / 2 - squares / (4.0 * C))
 
 
 @dataclass(frozen=True)
@@ -84,9 +110,7 @@ class CommonSteps(Learning):
         return objective.best_step(self._w, sparse(direction), linear, products, curvature, limit)
 
     def point(self) -> Point:
-        parts, linear, squares = self.blocks.dual_sums()
-        w = self.blocks.sum(parts)
-        return Point(w, linear - float(w @ w) / 2 - squares / (4.0 * self.C))
+        return summed(self.blocks, self.C)
 
 
 class OwnProblems(Learning):
@@ -133,33 +157,34 @@ class Mixing(Learning):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule by name. title: for readers. solver: as in `init-config`. step: None where the dual takes no common one.
+    """A rule by name.
 
-    own_problems: whether each block solves a problem of its own.
+    title: for readers. begin: the rule at work. solver: as in `init-config`. own_problems: whether each block solves a
+    problem of its own.
     """
 
     title: str
+    begin: Callable[[Blocks, float], Learning]
     solver: str = "dcd"
-    step: Step | None = None
     own_problems: bool = False
 
     def block_C(self, C: float, n_blocks: int) -> float:
         """The C of the blocks' solver, for this C of the objective."""
         return C * n_blocks if self.own_problems else C
 
-    def begin(self, blocks: Blocks, C: float) -> Learning:
-        """The rule at work."""
-        if self.step is not None:
-            return CommonSteps(blocks, C, self.step)
-        return OwnProblems(blocks, C) if self.own_problems else Mixing(blocks, C)
+
+def steps(factor: Callable[[int], float], length: Callable[[int], float] | None = None) -> Callable[..., Learning]:
+    """Common steps without momentum; arguments as in `Step`."""
+    return lambda blocks, C: CommonSteps(blocks, C, Step(factor, length))
 
 
 RULES = {
-    "search": Rule("line search, factor (1 + K) / 2 (ours)", step=Step(expected_factor)),
-    "plain": Rule("line search, factor 1", step=Step(lambda n_blocks: 1.0)),
-    "cocoa+": Rule("CoCoA+: factor K, step 1", step=Step(float, lambda n_blocks: 1.0)),
-    "cocoa": Rule("CoCoA: factor 1, step 1 / K", step=Step(lambda n_blocks: 1.0, lambda n_blocks: 1.0 / n_blocks)),
-    "once": Rule("averaging once, at the end", own_problems=True),
-    "mira": Rule("parameter mixing, MIRA", solver="mira"),
-    "perceptron": Rule("parameter mixing, perceptron", solver="perceptron"),
+    "momentum": Rule("momentum, line search, factor K (ours)", Momentum),
+    "search": Rule("line search, factor (1 + K) / 2", steps(lambda n_blocks: (1 + n_blocks) / 2)),
+    "plain": Rule("line search, factor 1", steps(lambda n_blocks: 1.0)),
+    "cocoa+": Rule("CoCoA+: factor K, step 1", steps(float, lambda n_blocks: 1.0)),
+    "cocoa": Rule("CoCoA: factor 1, step 1 / K", steps(lambda n_blocks: 1.0, lambda n_blocks: 1.0 / n_blocks)),
+    "once": Rule("averaging once, at the end", OwnProblems, own_problems=True),
+    "mira": Rule("parameter mixing, MIRA", Mixing, solver="mira"),
+    "perceptron": Rule("parameter mixing, perceptron", Mixing, solver="perceptron"),
 }

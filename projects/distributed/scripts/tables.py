@@ -36,7 +36,7 @@ def of_workers(task: str, table: Table) -> list[list[str]]:
     """Our rule with each number of workers: a line of cells each."""
     lines = []
     for k in WORKERS:
-        if (run := f"search,{k}") not in table:
+        if (run := f"momentum,{k}") not in table:
             continue
         rows = table[run]["rows"]
         at = [reached(rows, gap, target) for target in GAPS]

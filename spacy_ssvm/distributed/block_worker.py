@@ -21,6 +21,7 @@ from ..models.protocol import DataSet
 from ..pipeline.component import SsvmPipe
 from ..solvers.blocks import Block, LearningBlock, Moved, kind_of_block
 from ..solvers.certificate import Slacks
+from ..solvers.descent_block import DescentBlock
 from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import Sparse, sparse
 from ..solvers.sum_block import SumBlock
@@ -225,6 +226,19 @@ class BlockWorker:
         block = self._loaded(component).block
         assert isinstance(block, DualBlock)
         return block.dual_sum(), block.dual_sums()
+
+    def trials(self, component: str, factor: float) -> np.ndarray:
+        """As `DescentBlock.trials`."""
+        block = self._loaded(component).block
+        assert isinstance(block, DescentBlock)
+        return block.trials(factor)
+
+    def set_rate(self, component: str, eta0: float) -> None:
+        """Learn with this initial learning rate."""
+        block = self._loaded(component).block
+        assert isinstance(block, DescentBlock)
+        block.eta0 = eta0
+        self._save(component)
 
     def slacks(self, component: str, change: Sparse) -> Slacks:
         """Those of the block's examples at the w of the common vector + change."""

@@ -10,7 +10,9 @@ from ..solvers.blocks import Moved, expected_factor
 from ..solvers.dual_step import dual_objective
 from ..solvers.learner import Certificate, Progress, plain
 from ..solvers.parameters import DualParameters, Parameters
+from ..solvers.sgd import best_rate
 from ..solvers.sparse import NOTHING, Sparse, difference, sparse
+from ..solvers.vectors import squared_distance
 from .shared_blocks import Answers, SharedBlocks
 
 SUMMED = ("loss", "squares", "linear_before", "squares_before", "linear", "products", "curvature")
@@ -52,7 +54,7 @@ class CommonSteps(ABC):
         found: list[Moved] = self._begun()
         self._begun = None
         removed = self.blocks.sum([message.removed for message in found])
-        direction = self.blocks.sum([message.direction for message in found])
+        direction = self._direction(found)
         removed.add_to(self.common)
         eta, progress = self._move_along(found, direction)
         self._step = Step(number, [message.digest() for message in found], eta, direction, removed)
@@ -70,6 +72,10 @@ class CommonSteps(ABC):
         if self._stepped is not None:
             self._stepped()
             self._stepped = None
+
+    def _direction(self, found: list[Moved]) -> Sparse:
+        """Where the blocks have moved the common vector, summed up."""
+        return self.blocks.sum([message.direction for message in found])
 
     @abstractmethod
     def _move_along(self, found: list[Moved], direction: Sparse) -> tuple[float, Progress]:
@@ -96,8 +102,12 @@ class CommonSteps(ABC):
 
     def _settings(self, number: int) -> list[tuple[Any, ...]]:
         """Of each block's epoch, whichever worker runs it: its number, its seed, and its factor."""
-        factor = expected_factor(self.blocks.n_blocks)
+        factor = self._factor()
         return [(number, (self.parameters.seed or 0, number, block), factor) for block in range(self.blocks.n_blocks)]
+
+    def _factor(self) -> float:
+        """As in `LearningBlock.epoch`."""
+        return expected_factor(self.blocks.n_blocks)
 
 
 class DualSteps(CommonSteps):
@@ -141,7 +151,23 @@ class DualSteps(CommonSteps):
 
 
 class Mixing(CommonSteps):
-    """The mean of all blocks' w: iterative parameter mixing, for averaged solvers (McDonald, Hall & Mann 2010)."""
+    """The mean of all blocks' w: iterative parameter mixing (McDonald, Hall & Mann 2010)."""
+
+    def _move_along(self, found: list[Moved], direction: Sparse) -> tuple[float, Progress]:
+        share = 1.0 / self.blocks.n_blocks
+        direction.add_to(self.common, share)
+        return share, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
+
+    def weights(self) -> np.ndarray:
+        return self.common
+
+    def _factor(self) -> float:
+        # In the mean over the blocks, each example counts once then.
+        return float(self.blocks.n_blocks)
+
+
+class AveragedMixing(Mixing):
+    """For averaged solvers: w is the mean over all epochs, too."""
 
     def __init__(self, parameters: Parameters, blocks: SharedBlocks) -> None:
         super().__init__(parameters, blocks)
@@ -150,12 +176,10 @@ class Mixing(CommonSteps):
         self._epochs = 0
 
     def _move_along(self, found: list[Moved], direction: Sparse) -> tuple[float, Progress]:
-        share = 1.0 / self.blocks.n_blocks
         self._means += self.common
-        self.blocks.sum([message.mean for message in found]).add_to(self._means, share)
+        self.blocks.sum([message.mean for message in found]).add_to(self._means, 1.0 / self.blocks.n_blocks)
         self._epochs += 1
-        direction.add_to(self.common, share)
-        return share, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
+        return super()._move_along(found, direction)
 
     def weights(self) -> np.ndarray:
         return self._means / max(self._epochs, 1)
@@ -166,3 +190,27 @@ class Mixing(CommonSteps):
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
         self._means, self._epochs = Sparse(**state["means"]).dense(len(self.common)), state["epochs"]
+
+
+class DescentMixing(Mixing):
+    """For SGD: blocks shrink w, and agree on the initial learning rate, the best one in the sum of their trials."""
+
+    def begin(self, number: int) -> None:
+        if number == 0 and self._begun is None and self.parameters.eta0 is None:
+            n_blocks = self.blocks.n_blocks
+            trials = self.blocks.all("trials", [(self._factor(),)] * n_blocks)
+            rate = best_rate(np.sum(trials, axis=0), self.parameters, self.blocks.n_examples)
+            self.blocks.all("set_rate", [(rate,)] * n_blocks)
+        super().begin(number)
+
+    def _direction(self, found: list[Moved]) -> Sparse:
+        # Each block shrinks the weights of features, too, that it does not have.
+        shrinking = math.fsum(message.sums.shrinkage - 1.0 for message in found)
+        total = shrinking * self.common
+        super()._direction(found).add_to(total)
+        return sparse(total)
+
+    def _move_along(self, found: list[Moved], direction: Sparse) -> tuple[float, Progress]:
+        share, progress = super()._move_along(found, direction)
+        primal = squared_distance(self.common) / 2 + self.parameters.C * progress.loss
+        return share, progress._replace(primal=primal)

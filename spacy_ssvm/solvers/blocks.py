@@ -1,7 +1,8 @@
 """Learning from blocks of examples that share w, for workers that have one block each.
 
 A solver's parameters name the kind of its blocks: dual variables of their own with a common line search (`dual_block`),
-an online solver whose weights are mixed (`mixed_block`), or sums for a solver that is elsewhere (`sum_block`).
+an online solver whose weights are mixed (`mixed_block`, `descent_block`), or sums for a solver that is elsewhere
+(`sum_block`).
 """
 
 import hashlib
@@ -23,6 +24,7 @@ class EpochSums(NamedTuple):
     loss, squares: Σ ξ and Σ ξ² of the visits. linear_before, squares_before: Σ αΔ and Σ_i A_i², A_i = Σ_y α_i(y),
     before the epoch, without planes that are void. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i. curvature: Σ_i ΔA_i².
     max_step: the largest η for which α + ηΔα is feasible, at least 1. planes: the number of planes in the working sets.
+    shrinkage: what the epoch has multiplied w by, besides adding to it.
     """
 
     loss: float
@@ -34,13 +36,14 @@ class EpochSums(NamedTuple):
     curvature: float = 0.0
     max_step: float = np.inf
     planes: int = 0
+    shrinkage: float = 1.0
 
 
 class Moved(NamedTuple):
     """What an epoch on one block has moved, of the common vector.
 
-    removed: what it loses with the planes that are void. direction: how far it has moved otherwise. mean: how far its
-    mean over the epoch is from where it was, of averaged solvers.
+    removed: what it loses with the planes that are void. direction: how far it has moved otherwise, without what
+    `EpochSums.shrinkage` does to it. mean: how far its mean over the epoch is from where it was, of averaged solvers.
     """
 
     sums: EpochSums
@@ -97,8 +100,8 @@ class LearningBlock(Block, ABC):
     def epoch(self, rng: np.random.Generator, factor: float, void: np.ndarray) -> Moved:
         """Run an epoch from the common vector, which stays as it is.
 
-        factor: how many times as far as this block, all blocks together are expected to move it. void: examples whose
-        gold has changed, int64; their planes go.
+        factor: what C is multiplied by, to allow for the other blocks. void: examples whose gold has changed, int64;
+        their planes go.
         """
 
     def step(self, eta: float, direction: Sparse, removed: Sparse) -> None:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from spacy import util
@@ -107,6 +108,22 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
         other.epoch("tagger", 0, (0,), 1.0)
 
 
+def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -> None:
+    config = util.load_config(CONFIGS / "tagger" / "sgd.cfg", {"paths.train": str(corpus)}).interpolate()
+    its_shard = Shard(config, (config["corpora"]["train"],), 0, 1, 0, tmp_path, Path.cwd())
+    worker = begun(its_shard, "tagger")
+    trials = worker.trials("tagger", 2.0)
+    assert np.array_equal(BlockWorker(its_shard).trials("tagger", 2.0), trials)
+    BlockWorker(its_shard).set_rate("tagger", 0.125)
+    worker.set_rate("tagger", 0.125)
+    for number in range(3):
+        seed = (0, number)
+        message, successor = worker.epoch("tagger", number, seed, 2.0), BlockWorker(its_shard)
+        found = successor.epoch("tagger", number, seed, 2.0)
+        assert found.digest() == message.digest() and found.sums == message.sums
+        worker.step("tagger", number, seed, 2.0, message.digest(), 0.5, message.removed, message.direction)
+
+
 def test_shards_without_annotation_are_refused(tmp_path: Path) -> None:
     bare = Doc(spacy.blank("en").vocab, words=["One", "."])
     DocBin(docs=[bare, bare]).to_disk(tmp_path / "bare.spacy")
@@ -135,7 +152,8 @@ def test_gold_known_in_part_is_refused_for_sums(tmp_path: Path) -> None:
 
 def test_what_learns_alone_is_refused(corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
-    assert "[tagger] its solver, Sgd, does not learn by several workers" in refused(corpus, output, "tagger/sgd")
+    batch = "--components.tagger.solver.batch", "true"
+    assert "its solver, Sap, does not learn by several workers" in refused(corpus, output, "tagger/sap", *batch)
     assert "[lemmatizer] does not learn by several workers: ssvm_tagger" in refused(corpus, output, "lemmatizer/dcd")
     options = "--training.annotating_components", '["tagger"]'
     assert "training.annotating_components: several workers do not" in refused(corpus, output, "tagger/dcd", *options)

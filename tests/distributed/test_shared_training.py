@@ -78,7 +78,7 @@ class Worker:
         counts = np.ones(len(self.keys), np.int64)
         problem = self.block.problem
         sizes = problem.dimension, counts, problem.n_examples, problem.exact
-        return Layout(self.keys, n_labels**2, n_labels, *sizes, (), [])
+        return Layout(self.keys, n_labels**2, n_labels, *sizes, (), b"", [])
 
     def epoch(self, name, number, seed, factor):
         void = np.flatnonzero(np.random.default_rng([*seed, 1]).random(self.block.problem.n_examples) < self.void)

@@ -161,10 +161,6 @@ class Mixing(CommonSteps):
     def weights(self) -> np.ndarray:
         return self.common
 
-    def _factor(self) -> float:
-        # In the mean over the blocks, each example counts once then.
-        return float(self.blocks.n_blocks)
-
 
 class AveragedMixing(Mixing):
     """For averaged solvers: w is the mean over all epochs, too."""
@@ -203,8 +199,12 @@ class DescentMixing(Mixing):
             self.blocks.all("set_rate", [(rate,)] * n_blocks)
         super().begin(number)
 
+    def _factor(self) -> float:
+        # In the mean over the blocks, each example counts once then.
+        return float(self.blocks.n_blocks)
+
     def _direction(self, found: list[Moved]) -> Sparse:
-        # Each block shrinks the weights of features, too, that it does not have.
+        # Blocks shrink the weights of features that they do not have, too.
         shrinking = math.fsum(message.sums.shrinkage - 1.0 for message in found)
         total = shrinking * self.common
         super()._direction(found).add_to(total)

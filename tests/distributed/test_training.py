@@ -197,8 +197,9 @@ class TestWithRay:
 
         assert train(tmp_path / "quiet", 0) == train(tmp_path / "killed", 2)
 
-    def test_killed_run_goes_on(self, corpus: Path, tmp_path: Path) -> None:
-        run, output = long_run(corpus, tmp_path / "killed"), tmp_path / "killed"
+    @pytest.mark.parametrize("solver", ["dcd", "sgd"])
+    def test_killed_run_goes_on(self, corpus: Path, tmp_path: Path, solver: str) -> None:
+        run, output = long_run(corpus, tmp_path / "killed", solver), tmp_path / "killed"
         started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while not (output / "model-best").exists() and started.poll() is None:
             time.sleep(0.02)
@@ -207,7 +208,8 @@ class TestWithRay:
         done = subprocess.run(run, capture_output=True, text=True, timeout=200)
         assert done.returncode == 0 and "Going on with the run" in done.stderr + done.stdout
         assert not (output / "ssvm-workers").exists()
-        quiet = subprocess.run(long_run(corpus, tmp_path / "quiet"), capture_output=True, text=True, timeout=200)
+        run = long_run(corpus, tmp_path / "quiet", solver)
+        quiet = subprocess.run(run, capture_output=True, text=True, timeout=200)
         assert quiet.returncode == 0
         assert weights_of(output) == weights_of(tmp_path / "quiet")
         assert weights_of(output, "model-best") == weights_of(tmp_path / "quiet", "model-best")

@@ -14,13 +14,16 @@ import numpy as np
 from spacy import util
 from spacy.language import Language
 from spacy.training import Example
+from spacy.training.initialize import init_vocab
 from spacy.util import registry
 
 from ..files import replace_files
 from ..models.protocol import DataSet
+from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
 from ..solvers.blocks import Block, LearningBlock, Moved, Pace, kind_of_block
 from ..solvers.certificate import Slacks
+from ..solvers.descent_block import DescentBlock
 from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import Sparse, sparse
 from ..solvers.sum_block import SumBlock
@@ -96,6 +99,7 @@ class BlockWorker:
             util.import_file("python_code", shard.code_path)
         self._shard = shard
         self._nlp: Language = util.load_model_from_config(shard.config, auto_fill=True)
+        _initialize_vocab(self._nlp)
         self._encoded: dict[str, _Encoded] = {}
         self._begun: dict[str, _ComponentBlock] = {}
         self._warnings: dict[str, list[str]] = {}
@@ -170,6 +174,7 @@ class BlockWorker:
             n_examples=problem.n_examples,
             is_certified=problem.exact and not data.is_incomplete(),
             reads=self._pipe(component).reads,
+            classes=digest_of_classes(self._pipe(component).model),
             warnings=self._warnings[component],
         )
 
@@ -233,6 +238,19 @@ class BlockWorker:
         assert isinstance(block, DualBlock)
         return block.dual_sum()
 
+    def trials(self, component: str, factor: float) -> np.ndarray:
+        """As `DescentBlock.trials`."""
+        block = self._loaded(component).block
+        assert isinstance(block, DescentBlock)
+        return block.trials(factor)
+
+    def set_rate(self, component: str, eta0: float) -> None:
+        """Learn with this initial learning rate."""
+        block = self._loaded(component).block
+        assert isinstance(block, DescentBlock)
+        block.eta0 = eta0
+        self._save(component)
+
     def slacks(self, component: str, change: Sparse) -> Slacks:
         """Those of the block's examples at the w of the common vector + change."""
         return self._loaded(component).block.slacks(change)
@@ -293,3 +311,12 @@ class BlockWorker:
         pipe = self._nlp.get_pipe(component)
         assert isinstance(pipe, SsvmPipe)
         return pipe
+
+
+def _initialize_vocab(nlp: Language) -> None:
+    """Do what `nlp.initialize` does to a pipeline before it reads the corpus."""
+    given = nlp.config.interpolate()["initialize"]
+    settings = registry.resolve({name: given[name] for name in ("before_init", "vocab_data", "lookups", "vectors")})
+    if settings["before_init"] is not None:
+        settings["before_init"](nlp)
+    init_vocab(nlp, data=settings["vocab_data"], lookups=settings["lookups"], vectors=settings["vectors"])

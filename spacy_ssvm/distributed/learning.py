@@ -21,6 +21,7 @@ from wasabi import msg
 
 from .. import __version__
 from ..models.chain.weights import reads_first_pass
+from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
 from ..pipeline.ner import SsvmNer
 from ..pipeline.parser import SsvmParser
@@ -41,8 +42,8 @@ from .shared_training import SharedTraining
 KINDS = (SsvmTagger, SsvmSenter, SsvmNer, SsvmParser)
 """Components that learn by several workers: what they learn before their solvers can be shared."""
 
-NOT_SHARED = ("before_init", "after_init", "vectors", "lookups", "vocab_data", "init_tok2vec")
-"""Settings of [initialize] that change how workers would have to read the corpus."""
+NOT_SHARED = ("after_init", "init_tok2vec")
+"""Settings of [initialize] that are for a pipeline whose components are initialized, which workers do not have."""
 
 
 @registry.readers("spacy-ssvm.EpochOfWorkers.v1")  # type: ignore[untyped-decorator]
@@ -138,9 +139,12 @@ def _trained(nlp: Language) -> list[str]:
     if not names:
         raise ValueError("the config trains no component")
     given = [f"initialize.{key}" for key in NOT_SHARED if config["initialize"].get(key)]
-    given += ["training.annotating_components"] if settings["annotating_components"] else []
     if given:
-        raise ValueError(f"{', '.join(given)}: several workers do not read the corpus with it yet; use `spacy train`")
+        raise ValueError(f"{', '.join(given)}: workers have no initialized pipeline to apply it to; use `spacy train`")
+    if settings["annotating_components"]:
+        raise ValueError(
+            "training.annotating_components: several workers do not read the corpus with it yet; use `spacy train`"
+        )
     return names
 
 
@@ -170,6 +174,11 @@ def initialized(
         layouts: list[Layout] = send("begin", [(name, labels, seed, shared)] * n_workers)()
         for complaint in dict.fromkeys(complaint for layout in layouts for complaint in layout.warnings):
             warnings.warn(complaint, stacklevel=2)
+        if {layout.classes for layout in layouts} != {digest_of_classes(pipe.model)}:
+            raise ValueError(
+                f"[{name}] workers have read other word classes than the driver: files, vectors or lookups differ from "
+                "machine to machine"
+            )
         weights = common(layouts)
         data = pipe.data_set([], seed).with_shared(shared).of_rows(weights.keys, weights.seen)
         n_examples = sum(layout.n_examples for layout in layouts)

@@ -13,7 +13,7 @@ class Layout(NamedTuple):
 
     keys, first, width: as `Rows` of its data set. dimension: the number of its weights. counts: as `DataSet.counts`.
     n_examples: their number. is_certified: whether all gold is known, and oracles are exact. reads: the annotation that
-    their features read. warnings: what was wrong with them.
+    their features read. classes: a digest of the word classes that they read. warnings: what was wrong with them.
     """
 
     keys: np.ndarray
@@ -24,6 +24,7 @@ class Layout(NamedTuple):
     n_examples: int
     is_certified: bool
     reads: tuple[str, ...]
+    classes: bytes
     warnings: list[str]
 
 

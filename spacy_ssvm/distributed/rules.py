@@ -4,17 +4,28 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..solvers.blocks import kind_of_block
+from ..solvers.blocks import LearningBlock, kind_of_block
+from ..solvers.descent_block import DescentBlock
 from ..solvers.dual_block import DualBlock
 from ..solvers.learner import Certificate, Progress
+from ..solvers.mixed_block import MixedBlock
 from ..solvers.parameters import Parameters
 from ..solvers.sum_block import SumBlock
-from .common_steps import DualSteps, Mixing
+from .common_steps import CommonSteps
+from .dual_steps import DualSteps
+from .mixing import AveragedMixing, DescentMixing
 from .shared_blocks import SharedBlocks
 from .sums import Sums
 
 N_PARTS = 24
 """Parts of a corpus whose sums are added up in a fixed tree: 24 workers, or a divisor of that, get equal numbers."""
+
+STEPS: tuple[tuple[type[LearningBlock], type[CommonSteps]], ...] = (
+    (DualBlock, DualSteps),
+    (MixedBlock, AveragedMixing),
+    (DescentBlock, DescentMixing),
+)
+"""The steps of each kind of blocks that learn."""
 
 
 class Rule(Protocol):
@@ -53,5 +64,6 @@ def rule_of(parameters: Any, blocks: SharedBlocks, n_parts: int) -> Rule:
     """The rule of a solver with these parameters, which learns in blocks. n_parts: of the corpus."""
     if adds_up(parameters):
         return Sums(parameters, blocks, n_parts)
-    is_dual = issubclass(kind_of_block(parameters), DualBlock)
-    return DualSteps(parameters, blocks) if is_dual else Mixing(parameters, blocks)
+    kind = kind_of_block(parameters)
+    steps = next(steps for base, steps in STEPS if issubclass(kind, base))
+    return steps(parameters, blocks)

@@ -1,9 +1,11 @@
 """Resources in a thinc Model: read when a component is initialized, kept with the weights."""
 
+import hashlib
 import logging
 from collections.abc import Callable
 
 import numpy as np
+import srsly
 from spacy.vocab import Vocab
 from thinc.api import Model
 
@@ -31,6 +33,11 @@ def store_resources(model: Model, vocab: Vocab, words: Callable[[str], np.ndarra
         n_words, n_bytes = stored_size(model.attrs["clusters"])
         names = ", ".join(resources.classes)
         LOGGER.info("Word classes (%s): %s words, %.2f MB in the model file", names, f"{n_words:,}", n_bytes / 1e6)
+
+
+def digest_of_classes(model: Model) -> bytes:
+    """The same for models that have stored the same word classes."""
+    return hashlib.sha256(srsly.msgpack_dumps(model.attrs["clusters"])).digest()
 
 
 def release_tables(model: Model, vocab: Vocab) -> None:

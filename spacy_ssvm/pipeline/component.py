@@ -295,6 +295,7 @@ class SsvmPipe(TrainablePipe):
         """
         self._facts = replace(self._facts, reads=reads, labels_are_given=labels_are_given)
         self._awaits_update = False
+        release_tables(self.model, self.vocab)
         self._learnt.moved(training)
 
     def update(

@@ -1,7 +1,8 @@
 """Learning from blocks of examples that share w, for workers that have one block each.
 
 A solver's parameters name the kind of its blocks: dual variables of their own with a common line search (`dual_block`),
-an online solver whose weights are mixed (`mixed_block`), or sums for a solver that is elsewhere (`sum_block`).
+an online solver whose weights are mixed (`mixed_block`, `descent_block`), or sums for a solver that is elsewhere
+(`sum_block`).
 """
 
 import hashlib
@@ -24,6 +25,7 @@ class EpochSums(NamedTuple):
     before the epoch, without planes that are void. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i. curvature: Σ_i ΔA_i².
     max_step: the largest η for which α + ηΔα is feasible, at least 1. planes: the number of planes in the working sets.
     n_void: the number of examples whose planes have gone, as their gold has changed.
+    shrinkage: what the epoch has multiplied w by, besides adding to it.
     """
 
     loss: float
@@ -36,13 +38,13 @@ class EpochSums(NamedTuple):
     max_step: float = np.inf
     planes: int = 0
     n_void: int = 0
+    shrinkage: float = 1.0
 
 
 class Pace(NamedTuple):
     """How an epoch on one block allows for the others.
 
-    factor: how many times as far as this block, all blocks together are expected to move the common vector. momentum:
-    β, how many times the last step all blocks take again before the epoch.
+    factor: what C is multiplied by. momentum: β, how many times the last step all blocks take again before the epoch.
     """
 
     factor: float = 1.0
@@ -53,7 +55,8 @@ class Moved(NamedTuple):
     """What an epoch on one block has moved, of the common vector.
 
     corrected: before the epoch, where dual variables do not follow the momentum, or planes are void. direction: in the
-    epoch. mean: how far its mean over the epoch is from where it was, of averaged solvers.
+    epoch, without what `EpochSums.shrinkage` does to it. mean: how far its mean over the epoch is from where it was, of
+    averaged solvers.
     """
 
     sums: EpochSums

@@ -209,6 +209,7 @@ class Sgd(LossFamily):
     """
 
     learner = "spacy_ssvm.solvers.sgd:SgdLearner"
+    block = "spacy_ssvm.solvers.descent_block:DescentBlock"
 
     eta0: float | None = None
     schedule: Literal["bottou", "printed", "epochs"] = "bottou"

@@ -87,7 +87,7 @@ class SgdLearner(Learner):
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
         if not self.eta0 and self.problem.n_examples:
-            self.eta0 = self._select_eta0(rng)
+            self.eta0 = best_rate(self.trials(rng), self.parameters, self.problem.n_examples)
 
     def visit(self, examples: np.ndarray) -> None:
         loss, self.scale, self.step = self._run(examples, self.w, self.scale, self.step, self.eta0, self.n)
@@ -132,19 +132,29 @@ class SgdLearner(Learner):
             loss = p.gamma * slacks(self.problem, w / p.gamma, examples, self.n_threads).sum
         return squared_distance(w, n_threads=self.n_threads) / 2 + p.C * loss
 
-    def _select_eta0(self, rng: np.random.Generator) -> float:
-        """The candidate whose single epoch on a sample of the examples ends at the lowest primal objective."""
+    def trials(self, rng: np.random.Generator) -> np.ndarray:
+        """The primal objective of a sample of the examples after an epoch on it with each of `CANDIDATES`, float64;
+        infinite for those that are too large.
+        """
         sample = rng.permutation(self.problem.n_examples)[:SAMPLE]
-        C = self.parameters.C
-        primals = {}
-        for eta0 in CANDIDATES:
-            if eta0 >= C * len(sample):
-                continue
-            v = self.prediction_weights().copy()
-            _, scale, _ = self._run(sample, v, 1.0, 0, eta0, len(sample))
-            primals[eta0] = self._primal(scale * v, sample)
-        if not primals:
-            raise ValueError(
-                f"solver.C = {C} is too small for SGD on {len(sample)} examples: raise it or set solver.eta0"
-            )
-        return min(primals, key=primals.__getitem__)
+        primals = np.full(len(CANDIDATES), np.inf)
+        for number, eta0 in enumerate(CANDIDATES):
+            if eta0 < self.parameters.C * len(sample):
+                v = self.prediction_weights().copy()
+                _, scale, _ = self._run(sample, v, 1.0, 0, eta0, len(sample))
+                primals[number] = self._primal(scale * v, sample)
+        return primals
+
+
+def best_rate(primals: np.ndarray, parameters: Sgd, n_examples: int) -> float:
+    """The candidate with the lowest primal objective. primals: as of `SgdLearner.trials`. n_examples: of all.
+
+    Raises:
+        ValueError: all candidates are too large.
+    """
+    best = int(np.argmin(primals))
+    if primals[best] == np.inf:
+        raise ValueError(
+            f"solver.C = {parameters.C} is too small for SGD on {n_examples} examples: raise it or set solver.eta0"
+        )
+    return CANDIDATES[best]

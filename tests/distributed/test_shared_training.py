@@ -1,5 +1,6 @@
 """Learning from blocks of examples that share w, against one machine; the workers are objects of this process."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,8 +14,10 @@ from spacy_ssvm.distributed.shared_training import SharedTraining
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.blocks import Pace, kind_of_block
+from spacy_ssvm.solvers.certificate import slacks
 from spacy_ssvm.solvers.dual_step import DualObjective, Penalty, dual_objective
-from spacy_ssvm.solvers.learner import fit
+from spacy_ssvm.solvers.gradients import sum_losses
+from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.mixed_block import MixedBlock
 from spacy_ssvm.solvers.parameters import (
     Cpd,
@@ -25,11 +28,13 @@ from spacy_ssvm.solvers.parameters import (
     Mira,
     OneSlack,
     Perceptron,
+    ProjectedSubgradient,
     Sap,
     Sdm,
     Sgd,
     dcd_light,
 )
+from spacy_ssvm.solvers.sgd import CANDIDATES
 from spacy_ssvm.solvers.sparse import NOTHING, sparse
 from spacy_ssvm.solvers.sum_block import subtrees, tree_sum
 from spacy_ssvm.training import state_file
@@ -73,7 +78,7 @@ class Worker:
         counts = np.ones(len(self.keys), np.int64)
         problem = self.block.problem
         sizes = problem.dimension, counts, problem.n_examples, problem.exact
-        return Layout(self.keys, n_labels**2, n_labels, *sizes, (), [])
+        return Layout(self.keys, n_labels**2, n_labels, *sizes, (), b"", [])
 
     def epoch(self, name, number, seed, pace, last_step=()):
         if last_step:
@@ -90,6 +95,12 @@ class Worker:
 
     def dual_sum(self, name):
         return self.block.dual_sum()
+
+    def trials(self, name, factor):
+        return self.block.trials(factor)
+
+    def set_rate(self, name, eta0):
+        self.block.eta0 = eta0
 
     def slacks(self, name, change):
         return self.block.slacks(change)
@@ -207,7 +218,7 @@ def test_dual_is_that_of_the_planes(parameters, void, monkeypatch):
         duals.append(training.figures.dual)
         # Momentum may overshoot, and then begins anew; without momentum the dual rises.
         if len(duals) > 1 and not void and duals[-1] < duals[-2] * (1.0 - 1e-6):
-            assert rule._step.momentum > 0.0 and rule._momentum == 0.0
+            assert rule._step.pace.momentum > 0.0 and rule._pace.momentum == 0.0
 
 
 @pytest.mark.parametrize("parameters", [Lbfgs(C=0.5), OneSlack(C=0.1)])
@@ -233,7 +244,8 @@ def test_blocks_have_all_subtrees_once(n_parts, n_blocks):
 
 
 @pytest.mark.parametrize(
-    "parameters", [Dcd(C=0.1), Mira(C=0.1), Sap(C=0.1), Lbfgs(C=0.1, iterations=1, tolerance=0.0), OneSlack(C=0.1)]
+    "parameters",
+    [Dcd(C=0.1), Mira(C=0.1), Sgd(C=0.1), Sap(C=0.1), Lbfgs(C=0.1, iterations=1, tolerance=0.0), OneSlack(C=0.1)],
 )
 def test_a_run_goes_on_where_its_driver_was_ended(parameters):
     whole, saved = random_problem(5, n_examples=30, n_rows=N_ROWS), []
@@ -268,7 +280,7 @@ def test_components_that_learn_together_learn_what_each_learns_alone():
         assert one.figures == other.figures and one.certificate() == other.certificate()
 
 
-@pytest.mark.parametrize("parameters", [Dcd(C=0.1), Mira(C=0.1), FrankWolfe(C=0.1)])
+@pytest.mark.parametrize("parameters", [Dcd(C=0.1), Mira(C=0.1), Sgd(C=0.1), FrankWolfe(C=0.1)])
 def test_calls_may_come_in_any_order_where_nobody_waits(parameters):
     problem = random_problem(5, n_examples=30, n_rows=N_ROWS)
     quiet, disturbed = (shared(parameters, problem, 3, reverses=reverses)[0] for reverses in (False, True))
@@ -359,6 +371,71 @@ def test_one_mixed_block_in_one_epoch_is_the_solver_itself(parameters):
     np.testing.assert_allclose(mean, moved.mean.dense(block.problem.dimension), atol=1e-12)
 
 
+def sgd_primal(parameters, problem, w):
+    """½‖w‖² + C Σ L of all examples."""
+    loss = sum_losses(problem, w, parameters).value if parameters.is_smooth else slacks(problem, w).sum
+    return w @ w / 2 + parameters.C * loss
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 3, 8])
+@pytest.mark.parametrize("n_rows", [N_ROWS, 60], ids=["frequent features", "rare features"])
+@pytest.mark.parametrize(
+    ("beta", "schedule", "C"), [(1.0, "bottou", 0.5), (1.0, "epochs", 0.05), ("inf", "bottou", 0.05)]
+)
+def test_mixed_descent_approaches_the_optimum_of_one_machine(beta, schedule, C, n_rows, n_blocks):
+    """Three blocks have different numbers of examples; most blocks do not have all rare features."""
+    whole = random_problem(3, n_examples=60, n_rows=n_rows)
+    parameters = Sgd(C=C, beta=beta, schedule=schedule)
+    truth = Lbfgs(C=C, tolerance=1e-7) if parameters.is_smooth else Sdm(C=C, tolerance=1e-4)
+    _, alone = fit(truth, whole, 1000)
+    training, _ = shared(parameters, whole, n_blocks)
+    for _ in range(300):
+        update(training)
+    primal = sgd_primal(parameters, whole, training.weights())
+    tolerance = 1e-3 if parameters.is_smooth else 1e-2
+    assert alone.dual <= primal <= (1.0 + tolerance) * alone.primal
+    assert training.certificate() is None and not training.finished
+
+
+@pytest.mark.parametrize("parameters", [Sgd(C=0.01, eta0=0.25), Sgd(C=2.0, beta=1.0, eta0=0.5, schedule="printed")])
+def test_one_block_of_descent_is_the_solver_itself(parameters):
+    whole = random_problem(9, n_examples=30, n_rows=N_ROWS)
+    training, workers = shared(parameters, whole, 1)
+    problem = workers[0].block.problem
+    learner = start(parameters, problem)
+    for number in range(5):
+        update(training)
+        progress = run_epoch(learner, np.random.default_rng([0, number, 0]))
+        w = training._rule.blocks.weights.part(0, sparse(training.weights())).dense(problem.dimension)
+        np.testing.assert_allclose(w, learner.prediction_weights(), rtol=1e-9, atol=1e-12)
+        assert training.figures.primal == pytest.approx(progress.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3])
+def test_blocks_agree_on_the_learning_rate(n_blocks):
+    whole, parameters = random_problem(9, n_examples=30, n_rows=N_ROWS), Sgd(C=0.5)
+    training, workers = shared(parameters, whole, n_blocks)
+    trials = []
+    for worker in workers:
+        learner = start(replace(parameters, C=n_blocks * parameters.C), worker.block.problem)
+        trials.append(learner.trials(parameters.generator()))
+    update(training)
+    assert {worker.block.eta0 for worker in workers} == {CANDIDATES[np.sum(trials, axis=0).argmin()]}
+    if n_blocks == 1:
+        assert fit(parameters, workers[0].block.problem, 1)[0].eta0 == workers[0].block.eta0
+
+
+def test_descent_shrinks_far_below_one():
+    """The solver's scale is reset within an epoch."""
+    parameters, whole = Sgd(C=0.02, eta0=0.5, schedule="epochs"), random_problem(3, n_examples=60, n_rows=60)
+    training, workers = shared(parameters, whole, 2)
+    assert workers[0].block.epoch(np.random.default_rng(0), Pace(2.0), np.zeros(0, np.int64)).sums.shrinkage < 1e-4
+    for _ in range(300):
+        update(training)
+    _, alone = fit(Sdm(C=0.02, tolerance=1e-4), whole, 1000)
+    assert alone.dual <= sgd_primal(parameters, whole, training.weights()) <= 1.01 * alone.primal
+
+
 def test_mixing_learns_from_all_blocks():
     whole = random_problem(9, n_examples=60, n_rows=N_ROWS, noise=0.0)
     training, _ = shared(Perceptron(), whole, 3)
@@ -387,7 +464,9 @@ def test_tolerance_of_zero_is_never_reached():
     assert not training.finished and training.certificate().relative_gap < 1e-3
 
 
-@pytest.mark.parametrize("parameters", [Sgd(), Sap(batch=True), Sap(nu=1.0), FrankWolfe(averaging=True)])
+@pytest.mark.parametrize(
+    "parameters", [ProjectedSubgradient(), Sap(batch=True), Sap(nu=1.0), FrankWolfe(averaging=True)]
+)
 def test_solver_that_learns_alone_is_refused(parameters):
     with pytest.raises(ValueError, match=r"its solver, .*, does not learn by several workers"):
         kind_of_block(parameters)

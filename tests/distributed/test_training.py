@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from spacy import util
@@ -108,6 +109,22 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
         other.epoch("tagger", 0, (0,), Pace())
 
 
+def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -> None:
+    config = util.load_config(CONFIGS / "tagger" / "sgd.cfg", {"paths.train": str(corpus)}).interpolate()
+    its_shard = Shard(config, (config["corpora"]["train"],), 0, 1, 0, tmp_path, Path.cwd())
+    worker = begun(its_shard, "tagger")
+    trials = worker.trials("tagger", 2.0)
+    assert np.array_equal(BlockWorker(its_shard).trials("tagger", 2.0), trials)
+    BlockWorker(its_shard).set_rate("tagger", 0.125)
+    worker.set_rate("tagger", 0.125)
+    for number in range(3):
+        seed = (0, number)
+        message, successor = worker.epoch("tagger", number, seed, 2.0), BlockWorker(its_shard)
+        found = successor.epoch("tagger", number, seed, 2.0)
+        assert found.digest() == message.digest() and found.sums == message.sums
+        worker.step("tagger", number, seed, 2.0, message.digest(), 0.5, message.removed, message.direction)
+
+
 def test_shards_without_annotation_are_refused(tmp_path: Path) -> None:
     bare = Doc(spacy.blank("en").vocab, words=["One", "."])
     DocBin(docs=[bare, bare]).to_disk(tmp_path / "bare.spacy")
@@ -136,7 +153,8 @@ def test_gold_known_in_part_is_refused_for_sums(tmp_path: Path) -> None:
 
 def test_what_learns_alone_is_refused(corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
-    assert "[tagger] its solver, Sgd, does not learn by several workers" in refused(corpus, output, "tagger/sgd")
+    batch = "--components.tagger.solver.batch", "true"
+    assert "its solver, Sap, does not learn by several workers" in refused(corpus, output, "tagger/sap", *batch)
     assert "[lemmatizer] does not learn by several workers: ssvm_tagger" in refused(corpus, output, "lemmatizer/dcd")
     options = "--training.annotating_components", '["tagger"]'
     assert "training.annotating_components: several workers do not" in refused(corpus, output, "tagger/dcd", *options)
@@ -180,8 +198,9 @@ class TestWithRay:
 
         assert train(tmp_path / "quiet", 0) == train(tmp_path / "killed", 2)
 
-    def test_killed_run_goes_on(self, corpus: Path, tmp_path: Path) -> None:
-        run, output = long_run(corpus, tmp_path / "killed"), tmp_path / "killed"
+    @pytest.mark.parametrize("solver", ["dcd", "sgd"])
+    def test_killed_run_goes_on(self, corpus: Path, tmp_path: Path, solver: str) -> None:
+        run, output = long_run(corpus, tmp_path / "killed", solver), tmp_path / "killed"
         started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while not (output / "model-best").exists() and started.poll() is None:
             time.sleep(0.02)
@@ -190,7 +209,8 @@ class TestWithRay:
         done = subprocess.run(run, capture_output=True, text=True, timeout=200)
         assert done.returncode == 0 and "Going on with the run" in done.stderr + done.stdout
         assert not (output / "ssvm-workers").exists()
-        quiet = subprocess.run(long_run(corpus, tmp_path / "quiet"), capture_output=True, text=True, timeout=200)
+        run = long_run(corpus, tmp_path / "quiet", solver)
+        quiet = subprocess.run(run, capture_output=True, text=True, timeout=200)
         assert quiet.returncode == 0
         assert weights_of(output) == weights_of(tmp_path / "quiet")
         assert weights_of(output, "model-best") == weights_of(tmp_path / "quiet", "model-best")

@@ -38,9 +38,11 @@ def arguments(corpus: Path, output: Path, config: str, *options: str) -> list[st
     return ["train", str(CONFIGS / f"{config}.cfg"), "--output", str(output), "--workers", "2", *paths, *options]
 
 
-def long_run(corpus: Path, output: Path) -> list[str]:
-    options = ("--training.max_epochs", "25", "--training.patience", "0", "--components.tagger.solver.tolerance", "0")
-    return [sys.executable, "-m", "spacy", "ssvm", *arguments(corpus, output, "tagger/dcd", *options)]
+def long_run(corpus: Path, output: Path, solver: str = "dcd") -> list[str]:
+    options = ["--training.max_epochs", "25", "--training.patience", "0"]
+    if solver == "dcd":
+        options += ["--components.tagger.solver.tolerance", "0"]
+    return [sys.executable, "-m", "spacy", "ssvm", *arguments(corpus, output, f"tagger/{solver}", *options)]
 
 
 def weights_of(output: Path, model: str = "model-last") -> bytes:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_ssvm.distributed.common_steps import DualSteps
+from spacy_ssvm.distributed.dual_steps import DualSteps
 from spacy_ssvm.solvers.blocks import Moved
 from spacy_ssvm.solvers.dual_step import DualObjective, Penalty
 from spacy_ssvm.solvers.parameters import Dcd

@@ -1,0 +1,82 @@
+"""Steps to the mean of all blocks' w: iterative parameter mixing (McDonald, Hall & Mann 2010)."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..solvers.blocks import Moved, Pace
+from ..solvers.learner import Progress, plain
+from ..solvers.parameters import Parameters
+from ..solvers.sgd import best_rate
+from ..solvers.sparse import Sparse, sparse
+from ..solvers.vectors import squared_distance
+from .common_steps import CommonSteps
+from .shared_blocks import SharedBlocks
+
+
+class Mixing(CommonSteps):
+    """The next w is the mean of all blocks' w."""
+
+    def _move_along(self, found: list[Moved], corrected: Sparse, direction: Sparse) -> tuple[float, Progress]:
+        share = 1.0 / self.blocks.n_blocks
+        direction.add_to(self.common, share)
+        return share, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
+
+    def weights(self) -> np.ndarray:
+        return self.common
+
+
+class AveragedMixing(Mixing):
+    """For averaged solvers: w is the mean over all epochs, too."""
+
+    def __init__(self, parameters: Parameters, blocks: SharedBlocks) -> None:
+        super().__init__(parameters, blocks)
+        self._means = np.zeros_like(self.common)
+        """The sum of the means of w over each epoch."""
+        self._epochs = 0
+
+    def _move_along(self, found: list[Moved], corrected: Sparse, direction: Sparse) -> tuple[float, Progress]:
+        self._means += self.common
+        self.blocks.sum([message.mean for message in found]).add_to(self._means, 1.0 / self.blocks.n_blocks)
+        self._epochs += 1
+        return super()._move_along(found, corrected, direction)
+
+    def weights(self) -> np.ndarray:
+        return self._means / max(self._epochs, 1)
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "means": plain(sparse(self._means)), "epochs": self._epochs}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self._means, self._epochs = Sparse(**state["means"]).dense(len(self.common)), state["epochs"]
+
+
+class DescentMixing(Mixing):
+    """For SGD: blocks shrink w, and agree on the initial learning rate, the best one in the sum of their trials."""
+
+    def __init__(self, parameters: Parameters, blocks: SharedBlocks) -> None:
+        super().__init__(parameters, blocks)
+        # In the mean over the blocks, each example counts once then.
+        self._pace = Pace(blocks.n_blocks)
+
+    def begin(self, number: int) -> None:
+        if number == 0 and self._begun is None and self.parameters.eta0 is None:
+            n_blocks = self.blocks.n_blocks
+            trials = self.blocks.all("trials", [(self._pace.factor,)] * n_blocks)
+            rate = best_rate(np.sum(trials, axis=0), self.parameters, self.blocks.n_examples)
+            self.blocks.all("set_rate", [(rate,)] * n_blocks)
+        super().begin(number)
+
+    def _direction(self, found: list[Moved]) -> Sparse:
+        # Blocks shrink the weights of features that they do not have, too.
+        shrinking = math.fsum(message.sums.shrinkage - 1.0 for message in found)
+        total = shrinking * self.common
+        super()._direction(found).add_to(total)
+        return sparse(total)
+
+    def _move_along(self, found: list[Moved], corrected: Sparse, direction: Sparse) -> tuple[float, Progress]:
+        share, progress = super()._move_along(found, corrected, direction)
+        primal = squared_distance(self.common) / 2 + self.parameters.C * progress.loss
+        return share, progress._replace(primal=primal)

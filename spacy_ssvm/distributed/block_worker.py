@@ -232,6 +232,12 @@ class BlockWorker:
         begun.epochs, begun.message = number + 1, None
         self._save(component)
 
+    def vectors(self, component: str) -> tuple[Sparse, ...]:
+        """As `LearningBlock.vectors`."""
+        block = self._loaded(component).block
+        assert isinstance(block, LearningBlock)
+        return block.vectors()
+
     def dual_sum(self, component: str) -> tuple[Sparse, tuple[float, float]]:
         """As `DualBlock.dual_sum`."""
         block = self._loaded(component).block

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..solvers.blocks import Moved, Pace
 from ..solvers.learner import Certificate, Progress, plain
-from ..solvers.sparse import NOTHING, Sparse, sparse
+from ..solvers.sparse import NOTHING, Sparse
 from .shared_blocks import Answers, SharedBlocks
 
 
@@ -97,16 +97,22 @@ class CommonSteps(ABC):
         return None
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes, after `epoch`."""
+        """What `restore` takes, after `epoch`: what blocks may not know yet."""
         parts = {name: plain(getattr(self._step, name)) for name in ("pace", "direction", "corrected")}
-        return {"common": plain(sparse(self.common)), "pace": plain(self._pace), "step": plain(self._step) | parts}
+        return {"pace": plain(self._pace), "step": plain(self._step) | parts}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state; `step`, or `begin`, has to follow."""
-        self.common, self._pace = Sparse(**state["common"]).dense(len(self.common)), Pace(**state["pace"])
-        step = state["step"]
+        """Continue from a state, and from where the blocks are once they have taken its step."""
+        step, self._pace = state["step"], Pace(**state["pace"])
         vectors = {name: Sparse(**step[name]) for name in ("direction", "corrected")}
         self._step, self._is_due = Step(**{**step, **vectors, "pace": Pace(**step["pace"])}), True
+        self.step()
+        self.wait()
+        self._place(self.blocks.all("vectors"))
+
+    def _place(self, vectors: list[tuple[Sparse, ...]]) -> None:
+        """Take over the blocks' vectors, as `LearningBlock.vectors`."""
+        self.common = self.blocks.joined([common for common, *_ in vectors])
 
     def _settings(self, number: int, pace: Pace) -> list[tuple[Any, ...]]:
         """Of each block's epoch, whichever worker runs it: its number, its seed, and its pace."""

@@ -11,9 +11,9 @@ import numpy as np
 from ..solvers.blocks import Moved, Pace, kind_of_block
 from ..solvers.dual_block import DualBlock
 from ..solvers.dual_step import dual_objective
-from ..solvers.learner import Certificate, Progress, plain
+from ..solvers.learner import Certificate, Progress
 from ..solvers.parameters import DualParameters
-from ..solvers.sparse import NOTHING, Sparse, difference
+from ..solvers.sparse import NOTHING, Sparse, difference, sparse
 from .common_steps import CommonSteps
 from .shared_blocks import SharedBlocks
 
@@ -68,11 +68,15 @@ class DualSteps(CommonSteps):
         self._dual = dual
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "time": self._time, "dual": self._dual, "move": plain(self._move)}
+        return {**super().state(), "time": self._time, "dual": self._dual}
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
-        self._time, self._dual, self._move = state["time"], state["dual"], Sparse(**state["move"])
+        self._time, self._dual = state["time"], state["dual"]
+
+    def _place(self, vectors: list[tuple[Sparse, ...]]) -> None:
+        super()._place(vectors)
+        self._move = sparse(self.blocks.joined([move for _, move in vectors]))
 
     def weights(self) -> np.ndarray:
         return self._objective.penalty.weights(self.common)

@@ -52,7 +52,7 @@ class Rule(Protocol):
         """What `restore` takes, after `epoch`: numbers, arrays, lists and dicts."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state; `step`, or `begin`, has to follow."""
+        """Continue from a state."""
 
 
 def adds_up(parameters: Parameters) -> bool:

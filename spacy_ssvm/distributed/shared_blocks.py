@@ -77,6 +77,14 @@ class SharedBlocks:
         self.n_bytes += part.nbytes
         return self.weights.whole(block, part).dense(self.weights.dimension)
 
+    def joined(self, parts: Sequence[Sparse]) -> np.ndarray:
+        """The vector of all weights, float64 [d], of which each block has its part."""
+        vector = np.zeros(self.weights.dimension)
+        for block, part in enumerate(parts):
+            whole = self.weights.whole(block, part)
+            vector[whole.indices] = whole.values
+        return vector
+
     def parts(self, vector: Sparse) -> list[Sparse]:
         """What each block has of a vector of all weights."""
         parts = [self.weights.part(block, vector) for block in range(self.n_blocks)]

@@ -100,7 +100,6 @@ class SharedTraining:
         """Continue from a saved state: updates repeat the figures of the epochs that it has, then go on."""
         self._history = [Figures(*figures) for figures in state["history"]]
         self._rule.restore(state["rule"])
-        self._rule.step()
 
     def _begin(self) -> None:
         """Let workers begin the next epoch, if there is one that they have not begun."""

@@ -121,6 +121,10 @@ class LearningBlock(Block, ABC):
         corrected.add_to(self.common)
         direction.add_to(self.common, eta)
 
+    def vectors(self) -> tuple[Sparse, ...]:
+        """The vectors that all blocks share, after a step: the common one first."""
+        return (sparse(self.common),)
+
 
 def kind_of_block(parameters: Parameters) -> type[Block]:
     """The class of this solver's blocks.

@@ -163,6 +163,9 @@ class DualBlock(LearningBlock):
         numbers = trim(self.learner.planes)
         return values[: len(numbers)][numbers != NONE]
 
+    def vectors(self) -> tuple[Sparse, ...]:
+        return *super().vectors(), self._move
+
     def weights(self, point: np.ndarray) -> np.ndarray:
         return self._objective.penalty.weights(point)
 

@@ -93,6 +93,9 @@ class Worker:
             self.block.step(eta, direction, corrected)
             self.epochs, self.message = number + 1, None
 
+    def vectors(self, name):
+        return self.block.vectors()
+
     def dual_sum(self, name):
         return self.block.dual_sum()
 

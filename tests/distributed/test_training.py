@@ -118,11 +118,11 @@ def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -
     BlockWorker(its_shard).set_rate("tagger", 0.125)
     worker.set_rate("tagger", 0.125)
     for number in range(3):
-        seed = (0, number)
-        message, successor = worker.epoch("tagger", number, seed, 2.0), BlockWorker(its_shard)
-        found = successor.epoch("tagger", number, seed, 2.0)
+        settings = "tagger", number, (0, number), Pace(2.0)
+        message, successor = worker.epoch(*settings), BlockWorker(its_shard)
+        found = successor.epoch(*settings)
         assert found.digest() == message.digest() and found.sums == message.sums
-        worker.step("tagger", number, seed, 2.0, message.digest(), 0.5, message.removed, message.direction)
+        worker.step(*settings, message.digest(), 0.5, message.direction, message.corrected)
 
 
 def test_shards_without_annotation_are_refused(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_each_document_is_dealt_once(corpus: Path, tmp_path: Path) -> None:
     assert sorted(map(str, found)) == sorted(map(str, toy_docs(vocab) * 4))
     assert {len(DocBin().from_disk(shard)) for shard in shards} == {4, 5}
     assert any(token.dep_ == "nsubj" for token in found[0])
-    assert sum(len(DocBin().from_disk(shard)) for shard in deal(corpus, tmp_path, 3, limit=7)) == 7
+    assert sum(len(DocBin().from_disk(shard)) for shard in deal(corpus, tmp_path / "few", 3, limit=7)) == 7
 
 
 def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) -> None:

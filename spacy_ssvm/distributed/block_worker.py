@@ -17,6 +17,7 @@ from spacy.util import registry
 
 from ..corpus.wording import name_of
 from ..files import replace_files
+from ..kernels.mapped_arrays import map_large_arrays
 from ..models.protocol import DataSet
 from ..pipeline.component import SsvmPipe
 from ..solvers.blocks import Block, LearningBlock, Moved, kind_of_block
@@ -25,7 +26,6 @@ from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import Sparse, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
-from .mapped_arrays import map_large_arrays
 from .messages import Layout, SubtreeSum
 
 
@@ -140,14 +140,16 @@ class BlockWorker:
         pipe = self._pipe(component)
         with self._noting_warnings(component):
             learnt, batches = pipe.encoded(self._examples(), labels, self._nlp)
-        digests = [digest for batch in batches for digest in batch.digests()]
-        if not digests:
+        if not learnt:
             raise ValueError(
                 f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
                 "has every document whose turn it is: take fewer workers, or annotate more documents"
             )
         data = pipe.data_set(batches, seed)
-        self._encoded[component] = _Encoded(data, batches, learnt, hashlib.sha256(b"".join(digests)).digest())
+        digest = hashlib.sha256()
+        for batch in batches:
+            digest.update(b"".join(batch.digests()))
+        self._encoded[component] = _Encoded(data, batches, learnt, digest.digest())
         return data.shared()
 
     @contextmanager

@@ -15,14 +15,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..kernels import FirstClassFunction, kernel, signature
+from .contract import FirstClassFunction, kernel
+from .numba_types import signature
 
-LARGE = 1 << 20
+LARGE = 1 << 16
 """Bytes of an array that gets a file."""
 
 HEADER, MAPPED_HEADER = 16, 64
@@ -46,6 +48,7 @@ _mkstemp, _unlink, _close = (_libc(name, 1, types.int32) for name in ("mkstemp",
 _fallocate, _strdup, _memcpy = _libc("posix_fallocate", 3, types.int32), _libc("strdup", 1), _libc("memcpy", 3)
 
 
+_CONFIG: Any = numba.config
 _NUMBER = ir.IntType(64)
 
 
@@ -88,8 +91,8 @@ def _with_header(array, n_bytes, capacity):
 
 
 @kernel
-def _map(template, n_bytes):
-    """An array of zeros with a file; template: the address of the file's path, as for mkstemp."""
+def _mapped(template, n_bytes):
+    """An array of zeros with a file, or 0; template: the address of the file's path, as for mkstemp."""
     path, begin = _strdup(template), FAILED
     file = np.int64(_mkstemp(path))
     if file >= 0:
@@ -105,23 +108,26 @@ def _map(template, n_bytes):
 
 @kernel
 def _allocate(template, n_bytes):
-    if n_bytes >= LARGE:
-        return _map(template, n_bytes)
-    begin = _malloc(HEADER + n_bytes)
-    return 0 if begin == 0 else _with_header(begin + HEADER, n_bytes, 0)
+    array = _mapped(template, n_bytes) if n_bytes >= LARGE else 0
+    if array == 0:
+        begin = _malloc(HEADER + n_bytes)
+        array = 0 if begin == 0 else _with_header(begin + HEADER, n_bytes, 0)
+    return array
 
 
 @kernel
 def _allocate_zeros(template, count, size):
-    if count * size >= LARGE:
-        return _map(template, count * size)
-    begin = _calloc(1, HEADER + count * size)
-    return 0 if begin == 0 else _with_header(begin + HEADER, count * size, 0)
+    n_bytes = count * size
+    array = _mapped(template, n_bytes) if n_bytes >= LARGE else 0
+    if array == 0:
+        begin = _calloc(1, HEADER + n_bytes)
+        array = 0 if begin == 0 else _with_header(begin + HEADER, n_bytes, 0)
+    return array
 
 
 @kernel
 def _deallocate(template, array, n_bytes):
-    # NumPy's number of bytes may be that of a view of another type.
+    # NumPy's number of bytes may be another one, after the array's shape or type was changed.
     if array == 0:
         return
     if _capacity(array):
@@ -141,11 +147,11 @@ def _reallocate(template, array, n_bytes):
     if n_bytes < LARGE:
         begin = _realloc(array - HEADER, HEADER + n_bytes)
         return 0 if begin == 0 else _with_header(begin + HEADER, n_bytes, 0)
-    larger = _map(template, n_bytes)
-    if larger != 0:
-        _memcpy(larger, array, before)
+    other = _allocate(template, n_bytes)
+    if other != 0:
+        _memcpy(other, array, min(before, n_bytes))
         _deallocate(template, array, before)
-    return larger
+    return other
 
 
 class _Handler(ctypes.Structure):
@@ -171,9 +177,9 @@ _HANDLERS: list[_Handler] = []
 def map_large_arrays(folder: Path) -> None:
     """From now on, arrays of LARGE bytes or more that this thread makes lie in files of this folder, on Linux.
 
-    Arrays that kernels make stay in memory. If the disk is full, arrays raise a MemoryError where they are made.
+    Arrays that kernels make stay in memory, and so do those that there is no room for on the disk.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or _CONFIG.DISABLE_JIT:
         return
     with_size, with_two = signature(int, int, int), signature(int, int, int, int)
     functions = (

@@ -148,7 +148,7 @@ def test_examples_are_let_go_once_they_are_encoded(
 
 def test_projected_trees_are_named(tmp_path: Path) -> None:
     docs = toy_docs(spacy.blank("en").vocab)
-    words = "It crosses them here now .".split()
+    words = ["It", "crosses", "them", "here", "now", "."]
     docs.insert(2, Doc(docs[0].vocab, words=words, tags=["X"] * 6, heads=[1, 1, 4, 1, 1, 2], deps=["ROOT"] * 6))
     DocBin(docs=docs).to_disk(tmp_path / "crossing.spacy")
     its_shard = shard(tmp_path / "crossing.spacy", tmp_path / "state", "parser")

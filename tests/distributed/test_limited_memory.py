@@ -62,7 +62,7 @@ def test_corpus_of_ten_times_the_memory_of_a_worker(corpus: Path, tmp_path: Path
     assert "MemoryError" in done.stderr
 
     def train(output: Path, *options: str) -> bytes:
-        settings = "--paths.dev", str(files[0]), "--training.max_epochs", "3", "--training.patience", "0"
+        settings = "--paths.dev", str(files[0]), "--training.max_epochs", "1"
         run = arguments(corpus, output, "tagger/dcd", *settings, *options)
         done = subprocess.run(
             [sys.executable, "-m", "spacy", "ssvm", *run], capture_output=True, text=True, timeout=900
@@ -71,5 +71,6 @@ def test_corpus_of_ten_times_the_memory_of_a_worker(corpus: Path, tmp_path: Path
         return weights_of(output)
 
     (tmp_path / "limit.py").write_text(LIMIT + IN_WORKERS)
-    limited = train(tmp_path / "limited", "--code", str(tmp_path / "limit.py"))
-    assert limited == train(tmp_path / "free")
+    # First, as it also compiles the kernels, which takes more memory.
+    free = train(tmp_path / "free")
+    assert train(tmp_path / "limited", "--code", str(tmp_path / "limit.py")) == free

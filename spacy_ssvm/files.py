@@ -22,8 +22,11 @@ def replace_files(folder: Path, contents: Mapping[str, bytes | Sequence[bytes | 
     try:
         for name, path in written.items():
             content = contents[name]
+            if isinstance(content, bytes):
+                path.write_bytes(content)
+                continue
             with path.open("wb") as file:
-                file.writelines([content] if isinstance(content, bytes) else content)
+                file.writelines(content)
         for name, path in written.items():
             path.replace(folder / name)
     finally:

@@ -1,13 +1,15 @@
 """Files that are there as a whole or not at all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
 
-def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
+def replace_files(folder: Path, contents: Mapping[str, bytes | Sequence[bytes | memoryview]]) -> None:
     """Write these files into a folder, which is made if need be; none takes its place before all are written.
+
+    contents: of each file, as a whole or in parts.
 
     They have the rights that files usually have: another user may have to read them. What fails leaves the folder as it
     was; only a crash between two renamings can leave files of different ages.
@@ -19,7 +21,12 @@ def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     written = {name: folder / f"{name}.{uuid4().hex}.tmp" for name in contents}
     try:
         for name, path in written.items():
-            path.write_bytes(contents[name])
+            content = contents[name]
+            if isinstance(content, bytes):
+                path.write_bytes(content)
+                continue
+            with path.open("wb") as file:
+                file.writelines(content)
         for name, path in written.items():
             path.replace(folder / name)
     finally:

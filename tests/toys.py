@@ -304,7 +304,7 @@ class OrderCodec(Codec):
     def labels_in(self, gold):
         return {"order"}
 
-    def report_gaps(self, examples, gold, warn):
+    def report_gaps(self, gaps, warn):
         pass
 
     def write(self, docs, predictions, given):

@@ -19,7 +19,7 @@ from wasabi import msg
 from ..corpus.texts import find_files
 from ..corpus.wording import counted
 from ..distributed import folder
-from ..distributed.annotation import Annotation, Result, annotate
+from ..distributed.annotation import Annotation, Annotator, Result
 from ..distributed.pool import WorkerDied
 from ..distributed.shards import DOCS, MAX_BYTES, SUFFIXES, Shard, cut
 from ..distributed.workers import results
@@ -75,7 +75,7 @@ def apply_command(
             how = replace(how, output=output.resolve())
             files = [path.resolve() for path in files]
             begin = partial(_annotator_there, _resolved(model), code_path and code_path.resolve(), how)
-        work = partial(annotate, nlp, how=how)
+        work = Annotator(nlp, how)
         annotated = partial(results, work, begin, n_workers=n_workers, address=address, name=_name, ahead=AHEAD)
         with folder.locked(output):
             _apply(files, annotated, how, of, force)
@@ -141,7 +141,7 @@ def _annotator(model: str, code_path: Path | None, how: Annotation) -> Callable[
     # `import_code` would end the process, and not say why.
     if code_path is not None:
         util.import_file("python_code", code_path)
-    return partial(annotate, util.load_model(model), how=how)
+    return Annotator(util.load_model(model), how)
 
 
 def _annotator_there(model: str, code_path: Path | None, how: Annotation) -> Callable[[Shard], Result]:

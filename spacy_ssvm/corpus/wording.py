@@ -1,9 +1,8 @@
 """The wording that messages share: quoted texts, names of examples and tokens, short lists."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from spacy.tokens import Doc
-from spacy.training import Example
 
 MAX_QUOTE = 40
 """Characters of a document that a message quotes."""
@@ -28,11 +27,6 @@ def quoted_text(text: str) -> str:
 def name_of(number: int, doc: Doc) -> str:
     """The name of an example: its number, from 0, and the beginning of its text."""
     return f"example {number}, {quoted(doc)}"
-
-
-def names_of(examples: Mapping[int, Example]) -> str:
-    """The names of the first MAX_NAMED examples, keyed by number, and the number of the others."""
-    return listed([name_of(number, example.predicted) for number, example in examples.items()])
 
 
 def counted(n: int, noun: str) -> str:

@@ -2,10 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import srsly
 from spacy.language import Language
@@ -40,6 +41,11 @@ class Annotation:
             raise ValueError(f"--format must be {' or '.join(get_args(Format))}, not {self.format}")
 
 
+MAX_NEW_STRINGS = 100_000
+"""Strings of documents that the vocabulary keeps, at most, and those of a shard; with what components keep of each, one
+takes some 400 bytes."""
+
+
 class SetAside(NamedTuple):
     """A document that could not be annotated: where it is, and why."""
 
@@ -62,14 +68,32 @@ class Result(NamedTuple):
     set_aside: list[SetAside]
 
 
-def annotate(nlp: Language, shard: Shard, how: Annotation) -> Result:
-    """Annotate a shard and write its file, whole or not at all.
+class Annotator:
+    """Annotates shards by a pipeline, whose vocabulary does not grow with the number of shards."""
 
-    Documents that raise an error are set aside; those beside them are annotated one by one.
+    def __init__(self, nlp: Language, how: Annotation) -> None:
+        self._nlp = nlp
+        self._how = how
+        self._n_strings = len(nlp.vocab.strings)
+        self._zone = ExitStack()
 
-    Raises:
-        OSError: the file cannot be written.
-    """
+    def __call__(self, shard: Shard) -> Result:
+        """Annotate a shard and write its file, whole or not at all.
+
+        Documents that raise an error are set aside; those beside them are annotated one by one.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        # A zone for each shard would take more time: words come again.
+        if len(self._nlp.vocab.strings) > self._n_strings + MAX_NEW_STRINGS:
+            self._zone.close()
+        if not cast(Any, self._nlp.vocab).in_memory_zone:
+            self._zone.enter_context(self._nlp.memory_zone())
+        return _annotate(self._nlp, shard, self._how)
+
+
+def _annotate(nlp: Language, shard: Shard, how: Annotation) -> Result:
     set_aside: list[SetAside] = []
     try:
         docs = _annotated(nlp, shard.pieces, how)

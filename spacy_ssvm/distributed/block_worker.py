@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,9 @@ from spacy.training import Example
 from spacy.training.initialize import init_vocab
 from spacy.util import registry
 
+from ..corpus.wording import name_of
 from ..files import replace_files
+from ..kernels.mapped_arrays import map_large_arrays
 from ..models.protocol import DataSet
 from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
@@ -100,6 +101,8 @@ class BlockWorker:
         self._shard = shard
         self._nlp: Language = util.load_model_from_config(shard.config, auto_fill=True)
         _initialize_vocab(self._nlp)
+        self._ends: list[int] = []
+        """How many examples there are up to the end of each part."""
         self._encoded: dict[str, _Encoded] = {}
         self._begun: dict[str, _ComponentBlock] = {}
         self._warnings: dict[str, list[str]] = {}
@@ -107,22 +110,29 @@ class BlockWorker:
     def ready(self) -> None:
         """Returns when the worker has begun."""
 
-    @cached_property
-    def _corpus(self) -> tuple[list[Example], list[int]]:
-        """The examples of the shard, and how many of them there are up to the end of each part."""
+    def _examples(self) -> Iterator[Example]:
+        """The examples of the shard, the same in each pass."""
         seed = self._nlp.config.interpolate()["training"]["seed"] or 0
-        examples: list[Example] = []
-        ends = []
+        self._ends = []
+        n_examples = 0
         for number, reader in enumerate(self._shard.parts, self._shard.first_part):
             # An augmenter may draw random numbers, which are not to be those of the other parts.
             util.fix_random_seed(seed + number)
-            examples += registry.resolve({"corpus": reader})["corpus"](self._nlp)
-            ends.append(len(examples))
-        return examples, ends
+            for example in registry.resolve({"corpus": reader})["corpus"](self._nlp):
+                yield example
+                n_examples += 1
+            self._ends.append(n_examples)
+
+    def _names(self, numbers: list[int]) -> list[str]:
+        """The names of the examples with these numbers."""
+        wanted = set(numbers)
+        with self._nlp.memory_zone():
+            examples = enumerate(self._examples())
+            return [name_of(number, example.predicted) for number, example in examples if number in wanted]
 
     def labels(self, component: str) -> list[str]:
         """The labels of the shard's examples."""
-        return self._pipe(component).labels_of(self._corpus[0])
+        return self._pipe(component).labels_of(self._examples(), self._nlp)
 
     def encode(self, component: str, labels: Sequence[str], seed: int) -> np.ndarray:
         """Encode the examples, with all labels of the corpus; returns `DataSet.shared` of what is learnt from the shard
@@ -133,15 +143,17 @@ class BlockWorker:
         """
         pipe = self._pipe(component)
         with self._noting_warnings(component):
-            learnt, batches = pipe.encoded(self._corpus[0], labels, self._nlp)
-        digests = [digest for batch in batches for digest in batch.digests()]
-        if not digests:
+            learnt, batches = pipe.encoded(self._examples(), labels, self._nlp)
+        if not learnt:
             raise ValueError(
                 f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
                 "has every document whose turn it is: take fewer workers, or annotate more documents"
             )
         data = pipe.data_set(batches, seed)
-        self._encoded[component] = _Encoded(data, batches, learnt, hashlib.sha256(b"".join(digests)).digest())
+        digest = hashlib.sha256()
+        for batch in batches:
+            digest.update(b"".join(batch.digests()))
+        self._encoded[component] = _Encoded(data, batches, learnt, digest.digest())
         return data.shared()
 
     @contextmanager
@@ -276,8 +288,8 @@ class BlockWorker:
         data, pipe = found.data.with_shared(shared), self._pipe(component)
         changed = np.concatenate([data.add(batch) for batch in found.batches])
         with self._noting_warnings(component):
-            pipe.warn_of_projections({number: self._corpus[0][number] for number in found.learnt}, data, changed)
-        ends = np.searchsorted(found.learnt, self._corpus[1])
+            pipe.warn_of_projections(found.learnt, self._names, data, changed)
+        ends = np.searchsorted(found.learnt, self._ends)
         parts = [data.examples_of(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
         block = kind_of_block(pipe.solver)(pipe.solver, data.problem())
         return _ComponentBlock(block, data, parts, list(labels), seed, shared, found.digest)
@@ -286,7 +298,7 @@ class BlockWorker:
         """The component's block, of this worker or as one that has died has left it."""
         if component not in self._begun:
             path = self._shard.folder / self._file(component)
-            state = state_file.unpack(path.read_bytes())
+            state = state_file.read(path)
             begun = self._taken_in(component, state["labels"], state["seed"], state["shared"])
             if begun.digest != state["digest"]:
                 raise RuntimeError(f"[{component}] {path} is the state of other examples: the corpus has changed")
@@ -308,7 +320,7 @@ class BlockWorker:
             "gold": begun.gold(),
             "block": begun.block.state(),
         }
-        replace_files(self._shard.folder, {self._file(component): state_file.pack(state, state_file.UNCOMPRESSED)})
+        replace_files(self._shard.folder, {self._file(component): state_file.parts(state)})
 
     def _file(self, component: str) -> str:
         return f"{component}-{self._shard.number}.state"
@@ -317,6 +329,14 @@ class BlockWorker:
         pipe = self._nlp.get_pipe(component)
         assert isinstance(pipe, SsvmPipe)
         return pipe
+
+
+class BlockWorkerProcess(BlockWorker):
+    """A worker in a process of its own, whose large arrays lie in files of the shard's folder."""
+
+    def __init__(self, shard: Shard) -> None:
+        map_large_arrays(shard.folder)
+        super().__init__(shard)
 
 
 def _initialize_vocab(nlp: Language) -> None:

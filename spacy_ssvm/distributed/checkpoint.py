@@ -52,12 +52,11 @@ class Checkpoint:
     def state(self, component: str) -> dict[str, Any] | None:
         """The state that `save` has kept; None where there is none."""
         path = self.folder / f"{component}.training"
-        return state_file.unpack(path.read_bytes()) if path.is_file() else None
+        return state_file.read(path) if path.is_file() else None
 
     def save(self, component: str, state: dict[str, Any]) -> None:
         """Keep the state of a component's training, in place of the last one."""
-        packed = state_file.pack(state, state_file.UNCOMPRESSED)
-        replace_files(self.folder, {f"{component}.training": packed})
+        replace_files(self.folder, {f"{component}.training": state_file.parts(state)})
 
     def follow(self, nlp: Language, trainings: Sequence[SharedTraining]) -> None:
         """Keep the results of the pipeline's evaluations, and repeat those that are kept.

@@ -28,11 +28,11 @@ from ..pipeline.parser import SsvmParser
 from ..pipeline.senter import SsvmSenter
 from ..pipeline.tagger import SsvmTagger
 from ..solvers.blocks import kind_of_block
-from .block_worker import BlockWorker, Shard
+from .block_worker import BlockWorkerProcess, Shard
 from .checkpoint import Checkpoint
 from .cluster import RESTARTS, TRIES, await_ready, connected, result_of
 from .common_weights import common
-from .corpus_shards import SUFFIX, deal
+from .corpus_shards import deal, dealt_parts
 from .folder import locked
 from .messages import Layout
 from .rules import N_PARTS, adds_up, rule_of
@@ -80,7 +80,8 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
         checkpoint = Checkpoint(output, _identity(filled, n_workers, code_path))
         adding = any(adds_up(complete.get_pipe(name).solver) for name in names)  # type: ignore[attr-defined]
         shards = shards_of(filled, checkpoint, n_workers, N_PARTS if adding else n_workers, code_path)
-        new_worker = ray.remote(BlockWorker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
+        kind = ray.remote(BlockWorkerProcess)
+        new_worker = kind.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
         workers = [new_worker.remote(shard) for shard in shards]
         await_ready(ray, workers, n_workers)
 
@@ -271,9 +272,10 @@ def shards_of(
             checkpoint.remove()
             raise ValueError(f"{reader['path']} has {len(dealt)} parts, fewer than the {n_workers} workers")
         checkpoint.begin()
-    n_parts = len(list(folder.glob(f"*{SUFFIX}")))
+    paths = dealt_parts(folder)
+    n_parts = len(paths)
     limit = {"limit": 0} if "limit" in reader else {}
-    parts = [{**reader, "path": str(folder / f"{number}{SUFFIX}"), **limit} for number in range(n_parts)]
+    parts = [{**reader, "path": str(path), **limit} for path in paths]
     bounds = [worker * n_parts // n_workers for worker in range(n_workers + 1)]
     code = code_path and code_path.resolve()
     return [

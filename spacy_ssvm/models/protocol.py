@@ -6,6 +6,7 @@ keeps weights in a thinc Model. Nothing above asks which structure it is.
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
@@ -43,6 +44,25 @@ class Mistake(NamedTuple):
     gold: str
     predicted: str
     head: int | None = None
+
+
+class Gaps(NamedTuple):
+    """What is known of gold annotation, summed up over the parts of a corpus.
+
+    counts: of tokens, examples and others, by names of the codec's. labels: the component's that occur. named: the
+    names of the examples in which something is wrong, by the same names.
+    """
+
+    counts: Counter[str]
+    labels: set[str]
+    named: dict[str, list[str]]
+
+    def add(self, others: "Gaps") -> None:
+        """Add what is known of the next part."""
+        self.counts.update(others.counts)
+        self.labels.update(others.labels)
+        for name, examples in others.named.items():
+            self.named.setdefault(name, []).extend(examples)
 
 
 class Given(NamedTuple):
@@ -175,9 +195,13 @@ class Codec(ABC):
     def labels_in(self, gold: Iterable[Any]) -> set[str]:
         """The component's labels that occur there."""
 
+    def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Gaps:
+        """What is missing, contradictory or not learnt in the gold annotation of the examples with these numbers."""
+        return Gaps(Counter(examples=len(gold)), self.labels_in(gold.values()), {})
+
     @abstractmethod
-    def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any], warn: Warn) -> None:
-        """Warn of annotation, that of the examples with these numbers, that is missing, contradictory or not learnt.
+    def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
+        """Warn of annotation that is missing, contradictory or not learnt.
 
         Raises:
             ValueError: a setting names labels that are unknown.

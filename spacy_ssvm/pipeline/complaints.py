@@ -1,14 +1,13 @@
 """What is wrong with a corpus, a pipeline or Docs, in the words of a warning; None where nothing is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example
 
 from ..corpus.tokenisation import SAMPLE, retokenised
-from ..corpus.wording import names_of
+from ..corpus.wording import listed
 from ..models.protocol import DataSet
 
 
@@ -34,22 +33,24 @@ def tokenizer(nlp: Language, references: Sequence[Doc]) -> str | None:
     )
 
 
-def projections(examples: Mapping[int, Example], data: DataSet, changed: np.ndarray) -> str | None:
+def projections(
+    numbers: Sequence[int], names: Callable[[list[int]], list[str]], data: DataSet, changed: np.ndarray
+) -> str | None:
     """Of gold annotation that the structure does not allow.
 
-    examples: those in the data set, by number. changed: the data set's examples, int64, whose gold was replaced.
+    numbers: of the examples in the data set. names: returns those of the examples with some of these numbers. changed:
+    the data set's examples, int64, whose gold was replaced.
     """
     if not len(changed):
         return None
-    numbers, sizes = list(examples), data.sizes()
+    sizes = data.sizes()
     places = np.unique(np.repeat(np.arange(len(sizes)), sizes)[changed])
-    which = f"{len(places):,} of {len(examples):,} examples"
+    which = f"{len(places):,} of {len(numbers):,} examples"
     if sizes.sum() > len(sizes):
         which = f"{len(changed):,} of {sizes.sum():,} sentences, in {which},"
-    named = names_of({numbers[place]: examples[numbers[place]] for place in places})
     return (
         f"{which} have annotation that this component cannot produce ({data.impossible}); the nearest possible one is "
-        f"learnt instead: {named}"
+        f"learnt instead: {listed(names([numbers[place] for place in places]))}"
     )
 
 

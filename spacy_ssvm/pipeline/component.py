@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -22,19 +23,19 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..corpus.unreadable import Unreadable
-from ..corpus.wording import quoted, token_name
+from ..corpus.wording import name_of, quoted, token_name
 from ..files import replace_files
 from ..inspect.confidence import best_analyses, checked_count, checked_min_score, inverse_temperature, scored_parts
 from ..memory import return_large
 from ..models import store
 from ..models.packing import EXACT, Packing
-from ..models.protocol import Codec, Contradiction, Predictor, Settings, require_architecture
+from ..models.protocol import Codec, Contradiction, Gaps, Predictor, Settings, require_architecture
 from ..models.resources import release_tables
 from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Parameters
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
-from ..training.examples import ExampleReader, is_placeholder
+from ..training.examples import BATCH, ExampleReader, is_placeholder
 from ..training.figures import Figures
 from . import complaints, facts
 from .facts import Facts
@@ -236,48 +237,76 @@ class SsvmPipe(TrainablePipe):
                 "missing annotation in files such as CoNLL-U: annotate the corpus, or remove the component"
             )
         learnt, batches = self._encode(examples, gold)
+        self._report(len(examples), self.codec.gaps(examples, gold))
         training = self._learnt.begin(self.solver, batches)
         references = [examples[number].reference for number in learnt]
         changed = training.prepare(references, [read[number] for number in learnt], batches)
         self._learnt.moved(training)
-        self.warn_of_projections({number: examples[number] for number in learnt}, training.data, changed)
+
+        def names(numbers: list[int]) -> list[str]:
+            return [name_of(number, examples[number].predicted) for number in numbers]
+
+        self.warn_of_projections(learnt, names, training.data, changed)
 
     def _encode(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], list[Any]]:
-        """The numbers of the annotated examples that can be read, and these as batches; tells what the others lack."""
+        """The numbers of the annotated examples that can be read, and these as batches."""
         annotated = {number: examples[number] for number, found in gold.items() if self.codec.is_annotated(found)}
         learnt, batches = self._reader.batches(annotated, gold)
-        self._unreadable.report(len(examples))
-        self.codec.report_gaps(examples, gold, self._warn)
         # What others annotate while this one learns is not there yet: the first update sees what is missing.
         self._note_annotation([examples[number].predicted for number in gold])
         return learnt, batches
 
+    def _report(self, n_examples: int, gaps: Gaps) -> None:
+        """Tell what these examples lack."""
+        self._unreadable.report(n_examples)
+        self.codec.report_gaps(gaps, self._warn)
+
     # Learning by several workers
 
-    def labels_of(self, examples: Iterable[Example]) -> list[str]:
-        """The labels of these examples that the component does not have, sorted."""
-        numbered = _numbered(self._examples(examples, "labels_of"))
-        _, gold = self._reader.gold(numbered)
-        self._unreadable.report(len(numbered))
-        return sorted(self._new_labels(gold.values()))
+    def labels_of(self, examples: Iterable[Example], nlp: Language) -> list[str]:
+        """The labels of these examples that the component does not have, sorted. No example is kept."""
+        labels: set[str] = set()
+        n_examples = 0
+        with nlp.memory_zone():
+            for part in self._parts(examples, "labels_of"):
+                _, gold = self._reader.gold(part)
+                labels |= self._new_labels(gold.values())
+                n_examples += len(part)
+            self._unreadable.report(n_examples)
+        return sorted(labels)
 
     def encoded(self, examples: Iterable[Example], labels: Sequence[str], nlp: Language) -> tuple[list[int], list[Any]]:
         """These examples as batches of a data set, once the component has these labels besides its own; before them,
-        the numbers of the examples that there is anything to learn from, ascending.
+        the numbers of the examples that there is anything to learn from, ascending. No example is kept.
 
         The component then has learnt nothing; `initialize` is not to be called.
         """
         return_large()
         self._load_resources(nlp)
         self._add_labels([label for label in labels if label not in self.labels])
-        numbered = _numbered(self._examples(examples, "encoded"))
-        _, gold = self._reader.gold(numbered)
-        self._note(numbered, gold)
-        return self._encode(numbered, gold)
+        learnt: list[int] = []
+        batches: list[Any] = []
+        n_examples, gaps = 0, self.codec.gaps({}, {})
+        with nlp.memory_zone():
+            for part in self._parts(examples, "encoded"):
+                _, gold = self._reader.gold(part)
+                self._note(part, gold)
+                numbers, encoded = self._encode(part, gold)
+                learnt += numbers
+                batches += encoded
+                gaps.add(self.codec.gaps(part, gold))
+                n_examples += len(part)
+            self._report(n_examples, gaps)
+        return learnt, batches
 
-    def warn_of_projections(self, examples: Mapping[int, Example], data: "DataSet", changed: np.ndarray) -> None:
-        """Warn of the examples, those in the data set, whose gold was replaced: `changed`, int64, of the data set's."""
-        self._warn(complaints.projections(examples, data, changed))
+    def warn_of_projections(
+        self, learnt: Sequence[int], names: Callable[[list[int]], list[str]], data: "DataSet", changed: np.ndarray
+    ) -> None:
+        """Warn of the examples in the data set whose gold was replaced: `changed`, int64, of the data set's.
+
+        learnt: the numbers of the examples in it. names: returns the names of those with some of these numbers.
+        """
+        self._warn(complaints.projections(learnt, names, data, changed))
 
     def data_set(self, batches: Sequence[Any], seed: int) -> "DataSet":
         """A data set without Docs for these batches, with what is learnt from them before the solver learns."""
@@ -889,6 +918,14 @@ class SsvmPipe(TrainablePipe):
         validate_examples(given, f"{type(self).__name__}.{method}")
         return given
 
+    def _parts(self, examples: Iterable[Example], method: str) -> Iterator[dict[int, Example]]:
+        """Examples as they are read: those that have tokens, BATCH at a time, by their places among all."""
+        n_before = 0
+        items = iter(examples)
+        while part := self._examples(islice(items, BATCH), method):
+            yield _numbered(part, n_before)
+            n_before += len(part)
+
     def _load_resources(self, nlp: Language | None) -> None:
         def words(phrase: str) -> np.ndarray:
             doc = nlp.make_doc(phrase) if nlp is not None else Doc(self.vocab, words=phrase.split())
@@ -1039,9 +1076,9 @@ def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:
     return [docs] if isinstance(docs, Doc) else list(docs)
 
 
-def _numbered(examples: Sequence[Example]) -> dict[int, Example]:
-    """The examples that have tokens, by their places."""
-    return {number: example for number, example in enumerate(examples) if len(example.predicted)}
+def _numbered(examples: Sequence[Example], first: int = 0) -> dict[int, Example]:
+    """The examples that have tokens, by their places; first: that of the first one."""
+    return {number: example for number, example in enumerate(examples, first) if len(example.predicted)}
 
 
 def _contents(path: Path) -> bytes | None:

@@ -22,7 +22,7 @@ from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import NOTHING, Given, Mistake, Settings, Warn
+from ..models.protocol import NOTHING, Gaps, Given, Mistake, Settings, Warn
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
@@ -179,10 +179,15 @@ class NerCodec(ChainCodec):
     def attributes(self) -> tuple[int, ...]:
         return ENT_IOB, ENT_TYPE
 
-    def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold], warn: Warn) -> None:
-        super().report_gaps(examples, gold, warn)
-        known = {label for found in gold.values() for label in found.labels}
-        if None in known and "O" not in known and known != {None}:
+    def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold]) -> Gaps:
+        found = super().gaps(examples, gold)
+        found.counts["outside"] = sum("O" in one.labels for one in gold.values())
+        return found
+
+    def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
+        super().report_gaps(gaps, warn)
+        counts = gaps.counts
+        if 0 < counts["unknown"] < counts["tokens"] and not counts["outside"]:
             warn(
                 "no training token is known to be outside entities, so that nothing speaks against entities "
                 "everywhere: annotate some texts completely, or train a loaded component, which keeps its own "

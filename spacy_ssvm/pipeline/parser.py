@@ -18,9 +18,9 @@ from .. import registry  # noqa: F401  creates the registries that the default c
 from ..corpus.checks import trees
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
-from ..corpus.wording import names_of, token_name
+from ..corpus.wording import listed, name_of, token_name
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Contradiction, Given, Mistake, Settings, Warn, values_of
+from ..models.protocol import Contradiction, Gaps, Given, Mistake, Settings, Warn, values_of
 from ..models.tree.codec import TreeCodec, TreeGold
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
@@ -146,40 +146,43 @@ class ParserCodec(TreeCodec):
     def labels_in(self, gold: Iterable[TreeGold]) -> set[str]:
         return {label for found in gold for label in found.labels if label is not None}
 
-    def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, TreeGold], warn: Warn) -> None:
+    def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, TreeGold]) -> Gaps:
+        found = super().gaps(examples, gold)
+        found.counts["tokens"] = sum(len(one.heads) for one in gold.values())
+        found.counts["unknown"] = sum(int((one.heads == UNKNOWN).sum()) for one in gold.values())
+        for number, one in gold.items():
+            for what, count in ("cyclic", one.n_cyclic), ("crossing", one.n_crossing), ("cut", one.n_cut):
+                if count:
+                    found.counts[what] += count
+                    found.named.setdefault(what, []).append(name_of(number, examples[number].predicted))
+        return found
+
+    def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
         if self.patterns:
             self.patterns.require_known(self.weight_labels)
-        n_tokens = sum(len(found.heads) for found in gold.values())
-        unknown = sum(int((found.heads == UNKNOWN).sum()) for found in gold.values())
-        crossing = sum(found.n_crossing for found in gold.values())
-        cyclic = sum(found.n_cyclic for found in gold.values())
-        cut = sum(found.n_cut for found in gold.values())
-
-        def where(count: Callable[[TreeGold], int]) -> str:
-            return names_of({number: examples[number] for number, found in gold.items() if count(found)})
-
-        if cyclic:
+        counts, named = gaps.counts, {what: listed(names) for what, names in gaps.named.items()}
+        if counts["cyclic"]:
             warn(
-                f"the gold heads of {cyclic:,} sentences go round in circles: they are left out, in "
-                f"{where(lambda found: found.n_cyclic)}"
+                f"the gold heads of {counts['cyclic']:,} sentences go round in circles: they are left out, in "
+                f"{named['cyclic']}"
             )
-        if crossing:
+        if counts["crossing"]:
             warn(
-                f"{crossing:,} of {n_tokens:,} gold heads lie in another sentence and count as missing, "
-                f"in {where(lambda found: found.n_crossing)}; if the treebank has sentences with several roots, set "
+                f"{counts['crossing']:,} of {counts['tokens']:,} gold heads lie in another sentence and count as "
+                f"missing, in {named['crossing']}; if the treebank has sentences with several roots, set "
                 "multi_root = true"
             )
-        if cut:
+        if counts["cut"]:
             warn(
-                f"{cut:,} of {n_tokens:,} gold heads count as missing, as their sentences have more than "
-                f"{MAX_SENTENCE:,} tokens and are cut there, in {where(lambda found: found.n_cut)}"
+                f"{counts['cut']:,} of {counts['tokens']:,} gold heads count as missing, as their sentences have more "
+                f"than {MAX_SENTENCE:,} tokens and are cut there, in {named['cut']}"
             )
-        if unknown > crossing + cut:
+        if counts["unknown"] > counts["crossing"] + counts["cut"]:
             warn(
-                f"{unknown:,} of {n_tokens:,} training tokens have no gold head that can be used; the "
-                "model completes them as it learns, in sentences where others have one"
+                f"{counts['unknown']:,} of {counts['tokens']:,} training tokens have no gold head that can be used; "
+                "the model completes them as it learns, in sentences where others have one"
             )
-        unlisted = sorted(self.labels_in(gold.values()) - set(self.labels) - {ROOT})
+        unlisted = sorted(gaps.labels - set(self.labels) - {ROOT})
         if unlisted:
             warn(
                 f"the training examples have labels that initialize was not given and that count as "

@@ -17,7 +17,7 @@ from ..corpus.checks.documents import Report, check_labels, check_missing, label
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Given, Mistake, Predictor, Settings, Warn, values_of
+from ..models.protocol import Gaps, Given, Mistake, Predictor, Settings, Warn, values_of
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
 from .chain_component import ChainComponent, filled
@@ -174,9 +174,14 @@ class SenterCodec(ChainCodec):
         kinds[present == 1] = 1 + LABELS.index(START)
         return kinds
 
-    def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold], warn: Warn) -> None:
-        super().report_gaps(examples, gold, warn)
-        if not any(START in found.labels[1:] for found in gold.values()):
+    def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold]) -> Gaps:
+        found = super().gaps(examples, gold)
+        found.counts["divided"] = sum(START in one.labels[1:] for one in gold.values())
+        return found
+
+    def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
+        super().report_gaps(gaps, warn)
+        if not gaps.counts["divided"]:
             warn(
                 "no training Doc has more than one sentence, so there is nothing to learn: use documents of several "
                 "sentences (spacy convert -n 10, and gold_preproc = false in the reader)"

@@ -19,7 +19,10 @@ class Sparse(NamedTuple):
 
     def digest(self) -> bytes:
         """The same for the same vector."""
-        return hashlib.blake2b(self.indices.tobytes() + self.values.tobytes(), digest_size=32).digest()
+        digest = hashlib.blake2b(digest_size=32)
+        for part in self:
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.digest()
 
     def times(self, factor: float) -> "Sparse":
         """The multiple of the vector."""

@@ -176,13 +176,19 @@ def _are_within(planes, numbers, dimension):
     return True
 
 
-@kernel
-def _close_gaps(planes):
+def _close_gaps(planes: WorkingSet) -> np.ndarray:
     """Move the planes that are in a list to the front of the arrays; their order in arrays and lists does not change.
 
     Returns the new number of each plane, int64 [stored planes], NONE for dropped planes.
     """
-    new_numbers = np.full(planes.counts[N_PLANES], NONE)
+    new_numbers = np.full(int(planes.counts[N_PLANES]), NONE)
+    _move_to_front(planes, new_numbers)
+    return new_numbers
+
+
+@kernel
+def _move_to_front(planes, new_numbers):
+    """`_close_gaps`; new_numbers: int64 [stored planes], NONE everywhere."""
     for example in range(len(planes.head)):
         p = planes.head[example]
         while p != NONE:
@@ -211,7 +217,6 @@ def _close_gaps(planes):
     planes.counts[:] = 0
     planes.counts[N_PLANES] = to_plane
     planes.counts[N_CODES] = to_code
-    return new_numbers
 
 
 @kernel

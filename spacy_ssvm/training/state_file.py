@@ -1,8 +1,10 @@
 """The file of a component's solver state: numbers and arrays, with a digest, bound to the weights of one model."""
 
 import hashlib
+import struct
 import zlib
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,17 @@ from ..solvers.parameters import Parameters
 FORMAT = 3
 _MAGIC = b"spacy-ssvm solver state\n"
 _SHA = hashlib.sha256().digest_size
-FASTEST, UNCOMPRESSED = 1, 0
-"""Levels of compression; the fastest one is enough for the zeros that most of the bytes are."""
+_FASTEST = 1
+"""The level of compression, which is enough for the zeros that most of the bytes are."""
+_ARRAY = "\0array"
+"""The key, which no state has, of an array's type and shape in place of the array."""
+_BEGIN = struct.Struct("<IQ")
+"""Of a file of parts: the checksum of the rest, and the bytes that come before the arrays."""
 
 
-def pack(state: dict[str, Any], level: int = FASTEST) -> bytes:
+def pack(state: dict[str, Any]) -> bytes:
     """Compress nested dicts and lists of None, numbers, strings and arrays; the same state gives the same bytes."""
-    return zlib.compress(srsly.msgpack_dumps(state), level)
+    return zlib.compress(srsly.msgpack_dumps(state), _FASTEST)
 
 
 def unpack(packed: bytes) -> dict[str, Any]:
@@ -35,6 +41,66 @@ def unpack(packed: bytes) -> dict[str, Any]:
         raise ValueError(f"its solver state is damaged: {error}") from None
     if not isinstance(state, dict):
         raise ValueError("its solver state is damaged: it holds no settings")
+    return state
+
+
+def parts(state: dict[str, Any]) -> list[bytes | memoryview]:
+    """The contents of a file for `read`, in parts: of a state as for `pack`, whose arrays are not copied."""
+    arrays: list[np.ndarray] = []
+
+    def without_arrays(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without_arrays(part) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [without_arrays(part) for part in value]
+        if isinstance(value, np.ndarray):
+            arrays.append(np.ascontiguousarray(value))
+            return {_ARRAY: [value.dtype.str, *value.shape]}
+        return value
+
+    rest = [srsly.msgpack_dumps(without_arrays(state))]
+    rest += [array.reshape(-1).view(np.uint8).data for array in arrays]
+    checksum = 0
+    for part in rest:
+        checksum = zlib.crc32(part, checksum)
+    return [_BEGIN.pack(checksum, len(rest[0])), *rest]
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The state in a file of `parts`; nothing in it is executed, and no array is copied.
+
+    Raises:
+        OSError: there is no such file.
+        ValueError: the state is damaged.
+    """
+    with path.open("rb") as file:
+        try:
+            expected, size = _BEGIN.unpack(file.read(_BEGIN.size))
+            plain = file.read(size)
+            checksum = zlib.crc32(plain)
+
+            def with_arrays(value: Any) -> Any:
+                nonlocal checksum
+                if isinstance(value, list):
+                    return [with_arrays(part) for part in value]
+                if not isinstance(value, dict):
+                    return value
+                if _ARRAY not in value:
+                    return {key: with_arrays(part) for key, part in value.items()}
+                dtype, *shape = value[_ARRAY]
+                array = np.empty(shape, dtype)
+                content = array.reshape(-1).view(np.uint8).data
+                if file.readinto(content) < len(content):
+                    raise EOFError("it is incomplete")
+                checksum = zlib.crc32(content, checksum)
+                return array
+
+            state: dict[str, Any] = with_arrays(srsly.msgpack_loads(plain))
+        except Exception as error:
+            # Garbage raises errors of many types.
+            raise ValueError(f"{path} is damaged: {error}") from None
+    if checksum != expected:
+        raise ValueError(f"{path} is damaged: its checksum does not fit")
     return state
 
 

@@ -18,7 +18,7 @@ from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.distributed.annotation import Annotation, annotate
+from spacy_ssvm.distributed.annotation import Annotation, Annotator
 from spacy_ssvm.distributed.folder import MANIFEST, SET_ASIDE
 from spacy_ssvm.distributed.shards import cut
 
@@ -73,8 +73,28 @@ def test_docs_of_a_file_in_several_shards(place: Path, tmp_path: Path) -> None:
     shards = list(cut([path], 40))
     assert [len(shard.pieces[0].numbers) for shard in shards] == [2, 2, 2, 1]
     for shard in shards:
-        assert annotate(nlp, shard, Annotation(out)).docs == len(shard.pieces[0].numbers)
+        assert Annotator(nlp, Annotation(out))(shard).docs == len(shard.pieces[0].numbers)
     assert [doc[0].text for doc in docs_of(out)] == [f"word{number}" for number in range(7)]
+
+
+def test_vocabulary_does_not_grow_with_the_corpus(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = lines(tmp_path, [f"Text{number} is new{number}." for number in range(300)])
+    shards = list(cut([path], 200))
+
+    def annotated(out: Path, max_new: int) -> tuple[dict[str, bytes], int]:
+        monkeypatch.setattr("spacy_ssvm.distributed.annotation.MAX_NEW_STRINGS", max_new)
+        nlp = spacy.load(place / "model")
+        n_strings, annotator = len(nlp.vocab.strings), Annotator(nlp, Annotation(out))
+        n_new = 0
+        for shard in shards:
+            annotator(shard)
+            n_new = max(n_new, len(nlp.vocab.strings) - n_strings)
+        return contents(out), n_new
+
+    found, n_new = annotated(tmp_path / "found", 50)
+    assert 50 < n_new < 150
+    expected, n_all = annotated(tmp_path / "expected", 1_000_000)
+    assert n_all > 600 and found == expected
 
 
 def test_workers_write_what_one_process_writes(place: Path, many: Path, expected: dict[str, bytes], tmp_path) -> None:

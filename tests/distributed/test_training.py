@@ -1,10 +1,12 @@
 """`spacy ssvm train`: training by the workers of a Ray cluster, some of which are killed."""
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,12 @@ import pytest
 import spacy
 from spacy import util
 from spacy.tokens import Doc, DocBin
+from spacy.training import Example
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
-from spacy_ssvm.distributed.corpus_shards import deal
+from spacy_ssvm.distributed.corpus_shards import deal, dealt_parts
 from spacy_ssvm.solvers.blocks import Pace
 
 from .toy import descendants
@@ -44,7 +47,26 @@ def test_each_document_is_dealt_once(corpus: Path, tmp_path: Path) -> None:
     assert sorted(map(str, found)) == sorted(map(str, toy_docs(vocab) * 4))
     assert {len(DocBin().from_disk(shard)) for shard in shards} == {4, 5}
     assert any(token.dep_ == "nsubj" for token in found[0])
-    assert sum(len(DocBin().from_disk(shard)) for shard in deal(corpus, tmp_path, 3, limit=7)) == 7
+    assert sum(len(DocBin().from_disk(shard)) for shard in deal(corpus, tmp_path / "few", 3, limit=7)) == 7
+
+
+def test_parts_of_several_files_are_read_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vocab = spacy.blank("en").vocab
+    (tmp_path / "corpus").mkdir()
+    texts = [f"word{number} ." for number in range(20)]
+    for first in range(0, 20, 4):
+        docs = [Doc(vocab, words=text.split()) for text in texts[first : first + 4]]
+        DocBin(docs=docs).to_disk(tmp_path / "corpus" / f"{first:02}.spacy")
+    monkeypatch.setattr("spacy_ssvm.distributed.corpus_shards.ENOUGH", 6)
+    parts = deal(tmp_path / "corpus", tmp_path / "dealt", 3)
+    assert parts == dealt_parts(tmp_path / "dealt")
+    for number, part in enumerate(parts):
+        files = sorted(part.iterdir())
+        assert len(files) > 1
+        stored = [DocBin().from_disk(file) for file in files]
+        assert [doc.text.strip() for bin in stored for doc in bin.get_docs(vocab)] == texts[number::3]
+        # Of the files that the documents come from, and of no others.
+        assert all("word0" not in bin.strings for bin in stored[1:])
 
 
 def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) -> None:
@@ -123,6 +145,37 @@ def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -
         found = successor.epoch(*settings)
         assert found.digest() == message.digest() and found.sums == message.sums
         worker.step(*settings, message.digest(), 0.5, message.direction, message.corrected)
+
+
+@pytest.mark.parametrize("component", ["tagger", "parser"])
+def test_examples_are_let_go_once_they_are_encoded(
+    corpus: Path, tmp_path: Path, component: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[weakref.ref[Doc]] = []
+    init = Example.__init__
+
+    def noting(self: Example, predicted: Doc, reference: Doc, **settings: Any) -> None:
+        init(self, predicted, reference, **settings)
+        read.extend(map(weakref.ref, (predicted, reference)))
+
+    monkeypatch.setattr("spacy_ssvm.corpus.reader.Example", type("Noting", (Example,), {"__init__": noting}))
+    begun(shard(corpus, tmp_path, component), component)
+    gc.collect()
+    assert len(read) > 48 and not any(doc() for doc in read)
+
+
+def test_projected_trees_are_named(tmp_path: Path) -> None:
+    docs = toy_docs(spacy.blank("en").vocab)
+    words = ["It", "crosses", "them", "here", "now", "."]
+    docs.insert(2, Doc(docs[0].vocab, words=words, tags=["X"] * 6, heads=[1, 1, 4, 1, 1, 2], deps=["ROOT"] * 6))
+    DocBin(docs=docs).to_disk(tmp_path / "crossing.spacy")
+    its_shard = shard(tmp_path / "crossing.spacy", tmp_path / "state", "parser")
+    worker = BlockWorker(its_shard)
+    labels = worker.labels("parser")
+    layout = worker.begin("parser", labels, 0, worker.encode("parser", labels, 0))
+    expected = f"1 of {len(docs)} examples have annotation that this component cannot produce"
+    (found,) = [complaint for complaint in layout.warnings if expected in complaint]
+    assert found.endswith("learnt instead: example 2, 'It crosses them here now . '")
 
 
 def test_shards_without_annotation_are_refused(tmp_path: Path) -> None:

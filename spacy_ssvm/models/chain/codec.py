@@ -10,7 +10,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..protocol import Codec, Warn
+from ..protocol import Codec, Gaps, Warn
 from ..scored import Listing, NamedPart, numbers_of
 
 if TYPE_CHECKING:
@@ -119,20 +119,24 @@ class ChainCodec(Codec):
         found = {label for tags in gold for label in tags.labels if label is not None}
         return {label for label in map(self.label_of, found) if label is not None}
 
-    def report_gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold], warn: Warn) -> None:
-        names = self.named_labels()
+    def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold]) -> Gaps:
+        found = super().gaps(examples, gold)
+        found.counts["tokens"] = sum(len(one.labels) for one in gold.values())
+        found.counts["bare"] = sum(not self.is_annotated(one) for one in gold.values())
+        found.counts["unknown"] = sum(label is None for one in gold.values() for label in one.labels)
+        return found
+
+    def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
+        names, counts = self.named_labels(), gaps.counts
         if self.patterns:
             self.patterns.require_known(names)
-        n_tokens = sum(len(found.labels) for found in gold.values())
-        bare = sum(not self.is_annotated(found) for found in gold.values())
-        unknown = sum(label is None for found in gold.values() for label in found.labels)
-        unlisted = sorted(self.labels_in(gold.values()) - set(self.labels))
-        if unknown:
+        unlisted = sorted(gaps.labels - set(self.labels))
+        if counts["unknown"]:
             rest = "nothing is learnt from them" if self.of_tokens else "the model completes them as it learns"
             warn(
-                f"{unknown:,} of {n_tokens:,} training tokens have no gold label, because they are not annotated or "
-                f"not tokenised as the annotation is; {bare:,} of {len(gold):,} examples have none at all and are left "
-                f"out, in the others {rest}"
+                f"{counts['unknown']:,} of {counts['tokens']:,} training tokens have no gold label, because they are "
+                f"not annotated or not tokenised as the annotation is; {counts['bare']:,} of {counts['examples']:,} "
+                f"examples have none at all and are left out, in the others {rest}"
             )
         if unlisted:
             warn(

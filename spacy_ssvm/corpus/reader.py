@@ -125,6 +125,8 @@ class SentenceCorpus(Corpus):
         for doc in docs:
             try:
                 examples = list(make(nlp, [doc]))
+            except MemoryError:
+                raise
             except Exception as error:
                 self.left_out.append(f"{self.place}, {quoted(doc)}: {error}")
             else:
@@ -156,6 +158,8 @@ class SentenceCorpus(Corpus):
             place = f"{path.name}, document {number}"
             try:
                 doc = _doc(stored, number, vocab)
+            except MemoryError:
+                raise
             except Exception as error:
                 orths = stored.tokens[number][:, stored.attrs.index(ORTH)].tolist()
                 words = " ".join(vocab.strings[orth] for orth in orths if orth in vocab.strings)

@@ -27,6 +27,8 @@ class Unreadable:
         """Note the example if the body of the `with` fails; number: its place in the corpus or batch, from 0."""
         try:
             yield
+        except MemoryError:
+            raise
         except Exception as error:
             self._failures[number] = example, error
 

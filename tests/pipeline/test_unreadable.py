@@ -9,7 +9,7 @@ from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, HEAD
 from spacy.tokens import Doc, DocBin, Span, Token
 from spacy.training import Example
 
-from spacy_ssvm.corpus.reader import create_corpus
+from spacy_ssvm.corpus.reader import SentenceCorpus, create_corpus
 
 from .components import every
 from .toy import EXAMPLES, arc_templates, blank, doc, parser_examples, teach, templates, train, weights
@@ -221,3 +221,27 @@ def test_a_file_of_nothing_else_is_an_error(tmp_path):
     docs.to_disk(tmp_path / "corpus.spacy")
     with pytest.raises(ValueError, match=r"none of the documents .* can be read: .* document 0, 'Eat ham'.*E190"):
         list(create_corpus(tmp_path / "corpus.spacy")(spacy.blank("xx")))
+
+
+@pytest.mark.parametrize(
+    "fails", [f"{DocBin.__module__}.DocBin.get_docs", f"{SentenceCorpus.__module__}.SentenceCorpus._make_example"]
+)
+def test_memory_that_is_short_is_not_the_fault_of_a_document(fails, tmp_path, monkeypatch):
+    DocBin(docs=[doc(spacy.blank("xx"), OTHER)] * 2).to_disk(tmp_path / "corpus.spacy")
+
+    def short(*arguments, **settings):
+        raise MemoryError
+
+    monkeypatch.setattr(fails, short)
+    with pytest.raises(MemoryError):
+        list(create_corpus(tmp_path / "corpus.spacy")(spacy.blank("xx")))
+
+
+def test_memory_that_is_short_is_not_the_fault_of_an_example(reading):
+    def short(token):
+        raise MemoryError
+
+    Token.set_extension("reading", getter=short, force=True)
+    nlp = blank("ssvm_tagger", model=features("ssvm_tagger"))
+    with pytest.raises(MemoryError):
+        nlp.initialize(lambda: EXAMPLES["ssvm_tagger"](nlp))

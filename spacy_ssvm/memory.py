@@ -24,6 +24,15 @@ def peak() -> int | None:
     return None
 
 
+def is_limited() -> bool:
+    """Whether this process may have so much private memory only (`ulimit -d`)."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
+
+
 def _windows_peak() -> int | None:
     # PROCESS_MEMORY_COUNTERS: two numbers of 32 bits, then sizes, of which the first is PeakWorkingSetSize.
     class Counters(ctypes.Structure):

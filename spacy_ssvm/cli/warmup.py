@@ -267,9 +267,9 @@ def _run_block(solver: Any, problem: Any) -> None:
         return
     if issubclass(kind, LearningBlock):
         block = kind(solver, problem)
-        for momentum, void in ((0.0, np.zeros(1, np.int64)), (0.5, np.zeros(0, np.int64))):
-            moved = block.epoch(np.random.default_rng(0), Pace(momentum=momentum), void)
-            block.step(1.0, moved.direction, moved.corrected)
+        for momentum in (0.0, 0.5):
+            moved = block.epoch(np.random.default_rng(0), Pace(momentum=momentum), np.zeros(1, np.int64))
+            block.step(1.0, moved.direction, True)
 
 
 def _example(vocab: Any, words: list[str | None], root: int) -> Example:

@@ -19,6 +19,7 @@ from spacy.util import registry
 from ..corpus.wording import name_of
 from ..files import replace_files
 from ..kernels.mapped_arrays import map_large_arrays
+from ..memory import is_limited
 from ..models.protocol import DataSet
 from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
@@ -220,12 +221,12 @@ class BlockWorker:
         pace: Pace,
         digest: bytes,
         eta: float,
-        direction: Sparse,
-        corrected: Sparse,
+        change: Sparse,
+        is_ahead: bool,
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
 
-        digest: of the message that the block has sent. direction, corrected: the sums of all blocks.
+        digest: of the message that the block has sent. eta, change, is_ahead: as of `LearningBlock.step`.
 
         Raises:
             RuntimeError: the epoch moves something else on this machine than on the one that ran it before.
@@ -240,15 +241,13 @@ class BlockWorker:
                 "differ. Install a wheel with machine code, which is the same on all processors"
             )
         assert isinstance(begun.block, LearningBlock)
-        begun.block.step(eta, direction, corrected)
+        begun.block.step(eta, change, is_ahead)
         begun.epochs, begun.message = number + 1, None
         self._save(component)
 
-    def vectors(self, component: str) -> tuple[Sparse, ...]:
-        """As `LearningBlock.vectors`."""
-        block = self._loaded(component).block
-        assert isinstance(block, LearningBlock)
-        return block.vectors()
+    def common(self, component: str) -> Sparse:
+        """The common vector."""
+        return sparse(self._loaded(component).block.common)
 
     def dual_sum(self, component: str) -> tuple[Sparse, tuple[float, float]]:
         """As `DualBlock.dual_sum`."""
@@ -332,11 +331,12 @@ class BlockWorker:
 
 
 class BlockWorkerProcess(BlockWorker):
-    """A worker in a process of its own, whose large arrays lie in files of the shard's folder."""
+    """A worker in a process of its own: if its memory is limited, large arrays lie in files of the shard's folder."""
 
     def __init__(self, shard: Shard) -> None:
-        map_large_arrays(shard.folder)
         super().__init__(shard)
+        if is_limited():
+            map_large_arrays(shard.folder)
 
 
 def _initialize_vocab(nlp: Language) -> None:

@@ -19,12 +19,12 @@ class Step(NamedTuple):
     pace: Pace
     digests: list[bytes]
     eta: float
-    direction: Sparse
-    corrected: Sparse
+    change: Sparse
+    is_ahead: bool = False
 
 
 class CommonSteps(ABC):
-    """An epoch of each block from the common vector, float64 [d], then one step of all: corrected + η · direction."""
+    """An epoch of each block from the common vector, float64 [d], then one step of all."""
 
     def __init__(self, parameters: Any, blocks: SharedBlocks) -> None:
         self.parameters = parameters
@@ -32,7 +32,7 @@ class CommonSteps(ABC):
         self.common = np.zeros(blocks.weights.dimension)
         self._pace = Pace()
         """Of the next epoch."""
-        self._step = Step(0, self._pace, [], 0.0, NOTHING, NOTHING)
+        self._step = Step(0, self._pace, [], 0.0, NOTHING)
         self._is_due = False
         """Whether blocks have not been told this step yet."""
         self._begun: Answers | None = None
@@ -52,11 +52,10 @@ class CommonSteps(ABC):
         assert self._begun is not None
         found: list[Moved] = self._begun()
         self._begun = None
-        corrected = self.blocks.sum([message.corrected for message in found])
-        direction = self._direction(found)
-        pace, digests = self._pace, [message.digest() for message in found]
-        eta, progress = self._move_along(found, corrected, direction)
-        self._step, self._is_due = Step(number, pace, digests, eta, direction, corrected), True
+        step = Step(number, self._pace, [message.digest() for message in found], 0.0, NOTHING)
+        self._step, progress = self._decided(found, step)
+        self._is_due = True
+        self._step.change.add_to(self.common)
         return progress
 
     def step(self) -> None:
@@ -76,17 +75,13 @@ class CommonSteps(ABC):
         if not self._is_due:
             return [()] * self.blocks.n_blocks
         self._is_due = False
-        number, pace, digests, eta, *vectors = self._step
-        parts = zip(self._settings(number, pace), digests, *(self.blocks.parts(vector) for vector in vectors))
-        return [(*settings, digest, eta, *its_parts) for settings, digest, *its_parts in parts]
-
-    def _direction(self, found: list[Moved]) -> Sparse:
-        """Where the blocks have moved the common vector, summed up."""
-        return self.blocks.sum([message.direction for message in found])
+        number, pace, digests, eta, change, is_ahead = self._step
+        parts = zip(self._settings(number, pace), digests, self.blocks.parts(change))
+        return [(*settings, digest, eta, part, is_ahead) for settings, digest, part in parts]
 
     @abstractmethod
-    def _move_along(self, found: list[Moved], corrected: Sparse, direction: Sparse) -> tuple[float, Progress]:
-        """Move the common vector, given what the blocks have moved, and the sums; η, and figures of the epoch."""
+    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+        """The step with its length and change, given what the blocks have moved, and figures of the epoch."""
 
     @abstractmethod
     def weights(self) -> np.ndarray:
@@ -98,21 +93,17 @@ class CommonSteps(ABC):
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes, after `epoch`: what blocks may not know yet."""
-        parts = {name: plain(getattr(self._step, name)) for name in ("pace", "direction", "corrected")}
+        parts = {name: plain(getattr(self._step, name)) for name in ("pace", "change")}
         return {"pace": plain(self._pace), "step": plain(self._step) | parts}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state, and from where the blocks are once they have taken its step."""
         step, self._pace = state["step"], Pace(**state["pace"])
-        vectors = {name: Sparse(**step[name]) for name in ("direction", "corrected")}
-        self._step, self._is_due = Step(**{**step, **vectors, "pace": Pace(**step["pace"])}), True
+        parts = {"pace": Pace(**step["pace"]), "change": Sparse(**step["change"])}
+        self._step, self._is_due = Step(**{**step, **parts}), True
         self.step()
         self.wait()
-        self._place(self.blocks.all("vectors"))
-
-    def _place(self, vectors: list[tuple[Sparse, ...]]) -> None:
-        """Take over the blocks' vectors, as `LearningBlock.vectors`."""
-        self.common = self.blocks.joined([common for common, *_ in vectors])
+        self.common = self.blocks.joined(self.blocks.all("common"))
 
     def _settings(self, number: int, pace: Pace) -> list[tuple[Any, ...]]:
         """Of each block's epoch, whichever worker runs it: its number, its seed, and its pace."""

@@ -1,4 +1,4 @@
-"""Steps of the dual variables of all blocks, of a common length: the one that raises the dual objective most.
+"""Steps of the dual variables of all blocks, of a common length.
 
 They have momentum (Nesterov 1983), which begins anew when the dual objective falls (O'Donoghue & Candès 2015).
 """
@@ -11,10 +11,10 @@ import numpy as np
 from ..solvers.blocks import Moved, Pace, kind_of_block
 from ..solvers.dual_block import DualBlock
 from ..solvers.dual_step import dual_objective
-from ..solvers.learner import Certificate, Progress
+from ..solvers.learner import Certificate, Progress, plain
 from ..solvers.parameters import DualParameters
-from ..solvers.sparse import NOTHING, Sparse, difference, sparse
-from .common_steps import CommonSteps
+from ..solvers.sparse import NOTHING, Sparse, difference
+from .common_steps import CommonSteps, Step
 from .shared_blocks import SharedBlocks
 
 SUMMED = ("loss", "squares", "linear_before", "squares_before", "linear", "products", "curvature")
@@ -24,8 +24,9 @@ SUMMED = ("loss", "squares", "linear_before", "squares_before", "linear", "produ
 class DualSteps(CommonSteps):
     """α ← α + ηΔα with the best η, for solvers of dual variables (Lee, Chang, Upadhyay & Roth 2015).
 
-    With momentum, the factor is K, the number of blocks: with the safe bound of CoCoA+ (Ma et al. 2015) no step lowers
-    the dual objective. Without, it is the mean of 1, where other blocks do nothing, and K, where they do the same.
+    With momentum, the factor is K, the number of blocks, and there is no search: with the safe bound of CoCoA+ (Ma et
+    al. 2015), a step of length 1 does not lower the dual objective. Without, the factor is the mean of 1, where other
+    blocks do nothing, and K, where they do the same.
     """
 
     def __init__(self, parameters: DualParameters, blocks: SharedBlocks) -> None:
@@ -39,47 +40,44 @@ class DualSteps(CommonSteps):
         """The dual objective after the last epoch."""
         self._time = 1.0
         """Nesterov's t, from which momentum follows."""
-        self._move = NOTHING
-        """How far the last step has moved the common vector."""
+        self._ahead = NOTHING
+        """How far momentum has taken the common vector beyond the weights."""
 
-    def _move_along(self, found: list[Moved], corrected: Sparse, direction: Sparse) -> tuple[float, Progress]:
-        before = self.common.copy()
-        self._move.add_to(self.common, self._pace.momentum)
-        corrected.add_to(self.common)
-        parts = [message.sums for message in found]
+    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+        parts, objective = [message.sums for message in found], self._objective
         sums = {name: math.fsum(getattr(part, name) for part in parts) for name in SUMMED}
-        primal = self._objective.primal(self.weights(), sums["loss"], sums["squares"])
-        along = sums["linear"], sums["products"], sums["curvature"]
-        eta = self._objective.best_step(self.common, direction, *along, min(part.max_step for part in parts))
-        direction.add_to(self.common, eta)
+        point = self.common.copy()
+        self.blocks.sum([message.removed for message in found]).add_to(point)
+        primal = objective.primal(objective.penalty.weights(point), sums["loss"], sums["squares"])
+        direction, eta = self.blocks.sum([message.direction for message in found]), 1.0
+        if not self._has_momentum:
+            along = sums["linear"], sums["products"], sums["curvature"]
+            eta = objective.best_step(point, direction, *along, min(part.max_step for part in parts))
+        direction.add_to(point, eta)
         linear = sums["linear_before"] + eta * sums["linear"]
         squares = sums["squares_before"] + 2.0 * eta * sums["products"] + eta * eta * sums["curvature"]
-        dual = self._objective.dual(self.weights(), linear, squares)
-        self._move = difference(self.common, before)
-        self._gain_momentum(dual, any(part.n_void for part in parts))
-        return eta, Progress(sums["loss"], primal, dual, sum(part.planes for part in parts))
-
-    def _gain_momentum(self, dual: float, has_new_problem: bool) -> None:
-        """Set the momentum of the next epoch, given the dual objective after this one."""
-        if self._has_momentum:
-            time = 1.0 if dual < self._dual or has_new_problem else self._time
-            self._time = (1.0 + math.sqrt(1.0 + 4.0 * time * time)) / 2.0
-            self._pace = self._pace._replace(momentum=(time - 1.0) / self._time)
+        dual = objective.dual(objective.penalty.weights(point), linear, squares)
+        is_ahead = self._has_momentum and dual >= self._dual
+        self._ahead = self.blocks.sum([message.ahead for message in found]) if is_ahead else NOTHING
+        self._ahead.add_to(point)
         self._dual = dual
+        if self._has_momentum:
+            self._time = _next_time(self._time if is_ahead else 1.0)
+            self._pace = self._pace._replace(momentum=(self._time - 1.0) / _next_time(self._time))
+        step = step._replace(eta=eta, change=difference(point, self.common), is_ahead=is_ahead)
+        return step, Progress(sums["loss"], primal, dual, sum(part.planes for part in parts))
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "time": self._time, "dual": self._dual}
+        return {**super().state(), "time": self._time, "dual": self._dual, "ahead": plain(self._ahead)}
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
-        self._time, self._dual = state["time"], state["dual"]
-
-    def _place(self, vectors: list[tuple[Sparse, ...]]) -> None:
-        super()._place(vectors)
-        self._move = sparse(self.blocks.joined([move for _, move in vectors]))
+        self._time, self._dual, self._ahead = state["time"], state["dual"], Sparse(**state["ahead"])
 
     def weights(self) -> np.ndarray:
-        return self._objective.penalty.weights(self.common)
+        point = self.common.copy()
+        self._ahead.add_to(point, -1.0)
+        return self._objective.penalty.weights(point)
 
     def certificate(self) -> Certificate | None:
         """At w as summed up from all planes.
@@ -98,3 +96,7 @@ class DualSteps(CommonSteps):
         w = self._objective.penalty.weights(point)
         totals = [math.fsum(part[k] for part in slacks) for k in range(2)]
         return Certificate(self._objective.primal(w, *totals), self._objective.dual(w, linear, squares))
+
+
+def _next_time(time: float) -> float:
+    return (1.0 + math.sqrt(1.0 + 4.0 * time * time)) / 2.0

@@ -11,17 +11,21 @@ from ..solvers.parameters import Parameters
 from ..solvers.sgd import best_rate
 from ..solvers.sparse import Sparse, sparse
 from ..solvers.vectors import squared_distance
-from .common_steps import CommonSteps
+from .common_steps import CommonSteps, Step
 from .shared_blocks import SharedBlocks
 
 
 class Mixing(CommonSteps):
     """The next w is the mean of all blocks' w."""
 
-    def _move_along(self, found: list[Moved], corrected: Sparse, direction: Sparse) -> tuple[float, Progress]:
+    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
         share = 1.0 / self.blocks.n_blocks
-        direction.add_to(self.common, share)
-        return share, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
+        step = step._replace(eta=share, change=self._direction(found).times(share))
+        return step, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
+
+    def _direction(self, found: list[Moved]) -> Sparse:
+        """Where the blocks have moved w, summed up."""
+        return self.blocks.sum([message.direction for message in found])
 
     def weights(self) -> np.ndarray:
         return self.common
@@ -36,11 +40,11 @@ class AveragedMixing(Mixing):
         """The sum of the means of w over each epoch."""
         self._epochs = 0
 
-    def _move_along(self, found: list[Moved], corrected: Sparse, direction: Sparse) -> tuple[float, Progress]:
+    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
         self._means += self.common
         self.blocks.sum([message.mean for message in found]).add_to(self._means, 1.0 / self.blocks.n_blocks)
         self._epochs += 1
-        return super()._move_along(found, corrected, direction)
+        return super()._decided(found, step)
 
     def weights(self) -> np.ndarray:
         return self._means / max(self._epochs, 1)
@@ -76,7 +80,8 @@ class DescentMixing(Mixing):
         super()._direction(found).add_to(total)
         return sparse(total)
 
-    def _move_along(self, found: list[Moved], corrected: Sparse, direction: Sparse) -> tuple[float, Progress]:
-        share, progress = super()._move_along(found, corrected, direction)
-        primal = squared_distance(self.common) / 2 + self.parameters.C * progress.loss
-        return share, progress._replace(primal=primal)
+    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+        step, progress = super()._decided(found, step)
+        w = self.common.copy()
+        step.change.add_to(w)
+        return step, progress._replace(primal=squared_distance(w) / 2 + self.parameters.C * progress.loss)

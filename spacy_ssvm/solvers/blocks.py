@@ -24,7 +24,6 @@ class EpochSums(NamedTuple):
     loss, squares: Σ ξ and Σ ξ² of the visits. linear_before, squares_before: Σ αΔ and Σ_i A_i², A_i = Σ_y α_i(y),
     before the epoch, without planes that are void. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i. curvature: Σ_i ΔA_i².
     max_step: the largest η for which α + ηΔα is feasible, at least 1. planes: the number of planes in the working sets.
-    n_void: the number of examples whose planes have gone, as their gold has changed.
     shrinkage: what the epoch has multiplied w by, besides adding to it.
     """
 
@@ -37,14 +36,14 @@ class EpochSums(NamedTuple):
     curvature: float = 0.0
     max_step: float = np.inf
     planes: int = 0
-    n_void: int = 0
     shrinkage: float = 1.0
 
 
 class Pace(NamedTuple):
     """How an epoch on one block allows for the others.
 
-    factor: what C is multiplied by. momentum: β, how many times the last step all blocks take again before the epoch.
+    factor: what C is multiplied by. momentum: β, how far beyond the end of the epoch momentum goes, in parts of the way
+    from the end of the last one.
     """
 
     factor: float = 1.0
@@ -54,14 +53,15 @@ class Pace(NamedTuple):
 class Moved(NamedTuple):
     """What an epoch on one block has moved, of the common vector.
 
-    corrected: before the epoch, where dual variables do not follow the momentum, or planes are void. direction: in the
-    epoch, without what `EpochSums.shrinkage` does to it. mean: how far its mean over the epoch is from where it was, of
-    averaged solvers.
+    removed: what it loses with the planes that are void. direction: how far it has moved otherwise, without what
+    `EpochSums.shrinkage` does to it. ahead: how far momentum goes beyond. mean: how far its mean over the epoch is from
+    where it was, of averaged solvers.
     """
 
     sums: EpochSums
-    corrected: Sparse = NOTHING
+    removed: Sparse = NOTHING
     direction: Sparse = NOTHING
+    ahead: Sparse = NOTHING
     mean: Sparse = NOTHING
 
     def digest(self) -> bytes:
@@ -116,14 +116,13 @@ class LearningBlock(Block, ABC):
         void: examples whose gold has changed, int64; their planes go.
         """
 
-    def step(self, eta: float, direction: Sparse, corrected: Sparse) -> None:
-        """Take the common step, corrected + η · direction of all blocks after the epoch's momentum."""
-        corrected.add_to(self.common)
-        direction.add_to(self.common, eta)
+    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
+        """Take the common step.
 
-    def vectors(self) -> tuple[Sparse, ...]:
-        """The vectors that all blocks share, after a step: the common one first."""
-        return (sparse(self.common),)
+        eta: the length of this block's step along its direction. change: of the common vector, by all blocks. is_ahead:
+        whether it goes on with momentum.
+        """
+        change.add_to(self.common)
 
 
 def kind_of_block(parameters: Parameters) -> type[Block]:

@@ -40,8 +40,8 @@ class DescentBlock(LearningBlock):
             direction=difference(w, shrinkage * self.common),
         )
 
-    def step(self, eta: float, direction: Sparse, corrected: Sparse) -> None:
-        super().step(eta, direction, corrected)
+    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
+        super().step(eta, change, is_ahead)
         self._steps += self.problem.n_examples
 
     def trials(self, factor: float) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Blocks of dual variables, with a common line search (Lee & Roth 2015; Lee, Chang, Upadhyay & Roth 2015).
 
 With Δα and Δs = Σ_k Δs_k of all blocks, α ← α + ηΔα and s ← s + ηΔs, where s = Σ α ΔΦ is the dual point that w belongs
-to: w itself for the penalty ½‖w‖². Before an epoch, momentum takes the last step again, β times as far (Nesterov 1983).
+to: w itself for the penalty ½‖w‖². Momentum then goes beyond, β times as far as from the last α (Nesterov 1983).
 """
 
 from dataclasses import replace
@@ -14,35 +14,11 @@ from .blocks import EpochSums, LearningBlock, Moved, Pace
 from .dual import DualLearner
 from .dual_step import dual_objective
 from .frank_wolfe import FrankWolfeLearner
-from .learner import plain, run_epoch, start
+from .learner import run_epoch, start
 from .parameters import DualParameters
 from .problem import Problem
 from .sparse import NOTHING, Sparse, difference, sparse
 from .working_set import NONE, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
-
-
-@kernel
-def _extrapolate(planes, before, momentum, bound, point):
-    """α ← α + β(α − α_before), or the nearest that is feasible on the way down; `point`, which has taken this step for
-    all planes, is corrected where α has not.
-
-    before: float64, of each plane. bound: of each A.
-    """
-    for example in range(len(planes.head)):
-        total = 0.0
-        p = planes.head[example]
-        while p != NONE:
-            total += max(0.0, planes.alpha[p] + momentum * (planes.alpha[p] - before[p]))
-            p = planes.next[p]
-        scale = bound / total if total > bound else 1.0
-        p = planes.head[example]
-        while p != NONE:
-            goal = planes.alpha[p] + momentum * (planes.alpha[p] - before[p])
-            alpha = scale * max(0.0, goal)
-            if alpha != goal:
-                plane_axpy(point, alpha - goal, planes, p)
-            planes.alpha[p] = alpha
-            p = planes.next[p]
 
 
 @kernel
@@ -73,18 +49,47 @@ def _dual_move(planes, before, factor, bound):
 
 
 @kernel
-def _take_step(planes, before, factor, eta, uses):
-    """α ← α_before + η Δα; planes whose α is then 0, and whose use is 0, leave the working sets.
-
-    uses: float64, of each plane; α is added.
-    """
+def _stepped(planes, before, factor, eta):
+    """α_before + η Δα of each plane, float64; before, factor: as of `_dual_move`."""
+    stepped = np.zeros(len(planes.alpha))
     for example in range(len(planes.head)):
         p = planes.head[example]
         while p != NONE:
             old = before[p] if p < len(before) else 0.0
-            planes.alpha[p] = max(0.0, old + eta * ((planes.alpha[p] - factor * old) / factor))
-            uses[p] += planes.alpha[p]
+            stepped[p] = max(0.0, old + eta * ((planes.alpha[p] - factor * old) / factor))
             p = planes.next[p]
+    return stepped
+
+
+@kernel
+def _ahead(planes, stepped, previous, momentum, bound, way):
+    """α + β(α − α_previous) of each plane, float64, or what is feasible of it; Σ of the move · ΔΦ is added to `way`.
+
+    stepped: α of each plane. previous: of the first planes after the last epoch. bound: of each A.
+    """
+    ahead = np.zeros(len(stepped))
+    for example in range(len(planes.head)):
+        total = 0.0
+        p = planes.head[example]
+        while p != NONE:
+            old = previous[p] if p < len(previous) else 0.0
+            ahead[p] = max(0.0, stepped[p] + momentum * (stepped[p] - old))
+            total += ahead[p]
+            p = planes.next[p]
+        scale = bound / total if total > bound else 1.0
+        p = planes.head[example]
+        while p != NONE:
+            ahead[p] *= scale
+            if ahead[p] != stepped[p]:
+                plane_axpy(way, ahead[p] - stepped[p], planes, p)
+            p = planes.next[p]
+    return ahead
+
+
+@kernel
+def _drop(planes, uses):
+    """Take planes whose use is 0 out of the working sets. uses: float64, of each plane."""
+    for example in range(len(planes.head)):
         drop_unused(planes, example, uses)
 
 
@@ -106,65 +111,58 @@ class DualBlock(LearningBlock):
         # A step may give back part of what an epoch has taken from a plane.
         self.learner.keeps_planes = True
         self._objective = dual_objective(parameters)
-        self._move = NOTHING
-        """How far the last step has moved the common vector."""
-        self._previous = np.zeros(0)
-        """α of each plane before the last step."""
         self._pace = Pace()
-        self._has_begun = False
-        """Whether an epoch has begun whose step is not taken yet."""
-        self._at_begin = self._at_start = np.zeros(0)
-        """α of the first planes before the momentum of this epoch, and after it."""
+        self._before = np.zeros(0)
+        """α of the first planes before the present epoch."""
+        self._previous = np.zeros(0)
+        """α of the first planes after the last step, without momentum."""
+        self._ahead = np.zeros(0)
+        """α of each plane after the present epoch, with momentum."""
 
     def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
         learner, planes, factor = self.learner, self.learner.planes, pace.factor
-        self._has_begun, self._pace, at_begin = True, pace, planes.alpha.copy()
-        point = self._after_momentum()
-        begin = point.copy()
-        if pace.momentum:
-            _extrapolate(planes, self._previous, pace.momentum, self._objective.bound, begin)
-        learner.move_to(begin)
+        learner.move_to(self.common)
+        begin = self.common
         if len(void):
             learner.remove(void)
             begin = learner.point.copy()
         # Without gaps, no plane gets another number while the epoch drops none.
-        self._at_begin = self._trimmed(at_begin)
-        self._at_start = planes.alpha.copy()
+        self._pace, self._previous = pace, self._trimmed(self._previous)
+        self._before = planes.alpha.copy()
         sums_before = learner._dual_sums()
         alpha = planes.alpha
         alpha *= factor
         # The solver is not to stop: its objectives are not those of the block.
         learner.parameters = replace(self.parameters, C=factor * self.parameters.C, tolerance=0.0)
         run_epoch(learner, rng)
-        linear, products, curvature, limit = _dual_move(planes, self._at_start, factor, self._objective.bound)
-        moves = linear, products, curvature, limit, learner._count(), len(void)
+        linear, products, curvature, limit = _dual_move(planes, self._before, factor, self._objective.bound)
+        moves = linear, products, curvature, limit, learner._count()
         figures = EpochSums(learner.loss, learner.squares, *sums_before, *moves)
-        return Moved(figures, difference(begin, point), difference(learner.point, begin).times(1.0 / factor))
+        removed = difference(begin, self.common) if len(void) else NOTHING
+        return Moved(figures, removed, difference(learner.point, begin).times(1.0 / factor), self._go_ahead())
 
-    def step(self, eta: float, direction: Sparse, corrected: Sparse) -> None:
-        before, self.common = self.common, self._after_momentum()
-        super().step(eta, direction, corrected)
-        self._move = difference(self.common, before)
-        planes = self.learner.planes
-        at_begin = self._common_alpha()
-        uses = at_begin.copy() if self.has_momentum else np.zeros_like(at_begin)
-        _take_step(planes, self._at_start, self._pace.factor, eta, uses)
-        self._previous = self._trimmed(at_begin)
-        self._has_begun = False
+    def _go_ahead(self) -> Sparse:
+        """How far the momentum of the present epoch moves the common vector."""
+        if not self._pace.momentum:
+            return NOTHING
+        planes, way = self.learner.planes, np.zeros_like(self.common)
+        stepped = _stepped(planes, self._before, self._pace.factor, 1.0)
+        momentum, bound = self._pace.momentum, self._objective.bound
+        self._ahead = _ahead(planes, stepped, self._previous, momentum, bound, way)
+        return sparse(way)
 
-    def _after_momentum(self) -> np.ndarray:
-        """The common vector after the momentum of the present epoch, float64 [d], a copy."""
-        point = self.common.copy()
-        self._move.add_to(point, self._pace.momentum)
-        return point
+    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
+        super().step(eta, change, is_ahead)
+        planes, momentum = self.learner.planes, self._pace.momentum
+        stepped = _stepped(planes, self._before, self._pace.factor, eta)
+        planes.alpha[:] = self._ahead if is_ahead and momentum else stepped
+        _drop(planes, stepped + planes.alpha)
+        self._previous = self._trimmed(stepped)
 
     def _trimmed(self, values: np.ndarray) -> np.ndarray:
         """Let the planes close their gaps; what stays of an array of a value of each plane."""
         numbers = trim(self.learner.planes)
         return values[: len(numbers)][numbers != NONE]
-
-    def vectors(self) -> tuple[Sparse, ...]:
-        return *super().vectors(), self._move
 
     def weights(self, point: np.ndarray) -> np.ndarray:
         return self._objective.penalty.weights(point)
@@ -172,30 +170,23 @@ class DualBlock(LearningBlock):
     def state(self) -> dict[str, Any]:
         # The learner's own vectors are of no more use.
         learner = {name: value for name, value in self.learner.state().items() if name not in ("w", "s")}
-        return {**super().state(), "learner": learner, "move": plain(self._move), "previous": self._previous}
+        return {**super().state(), "learner": learner, "previous": self._previous}
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
         self.learner.restore({**self.learner.state(), **state["learner"]}, np.random.default_rng())
-        self._move, self._previous = Sparse(**state["move"]), state["previous"]
-        if self.has_momentum and len(self._previous) != len(self.learner.planes.alpha):
-            raise ValueError("a block's state has other planes before its last step than after it")
+        self._previous = state["previous"]
+        if len(self._previous) != len(self.learner.planes.alpha):
+            raise ValueError("a block's state has other planes with momentum than without")
 
     def dual_sum(self) -> tuple[Sparse, tuple[float, float]]:
-        """Σ α ΔΦ of the common vector, over the block's planes, and its Σ αΔ and Σ_i A_i²."""
-        planes = self.learner.planes._replace(alpha=self._common_alpha())
+        """Σ α ΔΦ after the last step without momentum, over the block's planes, and its Σ αΔ and Σ_i A_i²."""
+        alpha = np.zeros(len(self.learner.planes.alpha))
+        alpha[: len(self._previous)] = self._previous
+        planes = self.learner.planes._replace(alpha=alpha)
         s = np.zeros(self.problem.dimension)
         weighted_sum(planes, s)
         return sparse(s), dual_sums(planes)
-
-    def _common_alpha(self) -> np.ndarray:
-        """α of each plane, float64, as it belongs to the common vector, within an epoch too."""
-        alpha = self.learner.planes.alpha
-        if not self._has_begun:
-            return alpha
-        common = np.zeros(len(alpha))
-        common[: len(self._at_begin)] = self._at_begin
-        return common
 
 
 class MeanBlock(DualBlock):
@@ -203,8 +194,10 @@ class MeanBlock(DualBlock):
 
     has_momentum = False
 
-    def step(self, eta: float, direction: Sparse, corrected: Sparse) -> None:
-        super().step(eta, direction, corrected)
+    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
+        super().step(eta, change, is_ahead)
         assert isinstance(self.learner, FrankWolfeLearner)
         self.learner.parameters = self.parameters
         self.learner.merge_means()
+        self.learner.compact()
+        self._previous = self.learner.planes.alpha.copy()

@@ -88,13 +88,13 @@ class Worker:
             self.message = self.block.epoch(np.random.default_rng(seed), pace, void)
         return self.message
 
-    def step(self, name, number, seed, pace, digest, eta, direction, corrected):
+    def step(self, name, number, seed, pace, digest, eta, change, is_ahead):
         if self.epochs == number:
-            self.block.step(eta, direction, corrected)
+            self.block.step(eta, change, is_ahead)
             self.epochs, self.message = number + 1, None
 
-    def vectors(self, name):
-        return self.block.vectors()
+    def common(self, name):
+        return sparse(self.block.common)
 
     def dual_sum(self, name):
         return self.block.dual_sum()
@@ -217,11 +217,14 @@ def test_dual_is_that_of_the_planes(parameters, void, monkeypatch):
         linear, squares = np.sum([sums for _, sums in found], axis=0)
         assert training.figures.dual == pytest.approx(objective.dual(training.weights(), linear, squares))
         point = rule.blocks.sum([part for part, _ in found]).dense(len(training.weights()))
+        rule._ahead.add_to(point)
         np.testing.assert_allclose(rule.common, point, atol=1e-5)
+        ahead = rule.blocks.sum([sparse(worker.block.learner._dual_sum()) for worker in workers])
+        np.testing.assert_allclose(rule.common, ahead.dense(len(point)), atol=1e-5)
         duals.append(training.figures.dual)
-        # Momentum may overshoot, and then begins anew; without momentum the dual rises.
+        # Momentum may go too far, and then begins anew; without momentum the dual rises.
         if len(duals) > 1 and not void and duals[-1] < duals[-2] * (1.0 - 1e-6):
-            assert rule._step.pace.momentum > 0.0 and rule._pace.momentum == 0.0
+            assert rule._step.pace.momentum > 0.0 and not rule._step.is_ahead
 
 
 @pytest.mark.parametrize("parameters", [Lbfgs(C=0.5), OneSlack(C=0.1)])
@@ -325,7 +328,7 @@ def test_all_blocks_have_the_common_weights():
     for _ in range(3):
         update(training)
     for block, worker in enumerate(workers):
-        part = training._rule.blocks.weights.part(block, sparse(training.weights()))
+        part = training._rule.blocks.weights.part(block, sparse(training._rule.common))
         assert np.array_equal(worker.block.common, part.dense(len(worker.block.common)))
 
 

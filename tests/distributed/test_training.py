@@ -107,7 +107,7 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
         assert whole.epoch(component, number, seed, pace) is message
         found = lost.epoch(component, number, seed, pace)
         assert found.digest() == message.digest() and found.sums == message.sums
-        arguments = component, number, seed, pace, message.digest(), 0.5, message.direction, message.corrected
+        arguments = component, number, seed, pace, message.digest(), 0.5, message.direction, True
         whole.step(*arguments)
         # Dead before the step, and after it, but before it could say so.
         lost = BlockWorker(its_shard)
@@ -125,7 +125,7 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
         worker.epoch("tagger", 3, (0,), Pace())
     message = worker.epoch("tagger", 0, (0,), Pace())
     with pytest.raises(RuntimeError, match="has computed other numbers"):
-        worker.step("tagger", 0, (0,), Pace(), b"", 1.0, message.direction, message.corrected)
+        worker.step("tagger", 0, (0,), Pace(), b"", 1.0, message.direction, True)
     other = BlockWorker(shard(corpus, tmp_path, "tagger", **{"corpora.train.limit": 20}))
     with pytest.raises(RuntimeError, match="is the state of other examples"):
         other.epoch("tagger", 0, (0,), Pace())
@@ -144,7 +144,7 @@ def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -
         message, successor = worker.epoch(*settings), BlockWorker(its_shard)
         found = successor.epoch(*settings)
         assert found.digest() == message.digest() and found.sums == message.sums
-        worker.step(*settings, message.digest(), 0.5, message.direction, message.corrected)
+        worker.step(*settings, message.digest(), 0.5, message.direction, True)
 
 
 @pytest.mark.parametrize("component", ["tagger", "parser"])

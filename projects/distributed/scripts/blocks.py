@@ -17,7 +17,7 @@ from spacy_ssvm.distributed.learning import shards_of
 from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
 from spacy_ssvm.models.protocol import DataSet
 from spacy_ssvm.solvers.blocks import Moved, Pace
-from spacy_ssvm.solvers.sparse import NOTHING, Sparse, difference, sparse
+from spacy_ssvm.solvers.sparse import Sparse, difference, sparse
 
 from .tasks import Task
 
@@ -93,7 +93,7 @@ class Blocks:
     ) -> None:
         """Move each block's w by η times its change, and its dual variables by η times what its epoch has moved."""
         given = [
-            (*self._epoch(number, block, factor), message.digest(), eta, change, NOTHING)
+            (*self._epoch(number, block, factor), message.digest(), eta, change.times(eta), False)
             for block, (message, change) in enumerate(zip(messages, changes))
         ]
         self._ask("step", given)

@@ -44,7 +44,8 @@ NOTHING = Sparse(np.zeros(0, np.int32), np.zeros(0))
 
 def sparse(vector: np.ndarray) -> Sparse:
     """What is not zero of a vector, float64 [d]."""
-    indices = np.flatnonzero(vector).astype(np.int32)
+    # Several times as fast as for the numbers themselves.
+    indices = np.flatnonzero(vector != 0.0).astype(np.int32)
     return Sparse(indices, vector[indices])
 
 

@@ -25,7 +25,7 @@ from spacy import util
 from spacy.language import Language
 from spacy.tokens import DocBin
 
-from spacy_ssvm.distributed.annotation import Annotation, annotate
+from spacy_ssvm.distributed.annotation import Annotation, Annotator
 from spacy_ssvm.distributed.cluster import connected
 from spacy_ssvm.distributed.shards import cut
 from spacy_ssvm.files import replace_files
@@ -272,11 +272,12 @@ def annotating(data: Path) -> Iterator[Row]:
         cutting = timed(lambda: [pickle.dumps(shard) for shard in cut([source])])
         cutting_docs = timed(lambda: [pickle.dumps(shard) for shard in cut([task.corpus])])
         shards = list(cut([source]))
-        annotate(nlp, shards[0], Annotation(output))
+        annotate = Annotator(nlp, Annotation(output))
+        annotate(shards[0])
         n_annotated = 0
         begin = time.process_time()
         for shard in shards:
-            n_annotated += annotate(nlp, shard, Annotation(output)).tokens
+            n_annotated += annotate(shard).tokens
         seconds = time.process_time() - begin
     costs = {"token": seconds, "cut": cutting, "text": n_bytes}
     row = {name: amount / n_annotated for name, amount in costs.items()}

@@ -117,10 +117,12 @@ def reading_docs(path: Path) -> Iterator[None]:
     """Name the file in the errors, of many types, that spaCy raises for one that is not in .spacy format.
 
     Raises:
-        ValueError: in place of any error.
+        ValueError: in place of any error but those of the system.
     """
     try:
         yield
+    except (MemoryError, OSError):
+        raise
     except Exception as error:
         raise ValueError(f"{path} is not a corpus in .spacy format: {error}") from error
 

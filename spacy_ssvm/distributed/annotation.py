@@ -88,6 +88,8 @@ class Annotator:
         # A zone for each shard would take more time: words come again.
         if len(self._nlp.vocab.strings) > self._n_strings + MAX_NEW_STRINGS:
             self._zone.close()
+            # Some strings outlast a zone.
+            self._n_strings = len(self._nlp.vocab.strings)
         if not cast(Any, self._nlp.vocab).in_memory_zone:
             self._zone.enter_context(self._nlp.memory_zone())
         return _annotate(self._nlp, shard, self._how)
@@ -104,6 +106,8 @@ def _annotate(nlp: Language, shard: Shard, how: Annotation) -> Result:
             try:
                 found = _annotated(nlp, [piece], how)
                 _encoded(found, how)
+            except MemoryError:
+                raise
             except Exception as error:
                 set_aside.append(SetAside(piece.place, f"{type(error).__name__}: {error}"))
             else:

@@ -340,7 +340,7 @@ class BlockWorkerProcess(BlockWorker):
 
 
 def _initialize_vocab(nlp: Language) -> None:
-    """Do what `nlp.initialize` does to a pipeline before it reads the corpus."""
+    """Do what `nlp.initialize` does to the vocabulary before it reads the corpus."""
     given = nlp.config.interpolate()["initialize"]
     settings = registry.resolve({name: given[name] for name in ("before_init", "vocab_data", "lookups", "vectors")})
     if settings["before_init"] is not None:

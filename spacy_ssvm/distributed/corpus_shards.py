@@ -44,6 +44,8 @@ def deal(path: Path, folder: Path, n_parts: int, limit: int | None = None) -> li
                 _write(part, folder / f"{PART}{number}")
                 parts[number] = _none_of(read)
         n_docs += end
+        if n_docs == limit:
+            break
     for number, part in enumerate(parts):
         if len(part):
             _write(part, folder / f"{PART}{number}")

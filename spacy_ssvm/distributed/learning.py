@@ -4,6 +4,7 @@ import hashlib
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -42,8 +43,8 @@ from .shared_training import SharedTraining
 KINDS = (SsvmTagger, SsvmSenter, SsvmNer, SsvmParser)
 """Components that learn by several workers: what they learn before their solvers can be shared."""
 
-NOT_SHARED = ("after_init", "init_tok2vec")
-"""Settings of [initialize] that are for a pipeline whose components are initialized, which workers do not have."""
+NOT_SHARED = ("tokenizer", "after_init", "init_tok2vec")
+"""Settings of [initialize] that are for a pipeline that is initialized, which workers do not have."""
 
 
 @registry.readers("spacy-ssvm.EpochOfWorkers.v1")  # type: ignore[untyped-decorator]
@@ -97,6 +98,8 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
             # They may have begun an epoch, and would write to a folder that is removed.
             for worker in workers:
                 ray.kill(worker)
+                with suppress(ray.exceptions.RayActorError):
+                    ray.get(worker.ready.remote())
         except Exception:
             if not checkpoint.has_epochs():
                 checkpoint.remove()
@@ -163,9 +166,9 @@ def initialized(
     nlp = init_nlp(alone)
     settings = nlp.config.interpolate()["training"]
     seed = settings["seed"] or 0
-    max_epochs = min(
-        (limit for limit in (settings["max_epochs"], settings["max_steps"]) if limit > 0), default=math.inf
-    )
+    # The loop ends after the step, from 0, with the number max_steps.
+    limits = settings["max_epochs"], settings["max_steps"] and settings["max_steps"] + 1
+    max_epochs = min((limit for limit in limits if limit > 0), default=math.inf)
     trainings = []
     for name in names:
         pipe = nlp.get_pipe(name)

@@ -94,6 +94,8 @@ def _with_header(array, n_bytes, capacity):
 def _mapped(template, n_bytes):
     """An array of zeros with a file, or 0; template: the address of the file's path, as for mkstemp."""
     path, begin = _strdup(template), FAILED
+    if path == 0:
+        return 0
     file = np.int64(_mkstemp(path))
     if file >= 0:
         _unlink(path)

@@ -878,6 +878,8 @@ class SsvmPipe(TrainablePipe):
         for number, doc in enumerate(docs, first):
             try:
                 self.set_annotations([doc], self.predict([doc]))
+            except MemoryError:
+                raise
             except Exception as error:
                 LOGGER.warning(
                     "[%s] document %s of the stream, %s, cannot be annotated: %s", self.name, number, quoted(doc), error

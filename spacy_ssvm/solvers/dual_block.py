@@ -49,25 +49,23 @@ def _dual_move(planes, before, factor, bound):
 
 
 @kernel
-def _stepped(planes, before, factor, eta):
-    """α_before + η Δα of each plane, float64; before, factor: as of `_dual_move`."""
-    stepped = np.zeros(len(planes.alpha))
+def _add_steps(planes, before, factor, eta, stepped):
+    """Add α_before + η Δα of each plane to `stepped`, float64; before, factor: as of `_dual_move`."""
     for example in range(len(planes.head)):
         p = planes.head[example]
         while p != NONE:
             old = before[p] if p < len(before) else 0.0
-            stepped[p] = max(0.0, old + eta * ((planes.alpha[p] - factor * old) / factor))
+            stepped[p] += max(0.0, old + eta * ((planes.alpha[p] - factor * old) / factor))
             p = planes.next[p]
-    return stepped
 
 
 @kernel
-def _ahead(planes, stepped, previous, momentum, bound, way):
-    """α + β(α − α_previous) of each plane, float64, or what is feasible of it; Σ of the move · ΔΦ is added to `way`.
+def _go_ahead(planes, stepped, previous, momentum, bound, ahead, way):
+    """Set `ahead`, float64, to α + β(α − α_previous) of each plane, or what is feasible of it; add the sum of the moves
+    times ΔΦ to `way`.
 
     stepped: α of each plane. previous: of the first planes after the last epoch. bound: of each A.
     """
-    ahead = np.zeros(len(stepped))
     for example in range(len(planes.head)):
         total = 0.0
         p = planes.head[example]
@@ -83,7 +81,6 @@ def _ahead(planes, stepped, previous, momentum, bound, way):
             if ahead[p] != stepped[p]:
                 plane_axpy(way, ahead[p] - stepped[p], planes, p)
             p = planes.next[p]
-    return ahead
 
 
 @kernel
@@ -139,25 +136,31 @@ class DualBlock(LearningBlock):
         moves = linear, products, curvature, limit, learner._count()
         figures = EpochSums(learner.loss, learner.squares, *sums_before, *moves)
         removed = difference(begin, self.common) if len(void) else NOTHING
-        return Moved(figures, removed, difference(learner.point, begin).times(1.0 / factor), self._go_ahead())
+        return Moved(figures, removed, difference(learner.point, begin).times(1.0 / factor), self._momentum())
 
-    def _go_ahead(self) -> Sparse:
+    def _momentum(self) -> Sparse:
         """How far the momentum of the present epoch moves the common vector."""
-        if not self._pace.momentum:
+        momentum, planes = self._pace.momentum, self.learner.planes
+        if not momentum:
             return NOTHING
-        planes, way = self.learner.planes, np.zeros_like(self.common)
-        stepped = _stepped(planes, self._before, self._pace.factor, 1.0)
-        momentum, bound = self._pace.momentum, self._objective.bound
-        self._ahead = _ahead(planes, stepped, self._previous, momentum, bound, way)
+        self._ahead, way = np.zeros(len(planes.alpha)), np.zeros_like(self.common)
+        bound = self._objective.bound
+        _go_ahead(planes, self._stepped(1.0), self._previous, momentum, bound, self._ahead, way)
         return sparse(way)
+
+    def _stepped(self, eta: float) -> np.ndarray:
+        """α_before + η Δα of each plane, float64."""
+        # Not in the kernel: large arrays of kernels are private memory.
+        stepped = np.zeros(len(self.learner.planes.alpha))
+        _add_steps(self.learner.planes, self._before, self._pace.factor, eta, stepped)
+        return stepped
 
     def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
         super().step(eta, change, is_ahead)
-        planes, momentum = self.learner.planes, self._pace.momentum
-        stepped = _stepped(planes, self._before, self._pace.factor, eta)
-        planes.alpha[:] = self._ahead if is_ahead and momentum else stepped
+        planes, stepped = self.learner.planes, self._stepped(eta)
+        planes.alpha[:] = self._ahead if is_ahead and self._pace.momentum else stepped
         _drop(planes, stepped + planes.alpha)
-        self._previous = self._trimmed(stepped)
+        self._previous, self._ahead = self._trimmed(stepped), np.zeros(0)
 
     def _trimmed(self, values: np.ndarray) -> np.ndarray:
         """Let the planes close their gaps; what stays of an array of a value of each plane."""

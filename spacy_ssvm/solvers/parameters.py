@@ -209,10 +209,14 @@ class Sgd(LossFamily):
     """
 
     learner = "spacy_ssvm.solvers.sgd:SgdLearner"
-    block = "spacy_ssvm.solvers.descent_block:DescentBlock"
 
     eta0: float | None = None
     schedule: Literal["bottou", "printed", "epochs"] = "bottou"
+
+    @property
+    def block(self) -> str | None:  # type: ignore[override]
+        """The printed rate of a block depends on its size: the mean would be biased to small blocks."""
+        return None if self.schedule == "printed" else "spacy_ssvm.solvers.descent_block:DescentBlock"
 
     def __post_init__(self) -> None:
         super().__post_init__()

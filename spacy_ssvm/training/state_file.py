@@ -1,6 +1,7 @@
 """The file of a component's solver state: numbers and arrays, with a digest, bound to the weights of one model."""
 
 import hashlib
+import math
 import struct
 import zlib
 from dataclasses import asdict, fields
@@ -70,13 +71,20 @@ def read(path: Path) -> dict[str, Any]:
     """The state in a file of `parts`; nothing in it is executed, and no array is copied.
 
     Raises:
-        OSError: there is no such file.
+        OSError: the file cannot be read.
         ValueError: the state is damaged.
     """
     with path.open("rb") as file:
         try:
             expected, size = _BEGIN.unpack(file.read(_BEGIN.size))
-            plain = file.read(size)
+            n_bytes = path.stat().st_size
+
+            def at_most(n: int) -> int:
+                if n > n_bytes:
+                    raise EOFError("it is incomplete")
+                return n
+
+            plain = file.read(at_most(size))
             checksum = zlib.crc32(plain)
 
             def with_arrays(value: Any) -> Any:
@@ -88,6 +96,7 @@ def read(path: Path) -> dict[str, Any]:
                 if _ARRAY not in value:
                     return {key: with_arrays(part) for key, part in value.items()}
                 dtype, *shape = value[_ARRAY]
+                at_most(math.prod(shape) * np.dtype(dtype).itemsize)
                 array = np.empty(shape, dtype)
                 content = array.reshape(-1).view(np.uint8).data
                 if file.readinto(content) < len(content):
@@ -96,6 +105,8 @@ def read(path: Path) -> dict[str, Any]:
                 return array
 
             state: dict[str, Any] = with_arrays(srsly.msgpack_loads(plain))
+        except (MemoryError, OSError):
+            raise
         except Exception as error:
             # Garbage raises errors of many types.
             raise ValueError(f"{path} is damaged: {error}") from None

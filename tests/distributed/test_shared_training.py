@@ -403,7 +403,7 @@ def test_mixed_descent_approaches_the_optimum_of_one_machine(beta, schedule, C, 
     assert training.certificate() is None and not training.finished
 
 
-@pytest.mark.parametrize("parameters", [Sgd(C=0.01, eta0=0.25), Sgd(C=2.0, beta=1.0, eta0=0.5, schedule="printed")])
+@pytest.mark.parametrize("parameters", [Sgd(C=0.01, eta0=0.25), Sgd(C=2.0, beta=1.0, eta0=0.5, schedule="epochs")])
 def test_one_block_of_descent_is_the_solver_itself(parameters):
     whole = random_problem(9, n_examples=30, n_rows=N_ROWS)
     training, workers = shared(parameters, whole, 1)
@@ -471,7 +471,8 @@ def test_tolerance_of_zero_is_never_reached():
 
 
 @pytest.mark.parametrize(
-    "parameters", [ProjectedSubgradient(), Sap(batch=True), Sap(nu=1.0), FrankWolfe(averaging=True)]
+    "parameters",
+    [ProjectedSubgradient(), Sgd(schedule="printed"), Sap(batch=True), Sap(nu=1.0), FrankWolfe(averaging=True)],
 )
 def test_solver_that_learns_alone_is_refused(parameters):
     with pytest.raises(ValueError, match=r"its solver, .*, does not learn by several workers"):

@@ -179,7 +179,7 @@ def steps(factor: Callable[[int], float], length: Callable[[int], float] | None 
 
 
 RULES = {
-    "momentum": Rule("momentum, line search, factor K (ours)", Momentum),
+    "momentum": Rule("momentum, factor K, step 1 (ours)", Momentum),
     "search": Rule("line search, factor (1 + K) / 2", steps(lambda n_blocks: (1 + n_blocks) / 2)),
     "plain": Rule("line search, factor 1", steps(lambda n_blocks: 1.0)),
     "cocoa+": Rule("CoCoA+: factor K, step 1", steps(float, lambda n_blocks: 1.0)),

@@ -64,7 +64,7 @@ class CommonSteps(ABC):
             self._stepped = self.blocks.send("step", self._due_steps())
 
     def wait(self) -> None:
-        """Wait until all blocks have taken the last step, with the epoch that they have begun since or alone."""
+        """Wait until all blocks have taken the last step, and have ended an epoch that they have begun since."""
         for answers in (self._begun, self._stepped):
             if answers is not None:
                 answers()

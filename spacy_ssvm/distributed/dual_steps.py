@@ -22,11 +22,11 @@ SUMMED = ("loss", "squares", "linear_before", "squares_before", "linear", "produ
 
 
 class DualSteps(CommonSteps):
-    """α ← α + ηΔα with the best η, for solvers of dual variables (Lee, Chang, Upadhyay & Roth 2015).
+    """α ← α + ηΔα, for solvers of dual variables (Lee, Chang, Upadhyay & Roth 2015).
 
     With momentum, the factor is K, the number of blocks, and there is no search: with the safe bound of CoCoA+ (Ma et
-    al. 2015), a step of length 1 does not lower the dual objective. Without, the factor is the mean of 1, where other
-    blocks do nothing, and K, where they do the same.
+    al. 2015), a step of length 1 does not lower the dual objective. Without momentum, η is the one that raises the dual
+    objective most, and the factor is the mean of 1, where other blocks do nothing, and K, where they do the same.
     """
 
     def __init__(self, parameters: DualParameters, blocks: SharedBlocks) -> None:

@@ -4,7 +4,7 @@ Pages of a shared mapping of a file do not count for RLIMIT_DATA, and where memo
 the file and drops them. A file loses its name as soon as it is made, so that nothing is left of it when its process
 ends, or is killed.
 
-Behind each array is a header of two numbers, int64: the array's bytes, and the bytes that its file has room for, 0 for
+A header precedes each array: two numbers, int64: the array's bytes, and the bytes that its file has room for, 0 for
 an array without a file. Functions that NumPy calls get and return addresses, int64; 0 stands for no array.
 """
 

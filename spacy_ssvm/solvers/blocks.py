@@ -1,6 +1,6 @@
 """Learning from blocks of examples that share w, for workers that have one block each.
 
-A solver's parameters name the kind of its blocks: dual variables of their own with a common line search (`dual_block`),
+A solver's parameters name the kind of its blocks: dual variables of their own with common steps (`dual_block`),
 an online solver whose weights are mixed (`mixed_block`, `descent_block`), or sums for a solver that is elsewhere
 (`sum_block`).
 """

@@ -1,4 +1,4 @@
-"""Blocks of dual variables, with a common line search (Lee & Roth 2015; Lee, Chang, Upadhyay & Roth 2015).
+"""Blocks of dual variables, which take common steps (Lee & Roth 2015; Lee, Chang, Upadhyay & Roth 2015).
 
 With Δα and Δs = Σ_k Δs_k of all blocks, α ← α + ηΔα and s ← s + ηΔs, where s = Σ α ΔΦ is the dual point that w belongs
 to: w itself for the penalty ½‖w‖². Momentum then goes beyond, β times as far as from the last α (Nesterov 1983).
@@ -49,13 +49,13 @@ def _dual_move(planes, before, factor, bound):
 
 
 @kernel
-def _add_steps(planes, before, factor, eta, stepped):
-    """Add α_before + η Δα of each plane to `stepped`, float64; before, factor: as of `_dual_move`."""
+def _take_steps(planes, before, factor, eta, stepped):
+    """Set `stepped`, float64, to α_before + η Δα of each plane; before, factor: as of `_dual_move`."""
     for example in range(len(planes.head)):
         p = planes.head[example]
         while p != NONE:
             old = before[p] if p < len(before) else 0.0
-            stepped[p] += max(0.0, old + eta * ((planes.alpha[p] - factor * old) / factor))
+            stepped[p] = max(0.0, old + eta * ((planes.alpha[p] - factor * old) / factor))
             p = planes.next[p]
 
 
@@ -152,7 +152,7 @@ class DualBlock(LearningBlock):
         """α_before + η Δα of each plane, float64."""
         # Not in the kernel: large arrays of kernels are private memory.
         stepped = np.zeros(len(self.learner.planes.alpha))
-        _add_steps(self.learner.planes, self._before, self._pace.factor, eta, stepped)
+        _take_steps(self.learner.planes, self._before, self._pace.factor, eta, stepped)
         return stepped
 
     def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:

@@ -23,14 +23,14 @@ from ..memory import is_limited
 from ..models.protocol import DataSet
 from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
-from ..solvers.blocks import Block, LearningBlock, Moved, Pace, kind_of_block
+from ..solvers.blocks import Block, LearningBlock, Pace, kind_of_block
 from ..solvers.certificate import Slacks
 from ..solvers.descent_block import DescentBlock
 from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import Sparse, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
-from .messages import Layout, SubtreeSum
+from .messages import BlockEpoch, Layout, SubtreeSum
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class _ComponentBlock:
     """A component's block.
 
     data: its examples. parts: those of each part of the shard, int64. labels, seed, shared: what it was made with.
-    digest: of the examples. epochs: whose steps it has taken. message: of an epoch that it has run since.
+    digest: of the examples. epochs: whose steps it has taken. latest: an epoch that it has run since.
     """
 
     block: Block
@@ -81,7 +81,7 @@ class _ComponentBlock:
     shared: np.ndarray
     digest: bytes
     epochs: int = 0
-    message: Moved | None = None
+    latest: BlockEpoch | None = None
 
     def gold(self) -> list[np.ndarray]:
         """The gold structures, as far as they may change."""
@@ -193,7 +193,7 @@ class BlockWorker:
 
     def epoch(
         self, component: str, number: int, seed: Sequence[int], pace: Pace, last_step: Sequence[Any] = ()
-    ) -> Moved:
+    ) -> BlockEpoch:
         """Epoch `number`, from 0, of the block from the common vector.
 
         last_step: the arguments of `step`, after the component, if the block may not have taken that of the last epoch.
@@ -206,12 +206,13 @@ class BlockWorker:
                 f"[{component}] a worker is at epoch {begun.epochs}, not {number}: to begin anew, remove "
                 f"{self._shard.folder}"
             )
-        if begun.message is None:
+        if begun.latest is None:
             data, block = begun.data, begun.block
             assert isinstance(block, LearningBlock)
             void = data.complete(None, block.weights(block.common)) if data.is_incomplete() else np.zeros(0, np.int64)
-            begun.message = block.epoch(np.random.default_rng(list(seed)), pace, void)
-        return begun.message
+            moved = block.epoch(np.random.default_rng(list(seed)), pace, void)
+            begun.latest = BlockEpoch(moved, moved.digest())
+        return begun.latest
 
     def step(
         self,
@@ -226,7 +227,7 @@ class BlockWorker:
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
 
-        digest: of the message that the block has sent. eta, change, is_ahead: as of `LearningBlock.step`.
+        digest: of the epoch that the block has run. eta, change, is_ahead: as of `LearningBlock.step`.
 
         Raises:
             RuntimeError: the epoch moves something else on this machine than on the one that ran it before.
@@ -234,15 +235,14 @@ class BlockWorker:
         begun = self._loaded(component)
         if begun.epochs == number + 1:
             return
-        message = self.epoch(component, number, seed, pace)
-        if message.digest() != digest:
+        if self.epoch(component, number, seed, pace).digest != digest:
             raise RuntimeError(
                 f"[{component}] a worker that takes the place of a dead one has computed other numbers: the machines "
                 "differ. Install a wheel with machine code, which is the same on all processors"
             )
         assert isinstance(begun.block, LearningBlock)
         begun.block.step(eta, change, is_ahead)
-        begun.epochs, begun.message = number + 1, None
+        begun.epochs, begun.latest = number + 1, None
         self._save(component)
 
     def common(self, component: str) -> Sparse:

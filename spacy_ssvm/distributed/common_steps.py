@@ -8,6 +8,7 @@ import numpy as np
 from ..solvers.blocks import Moved, Pace
 from ..solvers.learner import Certificate, Progress, plain
 from ..solvers.sparse import NOTHING, Sparse
+from .messages import BlockEpoch
 from .shared_blocks import Answers, SharedBlocks
 
 
@@ -18,8 +19,8 @@ class Step(NamedTuple):
     number: int
     pace: Pace
     digests: list[bytes]
-    eta: float
-    change: Sparse
+    eta: float = 0.0
+    change: Sparse = NOTHING
     is_ahead: bool = False
 
 
@@ -32,7 +33,7 @@ class CommonSteps(ABC):
         self.common = np.zeros(blocks.weights.dimension)
         self._pace = Pace()
         """Of the next epoch."""
-        self._step = Step(0, self._pace, [], 0.0, NOTHING)
+        self._step = Step(0, self._pace, [])
         self._is_due = False
         """Whether blocks have not been told this step yet."""
         self._begun: Answers | None = None
@@ -50,12 +51,11 @@ class CommonSteps(ABC):
         """Epoch `number`, from 0, of all blocks; `step`, or `begin` of the next one, has to follow."""
         self.begin(number)
         assert self._begun is not None
-        found: list[Moved] = self._begun()
+        found: list[BlockEpoch] = self._begun()
         self._begun = None
-        step = Step(number, self._pace, [message.digest() for message in found], 0.0, NOTHING)
-        self._step, progress = self._decided(found, step)
+        step = Step(number, self._pace, [epoch.digest for epoch in found])
+        self._step, progress = self._moved([epoch.moved for epoch in found], step)
         self._is_due = True
-        self._step.change.add_to(self.common)
         return progress
 
     def step(self) -> None:
@@ -80,8 +80,11 @@ class CommonSteps(ABC):
         return [(*settings, digest, eta, part, is_ahead) for settings, digest, part in parts]
 
     @abstractmethod
-    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
-        """The step with its length and change, given what the blocks have moved, and figures of the epoch."""
+    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+        """Move the common vector, given what the blocks have moved.
+
+        Returns the step with its length and change, and figures of the epoch.
+        """
 
     @abstractmethod
     def weights(self) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..solvers.dual_block import DualBlock
 from ..solvers.dual_step import dual_objective
 from ..solvers.learner import Certificate, Progress, plain
 from ..solvers.parameters import DualParameters
-from ..solvers.sparse import NOTHING, Sparse, difference
+from ..solvers.sparse import Sparse, difference, sparse
 from .common_steps import CommonSteps, Step
 from .shared_blocks import SharedBlocks
 
@@ -36,48 +36,54 @@ class DualSteps(CommonSteps):
         assert issubclass(kind, DualBlock)
         self._has_momentum = kind.has_momentum and blocks.n_blocks > 1
         self._pace = Pace(blocks.n_blocks if self._has_momentum else (1.0 + blocks.n_blocks) / 2.0)
+        self._point = np.zeros_like(self.common)
+        """The dual point of the weights: the common vector without momentum, float64 [d]."""
         self._dual = -np.inf
         """The dual objective after the last epoch."""
         self._time = 1.0
         """Nesterov's t, from which momentum follows."""
-        self._ahead = NOTHING
-        """How far momentum has taken the common vector beyond the weights."""
 
-    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
-        parts, objective = [message.sums for message in found], self._objective
+    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+        parts, objective, point = [message.sums for message in found], self._objective, self._point
         sums = {name: math.fsum(getattr(part, name) for part in parts) for name in SUMMED}
-        point = self.common.copy()
-        self.blocks.sum([message.removed for message in found]).add_to(point)
-        primal = objective.primal(objective.penalty.weights(point), sums["loss"], sums["squares"])
-        direction, eta = self.blocks.sum([message.direction for message in found]), 1.0
-        if not self._has_momentum:
+        point[:] = self.common
+        self.blocks.add([message.removed for message in found], point)
+        primal = objective.primal(self.weights(), sums["loss"], sums["squares"])
+        eta, directions = 1.0, [message.direction for message in found]
+        if self._has_momentum:
+            self.blocks.add(directions, point)
+        else:
+            direction = self.blocks.sum(directions)
             along = sums["linear"], sums["products"], sums["curvature"]
             eta = objective.best_step(point, direction, *along, min(part.max_step for part in parts))
-        direction.add_to(point, eta)
+            direction.add_to(point, eta)
         linear = sums["linear_before"] + eta * sums["linear"]
         squares = sums["squares_before"] + 2.0 * eta * sums["products"] + eta * eta * sums["curvature"]
-        dual = objective.dual(objective.penalty.weights(point), linear, squares)
-        is_ahead = self._has_momentum and dual >= self._dual
-        self._ahead = self.blocks.sum([message.ahead for message in found]) if is_ahead else NOTHING
-        self._ahead.add_to(point)
-        self._dual = dual
+        dual = objective.dual(self.weights(), linear, squares)
+        after, is_ahead = point, self._has_momentum and dual >= self._dual
+        if is_ahead:
+            after = point.copy()
+            self.blocks.add([message.ahead for message in found], after)
         if self._has_momentum:
             self._time = _next_time(self._time if is_ahead else 1.0)
             self._pace = self._pace._replace(momentum=(self._time - 1.0) / _next_time(self._time))
-        step = step._replace(eta=eta, change=difference(point, self.common), is_ahead=is_ahead)
-        return step, Progress(sums["loss"], primal, dual, sum(part.planes for part in parts))
+        self._dual = dual
+        # As workers do: the sum may differ from `after` in the last digit.
+        change = difference(after, self.common)
+        change.add_to(self.common)
+        progress = Progress(sums["loss"], primal, dual, sum(part.planes for part in parts))
+        return step._replace(eta=eta, change=change, is_ahead=is_ahead), progress
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "time": self._time, "dual": self._dual, "ahead": plain(self._ahead)}
+        return {**super().state(), "time": self._time, "dual": self._dual, "point": plain(sparse(self._point))}
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
-        self._time, self._dual, self._ahead = state["time"], state["dual"], Sparse(**state["ahead"])
+        self._time, self._dual = state["time"], state["dual"]
+        self._point = Sparse(**state["point"]).dense(len(self.common))
 
     def weights(self) -> np.ndarray:
-        point = self.common.copy()
-        self._ahead.add_to(point, -1.0)
-        return self._objective.penalty.weights(point)
+        return self._objective.penalty.weights(self._point)
 
     def certificate(self) -> Certificate | None:
         """At w as summed up from all planes.

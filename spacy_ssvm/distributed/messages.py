@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..solvers.blocks import Moved
 from ..solvers.sparse import Sparse
 from ..solvers.sum_block import Range
 
@@ -26,6 +27,13 @@ class Layout(NamedTuple):
     reads: tuple[str, ...]
     classes: bytes
     warnings: list[str]
+
+
+class BlockEpoch(NamedTuple):
+    """What an epoch on one block has moved, and a digest of it, the same for the same vectors."""
+
+    moved: Moved
+    digest: bytes
 
 
 class SubtreeSum(NamedTuple):

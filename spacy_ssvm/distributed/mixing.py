@@ -18,9 +18,10 @@ from .shared_blocks import SharedBlocks
 class Mixing(CommonSteps):
     """The next w is the mean of all blocks' w."""
 
-    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
         share = 1.0 / self.blocks.n_blocks
         step = step._replace(eta=share, change=self._direction(found).times(share))
+        step.change.add_to(self.common)
         return step, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
 
     def _direction(self, found: list[Moved]) -> Sparse:
@@ -40,11 +41,11 @@ class AveragedMixing(Mixing):
         """The sum of the means of w over each epoch."""
         self._epochs = 0
 
-    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
         self._means += self.common
         self.blocks.sum([message.mean for message in found]).add_to(self._means, 1.0 / self.blocks.n_blocks)
         self._epochs += 1
-        return super()._decided(found, step)
+        return super()._moved(found, step)
 
     def weights(self) -> np.ndarray:
         return self._means / max(self._epochs, 1)
@@ -80,8 +81,7 @@ class DescentMixing(Mixing):
         super()._direction(found).add_to(total)
         return sparse(total)
 
-    def _decided(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
-        step, progress = super()._decided(found, step)
-        w = self.common.copy()
-        step.change.add_to(w)
-        return step, progress._replace(primal=squared_distance(w) / 2 + self.parameters.C * progress.loss)
+    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+        step, progress = super()._moved(found, step)
+        primal = squared_distance(self.common) / 2 + self.parameters.C * progress.loss
+        return step, progress._replace(primal=primal)

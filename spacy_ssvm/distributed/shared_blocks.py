@@ -65,12 +65,17 @@ class SharedBlocks:
 
     def sum(self, parts: Sequence[Sparse]) -> Sparse:
         """The sum of the blocks' vectors, in the order of the blocks."""
-        for block, part in enumerate(parts):
-            self.weights.whole(block, part).add_to(self._sum)
-            self.n_bytes += part.nbytes
+        self.add(parts, self._sum)
         total = sparse(self._sum)
         self._sum[total.indices] = 0.0
         return total
+
+    def add(self, parts: Sequence[Sparse], vector: np.ndarray) -> None:
+        """Add the blocks' vectors to one of all weights, float64 [d], in the order of the blocks."""
+        for block, part in enumerate(parts):
+            if len(part.indices):
+                self.weights.whole(block, part).add_to(vector)
+            self.n_bytes += part.nbytes
 
     def placed(self, block: int, part: Sparse) -> np.ndarray:
         """A block's vector among all weights, float64 [d]."""

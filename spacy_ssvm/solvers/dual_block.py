@@ -22,47 +22,9 @@ from .working_set import NONE, drop_unused, dual_sums, plane_axpy, trim, weighte
 
 
 @kernel
-def _dual_move(planes, before, factor, bound):
-    """Σ ΔαΔ, Σ A ΔA and Σ ΔA² of the examples, and the largest feasible step.
-
-    before: float64, α of the first planes before the epoch; others are new. factor: what α is multiplied by now. bound:
-    of each A.
-    """
-    linear, products, curvature, limit = 0.0, 0.0, 0.0, np.inf
-    for example in range(len(planes.head)):
-        total, change = 0.0, 0.0
-        p = planes.head[example]
-        while p != NONE:
-            old = before[p] if p < len(before) else 0.0
-            move = (planes.alpha[p] - factor * old) / factor
-            linear += move * planes.loss[p]
-            total += old
-            change += move
-            if move < 0.0:
-                limit = min(limit, -old / move)
-            p = planes.next[p]
-        if change > 0.0:
-            limit = min(limit, (bound - total) / change)
-        products += total * change
-        curvature += change * change
-    return linear, products, curvature, max(1.0, limit)
-
-
-@kernel
-def _take_steps(planes, before, factor, eta, stepped):
-    """Set `stepped`, float64, to α_before + η Δα of each plane; before, factor: as of `_dual_move`."""
-    for example in range(len(planes.head)):
-        p = planes.head[example]
-        while p != NONE:
-            old = before[p] if p < len(before) else 0.0
-            stepped[p] = max(0.0, old + eta * ((planes.alpha[p] - factor * old) / factor))
-            p = planes.next[p]
-
-
-@kernel
-def _go_ahead(planes, stepped, previous, momentum, bound, ahead, way):
+def _go_ahead(planes, stepped, previous, momentum, bound, ahead, change):
     """Set `ahead`, float64, to α + β(α − α_previous) of each plane, or what is feasible of it; add the sum of the moves
-    times ΔΦ to `way`.
+    times ΔΦ to `change`.
 
     stepped: α of each plane. previous: of the first planes after the last epoch. bound: of each A.
     """
@@ -79,8 +41,32 @@ def _go_ahead(planes, stepped, previous, momentum, bound, ahead, way):
         while p != NONE:
             ahead[p] *= scale
             if ahead[p] != stepped[p]:
-                plane_axpy(way, ahead[p] - stepped[p], planes, p)
+                plane_axpy(change, ahead[p] - stepped[p], planes, p)
             p = planes.next[p]
+
+
+@kernel
+def _dual_move(planes, before, moves, bound):
+    """Σ ΔαΔ, Σ A ΔA and Σ ΔA² of the examples, and the largest feasible step.
+
+    before: float64, α of each plane before the epoch. moves: float64, Δα of each plane. bound: of each A.
+    """
+    linear, products, curvature, limit = 0.0, 0.0, 0.0, np.inf
+    for example in range(len(planes.head)):
+        total, change = 0.0, 0.0
+        p = planes.head[example]
+        while p != NONE:
+            linear += moves[p] * planes.loss[p]
+            total += before[p]
+            change += moves[p]
+            if moves[p] < 0.0:
+                limit = min(limit, -before[p] / moves[p])
+            p = planes.next[p]
+        if change > 0.0:
+            limit = min(limit, (bound - total) / change)
+        products += total * change
+        curvature += change * change
+    return linear, products, curvature, max(1.0, limit)
 
 
 @kernel
@@ -108,13 +94,10 @@ class DualBlock(LearningBlock):
         # A step may give back part of what an epoch has taken from a plane.
         self.learner.keeps_planes = True
         self._objective = dual_objective(parameters)
-        self._pace = Pace()
-        self._before = np.zeros(0)
-        """α of the first planes before the present epoch."""
         self._previous = np.zeros(0)
-        """α of the first planes after the last step, without momentum."""
-        self._ahead = np.zeros(0)
-        """α of each plane after the present epoch, with momentum."""
+        """α of the first planes after the last step, without momentum; others are new."""
+        # Of each plane in the present epoch: α before it, Δα, and α after it with momentum.
+        self._before = self._moves = self._ahead = np.zeros(0)
 
     def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
         learner, planes, factor = self.learner, self.learner.planes, pace.factor
@@ -124,43 +107,45 @@ class DualBlock(LearningBlock):
             learner.remove(void)
             begin = learner.point.copy()
         # Without gaps, no plane gets another number while the epoch drops none.
-        self._pace, self._previous = pace, self._trimmed(self._previous)
-        self._before = planes.alpha.copy()
+        self._previous = self._trimmed(self._previous)
+        before = planes.alpha.copy()
         sums_before = learner._dual_sums()
         alpha = planes.alpha
         alpha *= factor
         # The solver is not to stop: its objectives are not those of the block.
         learner.parameters = replace(self.parameters, C=factor * self.parameters.C, tolerance=0.0)
         run_epoch(learner, rng)
-        linear, products, curvature, limit = _dual_move(planes, self._before, factor, self._objective.bound)
+        self._before = np.zeros(len(planes.alpha))
+        self._before[: len(before)] = before
+        self._moves = planes.alpha / factor - self._before
+        linear, products, curvature, limit = _dual_move(planes, self._before, self._moves, self._objective.bound)
         moves = linear, products, curvature, limit, learner._count()
         figures = EpochSums(learner.loss, learner.squares, *sums_before, *moves)
+        # In place of the learner's point, which is of no more use.
+        moved = learner.point
+        moved -= begin
+        moved /= factor
+        direction = sparse(moved)
+        moved[:] = 0.0
         removed = difference(begin, self.common) if len(void) else NOTHING
-        return Moved(figures, removed, difference(learner.point, begin).times(1.0 / factor), self._momentum())
+        return Moved(figures, removed, direction, self._momentum(pace.momentum, moved))
 
-    def _momentum(self) -> Sparse:
-        """How far the momentum of the present epoch moves the common vector."""
-        momentum, planes = self._pace.momentum, self.learner.planes
+    def _momentum(self, momentum: float, zeros: np.ndarray) -> Sparse:
+        """How far the momentum of the present epoch moves the common vector. zeros: float64 [d], overwritten."""
         if not momentum:
             return NOTHING
-        self._ahead, way = np.zeros(len(planes.alpha)), np.zeros_like(self.common)
-        bound = self._objective.bound
-        _go_ahead(planes, self._stepped(1.0), self._previous, momentum, bound, self._ahead, way)
-        return sparse(way)
-
-    def _stepped(self, eta: float) -> np.ndarray:
-        """α_before + η Δα of each plane, float64."""
-        # Not in the kernel: large arrays of kernels are private memory.
-        stepped = np.zeros(len(self.learner.planes.alpha))
-        _take_steps(self.learner.planes, self._before, self._pace.factor, eta, stepped)
-        return stepped
+        planes, bound = self.learner.planes, self._objective.bound
+        self._ahead = np.zeros(len(planes.alpha))
+        _go_ahead(planes, self._before + self._moves, self._previous, momentum, bound, self._ahead, zeros)
+        return sparse(zeros)
 
     def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
         super().step(eta, change, is_ahead)
-        planes, stepped = self.learner.planes, self._stepped(eta)
-        planes.alpha[:] = self._ahead if is_ahead and self._pace.momentum else stepped
+        planes, stepped = self.learner.planes, np.maximum(0.0, self._before + eta * self._moves)
+        planes.alpha[:] = self._ahead if is_ahead and len(self._ahead) else stepped
         _drop(planes, stepped + planes.alpha)
-        self._previous, self._ahead = self._trimmed(stepped), np.zeros(0)
+        self._previous = self._trimmed(stepped)
+        self._before = self._moves = self._ahead = np.zeros(0)
 
     def _trimmed(self, values: np.ndarray) -> np.ndarray:
         """Let the planes close their gaps; what stays of an array of a value of each plane."""

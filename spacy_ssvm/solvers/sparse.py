@@ -26,11 +26,12 @@ class Sparse(NamedTuple):
 
     def times(self, factor: float) -> "Sparse":
         """The multiple of the vector."""
-        return Sparse(self.indices, factor * self.values)
+        return self if factor == 1.0 else Sparse(self.indices, factor * self.values)
 
     def add_to(self, vector: np.ndarray, factor: float = 1.0) -> None:
         """vector += factor · this; vector: float64 [d]."""
-        vector[self.indices] += factor * self.values
+        # Faster than `vector[indices] += …`, which reads the places twice.
+        np.add.at(vector, self.indices, self.times(factor).values)
 
     def dense(self, dimension: int) -> np.ndarray:
         """The vector, float64 [d]."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.distributed.common_weights import common
-from spacy_ssvm.distributed.messages import Layout, SubtreeSum
+from spacy_ssvm.distributed.messages import BlockEpoch, Layout, SubtreeSum
 from spacy_ssvm.distributed.rules import rule_of
 from spacy_ssvm.distributed.shared_blocks import SharedBlocks
 from spacy_ssvm.distributed.shared_training import SharedTraining
@@ -85,7 +85,8 @@ class Worker:
             self.step(name, *last_step)
         if self.message is None:
             void = np.flatnonzero(np.random.default_rng([*seed, 1]).random(self.block.problem.n_examples) < self.void)
-            self.message = self.block.epoch(np.random.default_rng(seed), pace, void)
+            moved = self.block.epoch(np.random.default_rng(seed), pace, void)
+            self.message = BlockEpoch(moved, moved.digest())
         return self.message
 
     def step(self, name, number, seed, pace, digest, eta, change, is_ahead):
@@ -217,8 +218,7 @@ def test_dual_is_that_of_the_planes(parameters, void, monkeypatch):
         linear, squares = np.sum([sums for _, sums in found], axis=0)
         assert training.figures.dual == pytest.approx(objective.dual(training.weights(), linear, squares))
         point = rule.blocks.sum([part for part, _ in found]).dense(len(training.weights()))
-        rule._ahead.add_to(point)
-        np.testing.assert_allclose(rule.common, point, atol=1e-5)
+        np.testing.assert_allclose(rule._point, point, atol=1e-5)
         ahead = rule.blocks.sum([sparse(worker.block.learner._dual_sum()) for worker in workers])
         np.testing.assert_allclose(rule.common, ahead.dense(len(point)), atol=1e-5)
         duals.append(training.figures.dual)

@@ -102,12 +102,12 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
     lost = begun(its_shard, component)
     for number in range(4):
         seed, pace = (0, number), Pace(2.0, 0.2 * number)
-        message = whole.epoch(component, number, seed, pace)
+        epoch = whole.epoch(component, number, seed, pace)
         # Called twice, as when the answer was lost.
-        assert whole.epoch(component, number, seed, pace) is message
+        assert whole.epoch(component, number, seed, pace) is epoch
         found = lost.epoch(component, number, seed, pace)
-        assert found.digest() == message.digest() and found.sums == message.sums
-        arguments = component, number, seed, pace, message.digest(), 0.5, message.direction, True
+        assert found.digest == epoch.digest and found.moved.sums == epoch.moved.sums
+        arguments = component, number, seed, pace, epoch.digest, 0.5, epoch.moved.direction, True
         whole.step(*arguments)
         # Dead before the step, and after it, but before it could say so.
         lost = BlockWorker(its_shard)
@@ -123,9 +123,9 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
     worker = begun(its_shard, "tagger")
     with pytest.raises(RuntimeError, match="is at epoch 0, not 3: to begin anew"):
         worker.epoch("tagger", 3, (0,), Pace())
-    message = worker.epoch("tagger", 0, (0,), Pace())
+    epoch = worker.epoch("tagger", 0, (0,), Pace())
     with pytest.raises(RuntimeError, match="has computed other numbers"):
-        worker.step("tagger", 0, (0,), Pace(), b"", 1.0, message.direction, True)
+        worker.step("tagger", 0, (0,), Pace(), b"", 1.0, epoch.moved.direction, True)
     other = BlockWorker(shard(corpus, tmp_path, "tagger", **{"corpora.train.limit": 20}))
     with pytest.raises(RuntimeError, match="is the state of other examples"):
         other.epoch("tagger", 0, (0,), Pace())
@@ -141,10 +141,10 @@ def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -
     worker.set_rate("tagger", 0.125)
     for number in range(3):
         settings = "tagger", number, (0, number), Pace(2.0)
-        message, successor = worker.epoch(*settings), BlockWorker(its_shard)
+        epoch, successor = worker.epoch(*settings), BlockWorker(its_shard)
         found = successor.epoch(*settings)
-        assert found.digest() == message.digest() and found.sums == message.sums
-        worker.step(*settings, message.digest(), 0.5, message.direction, True)
+        assert found.digest == epoch.digest and found.moved.sums == epoch.moved.sums
+        worker.step(*settings, epoch.digest, 0.5, epoch.moved.direction, True)
 
 
 @pytest.mark.parametrize("component", ["tagger", "parser"])

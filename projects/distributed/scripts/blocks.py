@@ -14,9 +14,10 @@ from spacy_ssvm.distributed.block_worker import BlockWorker
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.common_weights import common
 from spacy_ssvm.distributed.learning import shards_of
+from spacy_ssvm.distributed.messages import BlockEpoch
 from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
 from spacy_ssvm.models.protocol import DataSet
-from spacy_ssvm.solvers.blocks import Moved, Pace
+from spacy_ssvm.solvers.blocks import Pace
 from spacy_ssvm.solvers.sparse import Sparse, difference, sparse
 
 from .tasks import Task
@@ -82,19 +83,19 @@ class Blocks:
         """d, the number of all weights."""
         return self._weights.dimension
 
-    def epoch(self, number: int, factor: float) -> list[Moved]:
-        """What epoch `number` moves on each block; factor: as in `Pace`."""
-        messages = self._ask("epoch", [self._epoch(number, block, factor) for block in range(len(self))])
-        self.up += sum(vector.nbytes for message in messages for vector in message[1:])
-        return messages
+    def epoch(self, number: int, factor: float) -> list[BlockEpoch]:
+        """Epoch `number` on each block; factor: as in `Pace`."""
+        epochs = self._ask("epoch", [self._epoch(number, block, factor) for block in range(len(self))])
+        self.up += nbytes(epochs)
+        return epochs
 
     def step(
-        self, number: int, factor: float, messages: Sequence[Moved], eta: float, changes: Sequence[Sparse]
+        self, number: int, factor: float, epochs: Sequence[BlockEpoch], eta: float, changes: Sequence[Sparse]
     ) -> None:
         """Move each block's w by η times its change, and its dual variables by η times what its epoch has moved."""
         given = [
-            (*self._epoch(number, block, factor), message.digest(), eta, change.times(eta), False)
-            for block, (message, change) in enumerate(zip(messages, changes))
+            (*self._epoch(number, block, factor), epoch.digest, eta, change.times(eta), False)
+            for block, (epoch, change) in enumerate(zip(epochs, changes))
         ]
         self._ask("step", given)
         for w, change in zip(self._own, changes):

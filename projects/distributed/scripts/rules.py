@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_ssvm.distributed.dual_steps import DualSteps
-from spacy_ssvm.solvers.blocks import Moved
+from spacy_ssvm.distributed.messages import BlockEpoch
 from spacy_ssvm.solvers.dual_step import DualObjective, Penalty
 from spacy_ssvm.solvers.parameters import Dcd
 from spacy_ssvm.solvers.sparse import sparse
@@ -92,16 +92,16 @@ class CommonSteps(Learning):
     def epoch(self) -> None:
         n_blocks = len(self.blocks)
         factor = self._step.factor(n_blocks)
-        messages = self.blocks.epoch(self.epochs, factor)
-        direction = self.blocks.sum([message.direction for message in messages])
+        epochs = self.blocks.epoch(self.epochs, factor)
+        direction = self.blocks.sum([epoch.moved.direction for epoch in epochs])
         length = self._step.length
-        eta = self._best_step(messages, direction) if length is None else length(n_blocks)
-        self.blocks.step(self.epochs, factor, messages, eta, self.blocks.send(direction))
+        eta = self._best_step(epochs, direction) if length is None else length(n_blocks)
+        self.blocks.step(self.epochs, factor, epochs, eta, self.blocks.send(direction))
         self._w += eta * direction
         self.epochs += 1
 
-    def _best_step(self, messages: list[Moved], direction: np.ndarray) -> float:
-        sums = [message.sums for message in messages]
+    def _best_step(self, epochs: list[BlockEpoch], direction: np.ndarray) -> float:
+        sums = [epoch.moved.sums for epoch in epochs]
         linear, products, curvature = (
             math.fsum(getattr(part, name) for part in sums) for name in ("linear", "products", "curvature")
         )
@@ -120,8 +120,8 @@ class OwnProblems(Learning):
     """
 
     def epoch(self) -> None:
-        messages = self.blocks.epoch(self.epochs, 1.0)
-        self.blocks.step(self.epochs, 1.0, messages, 1.0, [message.direction for message in messages])
+        epochs = self.blocks.epoch(self.epochs, 1.0)
+        self.blocks.step(self.epochs, 1.0, epochs, 1.0, [epoch.moved.direction for epoch in epochs])
         self.epochs += 1
 
     def point(self) -> Point:
@@ -144,10 +144,10 @@ class Mixing(Learning):
 
     def epoch(self) -> None:
         n_blocks = len(self.blocks)
-        messages = self.blocks.epoch(self.epochs, 1.0)
-        self._means += self._w + self.blocks.sum([message.mean for message in messages]) / n_blocks
-        direction = self.blocks.sum([message.direction for message in messages]) / n_blocks
-        self.blocks.step(self.epochs, 1.0, messages, 1.0, self.blocks.send(direction))
+        epochs = self.blocks.epoch(self.epochs, 1.0)
+        self._means += self._w + self.blocks.sum([epoch.moved.mean for epoch in epochs]) / n_blocks
+        direction = self.blocks.sum([epoch.moved.direction for epoch in epochs]) / n_blocks
+        self.blocks.step(self.epochs, 1.0, epochs, 1.0, self.blocks.send(direction))
         self._w += direction
         self.epochs += 1
 

@@ -4,7 +4,6 @@ import hashlib
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -95,11 +94,8 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
             nlp, trainings = initialized(filled, names, send, shards, checkpoint)
             checkpoint.follow(nlp, trainings)
             train(nlp, output)
-            # They may have begun an epoch, and would write to a folder that is removed.
-            for worker in workers:
-                ray.kill(worker)
-                with suppress(ray.exceptions.RayActorError):
-                    ray.get(worker.ready.remote())
+            # Ends the workers: they may have begun an epoch, and would write to a folder that is removed.
+            ray.shutdown()
         except Exception:
             if not checkpoint.has_epochs():
                 checkpoint.remove()

@@ -50,6 +50,13 @@ def test_an_epoch_by_hand(costs: Any) -> None:
     assert costs.entries_up(of(costs), 8, 4) == 8 and costs.entries_down(of(costs), 8, 4) == 24
 
 
+def test_several_workers_with_momentum_send_two_vectors(costs: Any) -> None:
+    model, network = of(costs, vectors=2), costs.Network(12.0, 0.5)
+    assert [costs.entries_up(model, 8, workers) for workers in (1, 2)] == [8, 16]
+    assert costs.entries_down(model, 8, 2) == costs.entries_down(of(costs), 8, 2)
+    assert costs.all_reduce(model, network, 8, 4).transfer == 2 * costs.all_reduce(of(costs), network, 8, 4).transfer
+
+
 def test_workers_without_a_core_of_their_own_wait(costs: Any) -> None:
     model, network = of(costs, entry=0.5), costs.Network(math.inf, 0.0)
     two, four = (costs.star(model, network, 8, workers, cores=2) for workers in (2, 4))

@@ -307,6 +307,8 @@ def checks(data: Path) -> Iterator[Row]:
                         "latency": network.latency,
                         "seconds": median(seconds),
                     }
+                # Workers have begun another epoch.
+                way.wait()
 
 
 PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {

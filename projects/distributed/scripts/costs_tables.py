@@ -66,6 +66,8 @@ def of_blocks(traffic: Sequence[Row], component: str, solver: str, alone: float 
     token, entry = shares(list(zip([row["tokens"] for row in rows], entries)), [row["worker_seconds"] for row in rows])
     places = [row["weights"] for row in rows]
     of_entry, of_place = shares(list(zip(entries, places)), [row["driver_seconds"] for row in rows])
+    vectors = 2 if solver == "dcd" else 1
+    sent = [row["up"] / (vectors if row["workers"] > 1 else 1) for row in rows]
     counted = [(row["workers"], row["epochs"]) for row in rows if row["epochs"]]
     return Costs(
         alone=token if alone is None else alone,
@@ -73,12 +75,13 @@ def of_blocks(traffic: Sequence[Row], component: str, solver: str, alone: float 
         entry=entry,
         driver_entry=of_entry,
         driver_weight=of_place,
-        up=fitted(parts, [row["up"] / row["workers"] for row in rows]),
+        up=fitted(parts, [entries / n for entries, n in zip(sent, workers)]),
         weights=fitted(parts, [row["block_weights"] / row["workers"] for row in rows]),
-        back=fitted(workers, [row["down"] / row["up"] for row in rows]),
+        back=fitted(workers, [row["down"] / entries for row, entries in zip(rows, sent)]),
         union=fitted(workers, [row["non_zeros"] / rows[0]["non_zeros"] for row in rows]),
         epochs=fitted(*zip(*counted)) if len(counted) > 1 else PowerLaw(1.0, 0.0),
         rounds=2,
+        vectors=vectors,
     )
 
 
@@ -94,7 +97,7 @@ def of_sums(blocks: Costs, growth: Sequence[Row], component: str, seconds: str, 
     one = PowerLaw(1.0, 0.0)
     token = rows[-1][seconds] / rows[-1]["tokens"]
     back = replace(blocks.back, factor=ratio * blocks.back.factor) if entries == "planes" else one
-    return replace(blocks, alone=token, token=token, up=up, back=back, epochs=one, rounds=1)
+    return replace(blocks, alone=token, token=token, up=up, back=back, epochs=one, rounds=1, vectors=1)
 
 
 def bounded(costs: Costs) -> Costs:

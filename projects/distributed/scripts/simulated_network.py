@@ -66,3 +66,8 @@ class SimulatedNetwork:
             thread.submit(travel, call, given) for thread, call, given in zip(self._threads, self._calls, arguments)
         ]
         return lambda: [answer.result() for answer in begun]
+
+    def wait(self) -> None:
+        """Wait until all calls have been answered; there can be no others."""
+        for thread in self._threads:
+            thread.shutdown()

@@ -38,6 +38,8 @@ class DualSteps(CommonSteps):
         self._pace = Pace(blocks.n_blocks if self._has_momentum else (1.0 + blocks.n_blocks) / 2.0)
         self._point = np.zeros_like(self.common)
         """The dual point of the weights: the common vector without momentum, float64 [d]."""
+        self._after = np.zeros_like(self.common)
+        """Where momentum goes, float64 [d]; of no more use after an epoch."""
         self._dual = -np.inf
         """The dual objective after the last epoch."""
         self._time = 1.0
@@ -62,7 +64,8 @@ class DualSteps(CommonSteps):
         dual = objective.dual(self.weights(), linear, squares)
         after, is_ahead = point, self._has_momentum and dual >= self._dual
         if is_ahead:
-            after = point.copy()
+            after = self._after
+            after[:] = point
             self.blocks.add([message.ahead for message in found], after)
         if self._has_momentum:
             self._time = _next_time(self._time if is_ahead else 1.0)

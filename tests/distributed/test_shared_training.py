@@ -264,6 +264,7 @@ def test_a_run_goes_on_where_its_driver_was_ended(parameters):
     for _ in range(3):
         update(ended)
     other = resumed(parameters, whole, workers, saved[-1])
+    assert np.array_equal(other.weights(), ended.weights())
     repeated = []
     for epoch in range(5):
         assert other.repeats == (epoch < 3)

@@ -71,7 +71,7 @@ class DualSteps(CommonSteps):
             self._time = _next_time(self._time if is_ahead else 1.0)
             self._pace = self._pace._replace(momentum=(self._time - 1.0) / _next_time(self._time))
         self._dual = dual
-        # As workers do: the sum may differ from `after` in the last digit.
+        # Not `after` itself: workers add the change, too, and the sum may differ from it in the last digit.
         change = difference(after, self.common)
         change.add_to(self.common)
         progress = Progress(sums["loss"], primal, dual, sum(part.planes for part in parts))
@@ -98,7 +98,8 @@ class DualSteps(CommonSteps):
         self.step()
         self.wait()
         found = self.blocks.all("dual_sum")
-        point = self.blocks.sum([part for part, _ in found]).dense(len(self.common))
+        point = np.zeros_like(self.common)
+        self.blocks.add([part for part, _ in found], point)
         linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))
         change = difference(point, self.common)
         slacks = self.blocks.all("slacks", [(part,) for part in self.blocks.parts(change)])

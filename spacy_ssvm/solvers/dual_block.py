@@ -26,14 +26,13 @@ def _go_ahead(planes, stepped, previous, momentum, bound, ahead, change):
     """Set `ahead`, float64, to α + β(α − α_previous) of each plane, or what is feasible of it; add the sum of the moves
     times ΔΦ to `change`.
 
-    stepped: α of each plane. previous: of the first planes after the last epoch. bound: of each A.
+    stepped: α of each plane. previous: the same after the last epoch. bound: of each A.
     """
     for example in range(len(planes.head)):
         total = 0.0
         p = planes.head[example]
         while p != NONE:
-            old = previous[p] if p < len(previous) else 0.0
-            ahead[p] = max(0.0, stepped[p] + momentum * (stepped[p] - old))
+            ahead[p] = max(0.0, stepped[p] + momentum * (stepped[p] - previous[p]))
             total += ahead[p]
             p = planes.next[p]
         scale = bound / total if total > bound else 1.0
@@ -115,8 +114,7 @@ class DualBlock(LearningBlock):
         # The solver is not to stop: its objectives are not those of the block.
         learner.parameters = replace(self.parameters, C=factor * self.parameters.C, tolerance=0.0)
         run_epoch(learner, rng)
-        self._before = np.zeros(len(planes.alpha))
-        self._before[: len(before)] = before
+        self._before = self._of_all(before)
         self._moves = planes.alpha / factor - self._before
         linear, products, curvature, limit = _dual_move(planes, self._before, self._moves, self._objective.bound)
         moves = linear, products, curvature, limit, learner._count()
@@ -135,8 +133,9 @@ class DualBlock(LearningBlock):
         if not momentum:
             return NOTHING
         planes, bound = self.learner.planes, self._objective.bound
-        self._ahead = np.zeros(len(planes.alpha))
-        _go_ahead(planes, self._before + self._moves, self._previous, momentum, bound, self._ahead, zeros)
+        stepped, previous = self._before + self._moves, self._of_all(self._previous)
+        self._ahead = np.zeros_like(stepped)
+        _go_ahead(planes, stepped, previous, momentum, bound, self._ahead, zeros)
         return sparse(zeros)
 
     def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
@@ -146,6 +145,12 @@ class DualBlock(LearningBlock):
         _drop(planes, stepped + planes.alpha)
         self._previous = self._trimmed(stepped)
         self._before = self._moves = self._ahead = np.zeros(0)
+
+    def _of_all(self, values: np.ndarray) -> np.ndarray:
+        """Values of the first planes, and 0 for those that are new, float64."""
+        padded = np.zeros(len(self.learner.planes.alpha))
+        padded[: len(values)] = values
+        return padded
 
     def _trimmed(self, values: np.ndarray) -> np.ndarray:
         """Let the planes close their gaps; what stays of an array of a value of each plane."""
@@ -169,9 +174,7 @@ class DualBlock(LearningBlock):
 
     def dual_sum(self) -> tuple[Sparse, tuple[float, float]]:
         """Σ α ΔΦ after the last step without momentum, over the block's planes, and its Σ αΔ and Σ_i A_i²."""
-        alpha = np.zeros(len(self.learner.planes.alpha))
-        alpha[: len(self._previous)] = self._previous
-        planes = self.learner.planes._replace(alpha=alpha)
+        planes = self.learner.planes._replace(alpha=self._of_all(self._previous))
         s = np.zeros(self.problem.dimension)
         weighted_sum(planes, s)
         return sparse(s), dual_sums(planes)

@@ -63,8 +63,8 @@ class Costs:
     alone: seconds of a token in a process that learns without a driver.
     token, entry: seconds of a worker for a token, and for an entry that it sends or gets.
     driver_entry, driver_weight: seconds of the driver for an entry, and for each place of its dense vectors.
-    up: the entries of a worker's vector, by the tokens of its part. vectors: of this size that each of several workers
-    sends: two with momentum. weights: all weights, by the tokens of a corpus.
+    up: the entries of a worker's vector, by the tokens of its part. vectors: the number of them that each of several
+    workers sends, two with momentum. weights: all weights, by the tokens of a corpus.
     back: how many times as many entries a worker gets as its vector has: others move weights that it reads, too.
     union: how many times as many entries the sum has as one worker with all tokens would send.
     epochs: to the same result. All three by the number of workers. rounds: of calls to all workers in an epoch.
@@ -100,12 +100,12 @@ class Seconds(NamedTuple):
 
 def entries_up(costs: Costs, tokens: float, workers: int) -> float:
     """The entries that all workers send in an epoch."""
-    return workers * n_vectors(costs, workers) * costs.up(tokens / workers)
+    return workers * n_vectors(costs.vectors, workers) * costs.up(tokens / workers)
 
 
-def n_vectors(costs: Costs, workers: int) -> int:
-    """The vectors that each worker sends in an epoch."""
-    return costs.vectors if workers > 1 else 1
+def n_vectors(vectors: int, workers: int) -> int:
+    """The number of vectors that each worker sends in an epoch. vectors: as in `Costs`; one worker sends one."""
+    return vectors if workers > 1 else 1
 
 
 def entries_down(costs: Costs, tokens: float, workers: int) -> float:
@@ -132,7 +132,7 @@ def all_reduce(costs: Costs, network: Network, tokens: float, workers: int) -> S
     of the size of the sum, in 2 log₂ K steps of half a call each, and adds up (K − 1) / K vectors: twice that with
     momentum. Every link has the network's bandwidth, and nobody holds dense vectors.
     """
-    entries = n_vectors(costs, workers) * min(costs.up(tokens) * costs.union(workers), costs.weights(tokens))
+    entries = n_vectors(costs.vectors, workers) * min(costs.up(tokens) * costs.union(workers), costs.weights(tokens))
     part = (workers - 1) / workers
     return Seconds(
         tokens / workers * costs.token + 2 * entries * costs.entry,

@@ -26,6 +26,7 @@ from .costs import (
     entries_down,
     entries_up,
     fitted,
+    n_vectors,
     run_seconds,
     shares,
     star,
@@ -67,7 +68,7 @@ def of_blocks(traffic: Sequence[Row], component: str, solver: str, alone: float 
     places = [row["weights"] for row in rows]
     of_entry, of_place = shares(list(zip(entries, places)), [row["driver_seconds"] for row in rows])
     vectors = 2 if solver == "dcd" else 1
-    sent = [row["up"] / (vectors if row["workers"] > 1 else 1) for row in rows]
+    of_vector = [row["up"] / n_vectors(vectors, row["workers"]) for row in rows]
     counted = [(row["workers"], row["epochs"]) for row in rows if row["epochs"]]
     return Costs(
         alone=token if alone is None else alone,
@@ -75,9 +76,9 @@ def of_blocks(traffic: Sequence[Row], component: str, solver: str, alone: float 
         entry=entry,
         driver_entry=of_entry,
         driver_weight=of_place,
-        up=fitted(parts, [entries / n for entries, n in zip(sent, workers)]),
+        up=fitted(parts, [size / number for size, number in zip(of_vector, workers)]),
         weights=fitted(parts, [row["block_weights"] / row["workers"] for row in rows]),
-        back=fitted(workers, [row["down"] / entries for row, entries in zip(rows, sent)]),
+        back=fitted(workers, [row["down"] / size for row, size in zip(rows, of_vector)]),
         union=fitted(workers, [row["non_zeros"] / rows[0]["non_zeros"] for row in rows]),
         epochs=fitted(*zip(*counted)) if len(counted) > 1 else PowerLaw(1.0, 0.0),
         rounds=2,

@@ -18,6 +18,9 @@ RESTARTS = 100
 START = 300.0
 """Seconds in which at least one worker has to be ready: the cluster may have to start a machine first."""
 
+CANNOT_START = "a worker cannot start"
+"""What has happened if a worker that was not ready yet has died."""
+
 CONNECT = 10.0
 """Seconds in which the cluster has to answer."""
 
@@ -64,42 +67,58 @@ def results(
     with connected(address, n_workers) as ray:
         new_worker = ray.remote(_Worker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
         workers = [new_worker.remote(begin) for _ in range(n_workers)]
-        await_ready(ray, workers, 1)
-        free = deque(workers * ahead)
+        starting = {worker.ready.remote(): worker for worker in workers}
+        await_ready(ray, list(starting), 1)
+        free: deque[Any] = deque()
         begun: dict[Any, tuple[Any, str]] = {}
         for argument in arguments:
-            if not free:
-                result, worker = _finished(ray, begun)
-                free.append(worker)
-                yield result
+            while not free:
+                reference = _first(ray, [*starting, *begun])
+                if reference in begun:
+                    result, worker = _taken(ray, begun, reference)
+                    free.append(worker)
+                    yield result
+                    continue
+                result_of(ray, reference, CANNOT_START)
+                free.append(starting.pop(reference))
+                if not starting:
+                    # Before, arguments that are ahead would be kept from workers that are about to be ready.
+                    free.extend(workers * (ahead - 1))
             worker = free.popleft()
             begun[worker.call.remote(argument)] = worker, name(argument)
+        for worker in starting.values():
+            ray.kill(worker)
         while begun:
-            result, worker = _finished(ray, begun)
+            result, worker = _taken(ray, begun, _first(ray, list(begun)))
             yield result
             if all(other is not worker for other, _ in begun.values()):
                 # A worker that lost its machine may wait for the CPU.
                 ray.kill(worker)
 
 
-def await_ready(ray: Any, workers: list[Any], needed: int) -> None:
-    """Wait until so many of the workers are ready.
+def await_ready(ray: Any, starting: list[Any], needed: int) -> None:
+    """Wait until so many workers are ready. starting: what the `ready` of each one returns.
 
     Raises:
         WorkerDied: one of the first cannot start, or they are not ready in time.
         Exception: what such a worker has raised.
     """
-    done, _ = ray.wait([worker.ready.remote() for worker in workers], num_returns=needed, timeout=START)
+    done, _ = ray.wait(starting, num_returns=needed, timeout=START)
     for reference in done:
-        result_of(ray, reference, "a worker cannot start")
+        result_of(ray, reference, CANNOT_START)
     if len(done) < needed:
         found = f"{len(done) or 'no'} worker{'s were' if len(done) > 1 else ' was'} ready within {START:.0f} s"
         raise WorkerDied(f"{found}: the CPUs of the cluster are in use")
 
 
-def _finished(ray: Any, begun: dict[Any, tuple[Any, str]]) -> tuple[Any, Any]:
-    """The result of a call that is done, which leaves `begun`, and its worker."""
-    (reference, *_), _ = ray.wait(list(begun), num_returns=1)
+def _first(ray: Any, references: list[Any]) -> Any:
+    """The first one that is done."""
+    (reference, *_), _ = ray.wait(references, num_returns=1)
+    return reference
+
+
+def _taken(ray: Any, begun: dict[Any, tuple[Any, str]], reference: Any) -> tuple[Any, Any]:
+    """The result of a call, which leaves `begun`, and its worker."""
     worker, name = begun.pop(reference)
     return result_of(ray, reference, f"the worker of {name} died {TRIES} times"), worker
 

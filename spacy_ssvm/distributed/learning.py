@@ -83,7 +83,7 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
         kind = ray.remote(BlockWorkerProcess)
         new_worker = kind.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
         workers = [new_worker.remote(shard) for shard in shards]
-        await_ready(ray, workers, n_workers)
+        await_ready(ray, [worker.ready.remote() for worker in workers], n_workers)
 
         def send(method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
             begun = [getattr(worker, method).remote(*given) for worker, given in zip(workers, arguments)]

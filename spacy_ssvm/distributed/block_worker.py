@@ -20,7 +20,7 @@ from ..corpus.wording import name_of
 from ..files import replace_files
 from ..kernels.mapped_arrays import map_large_arrays
 from ..memory import is_limited
-from ..models.protocol import DataSet
+from ..models.protocol import DataSet, Survey
 from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
 from ..solvers.blocks import Block, LearningBlock, Pace, kind_of_block
@@ -30,7 +30,7 @@ from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import Sparse, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
-from .messages import BlockEpoch, Layout, SubtreeSum
+from .messages import BlockEpoch, Layout, Setup, SubtreeSum
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,14 @@ class _Encoded(NamedTuple):
 class _ComponentBlock:
     """A component's block.
 
-    data: its examples. parts: those of each part of the shard, int64. labels, seed, shared: what it was made with.
+    data: its examples. parts: those of each part of the shard, int64. setup, shared: what it was made with.
     digest: of the examples. epochs: whose steps it has taken. latest: an epoch that it has run since.
     """
 
     block: Block
     data: DataSet
     parts: list[np.ndarray]
-    labels: list[str]
-    seed: int
+    setup: Setup
     shared: np.ndarray
     digest: bytes
     epochs: int = 0
@@ -131,26 +130,25 @@ class BlockWorker:
             examples = enumerate(self._examples())
             return [name_of(number, example.predicted) for number, example in examples if number in wanted]
 
-    def labels(self, component: str) -> list[str]:
-        """The labels of the shard's examples."""
-        return self._pipe(component).labels_of(self._examples(), self._nlp)
+    def survey(self, component: str) -> Survey:
+        """What the shard's examples say before any is encoded."""
+        return self._pipe(component).survey(self._examples(), self._nlp)
 
-    def encode(self, component: str, labels: Sequence[str], seed: int) -> np.ndarray:
-        """Encode the examples, with all labels of the corpus; returns `DataSet.shared` of what is learnt from the shard
-        before the solver learns.
+    def encode(self, component: str, setup: Setup) -> np.ndarray:
+        """Encode the examples; returns `DataSet.shared` of what is learnt from the shard before the solver learns.
 
         Raises:
             ValueError: the shard has no examples for the component.
         """
         pipe = self._pipe(component)
         with self._noting_warnings(component):
-            learnt, batches = pipe.encoded(self._examples(), labels, self._nlp)
+            learnt, batches = pipe.encoded(self._examples(), setup.labels, setup.notes, self._nlp)
         if not learnt:
             raise ValueError(
                 f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
                 "has every document whose turn it is: take fewer workers, or annotate more documents"
             )
-        data = pipe.data_set(batches, seed)
+        data = pipe.data_set(batches, setup.seed)
         digest = hashlib.sha256()
         for batch in batches:
             digest.update(b"".join(batch.digests()))
@@ -164,14 +162,14 @@ class BlockWorker:
             yield
         self._warnings.setdefault(component, []).extend(str(warning.message) for warning in caught)
 
-    def begin(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> Layout:
+    def begin(self, component: str, setup: Setup, shared: np.ndarray) -> Layout:
         """Take in the examples, with the mean of what `encode` has returned to all workers.
 
         Raises:
             ValueError: the solver needs sums, and gold is known in part only.
         """
         if not (self._shard.folder / self._file(component)).is_file():
-            self._begun[component] = self._taken_in(component, labels, seed, shared)
+            self._begun[component] = self._taken_in(component, setup, shared)
             self._save(component)
         begun = self._loaded(component)
         if isinstance(begun.block, SumBlock) and begun.data.is_incomplete():
@@ -280,9 +278,9 @@ class BlockWorker:
         sums = begun.block.sums(w, self._shard.first_part, self._shard.n_parts, begun.parts)
         return [SubtreeSum(parts, found.values, sparse(found.vector)) for parts, found in sums.items()]
 
-    def _taken_in(self, component: str, labels: Sequence[str], seed: int, shared: np.ndarray) -> _ComponentBlock:
+    def _taken_in(self, component: str, setup: Setup, shared: np.ndarray) -> _ComponentBlock:
         if component not in self._encoded:
-            self.encode(component, labels, seed)
+            self.encode(component, setup)
         found = self._encoded.pop(component)
         data, pipe = found.data.with_shared(shared), self._pipe(component)
         changed = np.concatenate([data.add(batch) for batch in found.batches])
@@ -291,14 +289,14 @@ class BlockWorker:
         ends = np.searchsorted(found.learnt, self._ends)
         parts = [data.examples_of(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
         block = kind_of_block(pipe.solver)(pipe.solver, data.problem())
-        return _ComponentBlock(block, data, parts, list(labels), seed, shared, found.digest)
+        return _ComponentBlock(block, data, parts, setup, shared, found.digest)
 
     def _loaded(self, component: str) -> _ComponentBlock:
         """The component's block, of this worker or as one that has died has left it."""
         if component not in self._begun:
             path = self._shard.folder / self._file(component)
             state = state_file.read(path)
-            begun = self._taken_in(component, state["labels"], state["seed"], state["shared"])
+            begun = self._taken_in(component, Setup(**state["setup"]), state["shared"])
             if begun.digest != state["digest"]:
                 raise RuntimeError(f"[{component}] {path} is the state of other examples: the corpus has changed")
             begun.block.restore(state["block"])
@@ -311,8 +309,7 @@ class BlockWorker:
     def _save(self, component: str) -> None:
         begun = self._begun[component]
         state = {
-            "labels": begun.labels,
-            "seed": begun.seed,
+            "setup": begun.setup._asdict(),
             "shared": begun.shared,
             "digest": begun.digest,
             "epochs": begun.epochs,

@@ -21,26 +21,22 @@ from wasabi import msg
 
 from .. import __version__
 from ..models.chain.weights import reads_first_pass
+from ..models.protocol import Survey
 from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
-from ..pipeline.ner import SsvmNer
 from ..pipeline.parser import SsvmParser
-from ..pipeline.senter import SsvmSenter
-from ..pipeline.tagger import SsvmTagger
 from ..solvers.blocks import kind_of_block
+from ..solvers.sparse import MAX_DIMENSION
 from .block_worker import BlockWorkerProcess, Shard
 from .checkpoint import Checkpoint
 from .cluster import RESTARTS, TRIES, await_ready, connected, result_of
 from .common_weights import common
 from .corpus_shards import deal, dealt_parts
 from .folder import locked
-from .messages import Layout
+from .messages import Layout, Setup
 from .rules import N_PARTS, adds_up, rule_of
 from .shared_blocks import Answers, Send, SharedBlocks
 from .shared_training import SharedTraining
-
-KINDS = (SsvmTagger, SsvmSenter, SsvmNer, SsvmParser)
-"""Components that learn by several workers: what they learn before their solvers can be shared."""
 
 NOT_SHARED = ("tokenizer", "after_init", "init_tok2vec")
 """Settings of [initialize] that are for a pipeline that is initialized, which workers do not have."""
@@ -91,7 +87,7 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
             return lambda: [result_of(ray, reference, failure) for reference in begun]
 
         try:
-            nlp, trainings = initialized(filled, names, send, shards, checkpoint)
+            nlp, trainings = initialized(complete, names, send, shards, checkpoint)
             checkpoint.follow(nlp, trainings)
             train(nlp, output)
             # Ends the workers: they may have begun an epoch, and would write to a folder that is removed.
@@ -123,9 +119,9 @@ def _trained(nlp: Language) -> list[str]:
         pipe = nlp.get_pipe(name)
         if "source" in config["components"][name]:
             raise ValueError(f"[{name}] has a source: several workers train components from the beginning only")
-        if not isinstance(pipe, KINDS):
+        if not isinstance(pipe, SsvmPipe):
             raise ValueError(
-                f"[{name}] does not learn by several workers: ssvm_tagger, ssvm_senter, ssvm_ner and ssvm_parser do. "
+                f"[{name}] does not learn by several workers: only components of spacy-ssvm do. "
                 "Leave it out, or train it with `spacy train`, and source and freeze it here"
             )
         try:
@@ -149,16 +145,27 @@ def _trained(nlp: Language) -> list[str]:
 
 
 def initialized(
-    config: Any, names: Sequence[str], send: Send, shards: Sequence[Shard], checkpoint: Checkpoint
+    untrained: Language, names: Sequence[str], send: Send, shards: Sequence[Shard], checkpoint: Checkpoint
 ) -> tuple[Language, list[SharedTraining]]:
-    """The pipeline of an interpolated config, whose components learn by the workers, and their trainings."""
+    """An initialized pipeline whose components learn by the workers, and their trainings.
+
+    untrained: the same pipeline, not initialized.
+    """
     n_workers = len(shards)
-    found = {name: sorted(set().union(*send("labels", [(name,)] * n_workers)())) for name in names}
-    alone = _with_corpus(config, {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})
+    surveys = {name: _added(send("survey", [(name,)] * n_workers)()) for name in names}
+    alone = _with_corpus(untrained.config.interpolate(), {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})
     components = alone.setdefault("initialize", {}).setdefault("components", {})
     are_given = {name: "labels" in components.get(name, {}) for name in names}
     for name in names:
-        components.setdefault(name, {}).setdefault("labels", found[name])
+        pipe = untrained.get_pipe(name)
+        assert isinstance(pipe, SsvmPipe)
+        found = pipe.codec.labels_to_learn(surveys[name].labels) - set(pipe.labels)
+        if not (found or pipe.labels or are_given[name]):
+            raise ValueError(
+                f"[{name}] no training example has a label to learn: annotate the corpus, or give "
+                f"[initialize.components.{name}.labels]"
+            )
+        components.setdefault(name, {}).setdefault("labels", sorted(found))
     nlp = init_nlp(alone)
     settings = nlp.config.interpolate()["training"]
     seed = settings["seed"] or 0
@@ -169,9 +176,10 @@ def initialized(
     for name in names:
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
-        labels = list(pipe.labels)
-        shared = np.mean(send("encode", [(name, labels, seed)] * n_workers)(), axis=0)
-        layouts: list[Layout] = send("begin", [(name, labels, seed, shared)] * n_workers)()
+        pipe.take_note(surveys.pop(name))
+        setup = Setup(list(pipe.labels), dict(pipe.codec.notes), seed)
+        shared = np.mean(send("encode", [(name, setup)] * n_workers)(), axis=0)
+        layouts: list[Layout] = send("begin", [(name, setup, shared)] * n_workers)()
         for complaint in dict.fromkeys(complaint for layout in layouts for complaint in layout.warnings):
             warnings.warn(complaint, stacklevel=2)
         if {layout.classes for layout in layouts} != {digest_of_classes(pipe.model)}:
@@ -180,6 +188,11 @@ def initialized(
                 "machine to machine"
             )
         weights = common(layouts)
+        if weights.dimension > MAX_DIMENSION:
+            raise ValueError(
+                f"[{name}] has {weights.dimension:,} weights, {weights.width:,} for each feature: several workers learn "
+                f"{MAX_DIMENSION:,} at most. Name fewer templates, or use `spacy train`"
+            )
         data = pipe.data_set([], seed).with_shared(shared).of_rows(weights.keys, weights.seen)
         n_examples = sum(layout.n_examples for layout in layouts)
         is_certified = all(layout.is_certified for layout in layouts)
@@ -196,6 +209,13 @@ def initialized(
     for training in trainings:
         training.together = trainings
     return nlp, trainings
+
+
+def _added(surveys: Sequence[Survey]) -> Survey:
+    """The survey of all workers' examples; the first one becomes it."""
+    for survey in surveys[1:]:
+        surveys[0].add(survey)
+    return surveys[0]
 
 
 def _identity(config: Any, n_workers: int, code_path: Path | None) -> bytes:

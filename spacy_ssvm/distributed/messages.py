@@ -9,6 +9,17 @@ from ..solvers.sparse import Sparse
 from ..solvers.sum_block import Range
 
 
+class Setup(NamedTuple):
+    """With what the examples of a component are encoded, the same at all workers.
+
+    labels: of the component. notes: of its codec. seed: of what is learnt before the solver learns.
+    """
+
+    labels: list[str]
+    notes: dict[str, str]
+    seed: int
+
+
 class Layout(NamedTuple):
     """A block's weights and examples.
 

@@ -65,6 +65,20 @@ class Gaps(NamedTuple):
             self.named.setdefault(name, []).extend(examples)
 
 
+@dataclass
+class Survey:
+    """What examples say of a component's labels before any is encoded; what several say adds up.
+
+    labels: how often each occurs.
+    """
+
+    labels: Counter[str]
+
+    def add(self, others: "Survey") -> None:
+        """Add what other examples say."""
+        self.labels.update(others.labels)
+
+
 class Given(NamedTuple):
     """The annotation that a component finds on a Doc of T tokens.
 
@@ -174,8 +188,12 @@ class Codec(ABC):
         """
         return self
 
-    def noted(self, examples: Iterable[Example], gold: Iterable[Any]) -> "Self":
-        """The codec with notes of these examples and their gold annotation added; itself if they say nothing new."""
+    def survey(self, examples: Iterable[Example], gold: Sequence[Any]) -> Survey:
+        """What these examples and their gold annotation say; without any, it is empty."""
+        return Survey(self.label_counts(gold))
+
+    def noted(self, survey: Any) -> "Self":
+        """The codec with notes of examples added, from their survey; itself if they say nothing new."""
         return self
 
     @property
@@ -192,8 +210,16 @@ class Codec(ABC):
         """Whether there is anything to learn in it."""
 
     @abstractmethod
+    def label_counts(self, gold: Iterable[Any]) -> Counter[str]:
+        """How often the component's labels occur there."""
+
+    def labels_to_learn(self, counts: Counter[str]) -> set[str]:
+        """Those of the labels that occur so often which become labels of the component."""
+        return set(counts)
+
     def labels_in(self, gold: Iterable[Any]) -> set[str]:
-        """The component's labels that occur there."""
+        """The component's labels that are learnt from this annotation."""
+        return self.labels_to_learn(self.label_counts(gold))
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Gaps:
         """What is missing, contradictory or not learnt in the gold annotation of the examples with these numbers."""

@@ -29,7 +29,7 @@ from ..inspect.confidence import best_analyses, checked_count, checked_min_score
 from ..memory import return_large
 from ..models import store
 from ..models.packing import EXACT, Packing
-from ..models.protocol import Codec, Contradiction, Gaps, Predictor, Settings, require_architecture
+from ..models.protocol import Codec, Contradiction, Gaps, Predictor, Settings, Survey, require_architecture
 from ..models.resources import release_tables
 from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Parameters
@@ -223,7 +223,7 @@ class SsvmPipe(TrainablePipe):
     def _prepare(self, examples: dict[int, Example], labels: list[str] | None) -> None:
         """Read all examples and start training; nothing is learnt yet. labels: new ones, None for those that occur."""
         read, gold = self._reader.gold(examples)
-        self._note(examples, gold)
+        self.take_note(self._survey(examples, gold))
         self._add_labels(sorted(self._new_labels(gold.values())) if labels is None else labels)
         if not self.labels:
             self._unreadable.report(len(examples))
@@ -263,26 +263,36 @@ class SsvmPipe(TrainablePipe):
 
     # Learning by several workers
 
-    def labels_of(self, examples: Iterable[Example], nlp: Language) -> list[str]:
-        """The labels of these examples that the component does not have, sorted. No example is kept."""
-        labels: set[str] = set()
+    def survey(self, examples: Iterable[Example], nlp: Language) -> Survey:
+        """What these examples say before any is encoded. None is kept."""
+        survey = self.codec.survey([], [])
         n_examples = 0
         with nlp.memory_zone():
-            for part in self._parts(examples, "labels_of"):
+            for part in self._parts(examples, "survey"):
                 _, gold = self._reader.gold(part)
-                labels |= self._new_labels(gold.values())
+                survey.add(self._survey(part, gold))
                 n_examples += len(part)
             self._unreadable.report(n_examples)
-        return sorted(labels)
+        return survey
 
-    def encoded(self, examples: Iterable[Example], labels: Sequence[str], nlp: Language) -> tuple[list[int], list[Any]]:
-        """These examples as batches of a data set, once the component has these labels besides its own; before them,
-        the numbers of the examples that there is anything to learn from, ascending. No example is kept.
+    def take_note(self, survey: Survey) -> None:
+        """Let the codec keep what it needs of examples besides labels."""
+        noted = self.codec.noted(survey)
+        if noted is not self.codec:
+            self.codec = noted
+
+    def encoded(
+        self, examples: Iterable[Example], labels: Sequence[str], notes: Mapping[str, str], nlp: Language
+    ) -> tuple[list[int], list[Any]]:
+        """These examples as batches of a data set, once the component has these labels besides its own, and its codec
+        these notes; before them, the numbers of the examples that there is anything to learn from, ascending. No
+        example is kept.
 
         The component then has learnt nothing; `initialize` is not to be called.
         """
         return_large()
         self._load_resources(nlp)
+        self.codec = self.codec.with_notes(notes)
         self._add_labels([label for label in labels if label not in self.labels])
         learnt: list[int] = []
         batches: list[Any] = []
@@ -290,7 +300,6 @@ class SsvmPipe(TrainablePipe):
         with nlp.memory_zone():
             for part in self._parts(examples, "encoded"):
                 _, gold = self._reader.gold(part)
-                self._note(part, gold)
                 numbers, encoded = self._encode(part, gold)
                 learnt += numbers
                 batches += encoded
@@ -353,7 +362,7 @@ class SsvmPipe(TrainablePipe):
         if not gold:
             self._unreadable.report(len(numbered), len(training))
             return losses
-        self._note(numbered, gold)
+        self.take_note(self._survey(numbered, gold))
         new = self._new_labels(found for found in gold.values() if found is not None)
         if new and not self._facts.labels_are_given:
             if self._learnt.saved_state is not None:
@@ -896,12 +905,10 @@ class SsvmPipe(TrainablePipe):
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         self._state = learnt.relabelled(self.codec)
 
-    def _note(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> None:
-        """Let the codec keep what it needs of these examples, as far as their gold annotation was read."""
+    def _survey(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Survey:
+        """Of these examples, as far as their gold annotation was read."""
         read = [number for number, found in gold.items() if found is not None]
-        noted = self.codec.noted([examples[number] for number in read], [gold[number] for number in read])
-        if noted is not self.codec:
-            self.codec = noted
+        return self.codec.survey([examples[number] for number in read], [gold[number] for number in read])
 
     def _new_labels(self, gold: Iterable[Any]) -> set[str]:
         return self.codec.labels_in(gold) - set(self.labels)

@@ -143,8 +143,8 @@ class ParserCodec(TreeCodec):
     def is_annotated(self, gold: TreeGold) -> bool:
         return bool((gold.heads != UNKNOWN).any())
 
-    def labels_in(self, gold: Iterable[TreeGold]) -> set[str]:
-        return {label for found in gold for label in found.labels if label is not None}
+    def label_counts(self, gold: Iterable[TreeGold]) -> Counter[str]:
+        return Counter(label for found in gold for label in found.labels if label is not None)
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, TreeGold]) -> Gaps:
         found = super().gaps(examples, gold)

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+MAX_DIMENSION = int(np.iinfo(np.int32).max)
+"""Of vectors whose entries int32 can number."""
+
 
 class Sparse(NamedTuple):
     """What is not zero of a vector: indices int32 [n], each once, and values float64 [n]."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,23 @@ import numpy as np
 import pytest
 import spacy
 from spacy import util
+from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
+from spacy.training.initialize import init_nlp
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
+from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.corpus_shards import deal, dealt_parts
+from spacy_ssvm.distributed.learning import initialized, shards_of
+from spacy_ssvm.distributed.messages import Setup
+from spacy_ssvm.distributed.shared_blocks import Answers
 from spacy_ssvm.solvers.blocks import Pace
 
 from .toy import descendants
-from .toy_training import CONFIGS, SMALL, arguments, long_run, toy_docs, weights_of, write_corpus
+from .toy_training import CONFIGS, SMALL, arguments, begin, long_run, toy_docs, weights_of, write_corpus
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +96,7 @@ def shard(corpus: Path, folder: Path, component: str, **overrides: Any) -> Shard
 
 def begun(shard: Shard, component: str) -> BlockWorker:
     worker = BlockWorker(shard)
-    labels = worker.labels(component)
-    layout = worker.begin(component, labels, 0, worker.encode(component, labels, 0))
+    layout = begin(worker, component)
     assert layout.n_examples == 24 and layout.dimension > 0
     return worker
 
@@ -164,6 +170,56 @@ def test_examples_are_let_go_once_they_are_encoded(
     assert len(read) > 48 and not any(doc() for doc in read)
 
 
+def lemmatizer(docs: list[Doc], folder: Path) -> Language:
+    """Not initialized; the training corpus has these Docs."""
+    DocBin(docs=docs).to_disk(folder / "words.spacy")
+    paths = {f"paths.{part}": str(folder / "words.spacy") for part in ("train", "dev")}
+    config = util.load_config(CONFIGS / "lemmatizer" / "dcd.cfg", paths)
+    config["nlp"]["pipeline"] = ["lemmatizer"]
+    config["components"] = {"lemmatizer": config["components"]["lemmatizer"]}
+    config["corpora"]["train"]["jackknife"] = None
+    return util.load_model_from_config(config, auto_fill=True)
+
+
+def initialized_by(n_workers: int, untrained: Language, folder: Path) -> list[Language]:
+    """The pipeline, and those of the workers, which are objects of this process."""
+    checkpoint = Checkpoint(folder, b"")
+    shards = shards_of(untrained.config.interpolate(), checkpoint, n_workers, n_workers)
+    workers = [BlockWorker(shard) for shard in shards]
+
+    def send(method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
+        return lambda: [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
+
+    nlp, _ = initialized(untrained, untrained.pipe_names, send, shards, checkpoint)
+    return [nlp, *(worker._nlp for worker in workers)]
+
+
+def test_words_are_known_from_all_shards(tmp_path: Path) -> None:
+    """A script may be too rare at each worker, and a word have another lemma at another one."""
+    vocab = spacy.blank("en").vocab
+    lemmas = ["see", "saw", "see", "leaf", "leave", "leaf"]
+    words = [["saw", "geese"]] * 3 + [["leaves", "geese"]] * 3
+    docs = [Doc(vocab, words=pair, lemmas=[lemma, "goose"]) for pair, lemma in zip(words, lemmas)]
+    untrained = lemmatizer(docs, tmp_path)
+    expected: Any = init_nlp(untrained.config).get_pipe("lemmatizer")
+    assert len(expected.labels) == 3
+    for nlp in initialized_by(3, untrained, tmp_path):
+        assert nlp.get_pipe("lemmatizer").cfg == expected.cfg  # type: ignore[attr-defined]
+
+
+def test_corpora_without_labels_are_refused(tmp_path: Path) -> None:
+    bare = Doc(spacy.blank("en").vocab, words=["One", "."])
+    with pytest.raises(ValueError, match=r"\[lemmatizer\] no training example has a label to learn: annotate"):
+        initialized_by(2, lemmatizer([bare, bare], tmp_path), tmp_path)
+
+
+def test_more_weights_than_messages_can_number_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spacy_ssvm.distributed.learning.MAX_DIMENSION", 10)
+    docs = toy_docs(spacy.blank("en").vocab)
+    with pytest.raises(ValueError, match=r"\[lemmatizer\] has .* weights, 2 for each feature: several .* 10 at most"):
+        initialized_by(2, lemmatizer(docs, tmp_path), tmp_path)
+
+
 def test_projected_trees_are_named(tmp_path: Path) -> None:
     docs = toy_docs(spacy.blank("en").vocab)
     words = ["It", "crosses", "them", "here", "now", "."]
@@ -171,8 +227,7 @@ def test_projected_trees_are_named(tmp_path: Path) -> None:
     DocBin(docs=docs).to_disk(tmp_path / "crossing.spacy")
     its_shard = shard(tmp_path / "crossing.spacy", tmp_path / "state", "parser")
     worker = BlockWorker(its_shard)
-    labels = worker.labels("parser")
-    layout = worker.begin("parser", labels, 0, worker.encode("parser", labels, 0))
+    layout = begin(worker, "parser")
     expected = f"1 of {len(docs)} examples have annotation that this component cannot produce"
     (found,) = [complaint for complaint in layout.warnings if expected in complaint]
     assert found.endswith("learnt instead: example 2, 'It crosses them here now . '")
@@ -183,7 +238,7 @@ def test_shards_without_annotation_are_refused(tmp_path: Path) -> None:
     DocBin(docs=[bare, bare]).to_disk(tmp_path / "bare.spacy")
     worker = BlockWorker(shard(tmp_path / "bare.spacy", tmp_path / "state", "tagger"))
     with pytest.raises(ValueError, match=r"\[tagger\] there is nothing to learn in part 0"):
-        worker.encode("tagger", ["X", "Y"], 0)
+        worker.encode("tagger", Setup(["X", "Y"], {}, 0))
 
 
 def test_error_names_the_extra(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,16 +254,20 @@ def test_gold_known_in_part_is_refused_for_sums(tmp_path: Path) -> None:
     config["components"]["tagger"]["solver"] = {"@ssvm_solvers": "spacy-ssvm.LBFGS.v1"}
     train = config.interpolate()["corpora"]["train"]
     worker = BlockWorker(Shard(config.interpolate(), (train,), 0, 1, 0, tmp_path, Path.cwd()))
-    labels = worker.labels("tagger")
     with pytest.raises(ValueError, match="do not learn gold annotation that is known in part by Lbfgs"):
-        worker.begin("tagger", labels, 0, worker.encode("tagger", labels, 0))
+        begin(worker, "tagger")
 
 
 def test_what_learns_alone_is_refused(corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     batch = "--components.tagger.solver.batch", "true"
     assert "its solver, Sap, does not learn by several workers" in refused(corpus, output, "tagger/sap", *batch)
-    assert "[lemmatizer] does not learn by several workers: ssvm_tagger" in refused(corpus, output, "lemmatizer/dcd")
+    config = util.load_config(CONFIGS / "tagger" / "dcd.cfg")
+    config["components"]["other"] = {"factory": "senter"}
+    config["nlp"]["pipeline"].append("other")
+    config.to_disk(tmp_path / "other.cfg")
+    complaint = "[other] does not learn by several workers: only components of spacy-ssvm do"
+    assert complaint in refused(corpus, output, str(tmp_path / "other"))
     options = "--training.annotating_components", '["tagger"]'
     assert "training.annotating_components: several workers do not" in refused(corpus, output, "tagger/dcd", *options)
 
@@ -217,15 +276,16 @@ def test_what_learns_alone_is_refused(corpus: Path, tmp_path: Path) -> None:
 class TestWithRay:
     def test_pipeline_is_that_of_spacy_train(self, corpus: Path, tmp_path: Path) -> None:
         output = tmp_path / "out"
-        run = [sys.executable, "-m", "spacy", "ssvm", *arguments(corpus, output, "parser/dcd", *SMALL)]
+        run = [sys.executable, "-m", "spacy", "ssvm", *arguments(corpus, output, "ud/dcd", *SMALL)]
         done = subprocess.run([*run, "--training.max_epochs", "12"], capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "LAS" in done.stdout and "tagger: primal" in done.stdout
         nlp = spacy.load(output / "model-best")
         for doc in toy_docs(nlp.vocab):
             parsed = nlp(Doc(nlp.vocab, words=[token.text for token in doc]))
-            assert [token.tag_ for token in parsed] == [token.tag_ for token in doc]
-            assert [token.head.i for token in parsed] == [token.head.i for token in doc]
+            for attribute in ("tag_", "pos_", "morph", "lemma_", "head"):
+                found, gold = ([str(getattr(token, attribute)) for token in tokens] for tokens in (parsed, doc))
+                assert found == gold, attribute
         assert nlp.config["corpora"]["train"]["@readers"] == "spacy-ssvm.Corpus.v1"
         assert "labels" not in nlp.config["initialize"]["components"].get("tagger", {})
 

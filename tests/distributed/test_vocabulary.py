@@ -20,7 +20,7 @@ from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.learning import initialized, train_by_workers
 from spacy_ssvm.models.resources import digest_of_classes
 
-from .toy_training import CONFIGS, toy_docs, write_corpus
+from .toy_training import CONFIGS, begin, toy_docs, write_corpus
 
 CODE = """
 import spacy
@@ -92,9 +92,8 @@ def worker_of(place: Path, config: Any, number: int = 0) -> BlockWorker:
 def test_a_worker_has_the_features_of_the_pipeline(place: Path) -> None:
     nlp, worker = init_nlp(config_of(place)), worker_of(place, config_of(place))
     pipe: Any = nlp.get_pipe("tagger")
-    labels = worker.labels("tagger")
-    layout = worker.begin("tagger", labels, 0, worker.encode("tagger", labels, 0))
-    assert labels == list(pipe.labels)
+    layout = begin(worker, "tagger")
+    assert worker._pipe("tagger").labels == pipe.labels
     assert layout.classes == digest_of_classes(pipe.model)
     sources = pipe.model.attrs["clusters"]["sources"]
     assert len(sources) == 2 and all(len(names) > 1 for names, _ in sources.values())
@@ -110,8 +109,7 @@ def test_a_worker_has_the_lexemes_of_the_pipeline(place: Path) -> None:
     nlp, worker = init_nlp(config), worker_of(place, config)
     assert {lexeme.norm_ for lexeme in worker._nlp.vocab} >= {"zero", "one", "determiner"}
     pipe: Any = nlp.get_pipe("tagger")
-    labels = list(pipe.labels)
-    layout = worker.begin("tagger", labels, 0, worker.encode("tagger", labels, 0))
+    layout = begin(worker, "tagger")
     assert np.array_equal(np.sort(layout.keys), np.sort(pipe._learnt.training.data.rows()[0]))
 
 
@@ -122,9 +120,10 @@ def test_workers_with_other_classes_are_refused(place: Path, tmp_path: Path) -> 
     def send(method: str, arguments: Sequence[tuple[Any, ...]]) -> Callable[[], list[Any]]:
         return lambda: [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
 
+    untrained = util.load_model_from_config(config_of(place), auto_fill=True)
     shards = [worker._shard for worker in workers]
     with pytest.raises(ValueError, match=r"\[tagger\] workers have read other word classes than the driver"):
-        initialized(config_of(place).interpolate(), ["tagger"], send, shards, Checkpoint(tmp_path, b""))
+        initialized(untrained, ["tagger"], send, shards, Checkpoint(tmp_path, b""))
 
 
 def test_callbacks_after_initialization_are_refused(place: Path) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 import spacy
 from spacy.tokens import Doc, DocBin
 
+from spacy_ssvm.distributed.block_worker import BlockWorker
+from spacy_ssvm.distributed.messages import Layout, Setup
+
 from ..pipeline.toy import TREES
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -24,7 +27,10 @@ def toy_docs(vocab: Any) -> list[Doc]:
         arcs = [part.split(":") for part in tree.split()]
         tags = [label.upper() for label, _ in arcs]
         heads, deps = [int(head) - 1 for _, head in arcs], [label for label, _ in arcs]
-        found.append(Doc(vocab, words=text.split(), tags=tags, pos=["X"] * len(tags), heads=heads, deps=deps))
+        words, morphs = text.split(), ["Root=Yes" if dep == "ROOT" else "" for dep in deps]
+        lemmas = [word.lower().removesuffix("s") for word in words]
+        analyses = {"tags": tags, "pos": ["X"] * len(tags), "morphs": morphs, "lemmas": lemmas}
+        found.append(Doc(vocab, words=words, heads=heads, deps=deps, **analyses))
     return found
 
 
@@ -47,3 +53,9 @@ def long_run(corpus: Path, output: Path, solver: str = "dcd") -> list[str]:
 
 def weights_of(output: Path, model: str = "model-last") -> bytes:
     return (output / model / "tagger" / "model").read_bytes()
+
+
+def begin(worker: BlockWorker, component: str) -> Layout:
+    """Let one worker begin as if it had the whole corpus."""
+    setup = Setup(sorted(worker.survey(component).labels), {}, 0)
+    return worker.begin(component, setup, worker.encode(component, setup))

@@ -14,7 +14,7 @@ from spacy_ssvm.distributed.block_worker import BlockWorker
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.common_weights import common
 from spacy_ssvm.distributed.learning import shards_of
-from spacy_ssvm.distributed.messages import BlockEpoch
+from spacy_ssvm.distributed.messages import BlockEpoch, Setup
 from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
 from spacy_ssvm.models.protocol import DataSet
 from spacy_ssvm.solvers.blocks import Pace
@@ -56,14 +56,14 @@ class Blocks:
         shards = shards_of(config, Checkpoint(folder, b""), n_blocks, n_blocks)
         self._workers = [BlockWorker(shard) for shard in shards]
         everybody = [()] * n_blocks
-        labels = sorted(set().union(*self._ask("labels", everybody)))
+        labels = sorted(set().union(*(survey.labels for survey in self._ask("survey", everybody))))
         self._nlp = util.load_model_from_config(config, auto_fill=True)
         self._pipe: Any = self._nlp.get_pipe(task.component)
         for label in labels:
             self._pipe.add_label(label)
-        labels = list(self._pipe.labels)
-        shared = np.mean(self._ask("encode", [(labels, SEED)] * n_blocks), axis=0)
-        layouts = self._ask("begin", [(labels, SEED, shared)] * n_blocks)
+        setup = Setup(list(self._pipe.labels), {}, SEED)
+        shared = np.mean(self._ask("encode", [(setup,)] * n_blocks), axis=0)
+        layouts = self._ask("begin", [(setup, shared)] * n_blocks)
         self._weights = common(layouts)
         self._data = self._pipe.data_set([], SEED).with_shared(shared).of_rows(self._weights.keys, self._weights.seen)
         self.n_examples = sum(layout.n_examples for layout in layouts)

@@ -129,8 +129,8 @@ def processes(task: Task, n_workers: int) -> Iterator[Workers]:
 
 def pipeline(task: Task, workers: Workers, send: Send) -> Language:
     """The pipeline, whose component learns by the workers."""
-    config = task.settings(task.corpus).interpolate()
-    return initialized(config, [task.component], send, workers.shards, workers.checkpoint)[0]
+    untrained = util.load_model_from_config(task.settings(task.corpus), auto_fill=True)
+    return initialized(untrained, [task.component], send, workers.shards, workers.checkpoint)[0]
 
 
 def learn_epoch(nlp: Language, component: str, clock: Callable[[], float]) -> float:

@@ -2,8 +2,10 @@
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -115,9 +117,13 @@ class ChainCodec(Codec):
     def is_annotated(self, gold: ChainGold) -> bool:
         return bool(gold.forbidden) or any(label is not None for label in gold.labels)
 
-    def labels_in(self, gold: Iterable[ChainGold]) -> set[str]:
-        found = {label for tags in gold for label in tags.labels if label is not None}
-        return {label for label in map(self.label_of, found) if label is not None}
+    def label_counts(self, gold: Iterable[ChainGold]) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for weight_label, count in Counter(chain.from_iterable(tags.labels for tags in gold)).items():
+            label = None if weight_label is None else self.label_of(weight_label)
+            if label is not None:
+                counts[label] += count
+        return counts
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold]) -> Gaps:
         found = super().gaps(examples, gold)

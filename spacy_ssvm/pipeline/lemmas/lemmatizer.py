@@ -29,6 +29,7 @@ from ..token_labels import TokenCodec
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
 from .known_lemmas import Candidates, KnownLemmas
 from .lemma_lexicon import LEARNT, READ, LemmaLexicon, keys_of, known_entries, mixed
+from .word_survey import WordSurvey
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -66,8 +67,6 @@ BACKOFF = ("orth", "lower", "norm")
 """The attributes of words that can stand in for a lemma."""
 NO_LEMMA = "_"
 """What CoNLL-U files have for a missing lemma."""
-MIN_SHARE = 0.01
-"""The share of its occurrences with certain tags that a form must have with a lemma to be known for it."""
 MAX_WORDS = 1 << 18
 """Words whose scripts or lemmas are remembered."""
 
@@ -148,25 +147,24 @@ class LemmatizerCodec(TokenCodec):
         forms = [token.text for token in example.predicted]
         return ChainGold([_label(form, lemma) for form, lemma in zip(forms, _lemmas(example))])
 
-    def labels_in(self, gold: Iterable[ChainGold]) -> set[str]:
-        counts = Counter(label for found in gold for label in found.labels if label is not None)
+    def labels_to_learn(self, counts: Counter[str]) -> set[str]:
         return {label for label, count in counts.items() if count >= self.min_tree_freq}
 
-    def noted(self, examples: Iterable[Example], gold: Iterable[ChainGold]) -> "Self":
-        counts: dict[int, Counter[str]] = {}
-        pairs: set[tuple[str, str]] = set()
-        read = np.zeros(len(READ), np.bool_)
+    def survey(self, examples: Iterable[Example], gold: Sequence[ChainGold]) -> "WordSurvey":
+        survey = WordSurvey(self.label_counts(gold))
         for example, found in zip(examples, gold):
             words = zip(example.predicted, _lemmas(example), found.labels)
-            pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
+            survey.pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
             values = values_of(example.predicted, READ)
-            read |= values.any(axis=0)
+            survey.read.update(np.flatnonzero(values.any(axis=0)).tolist())
             for level in LEARNT:
                 for key, label in zip(keys_of(values, level).tolist(), found.labels):
                     if label is not None:
-                        counts.setdefault(key, Counter())[label] += 1
-        known = {key: _frequent(labels) for key, labels in counts.items()}
-        return self._with_known(known, pairs, np.flatnonzero(read).tolist())
+                        survey.scripts.setdefault(key, Counter())[label] += 1
+        return survey
+
+    def noted(self, survey: "WordSurvey") -> "Self":
+        return self._with_known(survey.known(), survey.pairs, survey.read)
 
     def with_entries(self, entries: Sequence[tuple[str, str, str]]) -> "Self":
         """The codec with entries of a lexicon added: form, coarse tag, which may be empty, and lemma."""
@@ -408,12 +406,6 @@ def _label(form: str, lemma: str) -> str | None:
     if not lemma or (lemma == NO_LEMMA and form != NO_LEMMA):
         return None
     return str(script_of(form, lemma))
-
-
-def _frequent(counts: Counter[str]) -> set[str]:
-    """The labels without those that are errors of annotation rather than other lemmas."""
-    smallest = MIN_SHARE * counts.total()
-    return {label for label, count in counts.items() if count >= smallest}
 
 
 class SsvmLemmatizer(ChainComponent):

@@ -190,8 +190,8 @@ def initialized(
         weights = common(layouts)
         if weights.dimension > MAX_DIMENSION:
             raise ValueError(
-                f"[{name}] has {weights.dimension:,} weights, {weights.width:,} for each feature: several workers learn "
-                f"{MAX_DIMENSION:,} at most. Name fewer templates, or use `spacy train`"
+                f"[{name}] has {weights.dimension:,} weights, {weights.width:,} for each feature: several workers "
+                f"learn {MAX_DIMENSION:,} at most. Name fewer templates, or use `spacy train`"
             )
         data = pipe.data_set([], seed).with_shared(shared).of_rows(weights.keys, weights.seen)
         n_examples = sum(layout.n_examples for layout in layouts)

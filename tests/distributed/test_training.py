@@ -97,11 +97,11 @@ def shard(corpus: Path, folder: Path, component: str, **overrides: Any) -> Shard
 def begun(shard: Shard, component: str) -> BlockWorker:
     worker = BlockWorker(shard)
     layout = begin(worker, component)
-    assert layout.n_examples == 24 and layout.dimension > 0
+    assert layout.n_examples >= 24 and layout.dimension > 0
     return worker
 
 
-@pytest.mark.parametrize("component", ["tagger", "parser"])
+@pytest.mark.parametrize("component", ["tagger", "morphologizer", "lemmatizer", "parser"])
 def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, component: str) -> None:
     whole = begun(shard(corpus, tmp_path / "whole", component), component)
     its_shard = shard(corpus, tmp_path / "lost", component)
@@ -153,7 +153,7 @@ def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -
         worker.step(*settings, epoch.digest, 0.5, epoch.moved.direction, True)
 
 
-@pytest.mark.parametrize("component", ["tagger", "parser"])
+@pytest.mark.parametrize("component", ["tagger", "morphologizer", "lemmatizer", "parser"])
 def test_examples_are_let_go_once_they_are_encoded(
     corpus: Path, tmp_path: Path, component: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,5 +57,6 @@ def weights_of(output: Path, model: str = "model-last") -> bytes:
 
 def begin(worker: BlockWorker, component: str) -> Layout:
     """Let one worker begin as if it had the whole corpus."""
-    setup = Setup(sorted(worker.survey(component).labels), {}, 0)
+    survey, codec = worker.survey(component), worker._pipe(component).codec
+    setup = Setup(sorted(codec.labels_to_learn(survey.labels)), dict(codec.noted(survey).notes), 0)
     return worker.begin(component, setup, worker.encode(component, setup))

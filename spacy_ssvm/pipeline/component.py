@@ -277,9 +277,7 @@ class SsvmPipe(TrainablePipe):
 
     def take_note(self, survey: Survey) -> None:
         """Let the codec keep what it needs of examples besides labels."""
-        noted = self.codec.noted(survey)
-        if noted is not self.codec:
-            self.codec = noted
+        self.codec = self.codec.noted(survey)
 
     def encoded(
         self, examples: Iterable[Example], labels: Sequence[str], notes: Mapping[str, str], nlp: Language

@@ -265,7 +265,9 @@ def _reader(config: Any) -> dict[str, Any]:
     section, name = _train_corpus(config)
     reader: dict[str, Any] = section[name]
     if not reader.get("path"):
-        raise ValueError("the training corpus has no path: give --paths.train a .spacy file, or a folder of them")
+        raise ValueError(
+            "the training corpus has no path: give --paths.train a .spacy or .conllu file, or a folder of them"
+        )
     return reader
 
 
@@ -277,7 +279,7 @@ def shards_of(
     config: of the pipeline, interpolated. n_parts: to deal it out in; fewer if there are fewer documents.
 
     Raises:
-        ValueError: the corpus has no path, no .spacy files, or fewer parts than there are workers.
+        ValueError: the corpus has no path, no files of a format that is read, or fewer parts than there are workers.
         OSError: the folder cannot be written to.
     """
     reader, folder = _reader(config), checkpoint.folder

@@ -22,6 +22,7 @@ from spacy.training.initialize import init_nlp
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.corpus.reader import SentenceCorpus
 from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.corpus_shards import deal, dealt_parts
@@ -76,9 +77,29 @@ def test_parts_of_several_files_are_read_in_order(tmp_path: Path, monkeypatch: p
         assert all("word0" not in bin.strings for bin in stored[1:])
 
 
+@pytest.mark.parametrize("mark", ["# newpar", "# newdoc id = a", ""])
+def test_texts_of_conllu_files_stay_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
+    sentence = "1\tOne{0}\t_\tNUM\t_\t_\t0\troot\t_\t_\n2\t.\t_\tPUNCT\t_\t_\t1\tpunct\t_\t_\n\n"
+    rows = [(f"{mark}\n" if mark and number % 7 == 3 else "") + sentence.format(number) for number in range(64)]
+    (tmp_path / "corpus").mkdir()
+    for name, first in ("a", 0), ("b", 33):
+        (tmp_path / "corpus" / f"{name}.conllu").write_text("".join(rows[first : first + 33]))
+    monkeypatch.setattr("spacy_ssvm.distributed.corpus_shards.ENOUGH", 40)
+    nlp = spacy.blank("en")
+
+    def read(path: Path) -> list[str]:
+        return [example.reference.text for example in SentenceCorpus(path, gold_preproc=False)(nlp)]
+
+    whole, limited = read(tmp_path / "corpus"), deal(tmp_path / "corpus", tmp_path / "few", 2, limit=5)
+    assert len(whole) > 6
+    for number, part in enumerate(deal(tmp_path / "corpus", tmp_path / "dealt", 3)):
+        assert read(part) == whole[number::3]
+    assert [read(part) for part in limited] == [whole[0:5:2], whole[1:5:2]]
+
+
 def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match=r"is no \.spacy file"):
+    with pytest.raises(ValueError, match=r"is no \.spacy or \.conllu file"):
         deal(tmp_path / "empty", tmp_path, 2)
     (tmp_path / "bad.spacy").write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"bad\.spacy"):

@@ -74,16 +74,16 @@ def results(
         for argument in arguments:
             while not free:
                 reference = _first(ray, [*starting, *begun])
-                if reference in begun:
+                if reference in starting:
+                    result_of(ray, reference, CANNOT_START)
+                    free.append(starting.pop(reference))
+                    if not starting:
+                        # Before, arguments that are ahead would be kept from workers that are about to be ready.
+                        free.extend(workers * (ahead - 1))
+                else:
                     result, worker = _taken(ray, begun, reference)
                     free.append(worker)
                     yield result
-                    continue
-                result_of(ray, reference, CANNOT_START)
-                free.append(starting.pop(reference))
-                if not starting:
-                    # Before, arguments that are ahead would be kept from workers that are about to be ready.
-                    free.extend(workers * (ahead - 1))
             worker = free.popleft()
             begun[worker.call.remote(argument)] = worker, name(argument)
         for worker in starting.values():

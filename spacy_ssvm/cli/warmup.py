@@ -258,7 +258,7 @@ def _run(nlp: Language, everything: bool) -> None:
 
 
 def _run_block(solver: Any, problem: Any) -> None:
-    """Learning by several workers, as far as it has kernels of its own."""
+    """Learning with several workers, as far as it has kernels of its own."""
     from ..solvers.blocks import LearningBlock, Pace, kind_of_block
 
     try:

@@ -15,7 +15,7 @@ from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from .wording import counted
+from .wording import counted, quoted_text
 
 SUFFIX = ".conllu"
 N_COLUMNS = 10
@@ -230,6 +230,16 @@ def texts(blocks: Iterable[Block], one_each: bool = False) -> Iterator[list[Bloc
         text.append(block)
     if text:
         yield text
+
+
+def place_of(path: Path, text: Sequence[Block]) -> str:
+    """Where a text is, for messages."""
+    return f"{path.name}, line {text[0].line}"
+
+
+def complaint(path: Path, text: Sequence[Block], error: Exception) -> str:
+    """What to say of a text that cannot be read."""
+    return f"{place_of(path, text)}, {quoted_text(' '.join(block.text for block in text))}: {error}"
 
 
 def _multi_word(line: int, name: str, form: str, n_words: int, before: Sequence[MultiWord]) -> MultiWord:

@@ -36,6 +36,20 @@ def corpus_files(path: Path) -> list[Path]:
     return sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
 
 
+def report_left_out(path: Path, left_out: Sequence[str], is_empty: bool) -> None:
+    """Warn of documents that cannot be read. left_out: each one's place and the error. is_empty: whether none is left.
+
+    Raises:
+        ValueError: there are documents, but none of them can be read.
+    """
+    if left_out and is_empty:
+        raise ValueError(f"none of the documents of {path} can be read: {listed(left_out)}")
+    if left_out:
+        warnings.warn(
+            f"{len(left_out):,} documents of {path} cannot be read and are left out: {listed(left_out)}", stacklevel=3
+        )
+
+
 class SentenceCorpus(Corpus):
     """spaCy's Corpus, which also reads CoNLL-U; documents that cannot be read are left out, with a warning at the end.
 
@@ -79,14 +93,7 @@ class SentenceCorpus(Corpus):
         for example in chain.from_iterable(self.augmenter(nlp, example) for example in make(nlp, docs)):
             is_empty = False
             yield example
-        if self.left_out and is_empty:
-            raise ValueError(f"none of the documents of {self.path} can be read: {listed(self.left_out)}")
-        if self.left_out:
-            warnings.warn(
-                f"{len(self.left_out):,} documents of {self.path} cannot be read and are left out: "
-                f"{listed(self.left_out)}",
-                stacklevel=2,
-            )
+        report_left_out(self.path, self.left_out, is_empty)
 
     def read_docbin(self, vocab: Vocab, locs: Iterable[str | Path]) -> Iterator[Doc]:
         """The documents with tokens in these files, at most `limit` of them."""
@@ -138,14 +145,14 @@ class SentenceCorpus(Corpus):
     def _docs_of_sentences(self, path: Path, vocab: Vocab) -> Iterator[tuple[str, Doc]]:
         """The documents in a CoNLL-U file that can be read, with their places; with gold_preproc, the sentences."""
         for blocks in conllu_reader.texts(conllu_reader.read_blocks(path), one_each=self.gold_preproc):
-            place = f"{path.name}, line {blocks[0].line}"
+            place = conllu_reader.place_of(path, blocks)
             try:
                 sentences = list(map(conllu_reader.parse, blocks))
                 if self.merge_subtokens:
                     sentences = list(map(conllu_reader.merged, sentences))
                 doc = conllu_reader.doc_of(sentences, vocab)
             except ValueError as error:
-                self.left_out.append(f"{place}, {quoted_text(' '.join(block.text for block in blocks))}: {error}")
+                self.left_out.append(conllu_reader.complaint(path, blocks, error))
             else:
                 yield place, doc
 

@@ -30,6 +30,7 @@ from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import Sparse, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
+from .common_weights import check_dimension
 from .messages import BlockEpoch, Layout, Setup, SubtreeSum
 
 
@@ -286,6 +287,7 @@ class BlockWorker:
         changed = np.concatenate([data.add(batch) for batch in found.batches])
         with self._noting_warnings(component):
             pipe.warn_of_projections(found.learnt, self._names, data, changed)
+        check_dimension(component, data.dimension())
         ends = np.searchsorted(found.learnt, self._ends)
         parts = [data.examples_of(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
         block = kind_of_block(pipe.solver)(pipe.solver, data.problem())

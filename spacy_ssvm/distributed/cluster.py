@@ -96,14 +96,14 @@ def results(
                 ray.kill(worker)
 
 
-def await_ready(ray: Any, starting: list[Any], needed: int) -> None:
-    """Wait until so many workers are ready. starting: what the `ready` of each one returns.
+def await_ready(ray: Any, calls: list[Any], needed: int) -> None:
+    """Wait until so many workers are ready. calls: of the method `ready` of each one.
 
     Raises:
         WorkerDied: one of the first cannot start, or they are not ready in time.
         Exception: what such a worker has raised.
     """
-    done, _ = ray.wait(starting, num_returns=needed, timeout=START)
+    done, _ = ray.wait(calls, num_returns=needed, timeout=START)
     for reference in done:
         result_of(ray, reference, CANNOT_START)
     if len(done) < needed:

@@ -6,10 +6,23 @@ from typing import NamedTuple
 import numpy as np
 
 from ..models import frequency
-from ..solvers.sparse import Sparse
+from ..solvers.sparse import MAX_DIMENSION, Sparse
 from .messages import Layout
 
 ABSENT = -1
+
+
+def check_dimension(component: str, dimension: int) -> None:
+    """Check that messages can number the weights.
+
+    Raises:
+        ValueError: there are too many.
+    """
+    if dimension > MAX_DIMENSION:
+        raise ValueError(
+            f"[{component}] has {dimension:,} weights, the number of features times that of labels: several workers "
+            f"learn {MAX_DIMENSION:,} at most. Name fewer templates, or use `spacy train`"
+        )
 
 
 class Common(NamedTuple):

@@ -26,12 +26,11 @@ from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
 from ..solvers.blocks import kind_of_block
-from ..solvers.sparse import MAX_DIMENSION
 from .block_worker import BlockWorkerProcess, Shard
 from .checkpoint import Checkpoint
 from .cluster import RESTARTS, TRIES, await_ready, connected, result_of
-from .common_weights import common
-from .corpus_shards import deal, dealt_parts
+from .common_weights import check_dimension, common
+from .corpus_shards import CONLLU, DOCBIN, deal, dealt_parts
 from .folder import locked
 from .messages import Layout, Setup
 from .rules import N_PARTS, adds_up, rule_of
@@ -121,7 +120,7 @@ def _trained(nlp: Language) -> list[str]:
             raise ValueError(f"[{name}] has a source: several workers train components from the beginning only")
         if not isinstance(pipe, SsvmPipe):
             raise ValueError(
-                f"[{name}] does not learn by several workers: only components of spacy-ssvm do. "
+                f"[{name}] cannot be trained with several workers: only components of spacy-ssvm can. "
                 "Leave it out, or train it with `spacy train`, and source and freeze it here"
             )
         try:
@@ -152,20 +151,18 @@ def initialized(
     untrained: the same pipeline, not initialized.
     """
     n_workers = len(shards)
-    surveys = {name: _added(send("survey", [(name,)] * n_workers)()) for name in names}
+    surveys = {name: _together(send("survey", [(name,)] * n_workers)()) for name in names}
     alone = _with_corpus(untrained.config.interpolate(), {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})
     components = alone.setdefault("initialize", {}).setdefault("components", {})
-    are_given = {name: "labels" in components.get(name, {}) for name in names}
+    are_given = {}
     for name in names:
-        pipe = untrained.get_pipe(name)
+        pipe, settings = untrained.get_pipe(name), components.setdefault(name, {})
         assert isinstance(pipe, SsvmPipe)
-        found = pipe.codec.labels_to_learn(surveys[name].labels) - set(pipe.labels)
-        if not (found or pipe.labels or are_given[name]):
-            raise ValueError(
-                f"[{name}] no training example has a label to learn: annotate the corpus, or give "
-                f"[initialize.components.{name}.labels]"
-            )
-        components.setdefault(name, {}).setdefault("labels", sorted(found))
+        # A reader of labels returns None where there is no file.
+        are_given[name] = registry.resolve({"labels": settings.get("labels")})["labels"] is not None
+        if not are_given[name]:
+            settings["labels"] = pipe.new_labels(surveys[name])
+            pipe.check_labels_to_learn([*pipe.labels, *settings["labels"]], surveys[name])
     nlp = init_nlp(alone)
     settings = nlp.config.interpolate()["training"]
     seed = settings["seed"] or 0
@@ -188,11 +185,7 @@ def initialized(
                 "machine to machine"
             )
         weights = common(layouts)
-        if weights.dimension > MAX_DIMENSION:
-            raise ValueError(
-                f"[{name}] has {weights.dimension:,} weights, {weights.width:,} for each feature: several workers "
-                f"learn {MAX_DIMENSION:,} at most. Name fewer templates, or use `spacy train`"
-            )
+        check_dimension(name, weights.dimension)
         data = pipe.data_set([], seed).with_shared(shared).of_rows(weights.keys, weights.seen)
         n_examples = sum(layout.n_examples for layout in layouts)
         is_certified = all(layout.is_certified for layout in layouts)
@@ -211,11 +204,12 @@ def initialized(
     return nlp, trainings
 
 
-def _added(surveys: Sequence[Survey]) -> Survey:
-    """The survey of all workers' examples; the first one becomes it."""
-    for survey in surveys[1:]:
-        surveys[0].add(survey)
-    return surveys[0]
+def _together(surveys: Sequence[Survey]) -> Survey:
+    """The survey of all examples: the first one, with the others added."""
+    survey, *others = surveys
+    for other in others:
+        survey.add(other)
+    return survey
 
 
 def _identity(config: Any, n_workers: int, code_path: Path | None) -> bytes:
@@ -288,15 +282,19 @@ def shards_of(
     else:
         checkpoint.remove()
         folder.mkdir()
-        dealt = deal(Path(reader["path"]), folder, n_parts, reader.get("limit") or None)
+        limit = reader.get("limit") or 0
+        # spaCy's own reader reads no CoNLL-U.
+        formats = (DOCBIN,) if reader["@readers"] == "spacy.Corpus.v1" else (DOCBIN, CONLLU)
+        is_by_sentence = bool(reader.get("gold_preproc"))
+        dealt = deal(Path(reader["path"]), folder, n_parts, limit if limit > 0 else None, formats, is_by_sentence)
         if len(dealt) < n_workers:
             checkpoint.remove()
             raise ValueError(f"{reader['path']} has {len(dealt)} parts, fewer than the {n_workers} workers")
         checkpoint.begin()
     paths = dealt_parts(folder)
     n_parts = len(paths)
-    limit = {"limit": 0} if "limit" in reader else {}
-    parts = [{**reader, "path": str(path), **limit} for path in paths]
+    without_limit = {"limit": 0} if "limit" in reader else {}
+    parts = [{**reader, "path": str(path), **without_limit} for path in paths]
     bounds = [worker * n_parts // n_workers for worker in range(n_workers + 1)]
     code = code_path and code_path.resolve()
     return [

@@ -69,14 +69,16 @@ class Gaps(NamedTuple):
 class Survey:
     """What examples say of a component's labels before any is encoded; what several say adds up.
 
-    labels: how often each occurs.
+    n_examples: their number. label_counts: how often each label occurs.
     """
 
-    labels: Counter[str]
+    n_examples: int
+    label_counts: Counter[str]
 
     def add(self, others: "Survey") -> None:
         """Add what other examples say."""
-        self.labels.update(others.labels)
+        self.n_examples += others.n_examples
+        self.label_counts.update(others.label_counts)
 
 
 class Given(NamedTuple):
@@ -190,7 +192,7 @@ class Codec(ABC):
 
     def survey(self, examples: Iterable[Example], gold: Sequence[Any]) -> Survey:
         """What these examples and their gold annotation say; without any, it is empty."""
-        return Survey(self.label_counts(gold))
+        return Survey(len(gold), self.label_counts(gold))
 
     def noted(self, survey: Any) -> "Self":
         """The codec with notes of examples added, from their survey; itself if they say nothing new."""

@@ -223,19 +223,12 @@ class SsvmPipe(TrainablePipe):
     def _prepare(self, examples: dict[int, Example], labels: list[str] | None) -> None:
         """Read all examples and start training; nothing is learnt yet. labels: new ones, None for those that occur."""
         read, gold = self._reader.gold(examples)
-        self.take_note(self._survey(examples, gold))
-        self._add_labels(sorted(self._new_labels(gold.values())) if labels is None else labels)
+        survey = self._survey_of_read(examples, gold)
+        self.take_note(survey)
+        self._add_labels(self.new_labels(survey) if labels is None else labels)
         if not self.labels:
             self._unreadable.report(len(examples))
-            raise ValueError(
-                f"[{self.name}] none of the {len(examples):,} training examples has a label to learn: annotate the "
-                f"corpus, or give [initialize.components.{self.name}.labels]"
-            )
-        if set(self.labels) <= NO_ANNOTATION:
-            raise ValueError(
-                f'[{self.name}] the only label of the training examples is "{self.labels[0]}", which stands for '
-                "missing annotation in files such as CoNLL-U: annotate the corpus, or remove the component"
-            )
+        self.check_labels_to_learn(self.labels, survey)
         learnt, batches = self._encode(examples, gold)
         self._report(len(examples), self.codec.gaps(examples, gold))
         training = self._learnt.begin(self.solver, batches)
@@ -261,7 +254,7 @@ class SsvmPipe(TrainablePipe):
         self._unreadable.report(n_examples)
         self.codec.report_gaps(gaps, self._warn)
 
-    # Learning by several workers
+    # Learning with several workers
 
     def survey(self, examples: Iterable[Example], nlp: Language) -> Survey:
         """What these examples say before any is encoded. None is kept."""
@@ -270,10 +263,31 @@ class SsvmPipe(TrainablePipe):
         with nlp.memory_zone():
             for part in self._parts(examples, "survey"):
                 _, gold = self._reader.gold(part)
-                survey.add(self._survey(part, gold))
+                survey.add(self._survey_of_read(part, gold))
                 n_examples += len(part)
             self._unreadable.report(n_examples)
         return survey
+
+    def new_labels(self, survey: Survey) -> list[str]:
+        """The labels of these examples that the component does not have, sorted."""
+        return sorted(self.codec.labels_to_learn(survey.label_counts) - set(self.labels))
+
+    def check_labels_to_learn(self, labels: Sequence[str], survey: Survey) -> None:
+        """Check that these can be all labels to learn, with the survey of all training examples.
+
+        Raises:
+            ValueError: there is no label, or only one that stands for missing annotation.
+        """
+        if not labels:
+            raise ValueError(
+                f"[{self.name}] none of the {survey.n_examples:,} training examples has a label to learn: annotate the "
+                f"corpus, or give [initialize.components.{self.name}.labels]"
+            )
+        if set(labels) <= NO_ANNOTATION:
+            raise ValueError(
+                f'[{self.name}] the only label of the training examples is "{labels[0]}", which stands for missing '
+                "annotation in files such as CoNLL-U: annotate the corpus, or remove the component"
+            )
 
     def take_note(self, survey: Survey) -> None:
         """Let the codec keep what it needs of examples besides labels."""
@@ -360,15 +374,16 @@ class SsvmPipe(TrainablePipe):
         if not gold:
             self._unreadable.report(len(numbered), len(training))
             return losses
-        self.take_note(self._survey(numbered, gold))
-        new = self._new_labels(found for found in gold.values() if found is not None)
+        survey = self._survey_of_read(numbered, gold)
+        self.take_note(survey)
+        new = self.new_labels(survey)
         if new and not self._facts.labels_are_given:
             if self._learnt.saved_state is not None:
                 self._warn(
-                    f"there are new labels, {', '.join(sorted(new))}: the saved state of the solver is dropped, and "
+                    f"there are new labels, {', '.join(new)}: the saved state of the solver is dropped, and "
                     "training continues from the weights alone"
                 )
-            self._add_labels(sorted(new))
+            self._add_labels(new)
             training = self._learnt.begin(self.solver)
             gold = {n: self.codec.gold(numbered[n]) if found is None else found for n, found in gold.items()}
         self._require_labels()
@@ -903,13 +918,10 @@ class SsvmPipe(TrainablePipe):
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         self._state = learnt.relabelled(self.codec)
 
-    def _survey(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Survey:
+    def _survey_of_read(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Survey:
         """Of these examples, as far as their gold annotation was read."""
         read = [number for number, found in gold.items() if found is not None]
         return self.codec.survey([examples[number] for number in read], [gold[number] for number in read])
-
-    def _new_labels(self, gold: Iterable[Any]) -> set[str]:
-        return self.codec.labels_in(gold) - set(self.labels)
 
     def _checked_labels(self, labels: Any) -> list[str]:
         """The labels given to `initialize`, each once, without those that the component already has."""

@@ -133,8 +133,8 @@ def kind_of_block(parameters: Parameters) -> type[Block]:
     """
     if parameters.block is None:
         raise ValueError(
-            f"its solver, {type(parameters).__name__}, does not learn by several workers with these parameters: see "
-            "docs/distributed-training.md for those that do"
+            f"its solver, {type(parameters).__name__}, cannot be used with several workers and these parameters: see "
+            "docs/distributed-training.md for those that can"
         )
     kind: type[Block] = implementation(parameters.block)
     return kind

@@ -476,5 +476,5 @@ def test_tolerance_of_zero_is_never_reached():
     [ProjectedSubgradient(), Sgd(schedule="printed"), Sap(batch=True), Sap(nu=1.0), FrankWolfe(averaging=True)],
 )
 def test_solver_that_learns_alone_is_refused(parameters):
-    with pytest.raises(ValueError, match=r"its solver, .*, does not learn by several workers"):
+    with pytest.raises(ValueError, match=r"its solver, .*, cannot be used with several workers"):
         kind_of_block(parameters)

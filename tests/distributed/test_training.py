@@ -22,10 +22,11 @@ from spacy.training.initialize import init_nlp
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.corpus.conllu_reader import read_blocks
 from spacy_ssvm.corpus.reader import SentenceCorpus
 from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
 from spacy_ssvm.distributed.checkpoint import Checkpoint
-from spacy_ssvm.distributed.corpus_shards import deal, dealt_parts
+from spacy_ssvm.distributed.corpus_shards import DOCBIN, deal, dealt_parts
 from spacy_ssvm.distributed.learning import initialized, shards_of
 from spacy_ssvm.distributed.messages import Setup
 from spacy_ssvm.distributed.shared_blocks import Answers
@@ -77,14 +78,16 @@ def test_parts_of_several_files_are_read_in_order(tmp_path: Path, monkeypatch: p
         assert all("word0" not in bin.strings for bin in stored[1:])
 
 
+SENTENCE = "1\tOne{0}\t_\tNUM\t_\t_\t0\troot\t_\t_\n2\t.\t_\tPUNCT\t_\t_\t1\tpunct\t_\t_\n\n"
+"""In CoNLL-U, to be given a number."""
+
+
 @pytest.mark.parametrize("mark", ["# newpar", "# newdoc id = a", ""])
-def test_texts_of_conllu_files_stay_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
-    sentence = "1\tOne{0}\t_\tNUM\t_\t_\t0\troot\t_\t_\n2\t.\t_\tPUNCT\t_\t_\t1\tpunct\t_\t_\n\n"
-    rows = [(f"{mark}\n" if mark and number % 7 == 3 else "") + sentence.format(number) for number in range(64)]
+def test_texts_of_conllu_files_stay_together(tmp_path: Path, mark: str) -> None:
+    rows = [(f"{mark}\n" if mark and number % 7 == 3 else "") + SENTENCE.format(number) for number in range(64)]
     (tmp_path / "corpus").mkdir()
     for name, first in ("a", 0), ("b", 33):
         (tmp_path / "corpus" / f"{name}.conllu").write_text("".join(rows[first : first + 33]))
-    monkeypatch.setattr("spacy_ssvm.distributed.corpus_shards.ENOUGH", 40)
     nlp = spacy.blank("en")
 
     def read(path: Path) -> list[str]:
@@ -97,10 +100,23 @@ def test_texts_of_conllu_files_stay_together(tmp_path: Path, monkeypatch: pytest
     assert [read(part) for part in limited] == [whole[0:5:2], whole[1:5:2]]
 
 
+def test_texts_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    path, bad = tmp_path / "train.conllu", "1\tBad\n\n"
+    path.write_text("".join([*map(SENTENCE.format, range(3)), bad, SENTENCE.format(4)]))
+    with pytest.warns(UserWarning, match=r"1 documents of .* left out: train\.conllu, line 10, 'Bad': line 10"):
+        parts = deal(path, tmp_path, 2, limit=4, one_each=True)
+    assert [len(list(read_blocks(part))) for part in parts] == [2, 2]
+    path.write_text(bad)
+    with pytest.raises(ValueError, match=r"none of the documents of .*train\.conllu can be read"):
+        deal(path, tmp_path / "none", 2)
+
+
 def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"is no \.spacy or \.conllu file"):
         deal(tmp_path / "empty", tmp_path, 2)
+    with pytest.raises(ValueError, match=r"train\.conllu is no \.spacy file, and no folder of them: convert"):
+        deal(tmp_path / "train.conllu", tmp_path, 2, formats=[DOCBIN])
     (tmp_path / "bad.spacy").write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"bad\.spacy"):
         deal(tmp_path / "bad.spacy", tmp_path, 2)
@@ -230,14 +246,23 @@ def test_words_are_known_from_all_shards(tmp_path: Path) -> None:
 
 def test_corpora_without_labels_are_refused(tmp_path: Path) -> None:
     bare = Doc(spacy.blank("en").vocab, words=["One", "."])
-    with pytest.raises(ValueError, match=r"\[lemmatizer\] no training example has a label to learn: annotate"):
+    with pytest.raises(ValueError, match=r"\[lemmatizer\] none of the 2 training examples has a label to learn"):
         initialized_by(2, lemmatizer([bare, bare], tmp_path), tmp_path)
 
 
+@pytest.mark.parametrize("labels", [None, {"@readers": "spacy.read_labels.v1", "path": "none.json"}])
+def test_labels_that_are_not_there_are_those_of_the_corpus(tmp_path: Path, labels: Any) -> None:
+    untrained = lemmatizer(toy_docs(spacy.blank("en").vocab), tmp_path)
+    untrained.config["initialize"]["components"] = {"lemmatizer": {"labels": labels}}
+    nlp, *_ = initialized_by(2, untrained, tmp_path)
+    pipe: Any = nlp.get_pipe("lemmatizer")
+    assert len(pipe.labels) == 2 and not pipe.cfg["labels_are_given"]
+
+
 def test_more_weights_than_messages_can_number_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spacy_ssvm.distributed.learning.MAX_DIMENSION", 10)
+    monkeypatch.setattr("spacy_ssvm.distributed.common_weights.MAX_DIMENSION", 10)
     docs = toy_docs(spacy.blank("en").vocab)
-    with pytest.raises(ValueError, match=r"\[lemmatizer\] has .* weights, 2 for each feature: several .* 10 at most"):
+    with pytest.raises(ValueError, match=r"\[lemmatizer\] has .* weights, .* several workers learn 10 at most"):
         initialized_by(2, lemmatizer(docs, tmp_path), tmp_path)
 
 
@@ -282,12 +307,12 @@ def test_gold_known_in_part_is_refused_for_sums(tmp_path: Path) -> None:
 def test_what_learns_alone_is_refused(corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     batch = "--components.tagger.solver.batch", "true"
-    assert "its solver, Sap, does not learn by several workers" in refused(corpus, output, "tagger/sap", *batch)
+    assert "its solver, Sap, cannot be used with several workers" in refused(corpus, output, "tagger/sap", *batch)
     config = util.load_config(CONFIGS / "tagger" / "dcd.cfg")
     config["components"]["other"] = {"factory": "senter"}
     config["nlp"]["pipeline"].append("other")
     config.to_disk(tmp_path / "other.cfg")
-    complaint = "[other] does not learn by several workers: only components of spacy-ssvm do"
+    complaint = "[other] cannot be trained with several workers: only components of spacy-ssvm can"
     assert complaint in refused(corpus, output, str(tmp_path / "other"))
     options = "--training.annotating_components", '["tagger"]'
     assert "training.annotating_components: several workers do not" in refused(corpus, output, "tagger/dcd", *options)

@@ -56,12 +56,15 @@ class Blocks:
         shards = shards_of(config, Checkpoint(folder, b""), n_blocks, n_blocks)
         self._workers = [BlockWorker(shard) for shard in shards]
         everybody = [()] * n_blocks
-        labels = sorted(set().union(*(survey.labels for survey in self._ask("survey", everybody))))
+        survey, *others = self._ask("survey", everybody)
+        for other in others:
+            survey.add(other)
         self._nlp = util.load_model_from_config(config, auto_fill=True)
         self._pipe: Any = self._nlp.get_pipe(task.component)
-        for label in labels:
+        for label in self._pipe.new_labels(survey):
             self._pipe.add_label(label)
-        setup = Setup(list(self._pipe.labels), {}, SEED)
+        self._pipe.take_note(survey)
+        setup = Setup(list(self._pipe.labels), dict(self._pipe.codec.notes), SEED)
         shared = np.mean(self._ask("encode", [(setup,)] * n_blocks), axis=0)
         layouts = self._ask("begin", [(setup, shared)] * n_blocks)
         self._weights = common(layouts)

@@ -151,7 +151,7 @@ class LemmatizerCodec(TokenCodec):
         return {label for label, count in counts.items() if count >= self.min_tree_freq}
 
     def survey(self, examples: Iterable[Example], gold: Sequence[ChainGold]) -> "WordSurvey":
-        survey = WordSurvey(self.label_counts(gold))
+        survey = WordSurvey(len(gold), self.label_counts(gold))
         for example, found in zip(examples, gold):
             words = zip(example.predicted, _lemmas(example), found.labels)
             survey.pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)

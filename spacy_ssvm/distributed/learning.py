@@ -151,18 +151,18 @@ def initialized(
     untrained: the same pipeline, not initialized.
     """
     n_workers = len(shards)
-    surveys = {name: _together(send("survey", [(name,)] * n_workers)()) for name in names}
+    surveys = {name: together(send("survey", [(name,)] * n_workers)()) for name in names}
     alone = _with_corpus(untrained.config.interpolate(), {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})
     components = alone.setdefault("initialize", {}).setdefault("components", {})
     are_given = {}
     for name in names:
-        pipe, settings = untrained.get_pipe(name), components.setdefault(name, {})
+        pipe, given = untrained.get_pipe(name), components.setdefault(name, {})
         assert isinstance(pipe, SsvmPipe)
         # A reader of labels returns None where there is no file.
-        are_given[name] = registry.resolve({"labels": settings.get("labels")})["labels"] is not None
+        are_given[name] = registry.resolve({"labels": given.get("labels")})["labels"] is not None
         if not are_given[name]:
-            settings["labels"] = pipe.new_labels(surveys[name])
-            pipe.check_labels_to_learn([*pipe.labels, *settings["labels"]], surveys[name])
+            given["labels"] = pipe.new_labels(surveys[name])
+            pipe.check_labels_to_learn([*pipe.labels, *given["labels"]], surveys[name])
     nlp = init_nlp(alone)
     settings = nlp.config.interpolate()["training"]
     seed = settings["seed"] or 0
@@ -204,7 +204,7 @@ def initialized(
     return nlp, trainings
 
 
-def _together(surveys: Sequence[Survey]) -> Survey:
+def together(surveys: Sequence[Survey]) -> Survey:
     """The survey of all examples: the first one, with the others added."""
     survey, *others = surveys
     for other in others:

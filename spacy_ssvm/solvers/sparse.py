@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 MAX_DIMENSION = int(np.iinfo(np.int32).max)
-"""Of vectors whose entries int32 can number."""
+"""The largest dimension whose indices are int32."""
 
 
 class Sparse(NamedTuple):

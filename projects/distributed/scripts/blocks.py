@@ -13,7 +13,7 @@ from spacy.training import Example
 from spacy_ssvm.distributed.block_worker import BlockWorker
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.common_weights import common
-from spacy_ssvm.distributed.learning import shards_of
+from spacy_ssvm.distributed.learning import shards_of, together
 from spacy_ssvm.distributed.messages import BlockEpoch, Setup
 from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
 from spacy_ssvm.models.protocol import DataSet
@@ -56,9 +56,7 @@ class Blocks:
         shards = shards_of(config, Checkpoint(folder, b""), n_blocks, n_blocks)
         self._workers = [BlockWorker(shard) for shard in shards]
         everybody = [()] * n_blocks
-        survey, *others = self._ask("survey", everybody)
-        for other in others:
-            survey.add(other)
+        survey = together(self._ask("survey", everybody))
         self._nlp = util.load_model_from_config(config, auto_fill=True)
         self._pipe: Any = self._nlp.get_pipe(task.component)
         for label in self._pipe.new_labels(survey):

@@ -1,9 +1,113 @@
-"""Files that are there as a whole or not at all."""
+"""How files are read, by lines and records, and written: they are there as a whole or not at all.
 
-from collections.abc import Mapping, Sequence
+A line ends at a line feed, or a carriage return and a line feed, and nowhere else. A byte order mark at its beginning
+is no text: the first line of a file may have one, and so may others where files were joined. A file whose name ends in
+.gz is compressed by gzip.
+"""
+
+import gzip
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
+
+Record = TypeVar("Record")
+
+MAX_NAMED = 3
+"""Names that a message lists."""
+_MARK = b"\xef\xbb\xbf"
+
+
+def format_of(path: Path) -> str:
+    """The end of a file's name that tells its format, such as .jsonl; .gz does not count."""
+    return Path(path.name.removesuffix(".gz")).suffix
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The number, from 1, and the content of each line of a file, without its end and byte order marks.
+
+    Raises:
+        ValueError: the file cannot be read; the message names it, and the last line that was read.
+    """
+    number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.endswith(b"\n"):
+                    line = line[:-1].removesuffix(b"\r")
+                while line.startswith(_MARK):
+                    line = line.removeprefix(_MARK)
+                yield number, line
+    except (OSError, EOFError, zlib.error) as error:
+        after = f"{path} cannot be read after line {number}" if path.exists() else f"cannot read {path}"
+        raise ValueError(f"{after}: {error}") from error
+
+
+def text_of(line: bytes) -> str:
+    """The text of a line.
+
+    Raises:
+        ValueError: it is not in UTF-8.
+    """
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"this is not text in UTF-8: {error}") from error
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, as those of a file."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def read_records(path: Path, parse: Callable[[str], Record]) -> Iterator[tuple[int, Record]]:
+    """The number of each line of a file that is not empty, from 1, and what `parse` makes of it.
+
+    Lines at which it raises a ValueError, or that are not in UTF-8, are left out, with a warning at the end.
+
+    Raises:
+        ValueError: the file cannot be read, or it has lines and each of them is left out.
+    """
+    left_out: list[str] = []
+    is_empty = True
+    for number, line in read_lines(path):
+        try:
+            text = text_of(line)
+            if not text.strip():
+                continue
+            record = parse(text)
+        except ValueError as error:
+            left_out.append(f"{path.name}, line {number}: {error}")
+        else:
+            is_empty = False
+            yield number, record
+    report_left_out(path, left_out, is_empty)
+
+
+def report_left_out(path: Path, left_out: Sequence[str], is_empty: bool, what: str = "lines") -> None:
+    """Warn of what a file has and cannot be read.
+
+    left_out: the place of each, and the error. is_empty: whether there is nothing else. what: its name, in the plural.
+
+    Raises:
+        ValueError: there is something, but nothing of it can be read.
+    """
+    if left_out and is_empty:
+        raise ValueError(f"none of the {what} of {path} can be read: {listed(left_out)}")
+    if left_out:
+        warnings.warn(
+            f"{len(left_out):,} {what} of {path} cannot be read and are left out: {listed(left_out)}", stacklevel=3
+        )
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first MAX_NAMED names, and the number of the others."""
+    rest = [f"and {len(names) - MAX_NAMED:,} more"] if len(names) > MAX_NAMED else []
+    return "; ".join([*names[:MAX_NAMED], *rest])
 
 
 def replace_files(folder: Path, contents: Mapping[str, bytes | Sequence[bytes | memoryview]]) -> None:

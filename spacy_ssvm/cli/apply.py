@@ -126,6 +126,9 @@ def _apply(
     if unread:
         raise unread[0]
     folder.finish(how.output, of, done)
+    set_aside = sum(len(result.set_aside) for result in done.values())
+    if set_aside and not any(result.docs for result in done.values()):
+        raise ValueError(f"none of the documents could be annotated: {how.output / folder.SET_ASIDE} says why")
     seconds = time.perf_counter() - started
     docs = counted(sum(result.docs for result in done.values()), "document")
     tokens = counted(sum(result.tokens for result in done.values()), "token")
@@ -133,7 +136,7 @@ def _apply(
         f"Saved {docs} with {tokens} to {how.output}, in {counted(len(done), 'file')}",
         f"{n_tokens:,} tokens in {seconds:.1f} s, {n_tokens / seconds:,.0f} a second",
     )
-    if set_aside := sum(len(result.set_aside) for result in done.values()):
+    if set_aside:
         msg.warn(f"{counted(set_aside, 'document')} could not be annotated: {how.output / folder.SET_ASIDE} says why")
 
 

@@ -71,7 +71,8 @@ def _blank(lang: str) -> Language:
         return get_lang_class(lang)()
     except ImportError as error:
         raise ValueError(
-            f"--lang {lang}: there is no such language, or its tokenizer lacks a package: {error}"
+            f"--lang {lang}: there is no such language (xx has general rules for tokens), or its tokenizer lacks a "
+            f"package: {error}"
         ) from error
 
 

@@ -19,6 +19,7 @@ from wasabi import msg
 
 from ..corpus.treebank import look_at
 from ..registry import ssvm_solvers
+from .languages import ANY, spacy_language
 from .treebank_choices import SMALL, SMALL_PARSER, TRAINING, Choices, choose, described
 
 PREFIX = "ssvm_"
@@ -157,8 +158,8 @@ def init_config_command(
     if treebank is not None:
         init_treebank_config(treebank, output, lang, solver, merge_subtokens)
         return
-    lang = lang or "en"
     try:
+        lang, unknown = spacy_language(lang or "en")
         with show_validation_error(hint_fill=False):
             config = make_config(string_to_list(pipeline or PIPELINE), solver, lang)
     except (ImportError, ValueError) as error:
@@ -166,6 +167,8 @@ def init_config_command(
     if not is_stdout:
         names = config["nlp"]["pipeline"]
         msg.info(f"Language {lang}, components {', '.join(names)}")
+        if unknown:
+            msg.warn(f"nlp.lang is {lang}: {unknown}")
         if "parser" in names and "senter" not in names:
             msg.info("The parser finds no sentences. For raw text, add a senter: --pipeline senter,parser")
     save_config(config, output, is_stdout=is_stdout)
@@ -193,10 +196,10 @@ def init_treebank_config(path: Path, output: Path, lang: str | None, solver: str
     for line in [*facts, *reasons]:
         msg.text(line)
     msg.info(f"Language {choices.lang}, components {', '.join(config['nlp']['pipeline'])}")
-    if treebank.lang not in (None, choices.lang) and lang is None:
+    if (lang or treebank.lang) not in (None, ANY) and choices.lang == ANY:
         msg.warn(f"nlp.lang is {choices.lang}: {choices.reasons['nlp.lang']}")
     if treebank.bad:
-        msg.warn(f"{len(treebank.bad):,} training sentences cannot be read")
+        msg.warn(f"{len(treebank.bad):,} sentences cannot be read and are left out")
     if treebank.dev is None:
         msg.warn("There is no development corpus, and spacy train needs one: see the head of the config")
     msg.good("Saved config", str(output))

@@ -16,6 +16,7 @@ from wasabi import msg
 
 from ..corpus.checks.corpora import count_sentences
 from ..corpus.wording import counted
+from ..files import read_records
 from ..models.protocol import Mistake
 from ..pipeline.component import SsvmPipe
 from .evaluate import percentages, span_groups
@@ -189,7 +190,7 @@ def _log_rows(log: Path) -> list[dict[str, Any]]:
         ValueError: the file is not an output file of this logger.
     """
     try:
-        rows = [dict(row) for row in srsly.read_jsonl(log)]
+        rows = [dict(row) for _, row in read_records(log, srsly.json_loads)]
         if rows and all({"epoch", "score", "losses", "figures"} <= set(row) for row in rows):
             return rows
     except (TypeError, ValueError):

@@ -12,7 +12,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
-from ..corpus.texts import read_record, reading_docs
+from ..corpus.texts import find_files, reading_docs, record_of
+from ..files import format_of, read_records
 from ..pipeline.component import SsvmPipe
 from .pipelines import CodePath, PipelineName, load_pipeline
 
@@ -29,7 +30,11 @@ def suggest_command(
     model: PipelineName,
     texts_path: Annotated[
         Path,
-        typer.Argument(help='Texts: one a line, .jsonl with "text", or .spacy', exists=True, dir_okay=False),
+        typer.Argument(
+            help='Texts: .txt with one a line, .jsonl with "text" (both also .gz), or .spacy',
+            exists=True,
+            dir_okay=False,
+        ),
     ],
     number: Annotated[int, typer.Option("--number", "-k", min=1, help="Number of texts to suggest")] = 100,
     component: Annotated[
@@ -79,11 +84,12 @@ def _component(model: str, pipes: dict[str, SsvmPipe], name: str | None) -> Ssvm
 
 
 def _texts(nlp: Language, path: Path) -> Iterator[Text]:
-    """The texts of a file, without empty ones.
+    """The texts of a file, without empty ones and lines that cannot be read.
 
     Raises:
-        ValueError: a line or a document cannot be read.
+        ValueError: the file is in another format, or cannot be read, or none of its lines can.
     """
+    find_files([path])
     if path.suffix == ".spacy":
         with reading_docs(path):
             stored = list(DocBin().from_disk(path).get_docs(nlp.vocab))
@@ -91,15 +97,15 @@ def _texts(nlp: Language, path: Path) -> Iterator[Text]:
             if len(doc):
                 yield Text(number, {"text": doc.text}, _without_annotation(doc))
         return
-    try:
-        lines = path.read_text(encoding="utf8").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not text in UTF-8: {error}") from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            record = read_record(path, number, line) if path.suffix == ".jsonl" else {"text": line.strip()}
-            if record["text"].strip():
-                yield Text(number, record, nlp.make_doc(record["text"]))
+    is_jsonl = format_of(path) == ".jsonl"
+
+    def text_in(line: str) -> tuple[dict[str, Any], Doc]:
+        record = record_of(line) if is_jsonl else {"text": line.strip()}
+        return record, nlp.make_doc(record["text"])
+
+    for number, (record, doc) in read_records(path, text_in):
+        if record["text"].strip():
+            yield Text(number, record, doc)
 
 
 def _without_annotation(doc: Doc) -> Doc:

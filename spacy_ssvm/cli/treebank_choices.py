@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import spacy
-
 from ..corpus.treebank import Treebank
-from ..corpus.wording import listed
+from ..files import listed
+from .languages import ANY, spacy_language
 
 ANNOTATED = 0.5
 """The share of words that have an annotation, from which it is learnt; that of FEATS is smaller in many languages."""
@@ -96,7 +95,7 @@ def choose(treebank: Treebank, lang: str | None, merge_subtokens: bool) -> Choic
     """The choices for a treebank. lang: the code of its language, None for that of the treebank.
 
     Raises:
-        ImportError: spaCy has no language `lang`, or its tokenizer needs a package that is not installed.
+        ImportError: the tokenizer of `lang` needs a package that is not installed.
         ValueError: the treebank annotates nothing to learn.
     """
     found, reason = _language(treebank, lang)
@@ -114,16 +113,15 @@ def choose(treebank: Treebank, lang: str | None, merge_subtokens: bool) -> Choic
 def _language(treebank: Treebank, lang: str | None) -> tuple[str, str]:
     """The language, and why."""
     if lang is not None:
-        spacy.blank(lang)
-        return lang, "as --lang says"
+        found, reason = spacy_language(lang)
+        return found, reason or "as --lang says"
     if treebank.lang is None:
-        return "xx", "no language: the name of the training file does not begin with a code; --lang names one"
+        return ANY, "no language: the name of the training file does not begin with a code; --lang names one"
     try:
-        spacy.blank(treebank.lang)
-    except ImportError as error:
-        detail = "spaCy has no language" if "E048" in str(error) else "a package is missing for spaCy's language"
-        return "xx", f"{detail} {treebank.lang}; xx has general rules for tokens, and --lang names another language"
-    return treebank.lang, "from the name of the training file"
+        found, reason = spacy_language(treebank.lang)
+    except ImportError:
+        found, reason = ANY, f"a package is missing for spaCy's language {treebank.lang}"
+    return found, f"{reason}; --lang names another" if reason else "from the name of the training file"
 
 
 def _choose_components(choices: Choices, treebank: Treebank) -> None:
@@ -243,9 +241,7 @@ def described(treebank: Treebank) -> list[str]:
     else:
         lines.append(f"Development file: {treebank.dev}")
     if treebank.bad:
-        lines.append(
-            f"{len(treebank.bad):,} sentences cannot be read, and their Docs are left out: {listed(treebank.bad)}"
-        )
+        lines.append(f"{len(treebank.bad):,} sentences cannot be read and are left out: {listed(treebank.bad)}")
     return lines
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from spacy.tokens import Doc, Span, Token
 from spacy.vocab import Vocab
 
-from .conllu_reader import doc_of, merged, parse, read_blocks
+from ..files import read_lines, text_of
+from .conllu_reader import annotated, doc_of, merged, parse, read_blocks
 
 
 def udeval() -> Any:
@@ -30,20 +31,20 @@ def udeval() -> Any:
 class ConlluFile:
     """A CoNLL-U file that the official scorer accepts; empty nodes are skipped.
 
-    text: its content.
+    text: its content, for the scorer.
 
     Raises:
         ImportError: udtools is not installed.
-        OSError: the file cannot be opened.
-        ValueError: the file is not in UTF-8, has no sentences, or is not valid; the message names the line.
+        ValueError: the file cannot be read, is not in UTF-8, has no sentences, or is not valid; the message names the
+            line.
     """
 
     def __init__(self, path: Path) -> None:
-        self.text = path.read_text("utf-8-sig")
-        load(self.text, path.name)
-        if not self.text.strip():
-            raise ValueError(f"{path.name} has no sentences")
         self._blocks = list(read_blocks(path))
+        if not self._blocks:
+            raise ValueError(f"{path.name} has no sentences")
+        self.text = "".join(f"{line}\n" for line in _scored_lines(path))
+        load(self.text, path.name)
 
     def docs(self, vocab: Vocab) -> Iterator[Doc]:
         """A Doc for each sentence: a token for each syntactic word, with its annotation and no enhanced dependencies.
@@ -53,7 +54,7 @@ class ConlluFile:
         """
         for number, block in enumerate(self._blocks, 1):
             try:
-                yield doc_of([parse(block)], vocab)
+                yield doc_of([annotated(block)], vocab)
             except ValueError as error:
                 raise ValueError(f"sentence {number} (line {block.line}): {error}") from error
 
@@ -65,6 +66,20 @@ class ConlluFile:
                 texts.append("")
             texts[-1] += "".join(token.form + " " * token.space for token in merged(parse(block)).words)
         return [text.rstrip() for text in texts]
+
+
+def _scored_lines(path: Path) -> Iterator[str]:
+    """The lines of a file as the official scorer takes them, which counts lines, and refuses empty ones but one after
+    each sentence."""
+    is_inside = False
+    for number, line in read_lines(path):
+        try:
+            text = text_of(line)
+        except ValueError as error:
+            raise ValueError(f"{path.name}, line {number}: {error}") from error
+        is_empty = not text.strip()
+        yield "#" if is_empty and not is_inside else "" if is_empty else text
+        is_inside = not is_empty and (is_inside or not text.startswith("#"))
 
 
 def load(text: str, name: str, multiple_roots: bool = False) -> Any:

@@ -1,10 +1,11 @@
 """CoNLL-U files: their sentences, and Docs of them.
 
 The format: https://universaldependencies.org/format.html. spaCy's converter takes an underscore for a lemma, puts UPOS
-in place of missing XPOS, and does not say in which line an error is; what it makes of a multi-word token holds here,
-too.
+in place of missing XPOS, and does not say in which line an error is; what it makes of a multi-word token, and of
+entities in MISC, holds here, too.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -12,9 +13,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from spacy.attrs import SENT_START
+from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..files import read_lines
 from .wording import counted, quoted_text
 
 SUFFIX = ".conllu"
@@ -23,12 +26,17 @@ SENTENCES = 10
 """Sentences of a Doc, where a file does not say where texts begin; as in `spacy convert -n 10`."""
 MAX_SENTENCES = 100
 """Sentences of a Doc, at most: a file can be one text, and jackknifing needs several Docs."""
+_ENTITY = re.compile("(?:(?:name|NE)=)?([BILU])-([A-Z_]+)|O$")
+"""An entity tag in MISC, as spaCy's converter finds it."""
+_NO_TEXT = re.compile("[\udc80-\udcff]")
+"""What stands for a byte that is not in UTF-8."""
 
 
 class Block(NamedTuple):
     """The lines of a sentence.
 
-    line: the number of the first one, from 1. lines: all of them, with comments.
+    line: the number of the first one, from 1. lines: all of them, with comments, and empty lines between comments; a
+    byte that is not in UTF-8 is a lone surrogate, as Python's "surrogateescape" has it.
     """
 
     line: int
@@ -54,7 +62,8 @@ class Word(NamedTuple):
     """A syntactic word, or a token that several have been merged into.
 
     lemma, xpos, upos, feats, deprel: empty if unknown. head: the place of its head in the sentence, from 0, its own for
-    a root; None if unknown. space: whether a space follows.
+    a root; None if unknown. space: whether a space follows. entity: its tag in the IOB scheme, such as "B-PER", or "O".
+    line: that of its row, from 1.
     """
 
     form: str
@@ -65,6 +74,8 @@ class Word(NamedTuple):
     head: int | None
     deprel: str
     space: bool
+    entity: str = "O"
+    line: int = 0
 
 
 class MultiWord(NamedTuple):
@@ -84,28 +95,43 @@ class Sentence(NamedTuple):
 
 
 def read_blocks(path: Path) -> Iterator[Block]:
-    """The sentences of a file, not yet parsed.
+    """The sentences of a file, not yet parsed; comments before an empty line belong to the sentence after them.
 
     Raises:
-        OSError: the file cannot be opened.
-        ValueError: the file is not in UTF-8.
+        ValueError: the file cannot be read.
     """
     lines: list[str] = []
-    number = 0
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, 1):
-            try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf8").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                raise ValueError(f"{path}, line {number}: this is not text in UTF-8: {error}") from error
-            if line.strip():
-                lines.append(line)
-                continue
-            if lines:
-                yield Block(number - len(lines), lines)
-            lines = []
-    if lines:
-        yield Block(number + 1 - len(lines), lines)
+    first, has_rows = 1, False
+    for number, content in read_lines(path):
+        line = content.decode("utf8", "surrogateescape")
+        if not line.strip() and has_rows:
+            yield Block(first, lines)
+            lines, has_rows = [], False
+        elif lines or line.strip():
+            first = first if lines else number
+            lines.append(line)
+            has_rows |= bool(line.strip()) and not line.startswith("#")
+    if has_rows:
+        yield Block(first, lines)
+
+
+def has_entities(path: Path) -> bool:
+    """Whether a word of the file has an entity tag in MISC; where none has, entities are not annotated.
+
+    Raises:
+        ValueError: the file cannot be read.
+    """
+    rows = (line.decode("utf8", "replace") for _, line in read_lines(path) if not line.startswith(b"#"))
+    return any(_ENTITY.match(part) for row in rows for part in row.rpartition("\t")[2].split("|") if part != "_")
+
+
+def sentences(path: Path, blocks: Iterable[Block], left_out: list[str]) -> Iterator[tuple[Block, Sentence]]:
+    """The sentences of a file that a Doc can have; what to say of each other one is added to `left_out`."""
+    for block in blocks:
+        try:
+            yield block, annotated(block)
+        except ValueError as error:
+            left_out.append(f"{path.name}, {error}, in {quoted_text(block.text)}")
 
 
 def parse(block: Block) -> Sentence:
@@ -115,13 +141,14 @@ def parse(block: Block) -> Sentence:
         ValueError: it is not valid; the message begins with the line.
     """
     words: list[Word] = []
-    lines: list[int] = []
     multi_words: list[MultiWord] = []
     ends_with_space: list[bool] = []
     n_empty = 0
     for number, line in enumerate(block.lines, block.line):
-        if line.startswith("#"):
+        if line.startswith("#") or not line.strip():
             continue
+        if not line.isascii() and _NO_TEXT.search(line):
+            raise ValueError(f"line {number}: this is not text in UTF-8")
         columns = line.split("\t")
         if len(columns) != N_COLUMNS:
             raise ValueError(
@@ -140,23 +167,39 @@ def parse(block: Block) -> Sentence:
             raise ValueError(f"line {number}: ID is {name!r}, not {len(words) + 1}: words are counted from 1")
         else:
             words.append(_word(number, len(words), columns, space))
-            lines.append(number)
     if not words:
         raise ValueError(f"line {block.line}: a sentence has no words")
     for multi, space in zip(multi_words, ends_with_space):
         if multi.end > len(words):
-            raise ValueError(f"line {lines[-1]}: the words of the multi-word token {multi.form!r} end too early")
+            raise ValueError(f"line {words[-1].line}: the words of the multi-word token {multi.form!r} end too early")
         for place in range(multi.first, multi.end):
             words[place] = words[place]._replace(space=space and place == multi.end - 1)
-    _check_heads([word.head for word in words], lines)
+    _check_heads(words)
+    if any(word.entity != "O" for word in words):
+        words = _with_entities(words)
     return Sentence(words, multi_words, n_empty)
+
+
+def annotated(block: Block) -> Sentence:
+    """The sentence of a block, with annotation that a Doc can have.
+
+    Raises:
+        ValueError: it is not valid, or spaCy does not accept its annotation; the message begins with the line.
+    """
+    sentence = parse(block)
+    for word in sentence.words:
+        if word.upos not in COARSE_TAGS:
+            raise ValueError(
+                f"line {word.line}: UPOS is {word.upos!r}, which UD does not have: other tags belong in XPOS"
+            )
+    return sentence
 
 
 def merged(sentence: Sentence) -> Sentence:
     """The sentence with each multi-word token as one word, as `spacy convert --merge-subtokens` makes it.
 
-    Tags are joined by underscores, lemmas by spaces, and the values of a feature by commas. The coarse tag, the head
-    and the relation are those of the word closest to the root.
+    Tags are joined by underscores, lemmas by spaces, and the values of a feature by commas. The coarse tag, the head,
+    the relation and the entity are those of the word closest to the root.
     """
     words = sentence.words
     depths = _depths([word.head for word in words])
@@ -180,13 +223,16 @@ def merged(sentence: Sentence) -> Sentence:
                 feats=_joined_features([word.feats for word in inside]),
                 head=None if top.head is None else part_of[top.head],
                 space=inside[-1].space,
+                entity=_merged_entity(words, first, top),
             )
         )
-    return Sentence(result, [], sentence.n_empty)
+    return Sentence(_with_entities(result), [], sentence.n_empty)
 
 
-def doc_of(sentences: Sequence[Sentence], vocab: Vocab) -> Doc:
+def doc_of(sentences: Sequence[Sentence], vocab: Vocab, with_entities: bool = False) -> Doc:
     """A Doc of these sentences, with a token for each word.
+
+    with_entities: whether entities are annotated.
 
     Raises:
         ValueError: spaCy does not accept the annotation, such as a UPOS that UD does not have.
@@ -208,6 +254,8 @@ def doc_of(sentences: Sequence[Sentence], vocab: Vocab) -> Doc:
         heads = enumerate(zip(words, offsets))
         columns["heads"] = [i if word.head is None else offset + word.head for i, (word, offset) in heads]
         columns["deps"] = ["ROOT" if word.deprel == "root" else word.deprel for word in words]
+    if with_entities:
+        columns["ents"] = [word.entity for word in words]
     doc = Doc(vocab, **columns)
     # spaCy starts a sentence at each root, and there may be several.
     doc.from_array([SENT_START], cast(Any, is_start.view(np.uint64)))
@@ -237,11 +285,6 @@ def place_of(path: Path, text: Sequence[Block]) -> str:
     return f"{path.name}, line {text[0].line}"
 
 
-def complaint(path: Path, text: Sequence[Block], error: Exception) -> str:
-    """What to say of a text that cannot be read."""
-    return f"{place_of(path, text)}, {quoted_text(' '.join(block.text for block in text))}: {error}"
-
-
 def _multi_word(line: int, name: str, form: str, n_words: int, before: Sequence[MultiWord]) -> MultiWord:
     first, _, last = name.partition("-")
     if not (first.isdecimal() and last.isdecimal() and int(first) == n_words + 1 <= int(last)):
@@ -252,25 +295,55 @@ def _multi_word(line: int, name: str, form: str, n_words: int, before: Sequence[
 
 
 def _word(line: int, place: int, columns: Sequence[str], space: bool) -> Word:
-    _, form, lemma, upos, xpos, feats, head, deprel, _, _ = ("" if column == "_" else column for column in columns)
+    _, form, lemma, upos, xpos, feats, head, deprel, _, misc = ("" if column == "_" else column for column in columns)
     if head and not head.isdecimal():
         raise ValueError(f"line {line}: HEAD is {head!r}, not a number")
-    if not all("=" in feature for feature in feats.split("|") if feats):
+    if not all(feature.count("=") == 1 for feature in feats.split("|") if feats):
         raise ValueError(f"line {line}: FEATS is {feats!r}, not of the form Name=Value|Name=Value")
     of_head = (int(head) or place + 1) - 1 if head else None
     is_underscore = columns[1] == "_"
-    return Word(form or "_", "_" if is_underscore else lemma, upos, xpos, feats, of_head, deprel, space)
+    known = "_" if is_underscore else lemma
+    return Word(form or "_", known, upos, xpos, feats, of_head, deprel, space, _entity(misc) if misc else "O", line)
 
 
-def _check_heads(heads: Sequence[int | None], lines: Sequence[int]) -> None:
-    for place, head in enumerate(heads):
-        if head is not None and head >= len(heads):
+def _entity(misc: str) -> str:
+    """The first entity tag in MISC, in any of the schemes that spaCy's converter reads."""
+    for part in misc.split("|"):
+        if match := _ENTITY.match(part):
+            return f"{match[1]}-{match[2]}" if match[1] else "O"
+    return "O"
+
+
+def _with_entities(words: Sequence[Word]) -> list[Word]:
+    """The words with entity tags in the IOB scheme: I and L go on with the entity of the word before, if they can."""
+    tags = [word.entity for word in words]
+    inside = [tag[0] in "IL" and tag[2:] == before[2:] for tag, before in zip(tags, ["O", *tags])]
+    begun = ["I" if goes_on else "B" for goes_on in inside]
+    return [
+        word if word.entity == "O" else word._replace(entity=begin + word.entity[1:])
+        for word, begin in zip(words, begun)
+    ]
+
+
+def _merged_entity(words: Sequence[Word], first: int, top: Word) -> str:
+    """The tag of merged words, of which `first` is the first and `top` the one closest to the root, as spaCy's
+    retokenizer chooses it."""
+    if top.entity == "O":
+        return "O"
+    start, before = words[first].entity, words[first - 1].entity if first else "O"
+    goes_on = start[0] == "I" and start[2:] == top.entity[2:] == before[2:]
+    return ("I" if goes_on else "B") + top.entity[1:]
+
+
+def _check_heads(words: Sequence[Word]) -> None:
+    for word in words:
+        if word.head is not None and word.head >= len(words):
             raise ValueError(
-                f"line {lines[place]}: HEAD is {head + 1}, and the sentence has {counted(len(heads), 'word')}"
+                f"line {word.line}: HEAD is {word.head + 1}, and the sentence has {counted(len(words), 'word')}"
             )
-    for line, depth in zip(lines, _depths(heads)):
-        if depth > len(heads):
-            raise ValueError(f"line {line}: the heads form a cycle")
+    for word, depth in zip(words, _depths([word.head for word in words])):
+        if depth > len(words):
+            raise ValueError(f"line {word.line}: the heads form a cycle")
 
 
 def _depths(heads: Sequence[int | None]) -> list[int]:

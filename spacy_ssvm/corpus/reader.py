@@ -20,9 +20,10 @@ from spacy.training.corpus import FILE_TYPE
 from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
+from ..files import report_left_out
 from . import conllu_reader
-from .texts import some_docs
-from .wording import listed, quoted, quoted_text
+from .texts import reading_docs, some_docs
+from .wording import quoted, quoted_text
 
 SUFFIXES = (FILE_TYPE, conllu_reader.SUFFIX)
 """The ends of the names of files that are read."""
@@ -36,27 +37,19 @@ def corpus_files(path: Path) -> list[Path]:
     return sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
 
 
-def report_left_out(path: Path, left_out: Sequence[str], is_empty: bool) -> None:
-    """Warn of documents that cannot be read. left_out: each one's place and the error. is_empty: whether none is left.
-
-    Raises:
-        ValueError: there are documents, but none of them can be read.
-    """
-    if left_out and is_empty:
-        raise ValueError(f"none of the documents of {path} can be read: {listed(left_out)}")
-    if left_out:
-        warnings.warn(
-            f"{len(left_out):,} documents of {path} cannot be read and are left out: {listed(left_out)}", stacklevel=3
-        )
+def kind_of(files: Iterable[Path]) -> str:
+    """What cannot be read of these files is left out in pieces of this kind."""
+    return "sentences" if all(file.name.endswith(conllu_reader.SUFFIX) for file in files) else "documents"
 
 
 class SentenceCorpus(Corpus):
-    """spaCy's Corpus, which also reads CoNLL-U; documents that cannot be read are left out, with a warning at the end.
+    """spaCy's Corpus, which also reads CoNLL-U.
 
-    With gold_preproc, a document of one sentence is used as it is, without a copy.
+    Documents that cannot be read, and sentences of CoNLL-U, are left out, with a warning at the end. With gold_preproc,
+    a document of one sentence is used as it is, without a copy.
 
     gold_tokens: predicted Docs are whole documents, but have the tokens of the reference. merge_subtokens: whether a
-    multi-word token of CoNLL-U is one token. left_out: the documents that could not be read in the last pass, each with
+    multi-word token of CoNLL-U is one token. left_out: what could not be read in the last pass, each with its place and
     the error. place: that of the document read last, for messages: its file, and its number, from 0, or line, from 1.
     """
 
@@ -82,7 +75,7 @@ class SentenceCorpus(Corpus):
         """Yield the examples.
 
         Raises:
-            ValueError: there are documents, but none of them can be read.
+            ValueError: a file cannot be read, or there are documents, but none of them can be read.
         """
         files = corpus_files(self.path)
         if not files:
@@ -93,7 +86,7 @@ class SentenceCorpus(Corpus):
         for example in chain.from_iterable(self.augmenter(nlp, example) for example in make(nlp, docs)):
             is_empty = False
             yield example
-        report_left_out(self.path, self.left_out, is_empty)
+        report_left_out(self.path, self.left_out, is_empty, kind_of(files))
 
     def read_docbin(self, vocab: Vocab, locs: Iterable[str | Path]) -> Iterator[Doc]:
         """The documents with tokens in these files, at most `limit` of them."""
@@ -143,22 +136,22 @@ class SentenceCorpus(Corpus):
         return super()._make_example(nlp, reference, gold_preproc or self.gold_tokens)
 
     def _docs_of_sentences(self, path: Path, vocab: Vocab) -> Iterator[tuple[str, Doc]]:
-        """The documents in a CoNLL-U file that can be read, with their places; with gold_preproc, the sentences."""
+        """The documents in a CoNLL-U file, with their places; with gold_preproc, the sentences.
+
+        Sentences that cannot be read are left out.
+        """
+        with_entities = conllu_reader.has_entities(path)
         for blocks in conllu_reader.texts(conllu_reader.read_blocks(path), one_each=self.gold_preproc):
-            place = conllu_reader.place_of(path, blocks)
-            try:
-                sentences = list(map(conllu_reader.parse, blocks))
-                if self.merge_subtokens:
-                    sentences = list(map(conllu_reader.merged, sentences))
-                doc = conllu_reader.doc_of(sentences, vocab)
-            except ValueError as error:
-                self.left_out.append(conllu_reader.complaint(path, blocks, error))
-            else:
-                yield place, doc
+            sentences = [sentence for _, sentence in conllu_reader.sentences(path, blocks, self.left_out)]
+            if self.merge_subtokens:
+                sentences = list(map(conllu_reader.merged, sentences))
+            if sentences:
+                yield conllu_reader.place_of(path, blocks), conllu_reader.doc_of(sentences, vocab, with_entities)
 
     def _docs(self, path: Path, vocab: Vocab) -> Iterator[tuple[str, Doc]]:
         """The documents in a .spacy file that can be read, with their places: numbers, from 0."""
-        stored = DocBin().from_disk(path)
+        with reading_docs(path):
+            stored = DocBin().from_disk(path)
         for string in stored.strings:
             vocab[string]
         for number in range(len(stored)):

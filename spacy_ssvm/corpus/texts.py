@@ -1,7 +1,5 @@
 """Raw text in files: a text a line, records in JSONL, or Docs, and the sentences of words that they hold."""
 
-import gzip
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from glob import glob, has_magic
@@ -11,6 +9,8 @@ from typing import Any
 import srsly
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
+
+from ..files import format_of, read_records, split_lines
 
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz", ".spacy")
 
@@ -43,35 +43,25 @@ def find_files(inputs: list[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list
 def read_sentences(path: Path, tokenise: Callable[[str], list[str]], vocab: Vocab) -> Iterator[list[str]]:
     """The sentences of a file: lines of text, the lines of the texts of records, or the sentences of Docs.
 
-    A Doc without sentence boundaries is one sentence.
+    A Doc without sentence boundaries is one sentence. Lines that cannot be read are left out, with a warning.
 
     Raises:
-        ValueError: the file cannot be read; the message names the file, and the line if there are lines.
+        ValueError: the file, or each of its lines, cannot be read; the message names the file, and the lines.
     """
     if path.suffix == ".spacy":
         yield from _sentences_of_docs(path, vocab)
         return
-    is_jsonl = path.name.endswith((".jsonl", ".jsonl.gz"))
-    for number, line in _lines(path):
-        if line.strip():
-            text = read_record(path, number, line)["text"] if is_jsonl else line
-            for part in text.splitlines():
-                try:
-                    yield tokenise(part)
-                except UnicodeEncodeError as error:
-                    raise ValueError(f"{path}, line {number}: this text has half of a character: {error}") from error
+    is_jsonl = format_of(path) == ".jsonl"
 
+    def tokenised(line: str) -> list[list[str]]:
+        text = record_of(line)["text"] if is_jsonl else line
+        try:
+            return list(map(tokenise, split_lines(text)))
+        except UnicodeEncodeError as error:
+            raise ValueError(f"this text has half of a character: {error}") from error
 
-def read_record(path: Path, number: int, line: str) -> dict[str, Any]:
-    """A line of JSONL with a text.
-
-    Raises:
-        ValueError: it is not JSON, or has no text.
-    """
-    try:
-        return record_of(line)
-    except ValueError as error:
-        raise ValueError(f"{path}, line {number}: {error}") from error
+    for _, sentences in read_records(path, tokenised):
+        yield from sentences
 
 
 def record_of(line: str, key: str = "text") -> dict[str, Any]:
@@ -87,29 +77,6 @@ def record_of(line: str, key: str = "text") -> dict[str, Any]:
     if not isinstance(found, dict) or not isinstance(found.get(key), str):
         raise ValueError(f'a line must be an object with a string "{key}"')
     return found
-
-
-def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file of text, which may be compressed by gzip, and their numbers, from 1.
-
-    Raises:
-        ValueError: the file cannot be read; the message names the last line that was.
-    """
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                yield number, line
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} cannot be read after line {number}: {error}") from error
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in raw_lines(path):
-        try:
-            yield number, line.decode("utf-8-sig" if number == 1 else "utf8")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path}, line {number}: this is not text in UTF-8: {error}") from error
 
 
 @contextmanager

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files import listed
 from . import conllu_reader
 from .conllu_reader import Sentence
 from .reader import corpus_files
-from .wording import listed
 
-LANGUAGE = re.compile(r"([a-z]{2,3})_")
-"""The beginning of a file name of UD, such as `tr_imst-ud-train.conllu`."""
+LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNORECASE)
+"""The code in a file name such as `tr_imst-ud-train.conllu`, as in UD, `tr-train.conllu` or `train.tr.conllu`."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Treebank:
     """What a treebank annotates; all shares are from 0 to 1.
 
     train: a file, or a folder of files. dev: a file, None if there is none. lang: the language's code in the name of a
-    file, None if there is none. bad: the sentences that cannot be read, each with the error.
+    file, None if there is none. bad: the sentences of all these files that cannot be read, each with its place and the
+    error.
 
     n_sentences, n_words, n_docs: the training sentences that can be read, their words, and the Docs that a reader makes
     of them. n_multi_words: multi-word tokens. n_empty: empty nodes. n_with_spaces: words that contain a space.
@@ -62,8 +63,8 @@ def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
     merge_subtokens: take each multi-word token for a word, as the reader does.
 
     Raises:
-        OSError: a file cannot be opened.
-        ValueError: there are no training files, or none of their sentences can be read.
+        ValueError: there are no training files, a file cannot be read, or none of the sentences of training or
+            development can.
     """
     train, dev = find_files(path)
     files = corpus_files(train)
@@ -72,17 +73,15 @@ def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
     n_docs = n_multi_words = 0
     for file in files:
         for blocks in conllu_reader.texts(conllu_reader.read_blocks(file)):
-            n_docs += 1
-            for block in blocks:
-                try:
-                    sentence = conllu_reader.parse(block)
-                except ValueError as error:
-                    bad.append(f"{file.name}, {error}")
-                    continue
-                n_multi_words += len(sentence.multi_words)
-                sentences.append(conllu_reader.merged(sentence) if merge_subtokens else sentence)
-    if not sentences:
-        raise ValueError(f"{train} has no sentences that can be read{': ' if bad else ''}{listed(bad)}")
+            found = [sentence for _, sentence in conllu_reader.sentences(file, blocks, bad)]
+            n_docs += bool(found)
+            n_multi_words += sum(len(sentence.multi_words) for sentence in found)
+            sentences += map(conllu_reader.merged, found) if merge_subtokens else found
+    _require_some(train, sentences, bad)
+    if dev is not None:
+        bad_of_dev: list[str] = []
+        _require_some(dev, list(conllu_reader.sentences(dev, conllu_reader.read_blocks(dev), bad_of_dev)), bad_of_dev)
+        bad += bad_of_dev
     words = [word for sentence in sentences for word in sentence.words]
     xpos_of: dict[str, set[str]] = {}
     feats_of: dict[tuple[str, str], Counter[str]] = {}
@@ -94,7 +93,7 @@ def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
     return Treebank(
         train=train,
         dev=dev,
-        lang=match[1] if match else None,
+        lang=match[1].lower() if match else None,
         bad=bad,
         n_sentences=len(sentences),
         n_words=len(words),
@@ -114,6 +113,11 @@ def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
         crossing=_share(map(has_crossing_arcs, sentences)),
         several_roots=_share(n_roots(sentence) > 1 for sentence in sentences),
     )
+
+
+def _require_some(path: Path, sentences: Sequence[object], bad: Sequence[str]) -> None:
+    if not sentences:
+        raise ValueError(f"{path} has no sentences that can be read{': ' if bad else ''}{listed(bad)}")
 
 
 def find_files(path: Path) -> tuple[Path, Path | None]:

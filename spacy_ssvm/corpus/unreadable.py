@@ -8,7 +8,8 @@ from weakref import WeakSet
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .wording import listed, name_of
+from ..files import listed
+from .wording import name_of
 
 
 class Unreadable:

@@ -1,4 +1,4 @@
-"""The wording that messages share: quoted texts, names of examples and tokens, short lists."""
+"""The wording that messages share: quoted texts, names of examples and tokens."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,6 @@ from spacy.tokens import Doc
 
 MAX_QUOTE = 40
 """Characters of a document that a message quotes."""
-
-MAX_NAMED = 3
-"""Examples or documents that a message names."""
 
 
 def quoted(doc: Doc) -> str:
@@ -32,12 +29,6 @@ def name_of(number: int, doc: Doc) -> str:
 def counted(n: int, noun: str) -> str:
     """A number and a noun, such as "1 token" or "2,000 tokens"."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first MAX_NAMED names, and the number of the others."""
-    rest = [f"and {len(names) - MAX_NAMED:,} more"] if len(names) > MAX_NAMED else []
-    return "; ".join([*names[:MAX_NAMED], *rest])
 
 
 def token_name(docs: Sequence[Doc], token: int) -> str:

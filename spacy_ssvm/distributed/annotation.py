@@ -13,7 +13,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from ..corpus import conllu_reader, texts
-from ..files import replace_files
+from ..files import format_of, replace_files, text_of
 from .shards import DOCS, Piece, Shard, read_docbin
 
 Format = Literal["spacy", "jsonl"]
@@ -135,19 +135,19 @@ def _docs(nlp: Language, piece: Piece, how: Annotation) -> Iterator[Doc]:
         numbers = slice(piece.numbers[0] - 1, piece.numbers[-1])
         yield from texts.some_docs(read_docbin(piece.path), numbers).get_docs(nlp.vocab)
         return
-    for content in piece.contents:
-        text = content.decode("utf-8-sig").rstrip("\r\n")
+    for number, content in zip(piece.numbers, piece.contents):
         if piece.path.suffix == conllu_reader.SUFFIX:
-            words = conllu_reader.parse(conllu_reader.Block(1, text.split("\n"))).words
+            lines = content.decode("utf8", "surrogateescape").split("\n")
+            words = conllu_reader.parse(conllu_reader.Block(number, lines)).words
             yield Doc(nlp.vocab, words=[word.form for word in words], spaces=[word.space for word in words])
-        elif ".jsonl" in piece.path.suffixes:
-            record = texts.record_of(text, how.text_key)
+        elif format_of(piece.path) == ".jsonl":
+            record = texts.record_of(text_of(content), how.text_key)
             doc = nlp.make_doc(record.pop(how.text_key))
             if record:
                 doc.user_data[RECORD] = record
             yield doc
         else:
-            yield nlp.make_doc(text)
+            yield nlp.make_doc(text_of(content))
 
 
 def _encoded(docs: Iterable[Doc], how: Annotation) -> bytes:

@@ -6,8 +6,9 @@ from pathlib import Path
 from spacy.tokens import DocBin
 
 from ..corpus import conllu_reader
-from ..corpus.reader import corpus_files, report_left_out
+from ..corpus.reader import corpus_files, kind_of
 from ..corpus.texts import reading_docs, some_docs
+from ..files import report_left_out
 
 DOCBIN, CONLLU = ".spacy", conllu_reader.SUFFIX
 PART = "part-"
@@ -15,6 +16,8 @@ ENOUGH = 100_000
 """Tokens that are worth a DocBin: workers hold one file at a time."""
 NEW_TEXT = "# newpar"
 """The comment in CoNLL-U before the first sentence of a text."""
+OUTSIDE = "|O"
+"""What says in MISC that a word is outside entities, and thus that entities are annotated."""
 
 
 def deal(
@@ -27,7 +30,7 @@ def deal(
 ) -> list[Path]:
     """Write each document of a file, or of the files of a folder, to one of n parts, in turn.
 
-    Texts of CoNLL-U that are not valid are left out, with a warning.
+    Sentences of CoNLL-U that cannot be read are left out, with a warning.
 
     limit: the number of documents to take; all by default. formats: the suffixes of files that the corpus reader reads.
     one_each: whether it makes a document of each sentence of CoNLL-U. Returns the parts, fewer than n where there are
@@ -53,7 +56,7 @@ def deal(
         if n_docs == limit:
             break
     docbins.end()
-    report_left_out(path, left_out, n_docs == 0)
+    report_left_out(path, left_out, n_docs == 0, kind_of(files))
     return dealt_parts(folder)
 
 
@@ -69,28 +72,30 @@ def dealt_parts(folder: Path) -> list[Path]:
 def _deal_texts(
     file: Path, parts: Sequence[Path], n_before: int, limit: int | None, one_each: bool, left_out: list[str]
 ) -> int:
-    """Deal out the first texts of a .conllu file, as they are; returns their number.
+    """Deal out the first texts of a .conllu file; returns their number.
 
-    n_before: the number of documents dealt before. left_out: what to say of each text that is not valid is added.
+    n_before: the number of documents dealt before. left_out: what to say of each sentence that cannot be read is added.
     """
     n_texts = 0
+    # Whether entities are annotated is a matter of a whole file, also of one that is dealt.
+    with_entities = conllu_reader.has_entities(file)
+    name = f"{'entities' if with_entities else 'texts'}{CONLLU}"
     for text in conllu_reader.texts(conllu_reader.read_blocks(file), one_each):
         if n_texts == limit:
             break
-        try:
-            for block in text:
-                conllu_reader.parse(block)
-        except ValueError as error:
-            left_out.append(conllu_reader.complaint(file, text, error))
-            continue
-        lines = [] if text[0].begins_text else [NEW_TEXT]
-        for block in text:
-            lines += [*block.lines, ""]
-        part = parts[(n_before + n_texts) % len(parts)]
-        part.mkdir(parents=True, exist_ok=True)
-        with (part / f"texts{CONLLU}").open("ab") as dealt:
-            dealt.write("".join(f"{line}\n" for line in lines).encode())
-        n_texts += 1
+        lines: list[str] = []
+        for block, _ in conllu_reader.sentences(file, text, left_out):
+            if not lines and not block.begins_text:
+                lines.append(NEW_TEXT)
+            outside = OUTSIDE if with_entities else ""
+            lines += [line if line.startswith("#") else line + outside for line in block.lines if line.strip()]
+            lines.append("")
+        if lines:
+            part = parts[(n_before + n_texts) % len(parts)]
+            part.mkdir(parents=True, exist_ok=True)
+            with (part / name).open("ab") as dealt:
+                dealt.write("".join(f"{line}\n" for line in lines).encode("utf8", "surrogateescape"))
+            n_texts += 1
     return n_texts
 
 

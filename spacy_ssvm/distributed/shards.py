@@ -9,6 +9,7 @@ from typing import NamedTuple
 from spacy.tokens import DocBin
 
 from ..corpus import conllu_reader, texts
+from ..files import read_lines
 
 DOCS = ".spacy"
 SUFFIXES = (*texts.SUFFIXES, conllu_reader.SUFFIX)
@@ -84,10 +85,10 @@ def _documents(path: Path) -> Iterator[tuple[int, bytes, int, bytes]]:
             yield number, b"", max(1, BYTES_OF_TOKEN * len(tokens)), file + number.to_bytes(8, "little")
     elif path.suffix == conllu_reader.SUFFIX:
         for block in conllu_reader.read_blocks(path):
-            content = "\n".join(block.lines).encode()
+            content = "\n".join(block.lines).encode("utf8", "surrogateescape")
             yield block.line, content, len(content), content
     else:
-        for number, line in texts.raw_lines(path):
+        for number, line in read_lines(path):
             if line.strip():
                 yield number, line, len(line), line
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from spacy.strings import get_string_id
 from spacy.vocab import Vocab
 
-from .text_lines import read_lines
+from ..files import Record, read_records
 
 Source = Callable[[Vocab], Mapping[int, str]]
 
@@ -24,7 +24,7 @@ class ClassFile:
     """A file with one "class<TAB>word" a line; further columns are ignored.
 
     Called, raises:
-        ValueError: the file cannot be read, a line has no tab, there is no line, or a word is in two classes.
+        ValueError: the file, or each of its lines, cannot be read, there is no line, or a word is in two classes.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class Lexicon:
     """A file with one "word<TAB>tag" a line; a word may have several lines, and its class is the set of its tags.
 
     Called, raises:
-        ValueError: the file cannot be read, a line has no tab, or there is no line.
+        ValueError: the file, or each of its lines, cannot be read, or there is no line.
     """
 
     path: Path
@@ -101,15 +101,17 @@ class VectorClasses:
     def __call__(self, vocab: Vocab) -> Mapping[int, str]:
         from .vector_classes import classes_of_vectors
 
-        words = None if self.words is None else [line.split("\t")[0] for line in _lines(Path(self.words))]
+        words = None if self.words is None else [word for _, word in _read(Path(self.words), _first_column)]
         return classes_of_vectors(vocab.vectors, self.n_classes, self.seed, words)
 
 
 def read_lexicon(path: Path) -> dict[str, list[str]]:
     """The tags of each word in a file with one "word<TAB>tag" a line; tags in alphabetical order, each once.
 
+    Lines without a tab are left out, with a warning.
+
     Raises:
-        ValueError: the file cannot be read, a line has no tab, or there is no line.
+        ValueError: the file, or each of its lines, cannot be read, or there is no line.
     """
     tags: dict[str, set[str]] = {}
     for _, word, tag in _read_pairs(path, "word<TAB>tag"):
@@ -127,32 +129,36 @@ def lexicon(path: str | Path) -> Lexicon:
     return Lexicon(Path(path))
 
 
-def _lines(path: Path) -> list[str]:
-    """The lines of a file.
+def _read(path: Path, parse: Callable[[str], Record]) -> list[tuple[int, Record]]:
+    """The number, from 1, and the content of each line of a file that is not empty and can be read.
 
     Raises:
-        ValueError: the file cannot be read.
+        ValueError: the file, or each of its lines, cannot be read.
     """
     try:
-        return read_lines(path)
+        return list(read_records(path, parse))
     except ValueError as error:
         raise ValueError(f"word classes: {error}") from error
 
 
+def _first_column(line: str) -> str:
+    return line.split("\t")[0]
+
+
 def _read_pairs(path: Path, form: str) -> list[tuple[int, str, str]]:
-    """The number, from 1, and the first two columns of each line that is not empty.
+    """The number, from 1, and the first two columns of each line.
 
     Raises:
-        ValueError: the file cannot be read, a line has fewer columns, or there is no line.
+        ValueError: the file, or each of its lines, cannot be read, or there is no line.
     """
-    pairs = []
-    for number, line in enumerate(_lines(path), 1):
-        if not line.strip():
-            continue
+
+    def pair(line: str) -> tuple[str, str]:
         columns = line.split("\t")
         if len(columns) < 2 or not columns[0] or not columns[1]:
-            raise ValueError(f'word classes: line {number} of {path} is not "{form}": {line[:80]!r}')
-        pairs.append((number, columns[0], columns[1]))
+            raise ValueError(f'this is not "{form}": {line[:80]!r}')
+        return columns[0], columns[1]
+
+    pairs = [(number, first, second) for number, (first, second) in _read(path, pair)]
     if not pairs:
         raise ValueError(f"word classes: {path} is empty")
     return pairs

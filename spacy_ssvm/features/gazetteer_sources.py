@@ -6,20 +6,24 @@ splits, or lists of tokens. Importing this module does not import numba.
 
 import csv
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import srsly
 
-from .text_lines import read_lines
+from ..files import format_of, read_lines, read_records, report_left_out, text_of
 
 Phrase = str | list[str]
 PhraseSource = Callable[[], Iterable[Phrase]]
 
 _TOKEN_TEXTS = {"LOWER", "ORTH", "TEXT"}
 """Attributes of a token in a pattern that say what its text is; matching ignores case in any case."""
+_NO_PHRASES = {".jsonl", ".json", ".conllu", ".spacy"}
+"""Formats of files whose lines are no phrases."""
+_RETURN = "\udc0d"
+"""What stands for a carriage return, at which the csv module would end a row; no text in UTF-8 has it."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +31,18 @@ class PhraseFile:
     """A file with one phrase a line.
 
     Called, raises:
-        ValueError: the file cannot be read.
+        ValueError: the file cannot be read, or its name says that it is in another format.
     """
 
     path: Path
 
     def __call__(self) -> list[Phrase]:
-        return [line.strip() for line in read_lines(self.path) if line.strip()]
+        if format_of(self.path) in _NO_PHRASES:
+            raise ValueError(
+                f"{self.path} is no file of phrases, one a line: read the patterns of an entity ruler by "
+                "spacy-ssvm.PatternFile.v1"
+            )
+        return [phrase for _, phrase in read_records(self.path, str.strip)]
 
 
 @dataclass(frozen=True)
@@ -41,10 +50,11 @@ class PatternFile:
     """The patterns of spaCy's `entity_ruler` or `span_ruler`, in JSONL: {"label": …, "pattern": …} in each line.
 
     labels: those of the patterns to take; None takes all. A pattern is a text, or a list of tokens of which each has a
-    text. Other patterns, such as those with operators or regular expressions, are left out, with a warning.
+    text. Other patterns, such as those with operators or regular expressions, are left out, with a warning, and so are
+    lines that are no such object.
 
     Called, raises:
-        ValueError: the file cannot be read, or a line is not such an object.
+        ValueError: the file, or each of its lines, cannot be read.
     """
 
     path: Path
@@ -52,16 +62,7 @@ class PatternFile:
 
     def __call__(self) -> list[Phrase]:
         phrases, others = [], 0
-        for number, line in enumerate(read_lines(self.path), 1):
-            if not line.strip():
-                continue
-            try:
-                pattern = srsly.json_loads(line)
-                label, phrase = pattern["label"], _phrase(pattern["pattern"])
-            except (KeyError, TypeError, ValueError) as error:
-                raise ValueError(
-                    f'line {number} of {self.path} is not {{"label": …, "pattern": …}}: {line[:80]!r}'
-                ) from error
+        for _, (label, phrase) in read_records(self.path, _pattern):
             if self.labels is not None and label not in self.labels:
                 continue
             if phrase is None:
@@ -79,18 +80,44 @@ class PatternFile:
 class TableColumn:
     """A column of a table in a file with a line of headings: separated by tabs in .tsv, by commas otherwise.
 
+    Rows that do not reach to this column, and lines that are not in UTF-8, are left out, with a warning.
+
     Called, raises:
-        ValueError: the file cannot be read, or has no column of this name.
+        ValueError: the file, or each of its rows, cannot be read, or it has no column of this name.
     """
 
     path: Path
     column: str
 
     def __call__(self) -> list[Phrase]:
-        rows = csv.DictReader(read_lines(self.path), delimiter="\t" if self.path.suffix == ".tsv" else ",")
-        if self.column not in (rows.fieldnames or ()):
-            raise ValueError(f'{self.path} has no column "{self.column}" but {", ".join(rows.fieldnames or ["none"])}')
-        return [row[self.column].strip() for row in rows if (row[self.column] or "").strip()]
+        left_out: list[str] = []
+        lines = self._lines(left_out)
+        rows = csv.DictReader(lines, delimiter="\t" if format_of(self.path) == ".tsv" else ",")
+        column = self.column.replace("\r", _RETURN)
+        cells: list[str] = []
+        try:
+            if column not in (rows.fieldnames or ()):
+                names = ", ".join(rows.fieldnames or ["none"]).replace(_RETURN, "\r")
+                raise ValueError(f'{self.path} has no column "{self.column}" but {names}')
+            for row in rows:
+                if (cell := row[column]) is None:
+                    left_out.append(f"{self.path.name}, line {rows.line_num}: the row has no {self.column}")
+                else:
+                    cells.append(cell.replace(_RETURN, "\r").strip())
+        except csv.Error as error:
+            raise ValueError(f"{self.path}, line {rows.line_num}: {error}") from error
+        report_left_out(self.path, left_out, not cells, "rows")
+        return list(filter(None, cells))
+
+    def _lines(self, left_out: list[str]) -> Iterator[str]:
+        """The lines, for the csv module; what to say of each that is not in UTF-8 is added to `left_out`."""
+        for number, line in read_lines(self.path):
+            try:
+                yield text_of(line).replace("\r", _RETURN) + "\n"
+            except ValueError as error:
+                left_out.append(f"{self.path.name}, line {number}: {error}")
+                # Lines are counted, and empty ones are no rows.
+                yield "\n"
 
 
 @dataclass(frozen=True)
@@ -130,6 +157,19 @@ def table_column(path: str | Path, column: str, determiners: Sequence[str] = ())
 
 def _with(source: PhraseSource, determiners: Sequence[str]) -> PhraseSource:
     return WithoutDeterminers(source, frozenset(map(str.lower, determiners))) if determiners else source
+
+
+def _pattern(line: str) -> tuple[Any, Phrase | None]:
+    """The label of a pattern, and what `_phrase` makes of the pattern.
+
+    Raises:
+        ValueError: the line is no such object.
+    """
+    try:
+        found = srsly.json_loads(line)
+        return found["label"], _phrase(found["pattern"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f'this is not {{"label": …, "pattern": …}}: {line[:80]!r}') from error
 
 
 def _phrase(pattern: Any) -> Phrase | None:

@@ -7,7 +7,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..corpus.tokenisation import SAMPLE, retokenised
-from ..corpus.wording import listed
+from ..files import listed
 from ..models.protocol import DataSet
 
 
@@ -17,8 +17,8 @@ def no_examples(nlp: Language | None) -> str:
     if path is None:
         return "is the corpus empty?"
     return (
-        f'is paths.train, "{path}", a .spacy file with documents, or a folder with such files? Other files have to be '
-        "converted with python -m spacy convert"
+        f'is paths.train, "{path}", a .spacy or .conllu file with documents, or a folder of such files? Others have to '
+        "be converted with python -m spacy convert"
     )
 
 

@@ -22,7 +22,7 @@ from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import NOTHING, Gaps, Given, Mistake, Settings, Warn
+from ..models.protocol import NOTHING, Gaps, Given, Mistake, Settings, Survey, Warn
 from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
@@ -345,6 +345,15 @@ class SsvmNer(ChainComponent):
     """Sets `doc.ents`; see `NerCodec` for its settings."""
 
     codec: NerCodec
+
+    def check_labels_to_learn(self, labels: Sequence[str], survey: Survey) -> None:
+        try:
+            super().check_labels_to_learn(labels, survey)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}. In a .conllu file, entities are tags in MISC, such as name=B-PER and name=I-PER, or B-PER "
+                "and I-PER"
+            ) from None
 
     def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """As in `SsvmPipe`; in spaCy's components, too, the argument is `docs` here, and `stream` for the tagger."""

@@ -18,7 +18,8 @@ from .. import registry  # noqa: F401  creates the registries that the default c
 from ..corpus.checks import trees
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
-from ..corpus.wording import listed, name_of, token_name
+from ..corpus.wording import name_of, token_name
+from ..files import listed
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Contradiction, Gaps, Given, Mistake, Settings, Warn, values_of
 from ..models.tree.codec import TreeCodec, TreeGold

@@ -15,7 +15,7 @@ from spacy.attrs import MORPH, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
-from ...features.text_lines import read_lines
+from ...files import read_records
 from . import packed_text
 from .edit_scripts import script_of
 
@@ -49,29 +49,26 @@ def mixed(values: np.ndarray) -> np.ndarray:
 def read_lemma_lexicon(path: str | Path) -> list[tuple[str, str, str]]:
     """Form, coarse tag and lemma of each line of a file; the registered function "spacy-ssvm.LemmaLexicon.v1".
 
-    A line is "form<TAB>lemma" or "form<TAB>coarse tag<TAB>lemma"; without a tag, it is for all of them.
+    A line is "form<TAB>lemma" or "form<TAB>coarse tag<TAB>lemma"; without a tag, it is for all of them. Other lines are
+    left out, with a warning.
 
     Raises:
-        ValueError: the file cannot be read, or a line has neither of these forms.
+        ValueError: the file, or each of its lines, cannot be read.
     """
     try:
-        lines = read_lines(Path(path))
+        return [entry for _, entry in read_records(Path(path), _entry)]
     except ValueError as error:
         raise ValueError(f"lemma lexicon: {error}") from error
-    entries = []
-    for number, line in enumerate(lines, 1):
-        columns = line.split("\t")
-        if not line.strip():
-            continue
-        if len(columns) not in (2, 3) or not columns[0] or not columns[-1]:
-            raise ValueError(
-                f"lemma lexicon: line {number} of {path} must be form<TAB>lemma or form<TAB>tag<TAB>lemma, not {line!r}"
-            )
-        tag = columns[1] if len(columns) == 3 else ""
-        if tag and tag not in COARSE_TAGS:
-            raise ValueError(f"lemma lexicon: line {number} of {path}: {tag!r} is no coarse tag, such as NOUN")
-        entries.append((columns[0], tag, columns[-1]))
-    return entries
+
+
+def _entry(line: str) -> tuple[str, str, str]:
+    columns = line.split("\t")
+    if len(columns) not in (2, 3) or not columns[0] or not columns[-1]:
+        raise ValueError(f"this is neither form<TAB>lemma nor form<TAB>tag<TAB>lemma: {line[:80]!r}")
+    tag = columns[1] if len(columns) == 3 else ""
+    if tag and tag not in COARSE_TAGS:
+        raise ValueError(f"{tag!r} is no coarse tag, such as NOUN")
+    return columns[0], tag, columns[-1]
 
 
 def known_entries(entries: Iterable[tuple[str, str, str]]) -> dict[int, set[str]]:

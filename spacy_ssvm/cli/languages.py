@@ -1,0 +1,20 @@
+"""The languages of spaCy, which has fewer than there are treebanks and texts."""
+
+import spacy
+
+ANY = "xx"
+"""spaCy's language with general rules for tokens."""
+
+
+def spacy_language(code: str) -> tuple[str, str | None]:
+    """spaCy's code of a language, and None; or ANY, and why it is not this language.
+
+    Raises:
+        ImportError: the language's tokenizer needs a package that is not installed.
+    """
+    try:
+        return spacy.blank(code).lang, None
+    except ImportError as error:
+        if "E048" not in str(error):
+            raise
+    return ANY, f"spaCy has no language {code}; {ANY} has general rules for tokens"

@@ -1,5 +1,6 @@
 """`spacy ssvm …`, as a user calls it."""
 
+import gzip
 import importlib
 import subprocess
 import sys
@@ -410,6 +411,18 @@ def test_suggestions_of_each_kind_of_file(reader_of_words, tmp_path):
         assert [record["score"] for record in found] == pytest.approx([score for _, score in ranking], abs=1e-4)
         assert [record["text"].strip() for record in found] == [UNSEEN[k] for k, _ in ranking]
         assert name != "jsonl" or [record["meta"]["id"] for record in found] == [k for k, _ in ranking]
+    ranked = suggested(reader_of_words, tmp_path / "texts.txt", *of_tagger)
+    (tmp_path / "windows.txt").write_bytes("\r\n\r\n".join(f"\ufeff{text}" for text in UNSEEN).encode())
+    for name in ("texts.txt", "texts.jsonl"):
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress((tmp_path / name).read_bytes()))
+        assert suggested(reader_of_words, tmp_path / f"{name}.gz", *of_tagger) == suggested(
+            reader_of_words, tmp_path / name, *of_tagger
+        )
+    assert suggested(reader_of_words, tmp_path / "windows.txt", *of_tagger) == ranked
+    with (tmp_path / "texts.jsonl").open("ab") as file:
+        file.write(b'{"text": "half \\ud800"}\n["a"]\n\xff\n')
+    with pytest.warns(UserWarning, match=r"3 lines of .* left out: texts.jsonl, line 5: .*line 6: .*line 7: "):
+        assert len(suggested(reader_of_words, tmp_path / "texts.jsonl", *of_tagger)) == 4
     result = call(
         "suggest", reader_of_words, tmp_path / "texts.txt", *of_tagger, "-k", 1, "-o", tmp_path / "new" / "out.jsonl"
     )
@@ -434,7 +447,8 @@ def test_suggestions_are_made_after_the_components_before(pipeline, reader_of_wo
 
 
 def test_what_cannot_be_suggested_is_explained(pipeline, reader_of_words, tmp_path):
-    files = {"empty.txt": b"\n \n", "latin.txt": "é".encode("latin-1"), "bad.jsonl": b'{"text": "a"}\n{"text"\n'}
+    files = {"empty.txt": b"\n \n", "latin.txt": "é".encode("latin-1"), "bad.jsonl": b'\n{"text"\n'}
+    files |= {"rows.conllu": b"1\tOslo\n", "array.json": b'[{"text": "a"}]', "array.jsonl": b'[{"text": "a"}]'}
     files |= {"other.jsonl": b'{"body": "a"}\n', "list.jsonl": b'["a"]\n', "bad.spacy": b"text"}
     for name, contents in files.items():
         (tmp_path / name).write_bytes(contents)
@@ -447,6 +461,9 @@ def test_what_cannot_be_suggested_is_explained(pipeline, reader_of_words, tmp_pa
         ([plain, tmp_path / "other.jsonl"], 'line 1: a line must be an object with a string "text"'),
         ([plain, tmp_path / "list.jsonl"], 'line 1: a line must be an object with a string "text"'),
         ([plain, tmp_path / "bad.spacy"], "is not a corpus in .spacy format"),
+        ([plain, tmp_path / "rows.conllu"], "the name of a file of text has to end in .txt"),
+        ([plain, tmp_path / "array.json"], "the name of a file of text has to end in .txt"),
+        ([plain, tmp_path / "array.jsonl"], 'line 1: a line must be an object with a string "text"'),
         (
             [plain, tmp_path / "empty.txt", "--component", "parser"],
             "has no spacy-ssvm component parser; it has ssvm_ner",

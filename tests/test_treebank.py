@@ -1,7 +1,9 @@
 """CoNLL-U in the reader "spacy-ssvm.Corpus.v1", measured against spaCy's converter, and configs for treebanks."""
 
 import os
-from itertools import combinations
+import re
+import warnings
+from itertools import chain, combinations
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.conllu_reader import MAX_SENTENCES, Sentence, Word, doc_of, merged, parse, read_blocks
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.treebank import has_crossing_arcs, look_at
+from spacy_ssvm.distributed.corpus_shards import deal
 
 NLP = spacy.blank("xx")
 SENTENCE = """# sent_id = 1
@@ -36,7 +39,7 @@ TREEBANKS = sorted((Path(os.environ.get("SPACY_SSVM_DATA", "none")) / "ud-2.5").
 
 
 def saved(path, *sentences):
-    path.write_text("".join(f"{sentence}\n" for sentence in sentences), "utf8")
+    path.write_bytes("".join(f"{sentence}\n" for sentence in sentences).encode("utf8", "surrogateescape"))
     return path
 
 
@@ -108,7 +111,7 @@ def test_several_roots_are_one_sentence(tmp_path):
     assert look_at(tmp_path / "a.conllu").several_roots == 1.0
 
 
-@pytest.mark.parametrize(
+BAD = pytest.mark.parametrize(
     "bad, said",
     [
         ("1\ta\n", "line 3: a word has 10 columns with tabs between them, and this line 2"),
@@ -116,29 +119,180 @@ def test_several_roots_are_one_sentence(tmp_path):
         (OTHER.replace("\t0\t", "\t7\t"), "line 3: HEAD is 7, and the sentence has 1 word"),
         (OTHER.replace("\t0\t", "\tx\t"), "line 3: HEAD is 'x', not a number"),
         (OTHER.replace("\t_\t0", "\tCase\t0"), "line 3: FEATS is 'Case', not of the form"),
-        (OTHER.replace("PROPN", "NAME"), "NAME"),
+        (OTHER.replace("\t_\t0", "\tA=b=c\t0"), "line 3: FEATS is 'A=b=c', not of the form"),
+        (OTHER.replace("\t_\t0", "\tA=b||C=d\t0"), "line 3: FEATS is 'A=b||C=d', not of the form"),
+        (OTHER.replace("PROPN", "NAME"), "line 3: UPOS is 'NAME', which UD does not have"),
+        (OTHER.replace("PROPN", "propn"), "line 3: UPOS is 'propn', which UD does not have"),
+        (f"# text\n{SENTENCE.replace('VERB', 'NAME')}", "line 10: UPOS is 'NAME', which UD does not have"),
+        (f"# a\n\n# b\n{OTHER.replace('PROPN', 'NAME')}", "line 6: UPOS is 'NAME', which UD does not have"),
+        (OTHER.replace("New York", "Malm\udcf6", 1), "line 3: this is not text in UTF-8"),
         (OTHER.replace("New York", "", 1), "line 3: FORM is empty"),
-        ("# only a comment\n", "line 3: a sentence has no words"),
+        ("1.1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n", "line 3: a sentence has no words"),
         ("1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n" + OTHER, "the words of the multi-word token 'ab' end too early"),
         ("2-3\tab\t_\t_\t_\t_\t_\t_\t_\t_\n" + OTHER, "ID '2-3' of a multi-word token is not N-M with N = 1"),
         ("1\ta\ta\tX\t_\t_\t2\tx\t_\t_\n2\tb\tb\tX\t_\t_\t1\tx\t_\t_\n", "line 3: the heads form a cycle"),
     ],
 )
-def test_bad_sentences_are_left_out(bad, said, tmp_path):
-    path = saved(tmp_path / "a.conllu", OTHER, bad, OTHER)
-    with pytest.warns(
-        UserWarning, match=r"1 documents of .* cannot be read and are left out: a.conllu, line 3"
-    ) as found:
-        assert len(docs(path, gold_preproc=True)) == 2
-    assert said in str(found[0].message)
-    with pytest.raises(ValueError, match=r"none of the documents of .* can be read"):
-        docs(saved(tmp_path / "b.conllu", bad))
 
 
-def test_text_must_be_utf8(tmp_path):
-    (tmp_path / "a.conllu").write_bytes(OTHER.encode() + b"\n# \xff\n")
-    with pytest.raises(ValueError, match=r"a.conllu, line 3: this is not text in UTF-8"):
-        docs(tmp_path / "a.conllu")
+@BAD
+@pytest.mark.parametrize("settings", [{}, {"gold_preproc": True}, {"gold_tokens": True, "merge_subtokens": True}])
+def test_bad_sentences_are_left_out(bad, said, settings, tmp_path):
+    """They alone, with the line of the row that is bad."""
+    path = saved(tmp_path / "a.conllu", OTHER, bad, SENTENCE, OTHER)
+    with pytest.warns(UserWarning, match=r"1 sentences of .* cannot be read and are left out: a.conllu, line") as found:
+        read = docs(path, **settings)
+    assert len(found) == 1 and said in str(found[0].message) and said in look_at(path).bad[0]
+    good = docs(saved(tmp_path / "good.conllu", OTHER, SENTENCE, OTHER), **settings)
+    assert list(map(annotation, read)) == list(map(annotation, good))
+    with pytest.raises(ValueError, match=r"none of the sentences of .* can be read: b.conllu, line \d+: ") as found:
+        docs(saved(tmp_path / "b.conllu", "", "", bad), **settings)
+    assert said in str(found.value)
+
+
+@BAD
+def test_all_commands_name_the_same_bad_sentences(bad, said, tmp_path):
+    saved(tmp_path / "en_x-ud-train.conllu", *[OTHER] * 9, *[OTHER.replace("NE", "N")] * 9, bad, OTHER)
+    saved(tmp_path / "en_x-ud-dev.conllu", OTHER, bad, OTHER)
+    result = init_config(tmp_path / "config.cfg", "--treebank", tmp_path)
+    output = " ".join(result.output.split())
+    later = re.sub(r"line (\d+):", lambda line: f"line {int(line[1]) + 34}:", said)
+    assert result.exit_code == 0 and "2 sentences cannot be read and are left out" in output
+    debug = " ".join(CliRunner().invoke(ssvm, ["debug-data", str(tmp_path / "config.cfg")]).output.split())
+    for name, reason in (("train", later), ("dev", said)):
+        (message,) = re.findall(rf"en_x-ud-{name}\.conllu, line [^;]*?, in '", output.split("conllu: ")[0] + output)[:1]
+        assert reason in message and message in debug
+
+
+def test_a_sentence_that_is_left_out_takes_nothing_with_it(tmp_path):
+    """Neither the mark of its text, nor a place among the documents, nor what is jackknifed."""
+    bad = OTHER.replace("PROPN", "NAME")
+    marked = [f"# newdoc\n{bad}", OTHER, f"# newpar\n{OTHER}", bad, SENTENCE, f"# newdoc\n{bad}", f"# newdoc\n{OTHER}"]
+    path = saved(tmp_path / "a.conllu", *marked)
+    (tmp_path / "windows.conllu").write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    for file in (path, tmp_path / "windows.conllu"):
+        with pytest.warns(UserWarning, match=r"3 sentences of .*line 2: .*line 9: .*line 21: "):
+            assert [len(doc) for doc in docs(file)] == [1, 6, 1]
+    with pytest.warns(UserWarning, match="1 sentences of"):
+        assert [len(doc) for doc in docs(path, limit=1)] == [1]
+    with pytest.warns(UserWarning, match="2 sentences of"):
+        assert [len(doc) for doc in docs(path, gold_preproc=True, limit=3)] == [1, 1, 5]
+    with pytest.warns(UserWarning, match="3 sentences of"):
+        examples = list(create_corpus(path, gold_tokens=True, jackknife=["pos"])(NLP))
+    assert all(token.pos_ for example in examples for token in example.predicted)
+
+
+def test_comments_alone_are_no_sentence(tmp_path):
+    header = "\ufeff# Licence: CC BY\n\n# Source: mine\n\n"
+    path = saved(tmp_path / "a.conllu", header + SENTENCE, "# newdoc\n", OTHER, "# newpar", "", "\n# end")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [len(doc) for doc in docs(path)] == [5, 1]
+        assert not look_at(path).bad and look_at(path).n_sentences == 2
+    blocks = list(read_blocks(path))
+    assert [block.line for block in blocks] == [1, 14] and [block.begins_text for block in blocks] == [False, True]
+    assert docs(saved(tmp_path / "none.conllu", header)) == []
+
+
+# Entities
+
+
+ENTITIES = ["B-PER", "I-PER", "L-PER", "U-PER", "name=B-PER", "name=I-PER", "NE=B-LOC", "NE=I-LOC", "NE=L-LOC"]
+OTHERS = ["_", "O", "name=O", "NE=B-Per", "E-PER", "Xname=B-PER", "I-LOC|B-PER", "O|B-PER", "SpaceAfter=No|name=I-PER"]
+
+
+@st.composite
+def sentences_with_entities(draw, tags=ENTITIES * 3 + OTHERS):
+    order = draw(st.permutations(range(1, draw(st.integers(1, 6)) + 1)))
+    heads = {order[0]: 0}
+    heads.update((order[k], draw(st.sampled_from(order[:k]))) for k in range(1, len(order)))
+    rows, end = [], 0
+    for k in range(1, len(order) + 1):
+        misc = draw(st.sampled_from(tags))
+        if k > end and draw(st.booleans()):
+            end = min(len(order), k + draw(st.integers(0, 2)))
+            rows.append(f"{k}-{end}\tm{k}{'	_' * 7}\t{draw(st.sampled_from(tags))}")
+        rows.append(f"{k}\tw{k}\tw{k}\tX\tT\t_\t{heads[k]}\t{'dep' if heads[k] else 'root'}\t_\t{misc}")
+    return "".join(f"{row}\n" for row in rows)
+
+
+def entities(docs):
+    return [[(token.text, token.ent_iob_, token.ent_type_) for token in doc] for doc in docs]
+
+
+@given(
+    st.one_of(
+        st.lists(sentences_with_entities(), min_size=1, max_size=3),
+        st.lists(sentences_with_entities(["_", "name=O", "O"]), min_size=1, max_size=2),
+    )
+)
+def test_entities_are_those_that_spacy_converts(tmp_path_factory, written):
+    path = saved(tmp_path_factory.mktemp("entities") / "a.conllu", *written)
+    for merge_subtokens in (False, True):
+        converted = conllu_to_docs(path.read_text("utf8"), 2, merge_subtokens=merge_subtokens, no_print=True)
+        found = docs(path, gold_preproc=True, merge_subtokens=merge_subtokens)
+        expected = entities(converted)
+        whole = docs(path, merge_subtokens=merge_subtokens)
+        assert [*chain(*entities(found))] == [*chain(*entities(whole))] == [*chain(*expected)]
+        assert all(doc.has_annotation("ENT_IOB") == whole[0].has_annotation("ENT_IOB") for doc in found)
+
+
+def row(number, word, misc):
+    return f"{number}\t{word}\t{word}\tX\t_\t_\t{int(number > 1)}\t{'dep' if number > 1 else 'root'}\t_\t{misc}\n"
+
+
+WITH_ENTITIES = [
+    row(1, "Ada", "name=B-PER") + row(2, "Berg", "name=I-PER") + row(3, "Bo", "SpaceAfter=No|name=B-PER"),
+    row(1, "Oslo", "NE=U-GPE"),
+    row(1, "It", "_") + row(2, "rains", "_"),
+]
+
+
+def test_entities_in_misc_are_learnt(tmp_path):
+    train = saved(tmp_path / "train.conllu", *WITH_ENTITIES * 5)
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("ssvm_ner")
+    examples = list(create_corpus(train, gold_tokens=True)(nlp))
+    found = [[(ent.text, ent.label_) for ent in example.reference.ents] for example in examples]
+    assert found[0][:4] == [("Ada Berg", "PER"), ("Bo", "PER"), ("Oslo", "GPE"), ("Ada Berg", "PER")]
+    nlp.initialize(lambda: examples)
+    assert nlp.get_pipe("ssvm_ner").labels == ("GPE", "PER")
+    for _ in range(5):
+        nlp.update(examples)
+    assert nlp.evaluate(examples)["ents_f"] == 1.0
+
+
+def test_a_file_without_entities_says_what_to_do(tmp_path):
+    path = saved(tmp_path / "train.conllu", OTHER, SENTENCE)
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("ssvm_ner")
+    with pytest.raises(ValueError, match=r"has a label to learn: .*\.conllu file, .* tags in MISC, such as name=B-PER"):
+        nlp.initialize(lambda: create_corpus(path)(nlp))
+
+
+def test_workers_get_the_same_sentences_and_entities(tmp_path):
+    """Whether entities are annotated is a matter of each file."""
+    bad = OTHER.replace("PROPN", "NAME")
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    saved(folder / "a.conllu", "# end of a header\n", bad, *WITH_ENTITIES, *[OTHER, bad] * 20)
+    saved(folder / "b.conllu", *[f"# newdoc\n{OTHER}", OTHER, bad] * 5, f"# newdoc\n{bad}")
+    with pytest.warns(UserWarning, match=r"27 sentences of .*corpus cannot be read .* a.conllu, line 3: "):
+        whole = docs(folder)
+    for n_parts in (1, 3):
+        with pytest.warns(UserWarning, match=r"27 sentences of .*corpus cannot be read .* a.conllu, line 3: "):
+            parts = deal(folder, tmp_path / f"dealt{n_parts}", n_parts)
+        dealt = [docs(part) for part in parts]
+        assert sum(map(len, dealt)) == len(whole)
+        for number, part in enumerate(dealt):
+            mine = whole[number::n_parts]
+            assert list(map(annotation, part)) == list(map(annotation, mine)) and entities(part) == entities(mine)
+    known = [doc.has_annotation("ENT_IOB") for doc in whole]
+    assert known == sorted(known, reverse=True) and {*known} == {True, False}
+    saved(folder / "a.conllu", bad)
+    saved(folder / "b.conllu", bad, bad)
+    with pytest.raises(ValueError, match="none of the sentences of"):
+        deal(folder, tmp_path / "none", 2)
 
 
 def sentence_of(heads):
@@ -201,6 +355,42 @@ def test_components_are_those_of_the_annotation(tmp_path):
     saved(tmp_path / "x.conllu", bare, bare)
     config, _ = config_of("-t", tmp_path / "x.conllu", "-l", "en")
     assert config["nlp"]["pipeline"] == ["senter", "tagger"] and config["nlp"]["lang"] == "en"
+
+
+@pytest.mark.parametrize(
+    ("name", "lang"),
+    [
+        ("te-train.conllu", "te"),
+        ("te_mtg-ud-train.conllu", "te"),
+        ("te.train.conllu", "te"),
+        ("train.te.conllu", "te"),
+        ("TE-ud-train.conllu", "te"),
+        ("tel_mtg-ud-train.conllu", "te"),
+        ("te.conllu", "te"),
+        ("gl-train.conllu", "xx"),
+        ("gl_ctg-ud-train.conllu", "xx"),
+        ("ud-train.conllu", "xx"),
+        ("train.conllu", "xx"),
+        ("corpus.conllu", "xx"),
+    ],
+)
+def test_the_language_is_that_of_the_file(name, lang, tmp_path):
+    path = saved(tmp_path / name, *[OTHER] * 3)
+    result = init_config(tmp_path / "out.cfg", "-t", path)
+    assert result.exit_code == 0 and load_config(tmp_path / "out.cfg")["nlp"]["lang"] == lang
+    assert ("nlp.lang is xx: spaCy has no language gl" in " ".join(result.output.split())) == name.startswith("gl")
+    assert "--lang names" in result.output or lang != "xx"
+
+
+@pytest.mark.parametrize("arguments", [["-p", "tagger"], ["-t", "{}"]])
+def test_a_language_that_spacy_does_not_have_becomes_xx(arguments, tmp_path):
+    path = saved(tmp_path / "te-train.conllu", *[OTHER] * 3)
+    arguments = [argument.format(path) for argument in arguments]
+    for lang, expected in (("gl", "xx"), ("punctuation", "xx"), ("xx", "xx"), ("te", "te"), ("tel", "te")):
+        result = init_config(tmp_path / "out.cfg", *arguments, "--lang", lang, "--force")
+        assert result.exit_code == 0 and load_config(tmp_path / "out.cfg")["nlp"]["lang"] == expected
+        said = f"nlp.lang is xx: spaCy has no language {lang}" in " ".join(result.output.split())
+        assert said == (lang in ("gl", "punctuation"))
 
 
 def test_the_parser_reads_features_that_the_tags_leave_open(tmp_path):

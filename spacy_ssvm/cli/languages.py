@@ -14,7 +14,8 @@ def spacy_language(code: str) -> tuple[str, str | None]:
     """
     try:
         return spacy.blank(code).lang, None
-    except ImportError as error:
-        if "E048" not in str(error):
+    except (AttributeError, ImportError) as error:
+        # A module of spacy.lang need not be a language.
+        if isinstance(error, ImportError) and "E048" not in str(error):
             raise
     return ANY, f"spaCy has no language {code}; {ANY} has general rules for tokens"

@@ -85,8 +85,8 @@ def test_texts_are_tokenised_unless_they_are(tmp_path):
 
 def test_what_cannot_be_clustered_is_explained(text, tmp_path):
     contents = {
-        "latin.txt": b"a b\n\xe9\n",
-        "bad.jsonl": b'{"text": "a"}\n{"text"\n',
+        "latin.txt": b"\xe9\n",
+        "bad.jsonl": b'\n{"text"\n',
         "other.jsonl": b'{"body": "a"}\n',
         "half.jsonl": b'{"text": "\\ud800 a"}\n',
         "bad.txt.gz": b"text",
@@ -101,7 +101,7 @@ def test_what_cannot_be_clustered_is_explained(text, tmp_path):
     output = tmp_path / "out.tsv"
     output.write_text("as it was")
     for arguments, message in (
-        (["latin.txt"], "latin.txt, line 2: this is not text in UTF-8"),
+        (["latin.txt"], "latin.txt, line 1: this is not text in UTF-8"),
         (["bad.jsonl"], "bad.jsonl, line 2: this is not JSON"),
         (["other.jsonl"], 'other.jsonl, line 1: a line must be an object with a string "text"'),
         (["half.jsonl"], "half.jsonl, line 1: "),

@@ -103,11 +103,11 @@ def test_texts_of_conllu_files_stay_together(tmp_path: Path, mark: str) -> None:
 def test_texts_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
     path, bad = tmp_path / "train.conllu", "1\tBad\n\n"
     path.write_text("".join([*map(SENTENCE.format, range(3)), bad, SENTENCE.format(4)]))
-    with pytest.warns(UserWarning, match=r"1 documents of .* left out: train\.conllu, line 10, 'Bad': line 10"):
+    with pytest.warns(UserWarning, match=r"1 sentences of .* left out: train\.conllu, line 10: a word .* in 'Bad'"):
         parts = deal(path, tmp_path, 2, limit=4, one_each=True)
     assert [len(list(read_blocks(part))) for part in parts] == [2, 2]
     path.write_text(bad)
-    with pytest.raises(ValueError, match=r"none of the documents of .*train\.conllu can be read"):
+    with pytest.raises(ValueError, match=r"none of the sentences of .*train\.conllu can be read"):
         deal(path, tmp_path / "none", 2)
 
 

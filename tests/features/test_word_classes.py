@@ -74,9 +74,9 @@ def test_a_word_in_two_classes_is_refused(tmp_path, nlp):
         (None, "cannot read"),
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"0\tthe\n01 of\n", "line 2 of .*'01 of'"),
-        (b"0\tthe\n\n\tof\n", "line 3 of"),
-        (b"0\tthe\n\xff\t\xfe", "cannot read .*: line 2 is not in UTF-8"),
+        (b"\n01 of\n", "brown.txt, line 2: this is not .*'01 of'"),
+        (b"\n\n\tof\n", "brown.txt, line 3: "),
+        (b"\n\xff\t\xfe", "brown.txt, line 2: this is not text in UTF-8"),
     ],
 )
 @pytest.mark.parametrize("source", [ClassFile, Lexicon])

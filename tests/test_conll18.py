@@ -332,6 +332,23 @@ def test_bad_files_are_explained(model, tmp_path, text, message):
     assert "No CoNLL 2018 scores of" in output and message in output
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_block_of_comments_is_no_sentence(tmp_path, end):
+    """The scorer takes an empty line after comments for a sentence without words; a line ends at no other character."""
+    text = "\ufeff# Licence\n\n# Source\n\n" + GOLD.replace("# newpar", "\n# newpar") + "\n# end\n\n"
+    path = tmp_path / "gold.conllu"
+    path.write_bytes(text.replace("\n", end).encode())
+    plain, file = ConlluFile(written(tmp_path / "plain.conllu", GOLD)), ConlluFile(path)
+    assert file.texts() == plain.texts() and [doc.to_json() for doc in file.docs(NLP.vocab)] == [
+        doc.to_json() for doc in plain.docs(NLP.vocab)
+    ]
+    assert triples(conll18_scores(file.text, plain.text)) == triples(conll18_scores(plain.text, plain.text))
+    path.write_bytes(text.replace("\t0\troot", "\tx\troot", 1).replace("\n", end).encode())
+    line = 1 + text[: text.index("\t0\troot")].count("\n")
+    with pytest.raises(ValueError, match=f"at line {line}"):
+        ConlluFile(path)
+
+
 def test_the_missing_package_is_named(model, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "udtools", None)
     result = evaluate(model, written(tmp_path / "gold.conllu", GOLD))

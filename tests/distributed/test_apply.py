@@ -161,6 +161,24 @@ def test_documents_that_fail_are_set_aside(place: Path, tmp_path: Path) -> None:
         assert "not JSON" in rows[3]["reason"] and 'a string "text"' in rows[2]["reason"]
 
 
+def test_nothing_but_bad_documents_is_an_error(place: Path, tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    records.write_text('[{"text": "one"}]\n{"txt": "two"}\n', "utf8")
+    failed = CliRunner().invoke(ssvm, arguments(place, [records], tmp_path / "out"))
+    assert failed.exit_code == 1 and "none of the documents could be annotated" in " ".join(failed.output.split())
+    assert len(list(srsly.read_jsonl(tmp_path / "out" / SET_ASIDE))) == 2
+
+
+def test_a_bad_row_is_named_by_its_line(place: Path, tmp_path: Path) -> None:
+    treebank = tmp_path / "treebank.conllu"
+    row = "{}\tone\t_\tX\t_\t_\t0\troot\t_\t_\n"
+    bad = f"# comment\n{row.format(1)}{row.format(3)}"
+    treebank.write_text(f"\ufeff# header\n\n{row.format(1)}\n{bad}\n# footer\n", "utf8")
+    assert "Saved 1 document" in apply(place, [treebank], tmp_path / "out")
+    (aside,) = srsly.read_jsonl(tmp_path / "out" / SET_ASIDE)
+    assert aside["place"].endswith("line 5") and "line 7: ID is '3', not 2" in aside["reason"]
+
+
 def test_document_that_kills_its_worker_is_an_error(place: Path, tmp_path: Path) -> None:
     texts = lines(tmp_path, [f"Good.{WIDE}"] * 20 + ["This is deadly."])
     done = subprocess.run(

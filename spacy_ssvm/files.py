@@ -8,6 +8,7 @@ is no text: the first line of a file may have one, and so may others where files
 import gzip
 import warnings
 import zlib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,6 @@ Record = TypeVar("Record")
 
 MAX_NAMED = 3
 """Names that a message lists."""
-_MARK = b"\xef\xbb\xbf"
 
 
 def format_of(path: Path) -> str:
@@ -30,16 +30,18 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The number, from 1, and the content of each line of a file, without its end and byte order marks.
 
     Raises:
-        ValueError: the file cannot be read; the message names it, and the last line that was read.
+        ValueError: the file cannot be read, or is in UTF-16; the message names it, and the last line that was read.
     """
     number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, 1):
+                if number == 1 and line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+                    raise ValueError(f"{path} is in UTF-16: save it in UTF-8")
                 if line.endswith(b"\n"):
                     line = line[:-1].removesuffix(b"\r")
-                while line.startswith(_MARK):
-                    line = line.removeprefix(_MARK)
+                while line.startswith(BOM_UTF8):
+                    line = line.removeprefix(BOM_UTF8)
                 yield number, line
     except (OSError, EOFError, zlib.error) as error:
         after = f"{path} cannot be read after line {number}" if path.exists() else f"cannot read {path}"

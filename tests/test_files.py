@@ -136,6 +136,16 @@ def test_a_bad_record_is_left_out_with_file_and_line(reader, kind, tmp_path):
         read(written(tmp_path / name, head + bad + bad))
 
 
+@each_reader
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-be"])
+def test_files_in_utf16_are_refused(reader, codec, tmp_path):
+    name, _, _, read = READERS[reader]
+    text = HEADS.get(reader, "") + record(reader, "one") * 3
+    content = text.encode(codec) if codec == "utf-16" else f"\ufeff{text}".encode(codec)
+    with pytest.raises(ValueError, match=rf"{name} is in UTF-16: save it in UTF-8"):
+        read(written(tmp_path / name, content))
+
+
 @pytest.mark.parametrize("reader", [reader for reader in READERS if "conllu" not in READERS[reader][0]])
 def test_compressed_files_are_read_alike(reader, tmp_path):
     name, _, _, read = READERS[reader]

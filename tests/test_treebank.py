@@ -159,6 +159,7 @@ def test_all_commands_name_the_same_bad_sentences(bad, said, tmp_path):
     later = re.sub(r"line (\d+):", lambda line: f"line {int(line[1]) + 34}:", said)
     assert result.exit_code == 0 and "2 sentences cannot be read and are left out" in output
     debug = " ".join(CliRunner().invoke(ssvm, ["debug-data", str(tmp_path / "config.cfg")]).output.split())
+    assert debug.count(": sentences that the reader cannot read, and leaves out: 1") == 2
     for name, reason in (("train", later), ("dev", said)):
         (message,) = re.findall(rf"en_x-ud-{name}\.conllu, line [^;]*?, in '", output.split("conllu: ")[0] + output)[:1]
         assert reason in message and message in debug

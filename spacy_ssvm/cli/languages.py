@@ -13,7 +13,7 @@ def spacy_language(code: str) -> tuple[str, str | None]:
         ImportError: the language's tokenizer needs a package that is not installed.
     """
     try:
-        return spacy.blank(code).lang, None
+        return str(spacy.blank(code).lang), None
     except (AttributeError, ImportError) as error:
         # A module of spacy.lang need not be a language.
         if isinstance(error, ImportError) and "E048" not in str(error):

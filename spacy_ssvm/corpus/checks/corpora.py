@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 
-from ..reader import ColumnCorpus, SentenceCorpus, corpus_files
+from ..reader import ColumnCorpus, SentenceCorpus, corpus_files, kind_of
 from ..tokenisation import Retokenised, retokenised
 from ..wording import quoted, quoted_text
 
@@ -69,17 +69,18 @@ class CorpusData:
     """A corpus as read.
 
     name: "train" or "dev". documents: the documents of its files, or, of a reader without files, the references of the
-    examples. examples: the reader's examples, without empty ones. left_out: the documents that the reader
-    "spacy-ssvm.Corpus.v1" cannot read, each with the error. failure: the error at which the reader has stopped, or
-    None. gold_preproc: whether each sentence becomes an example. max_length: spaCy's reader cuts documents of at least
-    that many tokens into sentences; 0 for no limit. retokenised: the documents as the pipeline's tokenizer divides
-    them, None if it cannot. jackknife: the columns that the reader is to jackknife.
+    examples. examples: the reader's examples, without empty ones. left_out: what the reader "spacy-ssvm.Corpus.v1"
+    cannot read, each with the error; these are all documents, or all sentences, as `pieces` says. failure: the error at
+    which the reader has stopped, or None. gold_preproc: whether each sentence becomes an example. max_length: spaCy's
+    reader cuts documents of at least that many tokens into sentences; 0 for no limit. retokenised: the documents as the
+    pipeline's tokenizer divides them, None if it cannot. jackknife: the columns that the reader is to jackknife.
     """
 
     name: str
     documents: list[Document]
     examples: list[Example]
     left_out: list[str]
+    pieces: str
     failure: str | None
     gold_preproc: bool
     max_length: int
@@ -113,11 +114,12 @@ def read(name: str, reader: Reader, nlp: Language) -> CorpusData:
     except ValueError as error:
         failure = str(error)
     left_out = files.left_out if isinstance(files, SentenceCorpus) else []
+    pieces = kind_of(corpus_files(files.path)) if isinstance(files, SentenceCorpus) else "documents"
     if not isinstance(files, Corpus):
         documents = [Document(example_name(place), example.reference) for place, example in enumerate(examples)]
     gold_preproc, max_length = (files.gold_preproc, files.max_length) if isinstance(files, Corpus) else (False, 0)
     again = retokenised(nlp, [document.doc for document in documents])
-    return CorpusData(name, documents, examples, left_out, failure, gold_preproc, max_length, again, jackknife)
+    return CorpusData(name, documents, examples, left_out, pieces, failure, gold_preproc, max_length, again, jackknife)
 
 
 def count_sentences(docs: Sequence[Doc]) -> int | None:

@@ -117,7 +117,7 @@ def _unread(corpus: CorpusData) -> list[Issue]:
         return issues("error", corpus.name, "errors that stop the reader", [corpus.failure], "repair the document")
     if not corpus.examples:
         return [Issue("error", corpus.name, "examples", 0, (), "the corpus is empty: check its path")]
-    what = "documents that the reader cannot read, and leaves out"
+    what = f"{corpus.pieces} that the reader cannot read, and leaves out"
     return issues("error", corpus.name, what, corpus.left_out, "repair them")
 
 

@@ -19,6 +19,8 @@ Record = TypeVar("Record")
 
 MAX_NAMED = 3
 """Names that a message lists."""
+_NO_RECORDS = (".conllu", ".spacy")
+"""Formats whose records are no lines."""
 
 
 def format_of(path: Path) -> str:
@@ -72,8 +74,11 @@ def read_records(path: Path, parse: Callable[[str], Record]) -> Iterator[tuple[i
     Lines at which it raises a ValueError, or that are not in UTF-8, are left out, with a warning at the end.
 
     Raises:
-        ValueError: the file cannot be read, or it has lines and each of them is left out.
+        ValueError: the file cannot be read, its name says that its lines are no records, or it has lines and each of
+            them is left out.
     """
+    if format_of(path) in _NO_RECORDS:
+        raise ValueError(f"{path}: lines of a {format_of(path)} file are not what is to be read here")
     left_out: list[str] = []
     is_empty = True
     for number, line in read_lines(path):

@@ -167,10 +167,29 @@ def test_fields_of_a_table_may_contain_line_ends(tmp_path):
     assert "a.csv, line 7: the row has no name" in message
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.conllu", "a.spacy", "a.jsonl.gz"])
-def test_lines_of_other_formats_are_no_phrases(name, tmp_path):
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.jsonl.gz"])
+def test_lines_of_json_are_no_phrases(name, tmp_path):
     with pytest.raises(ValueError, match=r"is no file of phrases, one a line: .*PatternFile"):
         PhraseFile(written(tmp_path / name, b"x\n"))()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: ClassFile(path)(Vocab()),
+        lambda path: Lexicon(path)(Vocab()),
+        lambda path: VectorClasses(2, words=path)(Vocab()),
+        lambda path: PhraseFile(path)(),
+        lambda path: PatternFile(path)(),
+        read_lemma_lexicon,
+        lexicon_patterns,
+    ],
+)
+def test_rows_of_conllu_are_no_records(read, tmp_path):
+    with pytest.raises(ValueError, match=r"a.conllu: lines of a \.conllu file are not what is to be read here"):
+        read(written(tmp_path / "a.conllu", ROW.format("x").encode()))
+    with pytest.raises(ValueError, match=r'has no column "name"'):
+        TableColumn(tmp_path / "a.conllu", "name")()
 
 
 def test_words_that_are_to_get_classes_are_lines(tmp_path):

@@ -20,8 +20,8 @@ PhraseSource = Callable[[], Iterable[Phrase]]
 
 _TOKEN_TEXTS = {"LOWER", "ORTH", "TEXT"}
 """Attributes of a token in a pattern that say what its text is; matching ignores case in any case."""
-_NO_PHRASES = {".jsonl", ".json", ".conllu", ".spacy"}
-"""Formats of files whose lines are no phrases."""
+_NO_PHRASES = (".jsonl", ".json")
+"""Formats whose lines are no phrases."""
 _RETURN = "\udc0d"
 """What stands for a carriage return, at which the csv module would end a row; no text in UTF-8 has it."""
 

@@ -1,6 +1,7 @@
 """Options that the commands share, and ways to load a pipeline and read a corpus as in training."""
 
 from collections.abc import Collection, Iterable, Sequence
+from configparser import DuplicateOptionError, DuplicateSectionError
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from thinc.api import Config
 from wasabi import msg
 
 from ..corpus.reader import ColumnCorpus, create_corpus
@@ -51,6 +53,23 @@ def loaded(model: str | Path) -> Language:
         return util.load_model(model)
     except (ImportError, OSError, ValueError) as error:
         msg.fail(f"{model} cannot be loaded", str(error), exits=1)
+
+
+def read_config(path: Path, overrides: dict[str, Any]) -> Config:
+    """A config with these overrides.
+
+    Raises:
+        ValueError: a section or setting is given twice.
+        ConfigValidationError: as `spacy.util.load_config`.
+    """
+    try:
+        return util.load_config(path, overrides=overrides)
+    except (DuplicateSectionError, DuplicateOptionError) as error:
+        what = f"{error.option} of [{error.section}]" if isinstance(error, DuplicateOptionError) else f"[{error.section}]"
+        raise ValueError(
+            f"{path}, line {error.lineno}: {what} is given a second time; change the first one, or override its "
+            "settings on the command line, as in --training.max_epochs 10"
+        ) from None
 
 
 def dev_reader(

@@ -134,7 +134,7 @@ def override_spans(text: str) -> Iterator[str]:
         words = shlex.split(command.replace("\\\n", " "))
         for word, value in pairwise(words):
             if re.match(r"--(?:components|corpora|initialize)\.", word):
-                yield f"{word} {shlex.quote(value)}"
+                yield f"{word} {shlex.quote(' '.join(value.split()))}"
 
 
 def overrides(text: str) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Options that the commands share, and ways to load a pipeline and read a corpus as in training."""
 
+import configparser
 from collections.abc import Collection, Iterable, Sequence
-from configparser import DuplicateOptionError, DuplicateSectionError
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,7 +51,7 @@ def loaded(model: str | Path) -> Language:
     """The pipeline; the command fails with one line if it cannot be loaded."""
     try:
         return util.load_model(model)
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError, configparser.Error) as error:
         msg.fail(f"{model} cannot be loaded", str(error), exits=1)
 
 
@@ -64,8 +64,12 @@ def read_config(path: Path, overrides: dict[str, Any]) -> Config:
     """
     try:
         return util.load_config(path, overrides=overrides)
-    except (DuplicateSectionError, DuplicateOptionError) as error:
-        what = f"{error.option} of [{error.section}]" if isinstance(error, DuplicateOptionError) else f"[{error.section}]"
+    except (configparser.DuplicateSectionError, configparser.DuplicateOptionError) as error:
+        what = (
+            f"{error.option} of [{error.section}]"
+            if isinstance(error, configparser.DuplicateOptionError)
+            else f"[{error.section}]"
+        )
         raise ValueError(
             f"{path}, line {error.lineno}: {what} is given a second time; change the first one, or override its "
             "settings on the command line, as in --training.max_epochs 10"

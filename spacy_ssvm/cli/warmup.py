@@ -104,7 +104,7 @@ def warmup_command(
         msg.fail("Nothing was compiled", str(error), exits=1)
     statistics = warmup(only, _show if sys.stdout.isatty() else lambda done, jobs: None)
     compiled = sum(kernel.misses for kernel in statistics)
-    what = f"Compiled {compiled:,} kernels" if compiled else "There was no kernel left to compile"
+    what = f"Compiled {compiled:,} kernels" if compiled else "No kernel was left to compile"
     msg.good(f"{what} ({time.perf_counter() - started:.1f} s)")
 
 

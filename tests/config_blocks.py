@@ -1,13 +1,15 @@
 """What the text beside a block of a config in the documentation says of it, and that it is so.
 
-The paragraph before the block says what to do with it, in one of these ways; the one after it may, too:
+The paragraph before the block says what to do with it, in one of these ways:
 
 - "`spacy ssvm init-config --pipeline ner` writes": this is a part of what the command writes.
 - "add this section", "add these sections": they can be pasted at the end of the config, "in place of `lookups = null`"
   after this line is removed.
+- "add this setting": the section is there, and has no such setting yet.
 - "replace this section", "replace these settings": the config has them already. A section with another function, such
-  as another `@ssvm_features`, is replaced as a whole. Overrides for the command line, in code spans or in the next
-  block of bash, say the same.
+  as another `@ssvm_features`, is replaced as a whole.
+
+Overrides for the command line, in code spans or in the next block of bash, set and replace the same.
 
 The config is that of `init-config` with the options that the paragraph names, or else with the components of the block.
 """
@@ -34,6 +36,7 @@ COMMAND = r"spacy ssvm init-config\b(.*)"
 KINDS = {
     "writes": r"`spacy ssvm init-config[^`]*`\s+writes\b",
     "adds": r"(?i)\badd\s+(?:this|these)\s+sections?\b",
+    "adds a setting": r"(?i)\badd\s+this\s+setting\b",
     "replaces": r"(?i)\breplace\s+(?:this|these)\s+(?:section|setting)s?\b",
 }
 PATHS = {"paths.train": "tiny.spacy", "paths.dev": "tiny.spacy"}
@@ -54,6 +57,9 @@ def check(block: Block) -> None:
     elif kinds == ["adds"]:
         text = pasted(text, block)
     else:
+        if kinds == ["adds a setting"]:
+            [(header, [line])] = sections_of(block.code).items()
+            assert not [kept for kept in sections_of(text)[header] if key_of(kept) == key_of(line)], f"{line} is there"
         text = replaced(text, block)
         overridden = load_config(path, overrides=overrides(f"{block.before}\n{block.after}"))
         edited = load_config_from_str(text)
@@ -90,9 +96,12 @@ def replaced(text: str, block: Block) -> str:
             config[header] = lines
             continue
         for line in lines:
-            key = line.partition(" = ")[0]
-            config[header] = [kept for kept in config[header] if kept.partition(" = ")[0] != key] + [line]
+            config[header] = [kept for kept in config[header] if key_of(kept) != key_of(line)] + [line]
     return "\n\n".join("\n".join([header, *lines]) for header, lines in config.items())
+
+
+def key_of(line: str) -> str:
+    return line.partition(" = ")[0]
 
 
 def sections_of(text: str) -> Sections:

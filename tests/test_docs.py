@@ -223,6 +223,7 @@ def test_overrides_in_the_text_are_settings(page, folder):
             "[components.ner]\nthreshold = 0.3",
             "by overrides",
         ),
+        ("Add this setting:", "[components.ner]\nthreshold = 0.3", "is there"),
         ("Replace this setting:", "[components.ner.label_costs]\nO = 0.3", "to replace"),
         ("`spacy ssvm init-config -p ner` writes this:", "[components.ner]\nthreshold = 0.3", "is no part of"),
     ],

@@ -279,12 +279,18 @@ def config_of(
             **({"sents_f": 0.0} if "senter" in names else {}),
             **({"morph_acc": 0.0, "morph_per_feat": None} if "morphologizer" in names else {}),
         }
-    filled = util.load_model_from_config(config, auto_fill=True).config
-    weights = filled["training"]["score_weights"]
+    config = _filled(config)
+    weights = config["training"]["score_weights"]
     if "pos_tagger" in names and weights["tag_acc"]:  # which is what the factory weighs, whatever it tags
         share = weights["tag_acc"] / len(set(TAGGERS) & set(names))
         rest = weights["tag_acc"] - share
         weights.update(tag_acc=rest or None, pos_acc=share + (weights["pos_acc"] or 0.0))
+    return config
+
+
+def _filled(config: Config) -> Config:
+    """A config with all settings, but for empty ones of SECTIONS."""
+    filled = util.load_model_from_config(config, auto_fill=True).config
     _leave_out_empty(filled["corpora"])
     _leave_out_empty(filled["components"])
     return filled

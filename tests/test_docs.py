@@ -214,7 +214,7 @@ def test_overrides_in_the_text_are_settings(page, folder):
 @pytest.mark.parametrize(
     "said, code, wrong",
     [
-        ("It is so:", "[components.ner.label_costs]\nO = 0.3", "has to say one of writes, adds, replaces"),
+        ("It is so:", "[components.ner.label_costs]\nO = 0.3", "has to say one of"),
         ("Add this section, or replace this section:", "[components.ner]\nthreshold = 0.3", "has to say one of"),
         ("Add this section:", "[components.ner]\nthreshold = 0.3", "already exists"),
         ("Add this section:", "[initialize.lookups]\n@misc = 1", "conflicting values"),

@@ -329,7 +329,7 @@ def test_warmup_compiles_everything_once(tmp_path, monkeypatch):
         assert result.returncode == 0, result.stderr
         outputs.append(result.stdout)
     stored = len(list(tmp_path.glob("*/*.nbc")))
-    assert f"Compiled {stored} kernels" in outputs[0] and "No kernel was left to compile" in outputs[1]
+    assert f"Compiled {stored:,} kernels" in outputs[0] and "No kernel was left to compile" in outputs[1]
 
 
 @pytest.fixture(scope="module")

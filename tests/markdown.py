@@ -2,16 +2,23 @@
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 
 class Block(NamedTuple):
-    """Fenced code; line: of its first line of code, from 1."""
+    """Fenced code.
+
+    line: of its first line of code, from 1. before: the paragraph above it, and above other blocks in between. after:
+    all text up to the next heading or the next block of the same language.
+    """
 
     language: str
     code: str
     line: int
+    before: str
+    after: str
 
 
 class Table(NamedTuple):
@@ -24,16 +31,22 @@ class Table(NamedTuple):
 
 def blocks(page: Path) -> list[Block]:
     """The fenced code of a page, indented or not."""
-    found, fence, language, code, first = [], None, "", [], 0
-    for number, line in enumerate(page.read_text("utf8").splitlines(), 1):
+    lines = page.read_text("utf8").splitlines()
+    found: list[Block] = []
+    paragraph: list[str] = []
+    before, fence, language, first = "", None, "", 0
+    for number, line in enumerate([*lines, ""], 1):
         mark = re.match(r"(\s*)```(\S*)\s*$", line)
-        if mark is None:
-            if fence is not None:
-                code.append(line.removeprefix(fence))
-        elif fence is None:
-            fence, language, code, first = mark[1], mark[2], [], number + 1
-        else:
-            found.append(Block(language, "\n".join(code) + "\n", first))
+        if fence is None and mark is None:
+            paragraph = [*paragraph, line] if line.strip() else []
+            before = "\n".join(paragraph) or before
+        elif fence is None and mark is not None:
+            fence, language, first, paragraph = mark[1], mark[2], number + 1, []
+        elif mark is not None and fence is not None:
+            code = "\n".join(inner.removeprefix(fence) for inner in lines[first - 1 : number - 1]) + "\n"
+            end = re.compile(rf"#{{1,6}} |\s*```{language}$")
+            rest = takewhile(lambda text, end=end: not end.match(text), lines[number:])
+            found.append(Block(language, code, first, before, "\n".join(rest)))
             fence = None
     assert fence is None, f"{page} ends within a block"
     return found

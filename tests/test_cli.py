@@ -89,6 +89,29 @@ def scores(tmp_path, *arguments):
     return srsly.read_json(tmp_path / "scores.json"), result.output
 
 
+@pytest.mark.parametrize("command", ["debug-data", "tune", "train"])
+@pytest.mark.parametrize(
+    "pasted, said",
+    [
+        ("[training]\nmax_epochs = 3\n", "[training] is given a second time"),
+        (
+            "[initialize.components.tagger]\nx = 1\nx = 2\n",
+            "x of [initialize.components.tagger] is given a second time",
+        ),
+    ],
+)
+def test_what_is_pasted_twice_into_a_config_is_named_with_its_line(command, pasted, said, tmp_path):
+    path = tmp_path / "config.cfg"
+    assert call("init-config", path, "--pipeline", "tagger").exit_code == 0
+    text = f"{path.read_text()}\n\n{pasted}"
+    path.write_text(text)
+    output = {"debug-data": [], "tune": [tmp_path / "out.cfg"], "train": ["--output", tmp_path]}[command]
+    result = call(command, path, *output, "--paths.train", "x", "--paths.dev", "x")
+    line = len(text.splitlines()) - (0 if "x = 2" in pasted else 1)
+    assert result.exit_code == 1
+    assert f"config.cfg, line {line}: {said}".replace(" ", "") in "".join(result.output.split())
+
+
 def test_given_columns_reach_the_components(pipeline, corpus, tmp_path):
     without, _ = scores(tmp_path, pipeline / "plain", corpus)
     given, output = scores(tmp_path, pipeline / "plain", corpus, "--column", "tag")
@@ -306,8 +329,8 @@ def test_warmup_compiles_everything_once(tmp_path, monkeypatch):
         )
         assert result.returncode == 0, result.stderr
         outputs.append(result.stdout)
-    assert "kernels ready" in outputs[0] and "(0 compiled)" not in outputs[0]
-    assert "(0 compiled)" in outputs[1]
+    stored = len(list(tmp_path.glob("*/*.nbc")))
+    assert f"Compiled {stored:,} kernels" in outputs[0] and "No kernel was left to compile" in outputs[1]
 
 
 @pytest.fixture(scope="module")

@@ -93,6 +93,52 @@ def test_a_morphologizer_leaves_coarse_tags_to_their_tagger():
     assert written("-p", "morphologizer")["components"]["morphologizer"]["overwrite"]
 
 
+@pytest.mark.parametrize(
+    "pipeline, expected",
+    [
+        ("tagger", {"tag_acc": 1.0}),
+        ("pos_tagger", {"pos_acc": 1.0}),
+        ("tagger,pos_tagger", {"tag_acc": 0.5, "pos_acc": 0.5}),
+        ("pos_tagger,ner", {"pos_acc": 0.5, "ents_f": 0.5}),
+        ("pos_tagger,morphologizer", {"pos_acc": 0.75, "morph_acc": 0.25}),
+        ("lemmatizer", {"lemma_acc": 1.0}),
+        ("parser", {"las": 1.0}),
+    ],
+)
+def test_scores_that_taggers_report_are_weighed(pipeline, expected):
+    weights = written("-p", pipeline)["training"]["score_weights"]
+    assert {key: weight for key, weight in weights.items() if weight} == expected
+
+
+COMPONENTS = ["senter", "tagger", "pos_tagger", "morphologizer", "lemmatizer", "parser", "ner", "chunker"]
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_a_section_can_be_pasted_for_each_setting_that_a_section_can_give(name):
+    text = init_config("-", "-p", name).stdout
+    sections = {
+        f"components.{name}.patterns": {"@readers": "srsly.read_json.v1", "path": "rules.json"},
+        f"components.{name}.label_costs": {"X": 0.5},
+        f"components.{name}.model.features.gazetteers": {"city": "cities.txt"},
+        f"components.{name}.model.features.clusters": {"@misc": "spacy-ssvm.ClassFile.v1", "path": "classes.tsv"},
+        f"components.{name}.model.features.classes": {"own": "classes.tsv"},
+        "corpora.train.augmenter": {"@augmenters": "spacy.lower_case.v1", "level": 0.1},
+    }
+    if name == "parser":
+        del sections["components.parser.label_costs"]
+    if name == "senter":  # It has costs of its own.
+        assert "[components.senter.label_costs]" in text
+        del sections["components.senter.label_costs"]
+    for section, settings in sections.items():
+        lines = (f"{key} = {value!r}".replace("'", '"') for key, value in settings.items())
+        config = load_config_from_str("\n".join([text, "", f"[{section}]", *lines]))
+        found = config
+        for part in section.split("."):
+            found = found[part]
+        assert found == settings
+    load_model_from_config(load_config_from_str(text))
+
+
 @pytest.mark.parametrize("solver", sorted(registry.ssvm_solvers.get_all()))
 def test_every_registered_solver_can_be_named(solver):
     nlp = load_model_from_config(written("-p", "senter,tagger", "-s", solver))

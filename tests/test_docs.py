@@ -2,7 +2,8 @@
 
 The blocks of a page run in order, in a folder with the repository's `configs` and `projects` and the parts of the
 quickstart corpus, `train.spacy`, `dev.spacy` and `test.spacy`. Blocks of Python share their names. Blocks of bash are
-commands, a line each; those of spaCy run in this process. Blocks of ini are parts of a config, each resolved by itself.
+commands, a line each; those of spaCy run in this process. Blocks of ini are parts of a config, with which is done what
+the text beside them says: see `tests/config_blocks.py`.
 Of a Dockerfile, only the names of our commands are checked.
 A block of text stands after one of Python or bash, and its lines occur in what that prints.
 """
@@ -18,21 +19,21 @@ import subprocess
 import sys
 import types
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from functools import cache
 from importlib.metadata import distribution
+from itertools import islice
 from pathlib import Path
 
 import pytest
 import spacy
 import typer.main
-from confection import Config
 from spacy.cli import app
 from spacy.language import Language
-from spacy.schemas import ConfigSchemaTraining
+from spacy.tokens import DocBin
 from spacy.tokens.underscore import Underscore
-from spacy.util import load_model_from_config, logger, registry
+from spacy.util import load_config, load_model_from_config, logger
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
@@ -51,7 +52,8 @@ from spacy_ssvm.models.store import DIGEST, FORMAT, SHAPE
 from spacy_ssvm.models.tree import weights as tree_weights
 from spacy_ssvm.registry import ssvm_solvers
 
-from .markdown import anchors, blocks, code_spans, headings, links, prose, tables
+from . import config_blocks
+from .markdown import Block, anchors, blocks, code_spans, headings, links, prose, tables
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -61,6 +63,7 @@ SOLVERS = sorted(ssvm_solvers.get_all())
 NOT_RUN = {
     "make quickstart": "CI does, and tests/test_quickstart.py",
     "make test": "this is a part of it",
+    'pip install "spacy-ssvm[lookups]"': "the environment stays as it is",
     "python3 -m venv .venv": "CI installs into a fresh environment",
     ".venv/bin/pip install .": "CI installs into a fresh environment",
     '.venv/bin/pip install ".[lbfgs]"': "CI installs into a fresh environment",
@@ -85,19 +88,31 @@ NOT_RUN = {
     "python projects/recommender/serve.py output/model-best output/corrected --port 9090": "tests/test_recommender.py",
 }
 """Commands that are shown and not run here, and why."""
+FILES = {
+    "cities.csv": ["name,country", "Los Angeles,US", "Oslo,NO"],
+    "clusters.tsv": ["0010\tOslo", "0011\tParis", "1101\tsays"],
+    "lemmas.tsv": ["mice\tNOUN\tmouse", "went\tgo"],
+    "lexicon.tsv": ["record\tVB", "plan\tNN"],
+}
+"""Files that blocks of ini read, and that no command of a page makes."""
 
 page_of_docs = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory):
-    """The parts of the quickstart corpus."""
+    """The parts of the quickstart corpus, ten documents of it, and FILES."""
     folder = tmp_path_factory.mktemp("corpora")
     split = ROOT / "projects" / "quickstart" / "scripts" / "split.py"
     corpus = ROOT / "projects" / "quickstart" / "corpus"
     subprocess.run([sys.executable, split, corpus, folder], check=True, capture_output=True)
     run_spacy(["convert", str(folder), str(folder), "--converter", "conllu", "--n-sents", "5"])
-    return sorted(folder.glob("*.spacy"))
+    docs = DocBin().from_disk(folder / "train.spacy").get_docs(spacy.blank("en").vocab)
+    DocBin(docs=islice(docs, 10), store_user_data=True).to_disk(folder / "tiny.spacy")
+    for name, lines in FILES.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf8")
+    config_blocks.english_clusters(folder)
+    return [*sorted(folder.glob("*.spacy")), *(folder / name for name in FILES)]
 
 
 @pytest.fixture
@@ -120,11 +135,23 @@ def run_spacy(arguments: list[str]) -> str:
     return result.output
 
 
+def commands(code: str) -> Iterator[str]:
+    """The commands of a block, a line each, but for lines that end in a backslash or within quotes."""
+    lines = ""
+    for line in code.replace("\\\n", " ").splitlines():
+        lines += line.partition("  # ")[0]
+        if lines.count("'") % 2 == 0:
+            if lines.strip():
+                yield lines.strip()
+            lines = ""
+        else:
+            lines += " "
+
+
 def run_commands(code: str) -> str:
     output = []
-    for command in code.replace("\\\n", " ").splitlines():
-        command = command.partition("  # ")[0].strip()
-        if not command or command in NOT_RUN:
+    for command in commands(code):
+        if command in NOT_RUN:
             continue
         if command.startswith("python -m spacy "):
             output.append(run_spacy(shlex.split(command)[3:]))
@@ -140,48 +167,6 @@ def run_python(code: str, names: dict, page: Path, line: int) -> str:
     with redirect_stdout(output):
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
     return output.getvalue()
-
-
-def with_sections_above(code: str) -> str:
-    """A part of a config with the headers of the sections that its own ones are in."""
-    lines: list[str] = []
-    for line in code.splitlines():
-        if line.startswith("["):
-            parts = line.strip("[]").split(".")
-            above = [f"[{'.'.join(parts[:k])}]" for k in range(1, len(parts))]
-            lines += [header for header in above if header not in lines]
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def dropped(given: dict, filled: dict) -> list[str]:
-    """The keys that spaCy has left out of a config, as it does with those that it does not know."""
-    found = [key for key in given if key not in filled]
-    for key in given:
-        if isinstance(given[key], dict) and isinstance(filled.get(key), dict):
-            found += [f"{key}.{inner}" for inner in dropped(given[key], filled[key])]
-    return found
-
-
-def resolve(code: str) -> None:
-    """Build all that a part of a config names; components without a factory are called after theirs."""
-    # spaCy registers the factories of packages with the first pipeline.
-    spacy.blank("xx")
-    given = Config().from_str(with_sections_above(code), interpolate=False)
-    known = {*Language.default_config, "components"}
-    assert set(given) <= known, f"sections {set(given) - known}"
-    components = given.setdefault("components", {})
-    for name, block in components.items():
-        factory = block.setdefault("factory", f"ssvm_{name}")
-        components[name] = Config(Language.get_factory_meta(factory).default_config).merge(block)
-    given.setdefault("nlp", {}).setdefault("lang", "en")
-    given["nlp"].setdefault("pipeline", list(components))
-    given["paths"] = {"train": "train.spacy", "dev": "dev.spacy", **given.get("paths", {})}
-    config = load_model_from_config(given, auto_fill=True).config
-    assert not dropped(given, config), "these are no settings of spaCy's"
-    config = config.interpolate()
-    registry.resolve(config["training"], schema=ConfigSchemaTraining)
-    registry.resolve(config["corpora"])
 
 
 # Blocks that learn from little warn of it.
@@ -200,7 +185,7 @@ def test_the_blocks_of_a_page_run(page, folder):
             named = re.findall(r"python -m spacy ssvm ([a-z-]+)", block.code)
             assert named and set(named) <= set(typer.main.get_command(ssvm).commands), place
         elif block.language == "ini":
-            resolve(block.code)
+            config_blocks.check(block)
             output = None
         elif block.language == "text":
             assert output is not None, f"{place}: text that no block prints"
@@ -211,6 +196,41 @@ def test_the_blocks_of_a_page_run(page, folder):
                 rest = rest[rest.index(found) + len(found) :]
         else:
             pytest.fail(f"{place}: a block of {block.language or 'no language'} says nothing about how to check it")
+
+
+@page_of_docs
+def test_overrides_in_the_text_are_settings(page, folder):
+    """Those of our components, corpora and initialization, on a config with the components that they name."""
+    for span in config_blocks.override_spans(page.read_text("utf8")):
+        if not re.match(r"--(components|corpora|initialize|training)\.", span):
+            continue
+        names = dict.fromkeys(re.findall(r"--components\.(\w+)", span)) or ["parser"]
+        config_blocks.init_config(Path("written.cfg"), ["--pipeline", ",".join(names)])
+        given = load_config("written.cfg", overrides=config_blocks.overrides(f"`{span}`"))
+        filled = load_model_from_config(given, auto_fill=True).config
+        assert not config_blocks.dropped(given, filled), f"{page.name}: {span}"
+
+
+@pytest.mark.parametrize(
+    "said, code, wrong",
+    [
+        ("It is so:", "[components.ner.label_costs]\nO = 0.3", "has to say one of"),
+        ("Add this section, or replace this section:", "[components.ner]\nthreshold = 0.3", "has to say one of"),
+        ("Add this section:", "[components.ner]\nthreshold = 0.3", "already exists"),
+        ("Add this section:", "[initialize.lookups]\n@misc = 1", "conflicting values"),
+        (
+            "Replace this setting, `--components.ner.threshold 0.4`:",
+            "[components.ner]\nthreshold = 0.3",
+            "by overrides",
+        ),
+        ("Add this setting:", "[components.ner]\nthreshold = 0.3", "is there"),
+        ("Replace this setting:", "[components.ner.label_costs]\nO = 0.3", "to replace"),
+        ("`spacy ssvm init-config -p ner` writes this:", "[components.ner]\nthreshold = 0.3", "is no part of"),
+    ],
+)
+def test_a_block_of_ini_that_does_not_do_what_is_said_of_it_is_found(said, code, wrong, folder):
+    with pytest.raises(Exception, match=wrong):
+        config_blocks.check(Block("ini", f"{code}\n", 1, said, ""))
 
 
 @page_of_docs

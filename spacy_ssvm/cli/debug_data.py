@@ -19,7 +19,7 @@ from ..corpus.checks.corpora import issues as issues_of
 from ..corpus.wording import counted
 from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
-from .pipelines import CodePath, ConfigPath
+from .pipelines import CodePath, ConfigPath, read_config
 
 PRINT: dict[Severity, Callable[..., None]] = {"error": msg.fail, "warning": msg.warn, "info": msg.info}
 MAX_PLACES = 5
@@ -95,7 +95,7 @@ class Plan(NamedTuple):
 
 
 def _plan(config_path: Path, overrides: dict[str, Any]) -> Plan:
-    nlp = util.load_model_from_config(util.load_config(config_path, overrides=overrides))
+    nlp = util.load_model_from_config(read_config(config_path, overrides), auto_fill=True)
     config = nlp.config.interpolate()
     training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
     frozen = training["frozen_components"]

@@ -63,6 +63,8 @@ TUNED: dict[str, dict[str, dict[str, float]]] = {
     "spacy-ssvm.SGD.v1": {"parser": {"C": 0.03}, "senter": {"C": 0.03}},
 }
 """Solver → component → parameters other than the solver's defaults. Those of DCD are in the factories."""
+SECTIONS = ("augmenter", "classes", "clusters", "gazetteers", "label_costs", "patterns")
+"""Settings of ours that a section can give. A config leaves them out while they are empty, so that one can be added."""
 BASE = """
 [paths]
 train = null
@@ -280,7 +282,29 @@ def config_of(
             **({"sents_f": 0.0} if "senter" in names else {}),
             **({"morph_acc": 0.0, "morph_per_feat": None} if "morphologizer" in names else {}),
         }
-    return util.load_model_from_config(config, auto_fill=True).config
+    config = _filled(config)
+    weights = config["training"]["score_weights"]
+    if "pos_tagger" in names and weights["tag_acc"]:  # which is what the factory weighs, whatever it tags
+        share = weights["tag_acc"] / len(set(TAGGERS) & set(names))
+        rest = weights["tag_acc"] - share
+        weights.update(tag_acc=rest or None, pos_acc=share + (weights["pos_acc"] or 0.0))
+    return config
+
+
+def _filled(config: Config) -> Config:
+    """A config with all settings, but for empty ones of SECTIONS."""
+    filled = util.load_model_from_config(config, auto_fill=True).config
+    _leave_out_empty(filled["corpora"])
+    _leave_out_empty(filled["components"])
+    return filled
+
+
+def _leave_out_empty(section: dict[str, Any]) -> None:
+    for key, value in list(section.items()):
+        if key in SECTIONS and not value:
+            del section[key]
+        elif isinstance(value, dict):
+            _leave_out_empty(value)
 
 
 def _reading(nlp: Language, component: str, tags: Sequence[str]) -> dict[str, Any]:

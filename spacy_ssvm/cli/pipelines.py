@@ -1,5 +1,6 @@
 """Options that the commands share, and ways to load a pipeline and read a corpus as in training."""
 
+import configparser
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from thinc.api import Config
 from wasabi import msg
 
 from ..corpus.reader import ColumnCorpus, create_corpus
@@ -49,8 +51,29 @@ def loaded(model: str | Path) -> Language:
     """The pipeline; the command fails with one line if it cannot be loaded."""
     try:
         return util.load_model(model)
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError, configparser.Error) as error:
         msg.fail(f"{model} cannot be loaded", str(error), exits=1)
+
+
+def read_config(path: Path, overrides: dict[str, Any]) -> Config:
+    """A config with these overrides.
+
+    Raises:
+        ValueError: a section or setting is given twice.
+        ConfigValidationError: as `spacy.util.load_config`.
+    """
+    try:
+        return util.load_config(path, overrides=overrides)
+    except (configparser.DuplicateSectionError, configparser.DuplicateOptionError) as error:
+        what = (
+            f"{error.option} of [{error.section}]"
+            if isinstance(error, configparser.DuplicateOptionError)
+            else f"[{error.section}]"
+        )
+        raise ValueError(
+            f"{path}, line {error.lineno}: {what} is given a second time; change the first one, or override its "
+            "settings on the command line, as in --training.max_epochs 10"
+        ) from None
 
 
 def dev_reader(

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from spacy import util
 from spacy.cli._util import import_code, parse_config_overrides, show_validation_error
 from wasabi import msg
 
 from ..distributed.pool import WorkerDied
-from .pipelines import CodePath, ConfigPath
+from .pipelines import CodePath, ConfigPath, read_config
 
 
 def train_command(
@@ -33,7 +32,7 @@ def train_command(
     overrides = parse_config_overrides(context.args)
     try:
         with show_validation_error(config_path):
-            config = util.load_config(config_path, overrides=overrides, interpolate=False)
+            config = read_config(config_path, overrides)
             train_by_workers(config, output, n_workers, address, code_path)
     except WorkerDied as error:
         msg.fail(f"Stopped: {error}", "The same command goes on after the last epoch.", exits=1)

@@ -35,7 +35,7 @@ from ..training.tuning import (
     learn,
     try_values,
 )
-from .pipelines import CodePath, ConfigPath, annotate_before
+from .pipelines import CodePath, ConfigPath, annotate_before, read_config
 from .plots import new_figure, save_figure
 from .score_counts import COUNTS, CountingScorer
 
@@ -74,7 +74,7 @@ def tune_command(
     overrides = parse_config_overrides(context.args)
     try:
         with show_validation_error(config_path):
-            config = util.load_config(config_path, overrides=overrides)
+            config = read_config(config_path, overrides)
             plan = _plan(config, component, grid or [], bisect, epochs)
         msg.info(f"Reading the corpora, extracting the features of {plan.name}")
         if n_workers == 1 and address is None:

@@ -103,8 +103,9 @@ def warmup_command(
     except ValueError as error:
         msg.fail("Nothing was compiled", str(error), exits=1)
     statistics = warmup(only, _show if sys.stdout.isatty() else lambda done, jobs: None)
-    misses = sum(kernel.misses for kernel in statistics)
-    msg.good(f"{len(statistics)} kernels ready in {time.perf_counter() - started:.1f} s ({misses} compiled)")
+    compiled = sum(kernel.misses for kernel in statistics)
+    what = f"Compiled {compiled:,} kernels" if compiled else "No kernel was left to compile"
+    msg.good(f"{what} ({time.perf_counter() - started:.1f} s)")
 
 
 def _show(done: int, jobs: int) -> None:

@@ -128,9 +128,7 @@ def _trained(nlp: Language) -> list[str]:
         except ValueError as error:
             raise ValueError(f"[{name}] {error}") from None
         if not isinstance(pipe, SsvmParser) and reads_first_pass(pipe.model):
-            raise ValueError(
-                f"[{name}] several workers do not learn templates that read document.label: leave them out"
-            )
+            raise ValueError(f"[{name}] several workers do not learn templates that read doc.label: leave them out")
     if not names:
         raise ValueError("the config trains no component")
     given = [f"initialize.{key}" for key in NOT_SHARED if config["initialize"].get(key)]

@@ -1,8 +1,8 @@
-"""Options that the commands share, and ways to load a pipeline and read a corpus as in training."""
+"""Options that the commands share, and ways to load a pipeline and annotate a corpus by a part of it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from spacy import util
@@ -12,14 +12,13 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi import msg
 
-from ..corpus.reader import ColumnCorpus, create_corpus
 from ..pipeline.component import SsvmPipe
 
 CodePath = Annotated[
     Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
 ]
 ConfigPath = Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)]
-DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format", exists=True)]
+DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format or CoNLL-U", exists=True)]
 PipelineName = Annotated[str, typer.Argument(help="Package name or path of the pipeline")]
 
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -51,28 +50,6 @@ def loaded(model: str | Path) -> Language:
         return util.load_model(model)
     except (ImportError, OSError, ValueError) as error:
         msg.fail(f"{model} cannot be loaded", str(error), exits=1)
-
-
-def dev_reader(
-    nlp: Language, path: Path, columns: Sequence[str] | None = None, gold_preproc: bool | None = None
-) -> ColumnCorpus:
-    """A reader of the corpus at `path`, with the settings of the reader that training.dev_corpus names.
-
-    columns, gold_preproc: override these settings.
-
-    Raises:
-        ValueError: a column is unknown.
-    """
-    config = nlp.config.interpolate()
-    section: Any = config
-    for part in str(config.get("training", {}).get("dev_corpus", "corpora.dev")).split("."):
-        section = section.get(part, {}) if isinstance(section, dict) else {}
-    settings = section if isinstance(section, dict) else {}
-    return create_corpus(
-        path,
-        columns=list(columns or settings.get("columns") or []),
-        gold_preproc=bool(settings.get("gold_preproc")) if gold_preproc is None else gold_preproc,
-    )
 
 
 def annotate_before(

@@ -1,4 +1,4 @@
-"""Corpora that are read as in training: by the reader that the pipeline's training.dev_corpus names, at another path."""
+"""Corpora that are read as in training: by the reader that training.dev_corpus names, with another path."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, signature
@@ -37,8 +37,11 @@ def dev_reader(
     name, block = _dev_block(nlp)
     reader = block.get("@readers", OURS)
     accepted = _parameters(reader, name)
-    if "path" not in accepted:
-        msg.warn(f'{name} is read by "{reader}", which takes no path: {path} is read by "{OURS}"')
+    if not block or "path" not in accepted:
+        msg.warn(
+            f"training.dev_corpus of the pipeline's config, {name}, is no reader with a path: "
+            f'{path} is read by "{OURS}"'
+        )
         reader, block = OURS, {}
     given = {key: value for key, value in block.items() if key not in ("@readers", "path")}
     overrides = _overrides(given, columns, gold_preproc)
@@ -55,7 +58,7 @@ def dev_reader(
         for key, value in settings.items()
         if _differ(value, accepted.get(key)) or _differ(value, given.get(key))
     )
-    msg.info(f'{path} is read as {name}, by "{reader}"{": " * bool(said)}{said}')
+    msg.info(f'{path} is read{f" as {name}" * bool(block)} by "{reader}"{": " * bool(said)}{said}')
     resolved = util.registry.resolve({"reader": {**settings, "@readers": reader, "path": str(path)}})["reader"]
     if isinstance(resolved, ColumnCorpus):
         show_input(resolved.corpus.gold_tokens, resolved.columns)

@@ -170,9 +170,9 @@ def corpora(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pipeline(corpora, tmp_path_factory):
-    """All components, trained on texts; the parser reads tags."""
+    """All components, trained on gold tokens and evaluated on texts; the parser reads tags."""
     config = config_for(corpora, list(SCORES), {}, ".spacy")
-    config["corpora"]["train"]["columns"] = ["tag"]
+    config["corpora"]["train"].update(gold_tokens=True, columns=["tag"])
     return trained(config, tmp_path_factory.mktemp("pipeline") / "out")[0]
 
 
@@ -192,20 +192,23 @@ def read_with(pipeline, folder, block, name="corpora.dev"):
     return folder / "model", scores
 
 
-@pytest.mark.parametrize("suffix", [".spacy", ".conllu"])
 @pytest.mark.parametrize(
-    "settings, said",
+    "suffix, settings, said",
     [
-        ({}, 'by "spacy-ssvm.Corpus.v1" ℹ Gold tokens: no'),
-        ({"gold_tokens": True}, ": gold_tokens = true ℹ Gold tokens: yes"),
-        ({"gold_tokens": True, "merge_subtokens": True}, "merge_subtokens = true"),
-        ({"gold_preproc": True}, "gold_preproc = true"),
-        ({"gold_preproc": True, "max_length": 7}, "max_length = 7"),
-        ({"gold_tokens": True, "max_length": 8}, "max_length = 8"),
-        ({"limit": 3}, "limit = 3"),
-        ({"gold_tokens": True, "columns": ["tag"]}, 'columns = ["tag"] ℹ Gold tokens: yes; gold columns given to the '),
-        ({"jackknife": ["tag"], "folds": 2, "seed": 3}, 'jackknife = ["tag"], folds = 2, seed = 3'),
-        ({"augmenter": {"@augmenters": "spacy.lower_case.v1", "level": 1.0}}, '"spacy.lower_case.v1"'),
+        (".spacy", {}, 'by "spacy-ssvm.Corpus.v1" ℹ Gold tokens: no'),
+        (".spacy", {"gold_tokens": True}, ": gold_tokens = true ℹ Gold tokens: yes"),
+        (".conllu", {"gold_tokens": True, "merge_subtokens": True}, "gold_tokens = true, merge_subtokens = true"),
+        (".conllu", {"gold_preproc": True}, "gold_preproc = true"),
+        (".spacy", {"gold_preproc": True, "max_length": 7}, "max_length = 7"),
+        (".conllu", {"gold_tokens": True, "max_length": 8}, "max_length = 8"),
+        (".conllu", {"limit": 3}, "limit = 3"),
+        (
+            ".spacy",
+            {"gold_tokens": True, "columns": ["tag"]},
+            'columns = ["tag"] ℹ Gold tokens: yes; gold columns given ',
+        ),
+        (".conllu", {"jackknife": ["tag"], "folds": 2, "seed": 3}, 'jackknife = ["tag"], folds = 2, seed = 3'),
+        (".spacy", {"augmenter": {"@augmenters": "spacy.lower_case.v1", "level": 1.0}}, '"spacy.lower_case.v1"'),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
@@ -220,14 +223,13 @@ def test_all_settings_of_the_reader_hold(pipeline, corpora, tmp_path, suffix, se
         assert found != evaluated(pipeline, path)[0]
 
 
-@pytest.mark.parametrize("name", ["corpora.dev", "corpora.held_out", "corpora.some.dev"])
 @pytest.mark.parametrize(
-    "block",
+    "name, block",
     [
-        {"@readers": "spacy.Corpus.v1", "gold_preproc": True, "max_length": 9},
-        {"@readers": "spacy.Corpus.v1", "gold_preproc": False, "limit": 2},
-        {"@readers": "evaluated_as_trained.Shouting.v1"},
-        {"@readers": "evaluated_as_trained.Shouting.v1", "loud": False},
+        ("corpora.dev", {"@readers": "spacy.Corpus.v1", "gold_preproc": True, "max_length": 9}),
+        ("corpora.held_out", {"@readers": "spacy.Corpus.v1", "gold_preproc": False, "limit": 2}),
+        ("corpora.some.dev", {"@readers": "evaluated_as_trained.Shouting.v1"}),
+        ("corpora.dev", {"@readers": "evaluated_as_trained.Shouting.v1", "loud": False}),
     ],
 )
 def test_any_reader_under_any_name(pipeline, corpora, tmp_path, name, block):
@@ -354,6 +356,65 @@ def test_the_report_and_the_shared_task_read_so_too(pipeline, corpora, tmp_path)
     assert raw["Words"]["f"] < 1.0 and "Gold tokens: no" in output
 
 
+def calibrated(*arguments):
+    result = CliRunner().invoke(ssvm, ["calibrate", *map(str, arguments)])
+    return result.exit_code, plain(result.output)
+
+
+def test_calibrate_leaves_out_what_it_cannot_calibrate(pipeline, corpora, tmp_path):
+    """The parser is of order 3, the corpus has no entities, and the lemmatizer is always right."""
+    path, out = corpora / "dev.conllu", tmp_path / "out"
+    block = {"@readers": "spacy-ssvm.Corpus.v1", "path": str(path), "gold_tokens": True, "columns": ["pos"]}
+    model, expected = read_with(pipeline, tmp_path, block)
+    code, output = calibrated(model, path, out)
+    assert code == 0, output
+    assert 'gold_tokens = true, columns = ["pos"]' in output
+    left_out = ["lemmatizer", "morphologizer", "ner", "parser", "senter"]
+    assert output.count("5 components cannot be calibrated") == 1
+    assert all(f"[{name}] " in output for name in left_out) and "[tagger] " not in output
+    assert "[parser] trees of order 3 have no exact sums" in output
+    assert "[ner] there is nothing to calibrate it on" in output
+    nlp = spacy.load(out)
+    assert [name for name, pipe in nlp.pipeline if pipe.has_probabilities] == ["tagger"]
+    assert nlp.get_pipe("tagger").inverse_temperature == pytest.approx(
+        spacy.load(model).get_pipe("tagger").calibrate(create_corpus(path, columns=["pos"], gold_tokens=True)(nlp)).beta
+    )
+    assert evaluated(out, path)[0] == expected
+
+
+def test_calibrate_measures_what_it_can(pipeline, corpora, tmp_path):
+    """A corpus to measure on that lacks tags; then nothing is left to calibrate."""
+    path = corpora / "dev.conllu"
+    model, _ = read_with(
+        pipeline, tmp_path, {"@readers": "spacy-ssvm.Corpus.v1", "path": str(path), "gold_tokens": True}
+    )
+    bare = re.sub(r"(\t(?:NNP|VBD|IN|RP|DT|NNS|CD|\.)\t)(?=[^\t]*\t\d+\t)", "\t_\t", path.read_text("utf8"))
+    (tmp_path / "bare.conllu").write_text(bare, "utf8")
+    code, output = calibrated(model, path, tmp_path / "out", "--held-out", tmp_path / "bare.conllu")
+    assert code == 1 and not (tmp_path / "out").exists()
+    assert "[tagger] there is nothing to measure the calibration on" in output
+    assert output.count("is read as corpora.dev") == 2
+
+
+@pytest.mark.parametrize("name", ["parser", "ner", "lemmatizer"])
+def test_a_named_component_that_cannot_be_calibrated_is_an_error(pipeline, corpora, tmp_path, name):
+    model, _ = read_with(
+        pipeline,
+        tmp_path,
+        {"@readers": "spacy-ssvm.Corpus.v1", "path": str(corpora / "dev.conllu"), "gold_tokens": True},
+    )
+    for named in ([name], ["tagger", name]):
+        arguments = [word for one in named for word in ("--component", one)]
+        code, output = calibrated(model, corpora / "dev.conllu", tmp_path / "out", *arguments)
+        assert code == 1 and f"[{name}] " in output and not (tmp_path / "out").exists()
+
+
+def test_a_corpus_that_cannot_be_read_is_no_fault_of_a_component(pipeline, tmp_path):
+    (tmp_path / "bad.conllu").write_text("1\tonly\n", "utf8")
+    code, output = calibrated(pipeline, tmp_path / "bad.conllu", tmp_path / "out")
+    assert code == 1 and output.count("none of the documents of") == 1
+
+
 # The scores in training
 
 
@@ -368,7 +429,7 @@ def test_scores_are_those_of_training(corpora, tmp_path, suffix, packing):
     found, _ = evaluated(model, config["paths"]["dev"])
     names = [SCORES[name] for name in components]
     assert difference(in_training, found, names) <= 1e-9
-    assert len({found[name] for name in names} - {1.0}) >= 2, "some are wrong"
+    assert any(found[name] < 1.0 for name in names), "not all predictions are right"
 
 
 needs_treebanks = pytest.mark.skipif(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from spacy.language import Language
 
 from ..corpus.conllu import ConlluFile, conllu, load, udeval
-from .dev_corpus import dev_reader, has_gold_tokens, show_input
+from .dev_corpus import dev_reader, is_read_as_text, show_input
 
 COLUMNS = {"LEMMA": 2, "UPOS": 3, "XPOS": 4, "FEATS": 5, "DEPREL": 7}
 """Columns of CoNLL-U with annotation, by name; a relation stands for its head, too."""
@@ -40,8 +40,8 @@ class Annotated(NamedTuple):
 def annotate(nlp: Language, path: Path, columns: Sequence[str] | None, gold_preproc: bool | None) -> Annotated:
     """Annotate a corpus, and print what the pipeline gets of it: what `dev_reader` reads.
 
-    But of a .conllu file, a pipeline that was not trained on gold tokens gets those of gold sentences; with
-    gold_preproc = False, any pipeline gets the raw text of each paragraph. columns: the gold columns that it gets, too.
+    But of a .conllu file, a pipeline that was trained on text gets gold words and sentences; with gold_preproc = False,
+    any pipeline gets the raw text of each paragraph. columns: the gold columns that it gets, too.
 
     Raises:
         ImportError: udtools is not installed.
@@ -59,7 +59,7 @@ def annotate(nlp: Language, path: Path, columns: Sequence[str] | None, gold_prep
             return Annotated(file.text, "".join(map(conllu, nlp.pipe(file.texts()))))
         for _ in file.docs(nlp.vocab):
             pass  # The reader would leave out what it cannot read.
-        if not has_gold_tokens(nlp):
+        if is_read_as_text(nlp):
             gold_preproc = True
     examples = list(dev_reader(nlp, path, columns, gold_preproc)(nlp))
     if not examples:

@@ -65,10 +65,11 @@ def dev_reader(
     return resolved
 
 
-def has_gold_tokens(nlp: Language) -> bool:
-    """Whether the corpus that training.dev_corpus names is read with gold tokens."""
+def is_read_as_text(nlp: Language) -> bool:
+    """Whether the reader that training.dev_corpus names is ours or spaCy's, and gives components no gold tokens."""
     _, block = _dev_block(nlp)
-    return bool(block.get("gold_tokens") or block.get("gold_preproc"))
+    has_gold_tokens = block.get("gold_tokens") or block.get("gold_preproc")
+    return block.get("@readers", OURS) in (OURS, SPACYS) and not has_gold_tokens
 
 
 def show_input(gold_tokens: bool, columns: Sequence[str]) -> None:

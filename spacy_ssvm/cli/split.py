@@ -36,8 +36,9 @@ def split_command(
                 )
         if train_path.resolve() == dev_path.resolve():
             raise ValueError(f"{train_path} is to be both parts: name two files")
-        for path, content in ((train_path, parts.train), (dev_path, parts.dev)):
+        for path in (train_path, dev_path):
             path.parent.mkdir(parents=True, exist_ok=True)
+        for path, content in ((train_path, parts.train), (dev_path, parts.dev)):
             replace_files(path.parent, {path.name: content})
     except (OSError, ValueError) as error:
         msg.fail("Nothing was divided", str(error), exits=1)

@@ -59,7 +59,8 @@ def dev_reader(
         if _differ(value, accepted.get(key)) or _differ(value, given.get(key))
     )
     msg.info(f'{path} is read{f" as {name}" * bool(block)} by "{reader}"{": " * bool(said)}{said}')
-    resolved = util.registry.resolve({"reader": {**settings, "@readers": reader, "path": str(path)}})["reader"]
+    config = {"reader": {**settings, "@readers": reader, "path": str(path)}}
+    resolved: Reader = util.registry.resolve(config)["reader"]
     if isinstance(resolved, ColumnCorpus):
         show_input(resolved.corpus.gold_tokens, resolved.columns)
     return resolved

@@ -2,6 +2,8 @@
 
 import os
 import re
+import shlex
+import shutil
 import warnings
 from itertools import chain, combinations
 from pathlib import Path
@@ -335,9 +337,7 @@ def test_a_treebank_with_all_columns(treebank):
     assert config["nlp"]["lang"] == "de"
     assert config["paths"]["train"].endswith("de_toy-ud-train.conllu")
     assert config["paths"]["dev"].endswith("de_toy-ud-dev.conllu")
-    # UPOS decides XPOS here.
-    assert config["nlp"]["pipeline"] == ["senter", "pos_tagger", "morphologizer", "lemmatizer", "parser"]
-    assert "# components.tagger: none: XPOS follows from UPOS" in text
+    assert config["nlp"]["pipeline"] == ["senter", "tagger", "pos_tagger", "morphologizer", "lemmatizer", "parser"]
     assert not config["components"]["morphologizer"]["overwrite"], "the coarse tag is that of the pos_tagger"
     assert "# corpora.train.merge_subtokens: 12 multi-word tokens are divided" in text
     train = config["corpora"]["train"]
@@ -351,7 +351,7 @@ def test_components_are_those_of_the_annotation(tmp_path):
     config, text = config_of("-t", tmp_path / "qaa_x-train.conllu")
     assert config["nlp"]["lang"] == "xx" and "spaCy has no language qaa" in text
     assert config["nlp"]["pipeline"] == ["senter", "tagger", "pos_tagger", "lemmatizer", "parser"]
-    assert config["paths"]["dev"] is None and "There is no development file" in text
+    assert config["paths"]["dev"] is None
     bare = "1\ta\t_\t_\tX\t_\t_\t_\t_\t_\n"
     saved(tmp_path / "x.conllu", bare, bare)
     config, _ = config_of("-t", tmp_path / "x.conllu", "-l", "en")
@@ -392,6 +392,71 @@ def test_a_language_that_spacy_does_not_have_becomes_xx(arguments, tmp_path):
         assert result.exit_code == 0 and load_config(tmp_path / "out.cfg")["nlp"]["lang"] == expected
         said = f"nlp.lang is xx: spaCy has no language {lang}" in " ".join(result.output.split())
         assert said == (lang in ("gl", "punctuation"))
+
+
+def decided(*xpos):
+    """A sentence whose UPOS decides XPOS: NOUN, VERB and PUNCT have these."""
+    rows = zip(("Haus", "fällt", "."), ("NOUN", "VERB", "PUNCT"), xpos, (2, 0, 2), ("nsubj", "root", "punct"))
+    return "".join(f"{k}\t{form}\t_\t{u}\t{x}\t_\t{h}\t{d}\t_\t_\n" for k, (form, u, x, h, d) in enumerate(rows, 1))
+
+
+def test_tags_that_follow_from_coarse_ones_are_set(tmp_path):
+    """By spaCy's component, which takes a table; TAG is scored in training and in evaluation."""
+    for part in ("train", "dev"):
+        saved(tmp_path / f"de_x-{part}.conllu", *[decided("NN", 'V"V', "_")] * 20)
+    config, text = config_of("-t", tmp_path)
+    assert config["nlp"]["pipeline"] == ["senter", "pos_tagger", "attribute_ruler", "parser"]
+    assert "# components.tagger: none: XPOS follows from UPOS, by the patterns of the attribute_ruler" in text
+    assert init_config(tmp_path / "config.cfg", "--treebank", tmp_path).exit_code == 0
+    config = load_config(tmp_path / "config.cfg", overrides={"training.max_epochs": 3})
+    (tmp_path / "out").mkdir()
+    train(init_nlp(config), tmp_path / "out")
+    nlp = spacy.load(tmp_path / "out" / "model-best")
+    assert [(token.pos_, token.tag_) for token in nlp("Haus fällt .")] == [
+        ("NOUN", "NN"),
+        ("VERB", 'V"V'),
+        ("PUNCT", ""),
+    ]
+    assert nlp.meta["performance"]["tag_acc"] == nlp.meta["performance"]["pos_acc"] == 1.0
+    arguments = ["evaluate", str(tmp_path / "out" / "model-best"), str(tmp_path / "de_x-dev.conllu")]
+    assert "TAG               100.00" in CliRunner().invoke(ssvm, arguments).stdout
+
+
+def test_tags_that_a_table_cannot_hold_are_learnt(tmp_path):
+    """spaCy's configs double the dollar sign each time they are read without variables, and written."""
+    config, text = config_of("-t", saved(tmp_path / "de_x-train.conllu", *[decided("NN", "VV", "$.")] * 20))
+    assert config["nlp"]["pipeline"] == ["senter", "tagger", "pos_tagger", "parser"]
+    assert "# components.tagger: 100 % of the words have XPOS, some with $" in text
+    config, _ = config_of(
+        "-t", saved(tmp_path / "de_x-train.conllu", decided("NN", "VV", "PT"), decided("NE", "VV", "PT"))
+    )
+    assert "tagger" in config["nlp"]["pipeline"]
+
+
+def test_a_treebank_without_development_file_can_be_divided(tmp_path, monkeypatch):
+    """By the commands that the message names, for a file, a file of any name and a folder of several."""
+    (tmp_path / "several files").mkdir()
+    for name in (
+        "gl_x-ud-train.conllu",
+        "gl.conllu",
+        "several files/gl_x-train-a.conllu",
+        "several files/gl_x-train-b.conllu",
+    ):
+        saved(tmp_path / name, *[SENTENCE] * 30)
+    monkeypatch.chdir(tmp_path)
+    for place, path in enumerate(("gl_x-ud-train.conllu", "gl.conllu", "several files")):
+        output = init_config(f"{place}.cfg", "-t", path).stdout
+        assert "spacy train needs one: spacy ssvm split keeps a tenth back" in " ".join(output.split())
+        head = (tmp_path / f"{place}.cfg").read_text("utf8")
+        split, again = (line for line in head.split("\n") if line.startswith("# python -m spacy ssvm"))
+        monkeypatch.chdir(tmp_path)
+        assert CliRunner().invoke(ssvm, shlex.split(split)[5:]).exit_code == 0
+        arguments = [f"again-{place}.cfg" if word == "CONFIG" else word for word in shlex.split(again)[5:]]
+        assert CliRunner().invoke(ssvm, arguments).exit_code == 0
+        config = load_config(tmp_path / f"again-{place}.cfg")
+        assert Path(config["paths"]["train"]).is_file() and Path(config["paths"]["dev"]).is_file()
+        assert config["nlp"]["lang"] == load_config(tmp_path / f"{place}.cfg")["nlp"]["lang"]
+        shutil.rmtree(tmp_path / "parts")
 
 
 def test_the_parser_reads_features_that_the_tags_leave_open(tmp_path):

@@ -12,6 +12,7 @@ from .evaluate import evaluate_command
 from .init_config import init_config_command
 from .pipelines import OVERRIDES
 from .report import report_command
+from .split import split_command
 from .suggest import suggest_command
 from .train import train_command
 from .tune import tune_command
@@ -26,6 +27,7 @@ ssvm.command("debug-data", context_settings=OVERRIDES)(debug_data_command)
 ssvm.command("evaluate")(evaluate_command)
 ssvm.command("init-config")(init_config_command)
 ssvm.command("report")(report_command)
+ssvm.command("split")(split_command)
 ssvm.command("suggest")(suggest_command)
 ssvm.command("train", context_settings=OVERRIDES)(train_command)
 ssvm.command("tune", context_settings=OVERRIDES)(tune_command)

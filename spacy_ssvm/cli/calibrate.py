@@ -1,28 +1,28 @@
 """`spacy ssvm calibrate`: fits one temperature per component, so that scores are probabilities."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from spacy.language import Language
-from spacy.training import Example
 from wasabi import msg
 
+from ..corpus.wording import counted
 from ..pipeline.component import SsvmPipe
 from ..training.calibration import N_BINS, Bin, expected_error, reliability
-from .pipelines import CodePath, PipelineName, annotate_before, dev_reader, load_pipeline
+from .dev_corpus import Reader, dev_reader
+from .pipelines import CodePath, DataPath, PipelineName, annotate_before, load_pipeline
 from .plots import Diagram, save
-
-Reader = Callable[[Language], Iterable[Example]]
 
 
 def calibrate_command(
     model: PipelineName,
-    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format, not used in training", exists=True)],
+    data_path: DataPath,
     output: Annotated[Path, typer.Argument(help="Folder for the calibrated pipeline")],
     components: Annotated[
-        list[str] | None, typer.Option("--component", "-n", help="Component to calibrate, all by default; repeatable")
+        list[str] | None,
+        typer.Option("--component", "-n", help="Component to calibrate, all by default; repeatable"),
     ] = None,
     held_out: Annotated[
         Path | None, typer.Option("--held-out", "-e", help="Corpus to measure on, the same one by default", exists=True)
@@ -34,15 +34,28 @@ def calibrate_command(
 ) -> None:
     """Fit one temperature to each spacy-ssvm component, and save the calibrated pipeline.
 
-    Corpora are read with the settings of the pipeline's training.dev_corpus. Predictions do not change.
+    The corpus must not be that of training. Corpora are read as the pipeline's training.dev_corpus is. Predictions do
+    not change. Components that cannot be calibrated are left out, unless --component names them.
     """
     nlp, pipes = load_pipeline(model, code_path, output)
     unknown = sorted(set(components or ()) - set(pipes))
     if unknown:
         msg.fail(f"{model} has no spacy-ssvm component {', '.join(unknown)}", exits=1)
     try:
-        corpora = dev_reader(nlp, data_path), dev_reader(nlp, held_out or data_path)
-        diagrams = [_calibrate(nlp, pipes[name], *corpora) for name in components or pipes]
+        corpus = dev_reader(nlp, data_path)
+        measured = dev_reader(nlp, held_out) if held_out else corpus
+        for reader in (corpus, measured):
+            next(iter(reader(nlp)), None)  # A file that cannot be read is no fault of a component.
+        diagrams, left_out = [], []
+        for name in components or pipes:
+            try:
+                diagrams.append(_calibrate(nlp, pipes[name], corpus, measured))
+            except ValueError as error:
+                left_out.append(str(error))
+        if left_out and (components or not diagrams):
+            raise ValueError("\n".join(left_out))
+        if left_out:
+            msg.warn(f"{counted(len(left_out), 'component')} cannot be calibrated", "\n".join(left_out))
         header = ("Component", "β before", "β after", "Items", "ECE before", "ECE after")
         msg.table(
             [_summary(diagram) for diagram in diagrams],
@@ -62,15 +75,15 @@ def calibrate_command(
 def _calibrate(nlp: Language, pipe: SsvmPipe, corpus: Reader, held_out: Reader) -> Diagram:
     """Calibrate a component on one corpus, and print its reliability on the other."""
     beta_before = pipe.inverse_temperature
-    fitted = pipe.calibrate(annotate_before(nlp, pipe.name, corpus(nlp)))
     examples = pipe.calibration_examples(annotate_before(nlp, pipe.name, held_out(nlp)))
+    if held_out is not corpus and not any(example.known.is_annotated for example in examples):
+        raise ValueError(f"[{pipe.name}] there is nothing to measure the calibration on: no gold annotation")
+    fitted = pipe.calibrate(annotate_before(nlp, pipe.name, corpus(nlp)))
     try:
         before = reliability(examples, 1.0 if beta_before is None else beta_before, fitted.beta)
     except ValueError:  # uncalibrated scores can be too large for sums
         before = reliability([], 1.0, fitted.beta)
     after = reliability(examples, fitted.beta, fitted.beta)
-    if not any(bin.n_items for bin in after):
-        raise ValueError(f"[{pipe.name}] there is nothing to measure the calibration on: no gold annotation")
     msg.divider(f"Component {pipe.name}")
     msg.info(
         f"Fitted to {fitted.used:,} sequences or trees; left out: {fitted.unannotated:,} without gold annotation, "
@@ -88,7 +101,7 @@ def _calibrate(nlp: Language, pipe: SsvmPipe, corpus: Reader, held_out: Reader) 
 
 def _summary(diagram: Diagram) -> tuple[str, ...]:
     before = "-" if diagram.beta_before is None else f"{diagram.beta_before:.4g}"
-    errors = [f"{expected_error(bins):.4f}" for bins in (diagram.before, diagram.after)]
+    errors = [f"{expected_error(bins):.4f}".replace("nan", "-") for bins in (diagram.before, diagram.after)]
     return diagram.name, before, f"{diagram.beta:.4g}", f"{sum(bin.n_items for bin in diagram.after):,}", *errors
 
 

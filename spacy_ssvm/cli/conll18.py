@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from spacy.language import Language
-from spacy.tokens import DocBin
 
 from ..corpus.conllu import ConlluFile, conllu, load, udeval
-from ..corpus.reader import ColumnCorpus
-from .pipelines import dev_reader
+from .dev_corpus import dev_reader, is_read_as_text, show_input
 
 COLUMNS = {"LEMMA": 2, "UPOS": 3, "XPOS": 4, "FEATS": 5, "DEPREL": 7}
 """Columns of CoNLL-U with annotation, by name; a relation stands for its head, too."""
@@ -34,48 +31,42 @@ METRICS: dict[str, frozenset[str]] = {
 
 
 class Annotated(NamedTuple):
-    """Gold annotation and a pipeline's annotation of the same text, both in CoNLL-U.
-
-    gold_tokens: whether the pipeline got gold tokens and sentences. given: the gold columns that it got.
-    """
+    """Gold annotation and a pipeline's annotation of the same text, both in CoNLL-U."""
 
     gold: str
     system: str
-    gold_tokens: bool
-    given: tuple[str, ...]
 
 
 def annotate(nlp: Language, path: Path, columns: Sequence[str] | None, gold_preproc: bool | None) -> Annotated:
-    """Annotate a corpus: a .conllu file, or .spacy files as `dev_reader` reads them.
+    """Annotate a corpus, and print what the pipeline gets of it: what `dev_reader` reads.
 
-    Of a .conllu file, the pipeline gets the syntactic words, a Doc for each sentence. With gold_preproc = False, it
-    gets the raw text of each paragraph. columns: the gold columns that it gets, too.
+    But of a .conllu file, a pipeline that was trained on text gets gold words and sentences; with gold_preproc = False,
+    any pipeline gets the raw text of each paragraph. columns: the gold columns that it gets, too.
 
     Raises:
         ImportError: udtools is not installed.
         OSError: a file cannot be opened.
         ValueError: a file or column cannot be read; raw text is to have gold columns.
     """
-    if path.suffix != ".conllu":
-        return _annotate(nlp, dev_reader(nlp, path, columns, gold_preproc))
-    file = ConlluFile(path)
-    if gold_preproc is False:
-        if columns:
-            raise ValueError("raw text of a .conllu file has no gold columns: leave out --column or --no-gold-preproc")
-        return Annotated(file.text, "".join(map(conllu, nlp.pipe(file.texts()))), False, ())
-    with TemporaryDirectory() as folder:
-        words = Path(folder) / "words.spacy"
-        DocBin(docs=file.docs(nlp.vocab)).to_disk(words)
-        return _annotate(nlp, dev_reader(nlp, words, columns, True))
-
-
-def _annotate(nlp: Language, corpus: ColumnCorpus) -> Annotated:
-    examples = list(corpus(nlp))
+    if path.suffix == ".conllu":
+        file = ConlluFile(path)
+        if gold_preproc is False:
+            if columns:
+                raise ValueError(
+                    "raw text of a .conllu file has no gold columns: leave out --column or --no-gold-preproc"
+                )
+            show_input(False, ())
+            return Annotated(file.text, "".join(map(conllu, nlp.pipe(file.texts()))))
+        for _ in file.docs(nlp.vocab):
+            pass  # The reader would leave out what it cannot read.
+        if is_read_as_text(nlp):
+            gold_preproc = True
+    examples = list(dev_reader(nlp, path, columns, gold_preproc)(nlp))
     if not examples:
         raise ValueError("it contains no documents")
     docs = nlp.pipe([example.predicted for example in examples])
     gold = "".join(conllu(example.reference) for example in examples)
-    return Annotated(gold, "".join(map(conllu, docs)), bool(corpus.corpus.gold_preproc), corpus.columns)
+    return Annotated(gold, "".join(map(conllu, docs)))
 
 
 def conll18_scores(gold: str, system: str) -> dict[str, dict[str, float]]:

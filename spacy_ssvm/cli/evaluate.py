@@ -1,7 +1,7 @@
 """`spacy ssvm evaluate`: spaCy's evaluation, or that of CoNLL 2018, of a corpus that is read as in training."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +13,8 @@ from spacy.language import Language
 from wasabi import msg
 
 from .conll18 import COLUMNS, METRICS, annotate, conll18_scores, filled
-from .pipelines import CodePath, PipelineName, dev_reader, loaded
+from .dev_corpus import dev_reader
+from .pipelines import CodePath, DataPath, PipelineName, loaded
 
 OVERALL = {
     "TOK": "token_acc",
@@ -37,21 +38,22 @@ OVERALL = {
 
 def evaluate_command(
     model: PipelineName,
-    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format; .conllu with --conll18", exists=True)],
+    data_path: DataPath,
     columns: Annotated[
         list[str] | None, typer.Option("--column", "-k", help="Gold column to give to the components; repeatable")
     ] = None,
     gold_preproc: Annotated[
-        bool | None, typer.Option("--gold-preproc/--no-gold-preproc", "-G", help="Use gold sentences and tokens")
+        bool | None,
+        typer.Option("--gold-preproc/--no-gold-preproc", "-G", help="Use gold sentences and tokens, or raw text"),
     ] = None,
     conll18: Annotated[bool, typer.Option("--conll18", help="Scores of the CoNLL 2018 shared task")] = False,
     code_path: CodePath = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file for the scores")] = None,
 ) -> None:
-    """Score a pipeline on a corpus read by "spacy-ssvm.Corpus.v1", or with --conll18 on a .conllu file.
+    """Score a pipeline on a corpus that is read as the pipeline's training.dev_corpus, so that the components get the
+    same input as in training, and on the same corpus have the same scores.
 
-    By default the reader has the settings of the pipeline's training.dev_corpus, so that components see the same input
-    as in training. Of a .conllu file they get gold words, or raw text with --no-gold-preproc.
+    A limit of training.dev_corpus holds for its own corpus only. --column and --gold-preproc override its settings.
     """
     import_code(code_path)
     nlp = loaded(model)
@@ -73,7 +75,6 @@ def spacy_table(nlp: Language, path: Path, columns: list[str] | None, gold_prepr
         examples = list(corpus(nlp))
     except (OSError, ValueError) as error:
         msg.fail(f"{path} cannot be read", str(error), exits=1)
-    show_input(bool(corpus.corpus.gold_preproc), corpus.columns)
     if not examples:
         msg.fail(f"No documents in {path}", exits=1)
     scores = nlp.evaluate(examples)
@@ -93,7 +94,6 @@ def conll18_table(nlp: Language, path: Path, columns: list[str] | None, gold_pre
         scores = conll18_scores(annotated.gold, annotated.system)
     except (ImportError, OSError, ValueError) as error:
         msg.fail(f"No CoNLL 2018 scores of {path}", str(error), exits=1)
-    show_input(annotated.gold_tokens, annotated.given)
     in_gold = filled(annotated.gold)
     if empty := [name for name in COLUMNS if name not in in_gold]:
         msg.info(f"Columns that are empty in the corpus, and not compared: {', '.join(empty)}")
@@ -102,12 +102,6 @@ def conll18_table(nlp: Language, path: Path, columns: list[str] | None, gold_pre
     rows = [(name, *(f"{100 * score[part]:.2f}" for part in "prf")) for name, score in scores.items()]
     msg.table(rows, header=("", "P", "R", "F"), aligns=("l", "r", "r", "r"), title="CoNLL 2018")
     return scores
-
-
-def show_input(gold_tokens: bool, columns: Sequence[str]) -> None:
-    """Print what the components get beside the text."""
-    names = ", ".join(columns) or "none"
-    msg.info(f"Gold tokens: {'yes' if gold_tokens else 'no'}; gold columns given to the components: {names}")
 
 
 def percentages(scores: Mapping[str, Any]) -> list[tuple[str, str]]:

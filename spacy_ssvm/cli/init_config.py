@@ -203,7 +203,10 @@ def init_treebank_config(path: Path, output: Path, lang: str | None, solver: str
     if treebank.bad:
         msg.warn(f"{len(treebank.bad):,} sentences cannot be read and are left out")
     if treebank.dev is None:
-        msg.warn("There is no development corpus, and spacy train needs one: see the head of the config")
+        msg.warn(
+            "There is no development corpus, and spacy train needs one: spacy ssvm split keeps a tenth back, as the "
+            "head of the config says"
+        )
     msg.good("Saved config", str(output))
 
 
@@ -227,7 +230,22 @@ def treebank_config(choices: Choices, solver: str, merge_subtokens: bool = False
     if choices.lemmas:
         config["components"]["parser"]["model"]["features"]["lemmas"] = True
         config["corpora"]["train"]["columns"] = ["lemma"]
+    if choices.tag_of:
+        _add_tags(config, choices.tag_of)
+        config = _filled(config)
     return config
+
+
+def _add_tags(config: Config, tag_of: Mapping[str, str]) -> None:
+    """Add spaCy's component that sets `tag` by `pos`, behind the pos_tagger."""
+    pipeline = config["nlp"]["pipeline"]
+    pipeline.insert(1 + pipeline.index("pos_tagger"), "attribute_ruler")
+    config["components"]["attribute_ruler"] = {
+        "factory": "attribute_ruler",
+        "scorer": {"@scorers": "spacy.tagger_scorer.v1"},
+    }
+    patterns = [{"patterns": [[{"POS": upos}]], "attrs": {"TAG": tag}} for upos, tag in tag_of.items()]
+    config["initialize"]["components"]["attribute_ruler"] = {"patterns": patterns}
 
 
 def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Config:

@@ -1,7 +1,7 @@
-"""Options that the commands share, and ways to load a pipeline and read a corpus as in training."""
+"""Options that the commands share, and ways to load a pipeline and annotate a corpus by a part of it."""
 
 import configparser
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,14 +14,13 @@ from spacy.training import Example
 from thinc.api import Config
 from wasabi import msg
 
-from ..corpus.reader import ColumnCorpus, create_corpus
 from ..pipeline.component import SsvmPipe
 
 CodePath = Annotated[
     Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
 ]
 ConfigPath = Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)]
-DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format", exists=True)]
+DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format or CoNLL-U", exists=True)]
 PipelineName = Annotated[str, typer.Argument(help="Package name or path of the pipeline")]
 
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -74,28 +73,6 @@ def read_config(path: Path, overrides: dict[str, Any]) -> Config:
             f"{path}, line {error.lineno}: {what} is given a second time; change the first one, or override its "
             "settings on the command line, as in --training.max_epochs 10"
         ) from None
-
-
-def dev_reader(
-    nlp: Language, path: Path, columns: Sequence[str] | None = None, gold_preproc: bool | None = None
-) -> ColumnCorpus:
-    """A reader of the corpus at `path`, with the settings of the reader that training.dev_corpus names.
-
-    columns, gold_preproc: override these settings.
-
-    Raises:
-        ValueError: a column is unknown.
-    """
-    config = nlp.config.interpolate()
-    section: Any = config
-    for part in str(config.get("training", {}).get("dev_corpus", "corpora.dev")).split("."):
-        section = section.get(part, {}) if isinstance(section, dict) else {}
-    settings = section if isinstance(section, dict) else {}
-    return create_corpus(
-        path,
-        columns=list(columns or settings.get("columns") or []),
-        gold_preproc=bool(settings.get("gold_preproc")) if gold_preproc is None else gold_preproc,
-    )
 
 
 def annotate_before(

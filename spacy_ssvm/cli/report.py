@@ -19,9 +19,10 @@ from ..corpus.wording import counted
 from ..files import read_records
 from ..models.protocol import Mistake
 from ..pipeline.component import SsvmPipe
+from .dev_corpus import dev_reader
 from .evaluate import percentages, span_groups
 from .page import Page
-from .pipelines import CodePath, DataPath, dev_reader, load_pipeline
+from .pipelines import CodePath, DataPath, load_pipeline
 
 MAX_PAIRS = 20
 """Confusions that are listed of each component."""
@@ -54,7 +55,7 @@ def report_command(
 ) -> None:
     """Write a page about a pipeline: scores, confusions, the worst sentences with reasons, size, speed, learning curve.
 
-    The corpus is read with the settings of the pipeline's training.dev_corpus.
+    The corpus is read as the pipeline's training.dev_corpus is.
     """
     nlp, pipes = load_pipeline(model, code_path)
     page = Page(f"{model} on {data_path.name}")

@@ -1,8 +1,11 @@
 """What suits a treebank: language, components, what they read of each other, and the structure of the parser."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import quote
 
+from ..corpus.reader import corpus_files
 from ..corpus.treebank import Treebank
 from ..files import listed
 from .languages import ANY, spacy_language
@@ -62,8 +65,9 @@ class Choices:
 
     lang: a language of spaCy. components: names, as `init_config.COMPONENTS` has them. read: the columns that
     lemmatizer and parser read, and that are jackknifed. lemmas: whether the parser reads lemmas, too. affixes:
-    templates that the taggers read, too. model: settings of the parser's model, other than the default. multi_root: a
-    setting of the parser. reasons: of each setting, by its name in the config.
+    templates that the taggers read, too. tag_of: UPOS → XPOS, if it decides it and there is no tagger. model: settings
+    of the parser's model, other than the default. multi_root: a setting of the parser. reasons: of each setting, by its
+    name in the config.
     """
 
     lang: str
@@ -71,6 +75,7 @@ class Choices:
     read: dict[str, tuple[str, ...]] = field(default_factory=dict)
     lemmas: bool = False
     affixes: Sequence[str] = ()
+    tag_of: Mapping[str, str] = field(default_factory=dict)
     model: dict[str, object] = field(default_factory=dict)
     multi_root: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
@@ -133,11 +138,14 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
         reasons["components.senter"] = "none: each training text is one sentence, so that no boundary can be learnt"
     if treebank.xpos < ANNOTATED:
         reasons["components.tagger"] = f"none: {_percent(treebank.xpos)} of the words have XPOS"
-    elif treebank.upos >= ANNOTATED and treebank.xpos_by_upos < 2:
-        reasons["components.tagger"] = "none: XPOS follows from UPOS"
+    elif treebank.upos >= ANNOTATED and all(map(_can_be_table, treebank.xpos_of.values())):
+        choices.tag_of = {upos: tag for upos, (tag,) in sorted(treebank.xpos_of.items()) if upos}
+        reasons["components.tagger"] = "none: XPOS follows from UPOS, by the patterns of the attribute_ruler"
     else:
         components.append("tagger")
-        reasons["components.tagger"] = f"{_percent(treebank.xpos)} of the words have XPOS, and UPOS does not decide it"
+        decided = all(len(tags) == 1 for tags in treebank.xpos_of.values())
+        why = "some with $, which a table in a config cannot have" if decided else "and UPOS does not decide it"
+        reasons["components.tagger"] = f"{_percent(treebank.xpos)} of the words have XPOS, {why}"
     _choose_if_annotated(choices, "pos_tagger", "UPOS", treebank.upos)
     if treebank.feats > 0:
         components.append("morphologizer")
@@ -181,6 +189,12 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
         reasons["corpora.train.columns"] = (
             "the parser reads lemmas: gold ones are nearer to those of the lemmatizer than jackknifed ones would be"
         )
+
+
+def _can_be_table(tags: Collection[str]) -> bool:
+    """Whether UPOS decides XPOS, of which these are the tags for one UPOS, in a table of the config."""
+    # Reading and writing a config doubles each dollar sign.
+    return len(tags) == 1 and "$" not in next(iter(tags))
 
 
 def _choose_if_annotated(choices: Choices, name: str, column: str, share: float) -> None:
@@ -234,15 +248,27 @@ def described(treebank: Treebank) -> list[str]:
         "after them",
     ]
     if treebank.dev is None:
-        lines.append(
-            "There is no development file *dev*.conllu: keep back a tenth of the training sentences, and name their "
-            "file in paths.dev"
-        )
+        lines += [
+            "There is no development file *dev*.conllu. Keep a tenth back, and write the config for the two parts:",
+            *_dividing(treebank.train),
+        ]
     else:
         lines.append(f"Development file: {treebank.dev}")
     if treebank.bad:
         lines.append(f"{len(treebank.bad):,} sentences cannot be read and are left out: {listed(treebank.bad)}")
     return lines
+
+
+def _dividing(train: Path) -> list[str]:
+    """Commands that divide a treebank into two files, whose names tell its language."""
+    name = corpus_files(train)[0].name
+    names = [name if "train" in name else f"{Path(name).stem}-train.conllu"]
+    names.append(names[0].replace("train", "dev"))
+    parts = " ".join(quote(f"parts/{name}") for name in names)
+    return [
+        f"python -m spacy ssvm split {quote(str(train))} {parts}",
+        "python -m spacy ssvm init-config --treebank parts CONFIG",
+    ]
 
 
 def _percent(share: float) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,9 +27,9 @@ class Treebank:
     of them. n_multi_words: multi-word tokens. n_empty: empty nodes. n_with_spaces: words that contain a space.
     no_space: the share of words without a space after them.
 
-    xpos, upos, feats, lemmas, heads: the share of words that have each. xpos_by_upos: the number of XPOS tags that the
-    UPOS tag with the most of them has. n_analyses: the number of different pairs of UPOS and FEATS. feats_by_tags: the
-    share of words whose FEATS are the most frequent ones of their pair of UPOS and XPOS.
+    xpos, upos, feats, lemmas, heads: the share of words that have each. xpos_of: the XPOS tags of each UPOS tag.
+    n_analyses: the number of different pairs of UPOS and FEATS. feats_by_tags: the share of words whose FEATS are the
+    most frequent ones of their pair of UPOS and XPOS.
 
     crossing, several_roots: the share of sentences with crossing arcs, and with several roots.
     """
@@ -50,7 +50,7 @@ class Treebank:
     feats: float
     lemmas: float
     heads: float
-    xpos_by_upos: int
+    xpos_of: Mapping[str, Collection[str]]
     n_analyses: int
     feats_by_tags: float
     crossing: float
@@ -107,7 +107,7 @@ def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
         feats=_share(bool(word.feats) for word in words),
         lemmas=_share(bool(word.lemma) for word in words),
         heads=_share(word.head is not None for word in words),
-        xpos_by_upos=max(map(len, xpos_of.values()), default=0),
+        xpos_of=xpos_of,
         n_analyses=len({(word.upos, word.feats) for word in words}),
         feats_by_tags=sum(max(counts.values()) for counts in feats_of.values()) / len(words),
         crossing=_share(map(has_crossing_arcs, sentences)),

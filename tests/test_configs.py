@@ -167,7 +167,6 @@ def test_a_file_is_overwritten_only_by_force(tmp_path):
         (["-p", ","], "no component is named"),
         (["-p", "chunker,ner"], "a chunker reads gold tags"),
         (["-s", "adam"], "no solver adam; name one of cpd, dca"),
-        (["-l", "qq"], "language qq"),
     ],
 )
 def test_what_the_command_cannot_write_is_explained(arguments, said, tmp_path):

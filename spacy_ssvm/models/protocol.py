@@ -174,11 +174,6 @@ class Codec(ABC):
         return {}
 
     @property
-    def saved_before(self) -> Mapping[str, Any]:
-        """The values of such settings in files of earlier versions, which do not have them."""
-        return {}
-
-    @property
     def notes(self) -> Mapping[str, str]:
         """What the codec keeps of the examples besides labels, as texts by name, for the file "cfg"."""
         return {}

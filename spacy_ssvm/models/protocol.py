@@ -268,7 +268,8 @@ class Codec(ABC):
 
     def check_label(self, label: Any) -> None:
         """Raise a ValueError if this cannot be a label of the component."""
-        if not isinstance(label, str) or not label:
+        # A half of a surrogate pair cannot be written to a file.
+        if not isinstance(label, str) or not label or label.encode(errors="ignore").decode() != label:
             raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
 
     @abstractmethod

@@ -196,8 +196,15 @@ class Learnt:
             store.restore(self._model, before)
 
     def state(self) -> bytes | None:
-        """The solver's state to save; None where there is none."""
-        state = self.training.state() if self.training is not None and self._has_begun else None
+        """The solver's state to save; None where there is none.
+
+        Raises:
+            ValueError: it holds numbers that are not finite.
+        """
+        try:
+            state = self.training.state() if self.training is not None and self._has_begun else None
+        except ValueError as error:
+            raise ValueError(f"[{self._codec.name}] the state of its solver cannot be saved: {error}") from None
         return self.saved_state if state is None else state_file.pack(state)
 
     def _training(self, solver: Parameters, data: Any, weights: np.ndarray | None) -> "Training":

@@ -69,16 +69,13 @@ def n_corrected(data: bytes) -> int:
 
 @every
 def test_corrections_of_a_pruned_model_outlive_cycles_of_loading_and_saving(factory):
-    """As those in memory do; the rest is neither pruned nor rounded again."""
+    """And the rest is neither pruned nor rounded again."""
     for settings in ({}, COMPRESSED, {"weight_dtype": "float16", "keep_fraction": 0.3}):
         saved = trained(factory, **settings).get_pipe(factory).to_bytes()
-        rest = base(saved)
-        kept = loaded(factory, saved, **settings)
-        n_weights = kept.get_pipe(factory).count_weights()[0]
+        rest, n_weights = base(saved), loaded(factory, saved, **settings).get_pipe(factory).count_weights()[0]
         for number in range(N_CYCLES):
             nlp = loaded(factory, saved, **settings)
-            for pipeline in (nlp, kept):
-                pipeline.update([correction(pipeline, factory, number)], sgd=False)
+            nlp.update([correction(nlp, factory, number)], sgd=False)
             assert right(nlp, factory, [number])
             before = annotations(nlp)
             saved = nlp.get_pipe(factory).to_bytes()
@@ -86,8 +83,7 @@ def test_corrections_of_a_pruned_model_outlive_cycles_of_loading_and_saving(fact
             assert annotations(again) == annotations(nlp) == before
             assert base(saved) == rest
         # Patterns of sentence starts contradict each other: one of them may give way to another.
-        found = right(again, factory, range(N_CYCLES))
-        assert found == right(kept, factory, range(N_CYCLES)) and len(found) >= N_CYCLES - (factory == "ssvm_senter")
+        assert len(right(again, factory, range(N_CYCLES))) >= N_CYCLES - (factory == "ssvm_senter")
         assert again.get_pipe(factory).count_weights()[0] >= n_weights
 
 

@@ -56,8 +56,8 @@ def require_seal(contents: Mapping[str, Any], cfg: Mapping[str, Any], model: byt
     """
     if contents.get(SEAL) != _seal(cfg, model):
         raise ValueError(
-            "its cfg does not fit its seal: the file was changed or damaged, or was not saved with this model. To change "
-            "it, load the component, set its attribute cfg and save it"
+            "its cfg does not fit its seal: the file was changed or damaged, or was not saved with this model. To "
+            "change it, load the component, set its attribute cfg and save it"
         )
 
 

@@ -5,7 +5,6 @@ import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.models import store
 from spacy_ssvm.models.chain.completion import without_new_labels
 from spacy_ssvm.models.chain.data import dimension
 from spacy_ssvm.models.chain.weights import split
@@ -14,7 +13,7 @@ from spacy_ssvm.models.packing import unpack_numbers
 from spacy_ssvm.models.tree.data import n_rows
 from spacy_ssvm.solvers.parameters import Correction, Dcd, Perceptron, Sap
 
-from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, learnt
+from .components import CORPUS, NEW_LABEL, SCORE, every, learnt
 from .toy import (
     EXAMPLES,
     SMALL_TREE,

@@ -212,13 +212,14 @@ def test_what_cannot_be_loaded_is_not_saved(factory, settings, tmp_path):
     nlp.to_disk(tmp_path)
     good = {path.name: path.read_bytes() for path in (tmp_path / factory).iterdir() if path.is_file()}
     dimension = pipe.problem().dimension
+    said = rf"\[{factory}\] cannot be saved: a weight is -?(1e\+3\d|inf|nan) in single precision"
     for value in BAD:
         for place in (0, dimension - 1):
             vector = np.zeros(dimension)
             vector[place] = value
             pipe.set_weights(vector)
             for save in (lambda: pipe.to_disk(tmp_path / factory), pipe.to_bytes, lambda: nlp.to_disk(tmp_path)):
-                with pytest.raises(ValueError, match=rf"\[{factory}\] cannot be saved: a weight is -?(1e\+3\d|inf|nan)"):
+                with pytest.raises(ValueError, match=said):
                     save()
         files = {path.name: path.read_bytes() for path in (tmp_path / factory).iterdir() if path.is_file()}
         assert files == good

@@ -1,6 +1,5 @@
 """`ssvm_morphologizer`: spaCy's labels, what it does with existing annotation, and many labels."""
 
-import warnings
 from dataclasses import replace
 from itertools import product
 

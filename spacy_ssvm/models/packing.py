@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from .store import DamagedModel, require, require_weights
+from .store import DamagedModel, require, require_savable, require_weights
 
 WeightDtype = Literal["float32", "float16", "int8"]
 
@@ -135,26 +135,28 @@ def _rounded(vector: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         yield first, vector[first : first + _ROUNDED_TOGETHER].astype(np.float32)
 
 
-def _require_finite(weights: np.ndarray) -> None:
-    if not np.isfinite(weights).all():
-        raise ValueError("a weight is not finite, so that the model cannot be saved: the solver has diverged")
-
-
-def compress(indices: np.ndarray, weights: np.ndarray, packing: Packing) -> Sparse:
+def compress(
+    indices: np.ndarray, weights: np.ndarray, packing: Packing, is_protected: np.ndarray | None = None
+) -> Sparse:
     """The entries of a vector that a packing stores.
 
-    indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero.
+    indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero. is_protected: bool [n],
+    the entries that are not dropped; the packing's fraction is that of the others.
 
     Raises:
-        ValueError: a weight is not finite.
+        ValueError: a weight is not finite, or too large to be loaded.
     """
-    _require_finite(weights)
-    if packing.keep_fraction < 1 and len(weights):
+    require_savable(weights)
+    if packing.keep_fraction < 1:
         magnitudes = np.abs(weights)
-        dropped = len(weights) - int(np.ceil(packing.keep_fraction * len(weights)))
-        # Equal magnitudes are all kept or all dropped, so that the result does not depend on their order.
-        chosen = magnitudes >= np.partition(magnitudes, dropped)[dropped]
-        indices, weights = indices[chosen], weights[chosen]
+        others = magnitudes if is_protected is None else magnitudes[~is_protected]
+        if len(others):
+            n_dropped = len(others) - int(np.ceil(packing.keep_fraction * len(others)))
+            # Equal magnitudes are all kept or all dropped, so that the result does not depend on their order.
+            chosen = magnitudes >= np.partition(others, n_dropped)[n_dropped]
+            if is_protected is not None:
+                chosen |= is_protected
+            indices, weights = indices[chosen], weights[chosen]
     if packing.weight_dtype == "float32":
         return Sparse(indices, weights, np.zeros(0, np.float32))
     blocks = np.pad(weights, (0, -len(weights) % BLOCK)).reshape(-1, BLOCK)
@@ -163,6 +165,16 @@ def compress(indices: np.ndarray, weights: np.ndarray, packing: Packing) -> Spar
     return Sparse(
         indices, (np.rint(steps) if packing.weight_dtype == "int8" else steps).astype(packing.weight_dtype), scales
     )
+
+
+def expanded(sparse: Sparse) -> np.ndarray:
+    """The weights of the stored entries, float32 [n]."""
+    values, count = sparse.values, len(sparse.values)
+    if not len(sparse.scales):
+        return values
+    blocks = np.pad(values, (0, -count % BLOCK)).reshape(-1, BLOCK)
+    weights: np.ndarray = (blocks * sparse.scales[:, None]).reshape(-1)[:count]
+    return weights
 
 
 def pack(prefix: str, sparse: Sparse) -> dict[str, np.ndarray]:
@@ -178,17 +190,24 @@ def pack_masked(prefix: str, vector: Masked, packing: Packing = EXACT) -> dict[s
     """A vector as arrays for a model file, as by `pack`. Exact values are not copied.
 
     Raises:
-        ValueError: a weight is not finite.
+        ValueError: a weight is not finite, or too large to be loaded.
     """
-    _require_finite(vector.values)
-    scales = np.zeros(0, np.float32)
     if packing != EXACT:
-        indices, values, scales = compress(vector.indices(), vector.values, packing)
-        vector = Masked(_bits_at(indices, vector.length), values, vector.length)
+        return pack_bits(prefix, compress(vector.indices(), vector.values, packing), vector.length)
+    require_savable(vector.values)
+    return _in_bits(prefix, vector.bits, vector.values, np.zeros(0, np.float32))
+
+
+def pack_bits(prefix: str, sparse: Sparse, length: int) -> dict[str, np.ndarray]:
+    """A sparse vector of so many weights as by `pack_masked`."""
+    return _in_bits(prefix, _bits_at(sparse.indices, length), sparse.values, sparse.scales)
+
+
+def _in_bits(prefix: str, bits: np.ndarray, values: np.ndarray, scales: np.ndarray) -> dict[str, np.ndarray]:
     return {
-        f"{prefix}indices": _deflated(vector.bits, _BITS),
-        f"{prefix}values": vector.values if vector.values.dtype == np.float32 else _deflated(vector.values),
-        f"{prefix}scales": scales,
+        f"{prefix}indices": _deflated(bits, _BITS),
+        f"{prefix}values": values if values.dtype == np.float32 else _deflated(values),
+        f"{prefix}scales": scales.astype(np.float32),
     }
 
 
@@ -198,8 +217,22 @@ def unpack(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> tuple[
     Raises:
         DamagedModel: an array is damaged, an index out of range, or a weight not finite.
     """
-    indices = unpack_indices(arrays[f"{prefix}indices"], length)
-    return indices, _unpacked_values(prefix, arrays, len(indices), length)
+    sparse = unpack_sparse(prefix, arrays, length)
+    return sparse.indices, _checked(expanded(sparse))
+
+
+def unpack_sparse(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> Sparse:
+    """Unpack the arrays of `pack` or `pack_masked`: entries as they are stored, with indices below `length`.
+
+    Raises:
+        DamagedModel: an array is damaged, or an index out of range.
+    """
+    packed = arrays[f"{prefix}indices"]
+    if _is_bits(packed):
+        indices = Masked(_unpacked_bits(packed, length), packed, length).indices()
+    else:
+        indices = unpack_indices(packed, length)
+    return Sparse(indices, *_unpacked_values(prefix, arrays, len(indices), length))
 
 
 def unpack_masked(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> Masked:
@@ -209,15 +242,22 @@ def unpack_masked(prefix: str, arrays: Mapping[str, np.ndarray], length: int) ->
         DamagedModel: an array is damaged, an index out of range, or a weight not finite.
     """
     packed = arrays[f"{prefix}indices"]
-    if len(packed) and packed[0] == _BITS:
-        bits = _inflated(packed, {_BITS: "<u1"}, -(-length // 8))
-        # Ones beyond the last weight would be indices out of range.
-        fits = len(bits) == -(-length // 8) and (length % 8 == 0 or int(bits[-1]) >> length % 8 == 0)
-        require(fits, "an index is out of range")
-    else:
-        bits = _bits_at(unpack_indices(packed, length), length)
+    bits = _unpacked_bits(packed, length) if _is_bits(packed) else _bits_at(unpack_indices(packed, length), length)
     count = Masked(bits, bits, length).count(length)
-    return Masked(bits, _unpacked_values(prefix, arrays, count, length), length)
+    values, scales = _unpacked_values(prefix, arrays, count, length)
+    return Masked(bits, _checked(expanded(Sparse(bits, values, scales))), length)
+
+
+def _is_bits(packed: np.ndarray) -> bool:
+    return len(packed) > 0 and packed.ndim == 1 and bool(packed[0] == _BITS)
+
+
+def _unpacked_bits(packed: np.ndarray, length: int) -> np.ndarray:
+    bits = _inflated(packed, {_BITS: "<u1"}, -(-length // 8))
+    # Ones beyond the last weight would be indices out of range.
+    fits = len(bits) == -(-length // 8) and (length % 8 == 0 or int(bits[-1]) >> length % 8 == 0)
+    require(fits, "an index is out of range")
+    return bits
 
 
 def _bits_at(indices: np.ndarray, length: int) -> np.ndarray:
@@ -226,16 +266,20 @@ def _bits_at(indices: np.ndarray, length: int) -> np.ndarray:
     return np.packbits(is_stored, bitorder="little")
 
 
-def _unpacked_values(prefix: str, arrays: Mapping[str, np.ndarray], count: int, max_count: int) -> np.ndarray:
+def _unpacked_values(
+    prefix: str, arrays: Mapping[str, np.ndarray], count: int, max_count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The values of so many entries, and the scales of their blocks."""
     weights, scales = arrays[f"{prefix}values"], arrays[f"{prefix}scales"]
     if weights.dtype == np.uint8:
         weights = _inflated(weights, {1: "<i1", 2: "<f2", 4: "<f4"}, max_count)
     require(weights.shape == (count,), "its weights are not as many as their indices")
     n_blocks = -(-count // BLOCK) if weights.itemsize < 4 else 0
     require(scales.shape == (n_blocks,), "its scales are not as many as its blocks of weights")
-    if n_blocks:
-        blocks = np.pad(weights, (0, -count % BLOCK)).reshape(-1, BLOCK)
-        weights = (blocks * scales[:, None]).reshape(-1)[:count]
+    return weights, scales
+
+
+def _checked(weights: np.ndarray) -> np.ndarray:
     require_weights(weights)
     return weights
 

@@ -21,6 +21,7 @@ from thinc.api import Model
 from ..registry import ssvm_models
 from .packing import EXACT, Packing
 from .scored import FactorFeatures, Known, Listing, NamedPart, PartNames, ScoredSequence
+from .store import Saved
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -96,8 +97,8 @@ class Given(NamedTuple):
 class Settings:
     """The settings that all components share.
 
-    n_threads: how many threads predict, and call oracles while w stays as it is. packing: how weights are saved; the
-    component itself learns and predicts with exact ones. save_solver_state: whether the state of the solver is saved
+    n_threads: how many threads predict, and call oracles while w stays as it is. packing: how weights are saved, and
+    predicted with; a solver learns with exact ones. save_solver_state: whether the state of the solver is saved
     and loaded, too, so that learning goes on as if it had not been interrupted. save_feature_names: whether names of
     features are collected in training and saved, where the structure has any. corrections: whether a loaded component
     learns by corrections of its weights; if not, by its solver, from these weights.
@@ -170,11 +171,6 @@ class Codec(ABC):
     @property
     def saved(self) -> Mapping[str, Any]:
         """Settings that the weights depend on: loading takes them from the file, not from the config."""
-        return {}
-
-    @property
-    def saved_before(self) -> Mapping[str, Any]:
-        """The values of such settings in files of earlier versions, which do not have them."""
         return {}
 
     @property
@@ -272,7 +268,8 @@ class Codec(ABC):
 
     def check_label(self, label: Any) -> None:
         """Raise a ValueError if this cannot be a label of the component."""
-        if not isinstance(label, str) or not label:
+        # A half of a surrogate pair cannot be written to a file.
+        if not isinstance(label, str) or not label or label.encode(errors="ignore").decode() != label:
             raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
 
     @abstractmethod
@@ -557,8 +554,12 @@ class StructuredModel(Protocol):
     def predictor(self, weights: Any) -> Predictor:
         """A predictor with these weights."""
 
-    def store(self, weights: Any, packing: Packing, exact: bool = True) -> None:
-        """Put the weights into the thinc Model. exact: whether they were neither pruned nor rounded before."""
+    def store(self, weights: Any, packing: Packing = EXACT, saved: Saved | None = None) -> None:
+        """Put the weights into the thinc Model. saved: the file from which training has started; None for zero.
+
+        Raises:
+            ValueError: a weight is not finite, or too large to be loaded.
+        """
 
     def load(self, labels: Sequence[str] | None = None) -> Any:
         """Take the weights out of the thinc Model; labels: theirs, by default those of the codec.

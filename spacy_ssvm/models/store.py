@@ -1,24 +1,21 @@
 """Weights as plain arrays in a thinc Model: the common part of the model files of all structures."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import srsly
 from thinc.api import Model, NumpyOps
 
-FORMAT = 5
-"""Version of the model file."""
-
-OLDEST_FORMAT = 2
-"""The first version that can still be read."""
-
-COMPLETE_FORMAT = 3
-"""The first version that has all arrays of later ones."""
+FORMAT = 6
+"""Version of the model file; no other one is read."""
 
 MAX_WEIGHT = 1e30
-"""Weights must be smaller than this, so that sums of weights do not overflow."""
+"""Weights that are saved must be smaller than this, so that sums of weights do not overflow."""
+
+ROUNDING = 1e-6
+"""By how much a weight may have become larger in a file, relatively: scales are in single precision."""
 
 SHAPE, DIGEST = "shape", "digest"
 
@@ -28,6 +25,22 @@ NAMES = "names"
 
 class DamagedModel(ValueError):
     """A model file that cannot be trusted."""
+
+
+class Saved(NamedTuple):
+    """The file from which training has started.
+
+    arrays: those of the model, checked. are_corrected: whether training has been corrections, which leave all weights
+    that they do not change as they are in the file.
+    """
+
+    arrays: Mapping[str, np.ndarray]
+    are_corrected: bool
+
+    @property
+    def are_exact(self) -> bool:
+        """Whether the weights that a solver has left are neither pruned nor rounded in it."""
+        return _are_exact(self.arrays)
 
 
 def make_model(name: str, parameters: Sequence[str], attributes: dict[str, object]) -> Model:
@@ -68,11 +81,11 @@ def store_arrays(
 
 
 def load_arrays(
-    model: Model, types: Mapping[str, Any], n_shape: int, labels: Sequence[str], added: Collection[str] = ()
+    model: Model, types: Mapping[str, Any], n_shape: int, labels: Sequence[str]
 ) -> tuple[dict[str, np.ndarray], list[int]]:
     """Read the arrays of the model, and the n_shape numbers of their shape.
 
-    types: name → dtype, or its possible dtypes. added: names of arrays that files before COMPLETE_FORMAT lack.
+    types: name → dtype, or its possible dtypes.
 
     Raises:
         DamagedModel: the digest does not match, or an array is missing or of a wrong type.
@@ -83,10 +96,9 @@ def load_arrays(
     require(shape.ndim == 1 and len(shape) > 0, "its shape is incomplete")
     version = int(shape[0])
     require(version <= FORMAT, f"it was written by a newer version (format {version}): upgrade spacy-ssvm")
-    require(version >= OLDEST_FORMAT, f"it was written by an older version (format {version}), train it again")
+    require(version == FORMAT, f"it was written by an older version (format {version}), train it again")
     require(len(shape) == n_shape + 2, "its shape is incomplete")
-    expected = {key: dtype for key, dtype in types.items() if version >= COMPLETE_FORMAT or key not in added}
-    arrays = {key: _array(model, key, dtype) for key, dtype in {**expected, SHAPE: np.int64, DIGEST: np.uint64}.items()}
+    arrays = {key: _array(model, key, dtype) for key, dtype in {**types, SHAPE: np.int64, DIGEST: np.uint64}.items()}
     if not np.array_equal(arrays.pop(DIGEST), _digest(model, arrays, labels)):
         raise DamagedModel("its digest does not fit its contents: the file was changed or damaged")
     del arrays[SHAPE]
@@ -124,9 +136,24 @@ def has_weights(model: Model) -> bool:
     return any(model.has_param(parameter) for parameter in model.param_names)
 
 
+def arrays_of(model: Model) -> dict[str, np.ndarray]:
+    """All arrays that were stored or loaded; they are not copied."""
+    return {key: cast(np.ndarray, model.get_param(key)) for key in model.param_names if model.has_param(key)}
+
+
+def twin(model: Model) -> Model:
+    """A model with the same attributes, without weights."""
+    parameters = [key for key in model.param_names if key not in (SHAPE, DIGEST)]
+    return make_model(model.name, parameters, {key: model.attrs[key] for key in model.attrs if key != NAMES})
+
+
 def is_exact(model: Model) -> bool:
     """Whether the arrays hold the weights as learnt, neither pruned nor rounded."""
-    shape = model.get_param(SHAPE) if model.has_param(SHAPE) else None
+    return _are_exact(arrays_of(model))
+
+
+def _are_exact(arrays: Mapping[str, np.ndarray]) -> bool:
+    shape = arrays.get(SHAPE)
     return shape is not None and len(shape) > 1 and bool(shape[1])
 
 
@@ -143,8 +170,24 @@ def require(holds: bool, complaint: str) -> None:
 
 def require_weights(weights: np.ndarray) -> None:
     """Raise DamagedModel unless all weights are finite, and small enough that scores cannot overflow."""
-    largest = max(weights.max(initial=0), -weights.min(initial=0))
-    require(bool(largest < MAX_WEIGHT), "a weight is not finite, or too large to be added up")
+    fits = bool(_largest(weights) < MAX_WEIGHT * (1 + ROUNDING))
+    require(fits, "a weight is not finite, or too large to be added up")
+
+
+def require_savable(weights: np.ndarray) -> None:
+    """Raise a ValueError unless all weights, float, can be loaded again once they are saved."""
+    if not _largest(weights) < MAX_WEIGHT:
+        # The first one that is too large, or no number.
+        value = weights[~(np.abs(weights) < MAX_WEIGHT)][0]
+        raise ValueError(
+            f"a weight is {value:.6g} in single precision, which cannot be loaded again: weights must be finite and "
+            f"less than {MAX_WEIGHT:g} in magnitude. If the solver has diverged, use other parameters, or smaller "
+            "values of features"
+        )
+
+
+def _largest(weights: np.ndarray) -> float:
+    return float(max(weights.max(initial=0), -weights.min(initial=0)))
 
 
 def _array(model: Model, key: str, dtype: Any) -> np.ndarray:

@@ -753,16 +753,15 @@ class SsvmPipe(TrainablePipe):
         Raises:
             DamagedModel: the bytes are damaged, incomplete or of a newer version.
         """
-        readers = self._readers(srsly.json_loads, self.model.from_bytes, bytes, exclude)
 
-        def read() -> None:
+        def read(readers: dict[str, Callable[[Any], Any]]) -> None:
             fields = srsly.msgpack_loads(bytes_data)
             # A field of a damaged name would be passed over.
             if not set(fields) <= set(readers):
                 raise ValueError(f"it has fields {sorted(map(str, fields))}, not {sorted(readers)}")
             util.from_dict(fields, readers, exclude)
 
-        self._load(read, exclude)
+        self._load(read, srsly.json_loads, self.model.from_bytes, bytes, exclude)
         return self
 
     def from_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> "SsvmPipe":
@@ -771,8 +770,11 @@ class SsvmPipe(TrainablePipe):
         Raises:
             DamagedModel: a file is missing, damaged, incomplete or of a newer version.
         """
-        readers = self._readers(srsly.read_json, self.model.from_disk, _contents, exclude)
-        self._load(lambda: util.from_disk(path, readers, exclude), exclude)
+
+        def read(readers: dict[str, Callable[[Any], Any]]) -> None:
+            util.from_disk(path, readers, exclude)
+
+        self._load(read, srsly.read_json, self.model.from_disk, _contents, exclude)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -1001,7 +1003,8 @@ class SsvmPipe(TrainablePipe):
 
     def _files(self, indent: int | None) -> dict[str, bytes]:
         """The contents of the component's files; the model holds what is to be saved."""
-        cfg = srsly.json_dumps(self.cfg, **({} if indent is None else {"indent": indent}))
+        sealed = facts.sealed(self.cfg, store.digest(self.model))
+        cfg = srsly.json_dumps(sealed, **({} if indent is None else {"indent": indent}))
         files = {"cfg": cfg.encode(), "model": self.model.to_bytes()}
         names = self.model.attrs.get(store.NAMES)
         if names is not None:
@@ -1014,14 +1017,32 @@ class SsvmPipe(TrainablePipe):
                 LOGGER.debug("[%s] the solver state takes %s bytes", self.name, f"{len(packed):,}")
         return files
 
-    def _readers(
+    def _read_cfg(self, cfg: Any) -> None:
+        config = self.codec.saved
+        self.codec, self._facts = facts.read(cfg, self.codec)
+        for key, value in self.codec.saved.items():
+            if key in cfg and value != config[key]:
+                self._warn(f"is loaded with {key} = {value!r}, not {config[key]!r}: its weights depend on this setting")
+
+    def _load(
         self,
+        read: Callable[[dict[str, Callable[[Any], Any]]], Any],
         cfg: Callable[[Any], Any],
         model: Callable[[Any], Any],
         state: Callable[[Any], bytes | None],
         exclude: Iterable[str],
-    ) -> dict[str, Any]:
-        vocab = self.vocab
+    ) -> None:
+        """Read and check the fields; where anything is wrong with them, the component stays as it was.
+
+        read: gives each of the readers that it gets, by field, what the field is to be read from. cfg, model, state:
+        read these.
+        """
+        vocab, found = self.vocab, dict[str, Any]()
+
+        def read_cfg(source: Any) -> None:
+            contents = cfg(source)
+            self._read_cfg(contents)
+            found.update(contents)
 
         def read_vocab(source: Any) -> None:
             (vocab.from_bytes if isinstance(source, bytes) else vocab.from_disk)(source, exclude=exclude)
@@ -1036,33 +1057,20 @@ class SsvmPipe(TrainablePipe):
             if contents is not None and self.settings.save_solver_state:
                 self._learnt.saved_state = state_file.unsealed(contents, store.digest(self.model))
 
-        return {
-            "cfg": lambda source: self._read_cfg(cfg(source)),
-            "vocab": read_vocab,
-            "model": read_model,
-            "state": read_state,
-        }
-
-    def _read_cfg(self, cfg: Any) -> None:
-        config = self.codec.saved
-        self.codec, self._facts = facts.read(cfg, self.codec)
-        for key, value in self.codec.saved.items():
-            if key in cfg and value != config[key]:
-                self._warn(f"is loaded with {key} = {value!r}, not {config[key]!r}: its weights depend on this setting")
-
-    def _load(self, read: Callable[[], Any], exclude: Iterable[str]) -> None:
-        """Read and check the fields; where anything is wrong with them, the component stays as it was."""
-        if "model" in exclude:
+        has_model = "model" not in exclude
+        if not has_model:
             self._learnt.store()
         try:
             with self._unchanged_on_error():
                 self._forget()
-                read()
+                read({"cfg": read_cfg, "vocab": read_vocab, "model": read_model, "state": read_state})
                 for label in self.labels:
                     self.codec.check_label(label)
                 if len(set(self.labels)) < len(self.labels):
                     raise ValueError(f"it has a label twice: {', '.join(self.labels)}")
-                self._learnt.check(weights="model" not in exclude)
+                self._learnt.check(weights=has_model)
+                if found and has_model:
+                    facts.require_seal(found, self.cfg, store.digest(self.model))
         except Exception as error:
             raise store.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
         for label in self.labels:

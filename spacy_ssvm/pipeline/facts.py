@@ -1,15 +1,20 @@
 """Facts of a component's training, and the file "cfg", which holds them beside labels and the codec's settings."""
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+import srsly
 
 from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..models.protocol import Codec
 from ..training.calibration import rounded
 
 INVERSE_TEMPERATURE = "inverse_temperature"
+
+SEAL = "seal"
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,28 @@ def written(codec: Codec, facts: Facts) -> dict[str, Any]:
     }
 
 
+def sealed(cfg: Mapping[str, Any], model: bytes) -> dict[str, Any]:
+    """The contents of the file with a seal that binds them to a model; model: the digest of its weights."""
+    return {**cfg, SEAL: _seal(cfg, model)}
+
+
+def require_seal(contents: Mapping[str, Any], cfg: Mapping[str, Any], model: bytes) -> None:
+    """Check the seal of a file, with the cfg that was read from its contents.
+
+    Raises:
+        ValueError: the contents have been changed since they were saved, or belong to another model.
+    """
+    if contents.get(SEAL) != _seal(cfg, model):
+        raise ValueError(
+            "its cfg does not fit its seal: the file was changed or damaged, or was not saved with this model. To "
+            "change it, load the component, set its attribute cfg and save it"
+        )
+
+
+def _seal(cfg: Mapping[str, Any], model: bytes) -> str:
+    return hashlib.sha256(srsly.msgpack_dumps(dict(cfg)) + model).hexdigest()
+
+
 def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
     """The codec with the labels and settings of a file, and the facts. Other keys mean nothing here.
 
@@ -46,8 +73,7 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
     """
     saved, notes = codec.saved, codec.notes
     expected: Mapping[str, Any] = {"labels": [], "reads": [], "labels_are_given": False, **saved, **notes}
-    # Files of earlier versions have no facts: no annotation is missed then.
-    cfg = {"reads": [], "labels_are_given": False, **codec.saved_before, **cfg} if isinstance(cfg, dict) else {}
+    cfg = cfg if isinstance(cfg, dict) else {}
     known = all(type(cfg.get(key)) is type(value) for key, value in expected.items())
     if not known or not all(isinstance(name, str) for name in (*cfg["labels"], *cfg["reads"])):
         raise ValueError("its cfg is not what this component writes")

@@ -1,6 +1,6 @@
 """What a component has learnt: weights in its model or a training under way, and the predictor made from them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from ..memory import release
 from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Predictor, Settings, StructuredModel, bind
+from ..models.store import Saved
 from ..solvers.parameters import Correction, Parameters
 from ..training import state_file
 
@@ -39,6 +40,8 @@ class Learnt:
         self._structured: StructuredModel | None = None
         self._predictor: Predictor | None = None
         self._loaded: Any = None
+        self._saved: Mapping[str, np.ndarray] | None = None
+        """The arrays of the model from which training has started, if it was loaded."""
 
     def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "Learnt":
         """The same object, bound to these; the predictor is dropped if one of them has changed."""
@@ -56,11 +59,11 @@ class Learnt:
 
     @property
     def predictor(self) -> Predictor:
-        """Predicts with the present weights."""
+        """Predicts with the present weights as they will be saved."""
         if self._predictor is None:
             # The examples of the last update may be gone.
             release()
-            self._predictor = self.structured.predictor(self._present())
+            self._predictor = self.structured.predictor(self._as_saved())
         return self._predictor
 
     def are_any(self) -> bool:
@@ -89,6 +92,10 @@ class Learnt:
         """Training from zero, by this solver, or from the weights in the model, which are corrected unless training
         has begun before. batches: encoded examples, before any is added.
         """
+        if store.has_weights(self._model) and not self._has_begun:
+            # What is learnt is to be right once it is saved: training starts from what will be.
+            self.store(self._settings.packing)
+            self._saved = store.arrays_of(self._model)
         weights = self._stored() if store.has_weights(self._model) else None
         self._has_begun = self._has_begun or weights is None
         solver = solver.seeded(self.seed)
@@ -146,11 +153,11 @@ class Learnt:
         """The same weights, with zeros for the new labels of this codec; training starts anew."""
         self.store()
         weights = self._stored() if store.has_weights(self._model) else None
-        exact = store.is_exact(self._model)
         after = Learnt(self._model, codec, self._vocab, self._settings)
         after._has_begun, after.seed, after.gets_parts = self._has_begun, self.seed, self.gets_parts
         if weights is not None:
-            after.structured.store(after.structured.widened(weights, self._codec.weight_labels), EXACT, exact)
+            before = Saved(store.arrays_of(self._model), are_corrected=True)
+            after.structured.store(after.structured.widened(weights, self._codec.weight_labels), EXACT, before)
         return after
 
     def count(self) -> tuple[int, int]:
@@ -161,11 +168,15 @@ class Learnt:
         return self.structured.count(self.structured.load())
 
     def store(self, packing: Packing = EXACT) -> None:
-        """Put the weights into the model; weights that were pruned or rounded before stay as they are."""
+        """Put the weights into the model; weights that were pruned or rounded before stay as they are.
+
+        Raises:
+            ValueError: a weight is not finite, or too large to be loaded.
+        """
         if self.training is not None:
-            self.structured.store(self._present(), packing)
+            self._put(self.structured, self._present(), packing)
         elif packing != EXACT and store.is_exact(self._model):
-            self.structured.store(self.structured.load(), packing)
+            self._put(self.structured, self._stored(), packing)
 
     @contextmanager
     def packed(self, packing: Packing) -> Iterator[None]:
@@ -179,14 +190,21 @@ class Learnt:
                 weights = self._present()
                 # Scores that the predictor has stored are of no more use, as learning comes next.
                 self._predictor = None
-                self.structured.store(weights, packing)
+                self._put(self.structured, weights, packing)
             yield
         finally:
             store.restore(self._model, before)
 
     def state(self) -> bytes | None:
-        """The solver's state to save; None where there is none."""
-        state = self.training.state() if self.training is not None and self._has_begun else None
+        """The solver's state to save; None where there is none.
+
+        Raises:
+            ValueError: it holds numbers that are not finite.
+        """
+        try:
+            state = self.training.state() if self.training is not None and self._has_begun else None
+        except ValueError as error:
+            raise ValueError(f"[{self._codec.name}] the state of its solver cannot be saved: {error}") from None
         return self.saved_state if state is None else state_file.pack(state)
 
     def _training(self, solver: Parameters, data: Any, weights: np.ndarray | None) -> "Training":
@@ -196,8 +214,38 @@ class Learnt:
         training.gets_parts = self.gets_parts
         return training
 
+    def _start(self) -> Saved | None:
+        """The file from which the weights come; None for training from zero."""
+        if self.training is None:
+            return Saved(store.arrays_of(self._model), are_corrected=True)
+        are_corrected = isinstance(self.training.parameters, Correction)
+        return None if self._saved is None else Saved(self._saved, are_corrected)
+
+    def _is_as_saved(self) -> bool:
+        """Whether saving changes no weight."""
+        if self._settings.packing == EXACT or not self.are_any():
+            return True
+        start = self._start()
+        return start is not None and start.are_corrected and not start.are_exact
+
+    def _as_saved(self) -> Any:
+        """The present weights as they will be saved."""
+        if self._is_as_saved():
+            return self._present()
+        twin = bind(store.twin(self._model), self._codec, self._vocab, self._settings)
+        self._put(twin, self._present(), self._settings.packing)
+        return twin.load()
+
+    def _put(self, structured: StructuredModel, weights: Any, packing: Packing) -> None:
+        """Put these weights into the thinc Model of a structured model."""
+        try:
+            structured.store(weights, packing, self._start())
+        except ValueError as error:
+            raise ValueError(f"[{self._codec.name}] cannot be saved: {error}") from None
+
     def _present(self) -> Any:
-        if self._predictor is not None:
+        """The weights as they are learnt."""
+        if self._predictor is not None and self._is_as_saved():
             return self._predictor.weights
         if self.training is not None:
             return self.structured.trained(self.training.data, self.training.weights())

@@ -125,10 +125,6 @@ class MorphologizerCodec(TagCodec):
     def saved(self) -> Mapping[str, Any]:
         return {"by_attribute": self.by_attribute}
 
-    @property
-    def saved_before(self) -> Mapping[str, Any]:
-        return {"by_attribute": False}
-
     def gold(self, example: Example) -> ChainGold:
         reference = example.reference
         if same_tokens(example):

@@ -208,9 +208,15 @@ class Learner(ABC):
         """The learner's state for `restore`, by name: numbers, arrays, lists and dicts of arrays, and None.
 
         Arrays are not copied: serialise the state before the learner continues.
+
+        Raises:
+            ValueError: a number is not finite, so that `restore` would refuse it.
         """
         self.compact()
-        return {field.name: plain(getattr(self, field.name)) for field in fields_of(type(self))}
+        state = {field.name: plain(getattr(self, field.name)) for field in fields_of(type(self))}
+        for field in fields_of(type(self)):
+            restored(self, field, state[field.name])
+        return state
 
     def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
         """Continue from the state of another learner with the same parameters and problem.

@@ -48,7 +48,7 @@ def test_dense_indices_take_next_to_nothing():
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("values", ["float32", "float16", "int8"])
 def test_weights_that_are_not_finite_are_not_saved(values, weight):
-    with pytest.raises(ValueError, match=r"a weight is not finite, .*: the solver has diverged"):
+    with pytest.raises(ValueError, match=r"a weight is -?(nan|inf) in single precision, which"):
         compressed(np.array([weight, 1, 2], np.float32), Packing(values))
 
 

@@ -11,6 +11,7 @@ from spacy.language import Language
 
 from spacy_ssvm.models import store as models
 from spacy_ssvm.models.store import DIGEST, SHAPE, DamagedModel
+from spacy_ssvm.pipeline import facts
 from spacy_ssvm.pipeline.analyses import joined
 
 from .components import TEXTS, learnt
@@ -70,7 +71,7 @@ class Fuzzer:
         self.intact = self.component.to_bytes(exclude=["vocab"])
         self.others = [learnt(other).get_pipe(other).to_bytes(exclude=["vocab"]) for other in EXAMPLES]
         self.scratch = learnt(factory, **settings).get_pipe(factory)
-        self.cfg = dict(self.component.cfg)
+        self.cfg = srsly.json_loads(srsly.msgpack_loads(self.intact)["cfg"])
         self.expected = self.predictions(self.nlp)
         self.outcome = Outcome()
 
@@ -181,6 +182,11 @@ class Fuzzer:
         except (AttributeError, KeyError, TypeError, ValueError):
             return
         model.set_param(DIGEST, digest)
+        try:
+            meant = facts.written(*facts.read(cfg, component.codec))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return
+        cfg[facts.SEAL] = facts.sealed(meant, digest.tobytes())[facts.SEAL]
 
     def _edit_cfg(self, cfg: dict[str, Any]) -> str:
         rng = self.rng

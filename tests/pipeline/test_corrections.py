@@ -5,7 +5,6 @@ import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.models import store
 from spacy_ssvm.models.chain.completion import without_new_labels
 from spacy_ssvm.models.chain.data import dimension
 from spacy_ssvm.models.chain.weights import split
@@ -14,7 +13,7 @@ from spacy_ssvm.models.packing import unpack_numbers
 from spacy_ssvm.models.tree.data import n_rows
 from spacy_ssvm.solvers.parameters import Correction, Dcd, Perceptron, Sap
 
-from .components import CORPUS, LABELS, NEW_LABEL, SCORE, every, learnt
+from .components import CORPUS, NEW_LABEL, SCORE, every, learnt
 from .toy import (
     EXAMPLES,
     SMALL_TREE,
@@ -190,32 +189,6 @@ def test_by_setting_the_solver_goes_on_from_the_weights(factory):
     assert (nlp.get_pipe(factory).certificate() is not None) == nlp.get_pipe(
         factory
     )._learnt.training.data.problem().exact
-
-
-@every
-def test_a_file_without_counts_is_corrected_too(factory):
-    """Files of format 2 have none."""
-    nlp = learnt(factory)
-    pipe = nlp.get_pipe(factory)
-    model, labels = pipe.model, pipe.weight_labels
-    arrays = {
-        name: model.get_param(name) for name in model.param_names if name not in ("seen", store.SHAPE, store.DIGEST)
-    }
-    shape = np.array(model.get_param(store.SHAPE))
-    shape[0] = store.OLDEST_FORMAT
-    arrays[store.SHAPE] = shape
-    arrays[store.DIGEST] = store._digest(model, arrays, labels)
-    store.clear(model)
-    del model._has_params["seen"]
-    for name, array in arrays.items():
-        model.set_param(name, array)
-    old = blank(factory).get_pipe(factory).from_bytes(pipe.to_bytes())
-    assert seen(old) is None
-    nlp = blank(factory)
-    nlp.get_pipe(factory).from_bytes(pipe.to_bytes())
-    nlp.update([corrected(nlp, factory)], sgd=False)
-    assert nlp.evaluate([corrected(nlp, factory)])[SCORE[factory]] == 1.0
-    assert set(LABELS[factory]) <= set(nlp.get_pipe(factory).labels)
 
 
 POSITIVE = {"ssvm_tagger": {"tags": ["", "", "", "INTJ"]}, "ssvm_ner": {"ents": ["", "", "", "B-ORG"]}}

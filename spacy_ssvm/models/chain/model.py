@@ -14,6 +14,7 @@ from .. import architectures, store
 from ..packing import EXACT, Packing
 from ..protocol import Settings
 from ..resources import store_resources
+from ..store import Saved
 from . import weights as files
 from .codec import ChainCodec, ChainGold
 from .weights import ChainWeights
@@ -137,8 +138,8 @@ class ChainModel:
         first_pass = None if weights.first_pass is None else self._first_pass(weights.first_pass)
         return ChainPredictor(self.extractor, self.codec, weights, first_pass)
 
-    def store(self, weights: ChainWeights, packing: Packing = EXACT, exact: bool = True) -> None:
-        files.store(self._model, weights, self.labels, packing, exact)
+    def store(self, weights: ChainWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
+        files.store(self._model, weights, self.labels, packing, saved)
 
     def load(self, labels: Sequence[str] | None = None) -> ChainWeights:
         return files.load(self._model, self.labels if labels is None else labels)

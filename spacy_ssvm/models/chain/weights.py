@@ -12,6 +12,16 @@ from thinc.api import Model
 from ...features.attributes import DOCUMENT_LABEL
 from ...features.sets import KEY_BITS, MAX_HASH_BITS
 from ...features.templates import parse_templates, reads
+from ..layers import (
+    CORRECTED_TYPES,
+    NOTHING,
+    Earlier,
+    Layers,
+    layered,
+    pack_corrected,
+    unpack_corrected,
+    whole,
+)
 from ..packing import (
     EXACT,
     PART_TYPES,
@@ -21,19 +31,29 @@ from ..packing import (
     pack_floats,
     pack_indices,
     pack_numbers,
-    unpack,
     unpack_floats,
     unpack_indices,
     unpack_numbers,
+    unpack_sparse,
 )
-from ..store import NAMES, DamagedModel, load_arrays, require, require_weights, store_arrays
+from ..store import (
+    NAMES,
+    SHAPE,
+    DamagedModel,
+    Saved,
+    load_arrays,
+    require,
+    require_savable,
+    require_weights,
+    store_arrays,
+)
 from .sparse_rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
 
 MAX_NAME = 200
 """Characters of a name that are kept."""
 SEEN = "seen"
-_TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.uint8, np.float32)}
-TYPES = {**_TYPES, SEEN: (np.uint8,)}
+_TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.uint8,)}
+TYPES = {**_TYPES, **CORRECTED_TYPES, SEEN: (np.uint8,)}
 FIRST_PASS = "first_pass_"
 """Before the names of the arrays of a first pass, which a file has if a template reads its labels."""
 FIRST_PASS_TYPES = {FIRST_PASS + name: types for name, types in _TYPES.items()}
@@ -93,22 +113,33 @@ def as_vector(weights: ChainWeights) -> np.ndarray:
 
 
 def store(
-    model: Model, weights: ChainWeights, labels: Sequence[str], packing: Packing = EXACT, exact: bool = True
+    model: Model, weights: ChainWeights, labels: Sequence[str], packing: Packing = EXACT, saved: Saved | None = None
 ) -> None:
-    """Put the weights into the model as sparse rows; rows without a non-zero weight are left out.
+    """Put the weights into the model as sparse rows; rows without a weight are left out.
 
     labels: L names; the digest covers them too, and what the features are made of. packing: of the rows; transitions
-    are always exact. exact: whether the weights are as they were learnt, neither pruned nor rounded before.
+    are always exact. saved: from what training has started.
+
+    Raises:
+        ValueError: a weight is not finite, or too large to be loaded.
     """
-    arrays, used = _packed("", weights, packing)
-    arrays[SEEN] = pack_numbers(None if weights.seen is None else weights.seen[used])
+    n_labels = len(weights.transitions)
+    rows, earlier = _Rows(weights.keys, indices_of(weights.rows, n_labels), weights.seen, weights.names), None
+    if saved is not None:
+        rows, earlier = _side_by_side(rows, saved, n_labels)
+    layers = layered(rows.indices, weights.rows.values, packing, earlier)
+    arrays, used = _packed("", rows.keys, layers, weights.transitions)
+    arrays[SEEN] = pack_numbers(None if rows.seen is None else rows.seen[used])
+    is_exact = packing == EXACT and (earlier is None or earlier.are_exact)
     if reads_first_pass(model):
-        first_pass = no_weights(0) if weights.first_pass is None else weights.first_pass
-        arrays.update(_packed(FIRST_PASS, first_pass, packing)[0])
+        if saved is not None and (packing == EXACT or not saved.are_exact):
+            arrays |= {name: saved.arrays[name] for name in FIRST_PASS_TYPES}
+        else:
+            arrays |= _packed_first_pass(no_weights(0) if weights.first_pass is None else weights.first_pass, packing)
     model.attrs.pop(NAMES, None)
-    if weights.names is not None:
-        model.attrs[NAMES] = pack_names([weights.names[number] for number in used.tolist()])
-    store_arrays(model, arrays, [len(labels), weights.hash_bits], labels, exact and packing == EXACT)
+    if rows.names is not None:
+        model.attrs[NAMES] = pack_names([rows.names[number] for number in used.tolist()])
+    store_arrays(model, arrays, [len(labels), weights.hash_bits], labels, is_exact)
 
 
 def load(model: Model, labels: Sequence[str]) -> ChainWeights:
@@ -120,13 +151,13 @@ def load(model: Model, labels: Sequence[str]) -> ChainWeights:
     n_labels = len(labels)
     has_first_pass = reads_first_pass(model)
     types = {**TYPES, **FIRST_PASS_TYPES} if has_first_pass else TYPES
-    arrays, (width, bits) = load_arrays(model, types, 2, labels, added=[SEEN])
+    arrays, (width, bits) = load_arrays(model, types, 2, labels)
     require(width == n_labels, f"it has weights for {width} labels, but the component has {n_labels}")
     require(0 <= bits <= MAX_HASH_BITS, "its hash size is out of range")
     weights = _unpacked("", arrays, n_labels, bits)
     n_rows = len(weights.keys)
     names = unpack_names(model.attrs[NAMES], n_rows) if NAMES in model.attrs else None
-    seen = unpack_numbers(arrays[SEEN], n_rows) if SEEN in arrays else None
+    seen = unpack_numbers(arrays[SEEN], n_rows)
     first_pass = None
     if has_first_pass:
         n_first = len(_transitions(arrays[f"{FIRST_PASS}transitions"], n_labels))
@@ -139,19 +170,78 @@ def reads_first_pass(model: Model) -> bool:
     return any(reads(template, DOCUMENT_LABEL) for template in parse_templates(model.attrs["templates"]))
 
 
-def _packed(prefix: str, weights: ChainWeights, packing: Packing) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The arrays of transitions and rows, and the rows with a weight that is kept, int64."""
-    transitions, n_labels = weights.transitions, len(weights.transitions)
-    sparse = compress(indices_of(weights.rows, n_labels), weights.rows.values, packing)
-    row = sparse.indices // max(n_labels, 1)
-    first = np.diff(row, prepend=-1) != 0
-    used, place = row[first], np.cumsum(first) - 1
+class _Rows(NamedTuple):
+    """R feature rows, and where their label weights are: indices int64 [N], row · L + label; else as `ChainWeights`."""
+
+    keys: np.ndarray
+    indices: np.ndarray
+    seen: np.ndarray | None
+    names: tuple[str, ...] | None
+
+
+def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, Earlier]:
+    """The rows of both the weights and the file, ascending, with so many labels each, and the layers of the file."""
+    _, _, n_before, bits = saved.arrays[SHAPE].tolist()
+    before = _keys("", saved.arrays, bits)
+    keys = np.union1d(rows.keys, before)
+    own, of_file = np.searchsorted(keys, rows.keys), np.searchsorted(keys, before)
+
+    def moved(indices: np.ndarray, places: np.ndarray, n_of_row: int) -> np.ndarray:
+        row, label = np.divmod(indices, max(n_of_row, 1))
+        return places[row] * n_labels + label
+
+    seen = names = None
+    if rows.seen is not None:
+        counts = unpack_numbers(saved.arrays[SEEN], len(before))
+        seen = np.zeros(len(keys), np.uint8)
+        seen[of_file] = 0 if counts is None else counts
+        seen[own] = rows.seen
+    if rows.names is not None:
+        by_key = dict(zip(own.tolist(), rows.names))
+        names = tuple(by_key.get(place, "") for place in range(len(keys)))
+    layers = _layers(saved.arrays, len(before) * n_before).moved(lambda indices: moved(indices, of_file, n_before))
+    together = _Rows(keys, moved(rows.indices, own, n_labels), seen, names)
+    return together, Earlier(layers, saved.are_exact, saved.are_corrected)
+
+
+def _packed(
+    prefix: str, keys: np.ndarray, layers: Layers, transitions: np.ndarray
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The arrays of transitions and rows, and the rows that have a weight in one of the layers, int64."""
+    require_savable(transitions)
+    n_labels = len(transitions)
+    is_used = np.zeros(len(keys), np.bool_)
+    for part in layers:
+        is_used[part.indices // max(n_labels, 1)] = True
+    used, places = np.flatnonzero(is_used), np.cumsum(is_used) - 1
+
+    def moved(indices: np.ndarray) -> np.ndarray:
+        row = indices // max(n_labels, 1)
+        return indices + (places[row] - row) * n_labels
+
+    layers = layers.moved(moved)
     arrays = {
-        f"{prefix}keys": pack_indices(weights.keys[used]),
-        **pack(prefix, sparse._replace(indices=sparse.indices + (place - row) * n_labels)),
+        f"{prefix}keys": pack_indices(keys[used]),
+        **pack(prefix, layers.base),
+        **pack_corrected(prefix, layers.corrected),
         f"{prefix}transitions": pack_floats(transitions.ravel() if transitions.any() else transitions[:0].ravel()),
     }
     return arrays, used
+
+
+def _packed_first_pass(weights: ChainWeights, packing: Packing) -> dict[str, np.ndarray]:
+    """The arrays of FIRST_PASS_TYPES: nothing corrects these weights."""
+    sparse = compress(indices_of(weights.rows, len(weights.transitions)), weights.rows.values, packing)
+    arrays, _ = _packed(FIRST_PASS, weights.keys, Layers(sparse, NOTHING), weights.transitions)
+    return {name: arrays[name] for name in FIRST_PASS_TYPES}
+
+
+def _keys(prefix: str, arrays: Mapping[str, np.ndarray], bits: int) -> np.ndarray:
+    return unpack_indices(arrays[f"{prefix}keys"], (1 << (bits or KEY_BITS)) + 1).astype(np.uint64)
+
+
+def _layers(arrays: Mapping[str, np.ndarray], length: int) -> Layers:
+    return Layers(unpack_sparse("", arrays, length), unpack_corrected("", arrays, length))
 
 
 def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], n_labels: int, bits: int) -> ChainWeights:
@@ -162,30 +252,28 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], n_labels: int, bits
     """
     transitions = _transitions(arrays[f"{prefix}transitions"], n_labels)
     require(len(transitions) in (n_labels, 0), "its transitions do not fit its labels")
-    keys = unpack_indices(arrays[f"{prefix}keys"], (1 << (bits or KEY_BITS)) + 1)
+    keys = _keys(prefix, arrays, bits)
     require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
-    indices, values = unpack(prefix, arrays, len(keys) * n_labels)
+    length = len(keys) * n_labels
+    layers = Layers(unpack_sparse(prefix, arrays, length), NOTHING) if prefix else _layers(arrays, length)
+    indices, values = whole(layers)
+    require_weights(values)
     transitions = transitions if len(transitions) else np.zeros((n_labels, n_labels), np.float32)
     rows = sparse_rows(indices, values, len(keys), n_labels)
-    return ChainWeights(keys.astype(np.uint64), transitions, rows, bits)
+    return ChainWeights(keys, transitions, rows, bits)
 
 
 def _transitions(stored: np.ndarray, max_labels: int) -> np.ndarray:
-    """The transitions in an array of `_packed`, float32 [L, L]; L is 0 if they are all 0. Before format 5, they are not
-    packed.
+    """The transitions in an array of `_packed`, float32 [L, L]; L is 0 if they are all 0.
 
     Raises:
         DamagedModel: the array is damaged, or it has transitions of more than max_labels labels.
     """
-    complaint = "its transitions do not fit its labels"
-    if stored.dtype == np.uint8:
-        flat = unpack_floats(stored, max_labels * max_labels)
-        n_labels = math.isqrt(len(flat))
-        require(n_labels * n_labels == len(flat), complaint)
-        stored = flat.reshape(n_labels, n_labels)
-    require(stored.ndim == 2 and stored.shape[0] == stored.shape[1] <= max_labels, complaint)
-    require_weights(stored)
-    return stored
+    flat = unpack_floats(stored, max_labels * max_labels)
+    n_labels = math.isqrt(len(flat))
+    require(n_labels * n_labels == len(flat), "its transitions do not fit its labels")
+    require_weights(flat)
+    return flat.reshape(n_labels, n_labels)
 
 
 def split(vector: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from .. import architectures
 from ..packing import EXACT, Packing, masked, unpack_numbers
 from ..protocol import Settings
 from ..resources import store_resources
+from ..store import Saved
 from . import weights as files
 from .codec import TreeCodec, TreeGold
 from .weights import TreeWeights
@@ -118,8 +119,8 @@ class TreeModel:
 
         return TreePredictor(self.extractor, self.codec, self.shape, self._first_pass(weights.first_pass), weights)
 
-    def store(self, weights: TreeWeights, packing: Packing = EXACT, exact: bool = True) -> None:
-        files.store(self._model, weights, self.labels, packing, exact)
+    def store(self, weights: TreeWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
+        files.store(self._model, weights, self.labels, packing, saved)
 
     def load(self, labels: Sequence[str] | None = None) -> TreeWeights:
         from .candidates import SIZES

@@ -1,30 +1,45 @@
 """The weights of a parser in a model file: those that are not zero, of the trees and of the first pass."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from thinc.api import Model
 
+from ..layers import (
+    CORRECTED_TYPES,
+    NOTHING,
+    Earlier,
+    Layers,
+    layered,
+    pack_corrected,
+    unpack_corrected,
+)
 from ..packing import (
     EXACT,
     MASKED_TYPES,
     Masked,
     Packing,
     masked,
+    pack_bits,
     pack_masked,
     pack_numbers,
     unpack_masked,
+    unpack_sparse,
 )
-from ..store import load_arrays, require, store_arrays
+from ..store import SHAPE, Saved, load_arrays, require, store_arrays
 
-PREFIXES = ("", "first_pass_")
+FIRST_PASS = "first_pass_"
+
+PREFIXES = ("", FIRST_PASS)
 
 SEEN = "seen"
 
 UNKNOWN_COUNTS = pack_numbers(None)
 
-TYPES = {f"{prefix}{name}": types for prefix in PREFIXES for name, types in MASKED_TYPES.items()} | {SEEN: (np.uint8,)}
+_VECTOR_TYPES = {**MASKED_TYPES, **CORRECTED_TYPES}
+
+TYPES = {f"{prefix}{name}": types for prefix in PREFIXES for name, types in _VECTOR_TYPES.items()} | {SEEN: (np.uint8,)}
 
 
 class TreeWeights(NamedTuple):
@@ -41,20 +56,53 @@ class TreeWeights(NamedTuple):
 
 
 def store(
-    model: Model, weights: TreeWeights, labels: Sequence[str], packing: Packing = EXACT, exact: bool = True
+    model: Model, weights: TreeWeights, labels: Sequence[str], packing: Packing = EXACT, saved: Saved | None = None
 ) -> None:
     """Store the weights in the model.
 
     labels: L names, which the digest covers, too. packing: that of the trees' weights; those of the first pass, which
-    are few and decide which trees are possible, are rounded but not pruned. exact: whether the weights are as learnt.
+    are few and decide which trees are possible, are rounded but not pruned. saved: from what training has started.
+
+    Raises:
+        ValueError: a weight is not finite, or too large to be loaded.
     """
     arrays: dict[str, np.ndarray] = {}
-    vectors = weights.trees, masked(weights.first_pass)
-    for prefix, vector, keep in zip(PREFIXES, vectors, (packing.keep_fraction, 1.0)):
-        arrays |= pack_masked(prefix, vector, Packing(packing.weight_dtype, keep))
+    trees, first_pass = weights.trees, masked(weights.first_pass)
+    rounding = Packing(packing.weight_dtype)
+    if saved is None:
+        arrays = pack_masked("", trees, packing) | pack_masked(FIRST_PASS, first_pass, rounding)
+        for prefix in PREFIXES:
+            arrays |= pack_corrected(prefix, NOTHING)
+    else:
+        arrays = _layered("", trees, packing, _earlier("", saved, trees.length, len(labels)))
+        # Nothing but corrections changes a first pass.
+        earlier = _earlier(FIRST_PASS, saved, first_pass.length, len(labels))._replace(are_corrected=True)
+        arrays |= _layered(FIRST_PASS, first_pass, rounding, earlier)
     arrays[SEEN] = weights.seen
-    lengths = [vector.length for vector in vectors]
-    store_arrays(model, arrays, [len(labels), *lengths], labels, exact and packing == EXACT)
+    is_exact = packing == EXACT and (saved is None or saved.are_exact)
+    store_arrays(model, arrays, [len(labels), trees.length, first_pass.length], labels, is_exact)
+
+
+def _layered(prefix: str, vector: Masked, packing: Packing, earlier: Earlier) -> dict[str, np.ndarray]:
+    layers = layered(vector.indices(), vector.values, packing, earlier)
+    return pack_bits(prefix, layers.base, vector.length) | pack_corrected(prefix, layers.corrected)
+
+
+def _earlier(prefix: str, saved: Saved, length: int, n_labels: int) -> Earlier:
+    """The layers of a file, at the indices of a vector of this length, with so many labels."""
+    _, _, n_before, *lengths = saved.arrays[SHAPE].tolist()
+    before = lengths[PREFIXES.index(prefix)]
+    layers = Layers(unpack_sparse(prefix, saved.arrays, before), unpack_corrected(prefix, saved.arrays, before))
+    if length != before:
+        n_arcs = before - (length - before) // (n_labels - n_before) * n_before
+        layers = layers.moved(lambda indices: _widened(indices, n_arcs, n_before, n_labels))
+    return Earlier(layers, saved.are_exact, saved.are_corrected)
+
+
+def _widened(indices: np.ndarray, n_arcs: int, n_before: int, n_after: int) -> np.ndarray:
+    """The indices of the same weights once there are more labels."""
+    row, label = np.divmod(indices - n_arcs, max(n_before, 1))
+    return np.where(indices < n_arcs, indices, n_arcs + row * n_after + label)
 
 
 def load(model: Model, labels: Sequence[str], n_weights: int, first_pass_sizes: Collection[int]) -> TreeWeights:
@@ -65,12 +113,21 @@ def load(model: Model, labels: Sequence[str], n_weights: int, first_pass_sizes: 
     Raises:
         DamagedModel: the digest does not match, or an array is of a wrong type, shape or range.
     """
-    arrays, (width, *lengths) = load_arrays(model, TYPES, 3, labels, added=[SEEN])
+    arrays, (width, *lengths) = load_arrays(model, TYPES, 3, labels)
     require(width == len(labels), f"it has weights for {width} labels, but the component has {len(labels)}")
     require(lengths[0] == n_weights, f"it has {lengths[0]:,} weights where the features have {n_weights:,}")
     require(lengths[1] in first_pass_sizes, "its first pass is of a wrong size")
-    trees, first_pass = (unpack_masked(prefix, arrays, length) for prefix, length in zip(PREFIXES, lengths))
-    return TreeWeights(trees, first_pass.dense(), arrays.get(SEEN, UNKNOWN_COUNTS))
+    trees, first_pass = (_unpacked(prefix, arrays, length) for prefix, length in zip(PREFIXES, lengths))
+    return TreeWeights(trees, first_pass.dense(), arrays[SEEN])
+
+
+def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> Masked:
+    vector, corrected = unpack_masked(prefix, arrays, length), unpack_corrected(prefix, arrays, length)
+    if not len(corrected.indices):
+        return vector
+    dense = vector.dense()
+    dense[corrected.indices] = corrected.values
+    return masked(dense)
 
 
 def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:

@@ -134,19 +134,6 @@ def test_spread_puts_hashed_rows_back():
     assert as_dict(load(stored(full), LABELS)) == as_dict(given)
 
 
-@pytest.mark.parametrize("format_before", [3, 4])
-def test_transitions_of_earlier_formats_are_not_packed(format_before, monkeypatch):
-    given = weights()
-    model = stored(given)
-    monkeypatch.setattr("spacy_ssvm.models.store.FORMAT", format_before)
-    arrays = {key: model.get_param(key) for key in TYPES} | {"transitions": given.transitions}
-    store_arrays(model, arrays, [3, 0], LABELS)
-    monkeypatch.undo()
-    assert model.get_param("shape")[0] == format_before
-    loaded = load(model, LABELS)
-    assert np.array_equal(loaded.transitions, given.transitions) and as_dict(loaded) == as_dict(given)
-
-
 @pytest.mark.parametrize("character", ["a", "é", "漢", "𐀀"])
 @pytest.mark.parametrize("n_rows", [0, 1, 20])
 def test_the_longest_names_come_back(character, n_rows):
@@ -168,6 +155,12 @@ def put(value):
     return lambda array: pack_floats(np.where(np.eye(3), np.float32(value), np.float32(0)).ravel())
 
 
+ONE_INFINITE = {
+    "indices": lambda array: pack_indices(np.array([2])),
+    "values": lambda array: pack_floats(np.full(1, np.inf, np.float32)),
+}
+
+
 def test_crafting_alone_changes_nothing():
     assert as_dict(load(crafted({}), LABELS)) == as_dict(weights())
 
@@ -183,11 +176,8 @@ def test_crafting_alone_changes_nothing():
         ({"transitions": lambda a: pack_floats(np.ones(5, np.float32))}, {}, "transitions do not fit its labels"),
         ({"transitions": lambda a: pack_floats(np.ones(4, np.float32))}, {}, "transitions do not fit its labels"),
         ({"transitions": lambda a: pack_floats(np.ones(16, np.float32))}, {}, "wrong length"),
-        ({"transitions": lambda a: np.ones((2, 2), np.float32)}, {}, "transitions do not fit its labels"),
-        ({"transitions": lambda a: np.ones((3, 4), np.float32)}, {}, "transitions do not fit its labels"),
         ({"seen": lambda a: pack_numbers(np.zeros(1, np.uint8))}, {}, "wrong length"),
         ({"seen": lambda a: a[:1]}, {}, "inflated|wrong length"),
-        ({"transitions": lambda a: np.ones(9, np.float32)}, {}, "transitions do not fit its labels"),
         ({"transitions": put(np.inf)}, {}, "weight is not finite"),
         ({"transitions": put(1e35)}, {}, "too large to be added up"),
         ({"keys": lambda a: a[None]}, {}, "unknown type"),
@@ -199,6 +189,12 @@ def test_crafting_alone_changes_nothing():
         ({"indices": lambda a: pack_indices(np.arange(2))}, {}, "not as many as their indices"),
         ({"values": lambda a: pack_indices(np.arange(2))}, {}, "not as many as their indices"),
         ({"scales": lambda a: np.ones(1, np.float32)}, {}, "scales are not as many"),
+        ({"transitions": lambda a: np.ones((3, 3), np.float32)}, {}, "missing or of a wrong type"),
+        ({"corrected_indices": lambda a: pack_indices(np.array([99]))}, {}, "index is out of range"),
+        ({"corrected_indices": lambda a: pack_indices(np.arange(2))}, {}, "not as many as their indices"),
+        ({"corrected_values": lambda a: pack_floats(np.ones(1, np.float32))}, {}, "not as many as their indices"),
+        ({"corrected_scales": lambda a: np.ones(1, np.float32)}, {}, "scales are not as many"),
+        ({f"corrected_{name}": change for name, change in ONE_INFINITE.items()}, {}, "not finite"),
     ],
 )
 def test_file_that_contradicts_itself_is_refused(changes, shape, complaint):

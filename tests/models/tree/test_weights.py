@@ -8,14 +8,14 @@ from hypothesis.extra.numpy import arrays
 
 from spacy_ssvm.features.arc_sets import arc_templates
 from spacy_ssvm.models.architectures import tree
+from spacy_ssvm.models.layers import NOTHING, pack_corrected
 from spacy_ssvm.models.packing import Packing, Sparse, masked, pack, pack_masked, pack_numbers
-from spacy_ssvm.models.store import DamagedModel, _digest, is_exact, store_arrays
+from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
 from spacy_ssvm.models.tree.data import in_steps, masked_in_steps
 from spacy_ssvm.models.tree.weights import SEEN, TreeWeights, load, store, widen
 
-from ..packed import compressed
-
 LABELS = ("ROOT", "nsubj", "obj")
+UNCORRECTED = pack_corrected("", NOTHING) | pack_corrected("first_pass_", NOTHING)
 SPARSE = st.one_of(st.just(np.float32(0)), st.floats(-10, 10, width=32).map(np.float32))
 
 
@@ -49,31 +49,11 @@ def test_steps_are_those_of_the_dense_vector(dense, n_arcs):
     assert (expected.arc_step, expected.label_step) == (found.arc_step, found.label_step)
 
 
-@pytest.mark.parametrize("packing", [Packing(), Packing("int8", 0.5)])
-def test_a_file_of_format_3_has_the_same_weights(packing):
-    """Its arrays are all packed, and its indices are gaps."""
-    vector = weights(300, 16)
-    holder, sparse = model(), compressed(vector.trees.dense(), packing)
-    arrays_of_old = pack("", sparse) | pack("first_pass_", compressed(vector.first_pass, packing))
-    store_arrays(holder, {**arrays_of_old, SEEN: vector.seen}, [3, 300, 16], LABELS)
-    shape = np.array(holder.get_param("shape"))
-    shape[0] = 3
-    old = {name: holder.get_param(name) for name in holder.param_names if name not in ("shape", "digest")}
-    holder.set_param("shape", shape)
-    holder.set_param("digest", _digest(holder, {**old, "shape": shape}, LABELS))
-    again = load(holder, LABELS, 300, (0, 16))
-    store(holder, vector, LABELS, packing)
-    expected = load(holder, LABELS, 300, (0, 16))
-    assert np.array_equal(again.trees.dense(), expected.trees.dense())
-    assert np.array_equal(again.first_pass, expected.first_pass) or packing.keep_fraction < 1
-
-
 def test_a_bit_beyond_the_last_weight_is_an_index_out_of_range():
     holder, vector = model(), masked(np.ones(7, np.float32))
     bad = pack_masked("", vector._replace(bits=np.array([255], np.uint8), values=np.ones(8, np.float32)))
-    store_arrays(
-        holder, {**bad, **pack_masked("first_pass_", masked(np.ones(4))), SEEN: pack_numbers(None)}, [3, 7, 4], LABELS
-    )
+    vectors = bad | pack_masked("first_pass_", masked(np.ones(4)))
+    store_arrays(holder, {**vectors, **UNCORRECTED, SEEN: pack_numbers(None)}, [3, 7, 4], LABELS)
     with pytest.raises(DamagedModel, match="index is out of range"):
         load(holder, LABELS, 7, (0, 4))
 
@@ -119,6 +99,7 @@ def test_packing_rounds_both_vectors_and_prunes_the_trees():
 
 
 @pytest.mark.parametrize("prefix", ["", "first_pass_"])
+@pytest.mark.parametrize("layer", ["", "corrected_"])
 @pytest.mark.parametrize(
     ("indices", "values", "shape", "complaint"),
     [
@@ -130,12 +111,12 @@ def test_packing_rounds_both_vectors_and_prunes_the_trees():
         ([0], [1], [3, 7, 1], "first pass is of a wrong size"),
     ],
 )
-def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, indices, values, shape, complaint):
+def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, layer, indices, values, shape, complaint):
     holder, nothing = model(), np.zeros(0, np.float32)
     good = Sparse(np.array([0], np.int64), np.ones(1, np.float32), nothing)
     bad = Sparse(np.array(indices, np.int64), np.array(values, np.float32), nothing)
-    vectors = {**pack("", good), **pack("first_pass_", good), **pack(prefix, bad)}
-    store_arrays(holder, {**vectors, SEEN: pack_numbers(None)}, shape, LABELS)
+    vectors = {**pack("", good), **pack("first_pass_", good), **pack(prefix + layer, bad)}
+    store_arrays(holder, {**UNCORRECTED, **vectors, SEEN: pack_numbers(None)}, shape, LABELS)
     with pytest.raises(DamagedModel, match=complaint):
         load(holder, LABELS, 7, (0, 4))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from ...features.columns import Types
 from ...features.extractor import Extractor
@@ -33,14 +34,20 @@ if TYPE_CHECKING:
 class ChainPredictor:
     """A `Predictor`: the best label sequence of each Doc.
 
-    extractor: templates and reader. codec: the source of constraints. weights: to predict with. first_pass: with its
-    weights, if there is one.
+    extractor: templates and reader. codec: the source of constraints. weights: to predict with. vocab: the component's.
+    first_pass: with its weights, if there is one.
     """
 
     def __init__(
-        self, extractor: Extractor, codec: ChainCodec, weights: ChainWeights, first_pass: FirstPass | None = None
+        self,
+        extractor: Extractor,
+        codec: ChainCodec,
+        weights: ChainWeights,
+        vocab: Vocab,
+        first_pass: FirstPass | None = None,
     ) -> None:
         self.extractor = extractor
+        self._vocab = vocab
         self.weights = weights
         self.constraints = codec.constraints()
         self._codec = codec
@@ -75,7 +82,7 @@ class ChainPredictor:
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Types, np.ndarray, Constraints]:
         """Columns, word types, the kinds of tokens, int32 [T], and the constraints, which have a row for each kind."""
         codec = self._codec
-        columns, types, preset = self.extractor.reader.read_types(docs, docs[0].vocab, codec.preset)
+        columns, types, preset = self.extractor.reader.read_types(docs, self._vocab, codec.preset)
         kinds = codec.kept(docs, codec.kinds(docs, preset))
         codec.mark(docs, preset, kinds, self.extractor.reader.by_name(columns))
         if not codec.patterns:

@@ -75,3 +75,11 @@ def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
         f"it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put the component that sets "
         "it before this one (this is said once)"
     )
+
+
+def unlisted_labels(labels: Sequence[str]) -> str:
+    """Of labels of examples to learn from that are none of those that `initialize` was given."""
+    return (
+        f"examples have labels that initialize was not given: {', '.join(labels)}; such labels count as missing until "
+        "the pipeline is saved and loaded (this is said once)"
+    )

@@ -127,12 +127,9 @@ class TypeTable:
         return orths ^ salts
 
     def _salt(self, vocab: Vocab) -> int:
-        for number, known in enumerate(self._vocabs):
-            if known is vocab:
-                break
-        else:
-            number = len(self._vocabs)
+        if not any(known is vocab for known in self._vocabs):
             self._vocabs.append(vocab)
+        number = next(number for number, known in enumerate(self._vocabs) if known is vocab)
         return number * _OF_VOCABULARY % (1 << 64)
 
     def _read_new(self, known: int, lexemes: Sequence[Lexeme]) -> None:

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 
 from ..corpus.tokenisation import SAMPLE, retokenised
 from ..corpus.wording import listed
-from ..models.protocol import DataSet
+from ..models.protocol import DataSet, Settings
 
 
 def no_examples(nlp: Language | None) -> str:
@@ -83,3 +83,11 @@ def unlisted_labels(labels: Sequence[str]) -> str:
         f"examples have labels that initialize was not given: {', '.join(labels)}; such labels count as missing until "
         "the pipeline is saved and loaded (this is said once)"
     )
+
+
+def kept_by_workers(settings: Settings) -> str | None:
+    """Of what a component that others train for is to save, but does not get from them."""
+    lost = ["no state of the solver"] * settings.save_solver_state + [
+        "no names of features"
+    ] * settings.save_feature_names
+    return f"it learns by several workers, and so has {' and '.join(lost)} to save" if lost else None

@@ -352,6 +352,7 @@ class SsvmPipe(TrainablePipe):
         """
         self._facts = replace(self._facts, reads=reads, labels_are_given=labels_are_given)
         self._awaits_update = False
+        self._warn(complaints.kept_by_workers(self.settings))
         release_tables(self.model, self.vocab)
         self._learnt.moved(training)
 
@@ -381,8 +382,8 @@ class SsvmPipe(TrainablePipe):
         read, gold = self._reader.gold(numbered, training.knows)
         gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
         self._losses = losses
-        is_small = sum(len(eg.predicted) for part in (*self._waiting, (numbered,)) for eg in part[0].values()) <= MAX_KEPT
-        if training.gets_parts and (is_small or any(found is not None for found in gold.values())):
+        has_new = any(found is not None for found in gold.values())
+        if training.gets_parts and (has_new or self._n_kept(numbered) <= MAX_KEPT):
             # Labels that are new in a later part are to be those of this one, too.
             self._waiting.append((numbered, read, gold))
             if self._learnt.training is None:
@@ -390,6 +391,11 @@ class SsvmPipe(TrainablePipe):
         else:
             losses[self.name] += self._learn_from(training, numbered, read, gold)
         return losses
+
+    def _n_kept(self, numbered: Mapping[int, Example]) -> int:
+        """The number of tokens of the parts that wait, and of these examples."""
+        parts = [*(part for part, _, _ in self._waiting), numbered]
+        return sum(len(example.predicted) for part in parts for example in part.values())
 
     def _learn_from(
         self,
@@ -823,7 +829,8 @@ class SsvmPipe(TrainablePipe):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings, weights and the solver's state, if it is to be saved, and nothing that is derived from
         them."""
-        return _unpickle, (type(self), self._fields(), self._learnt.state() if self.settings.save_solver_state else None)
+        state = self._learnt.state() if self.settings.save_solver_state else None
+        return _unpickle, (type(self), self._fields(), state)
 
     def _fields(self) -> dict[str, Any]:
         """All attributes that are not derived from others; the model holds the present weights."""

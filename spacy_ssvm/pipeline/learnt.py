@@ -134,6 +134,7 @@ class Learnt:
         warn(
             f"the solver, {solver!r}, is not the one whose state was saved, {state_file.solver_text(saved_solver)}: "
             "the state is dropped, and training continues from the weights alone"
+            + (", by corrections" if self._settings.corrections else "")
         )
         return self.begin(solver)
 

@@ -212,3 +212,12 @@ def test_a_pickled_component_keeps_its_state(factory, copied):
     train(nlp, examples, 3)
     train(again, EXAMPLES[factory](again), 3)
     assert weights(again, factory) == weights(nlp, factory)
+
+
+def test_several_workers_keep_neither_the_state_nor_names():
+    nlp = blank("ssvm_tagger", save_solver_state=True, save_feature_names=True)
+    nlp.initialize(lambda: EXAMPLES["ssvm_tagger"](nlp))
+    tagger = nlp.get_pipe("ssvm_tagger")
+    said = r"it learns by several workers, and so has no state of the solver and no names of features to save"
+    with pytest.warns(UserWarning, match=said):
+        tagger.learn_by(tagger._learnt.training, (), False)

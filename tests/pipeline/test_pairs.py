@@ -1,7 +1,7 @@
 """Pairs of features that share state: what one of them has done, the other one leaves as it is.
 
-A feature acts on a pipeline of one trained component. Each pair is tried on one of the components, which take turns, and
-on all others in slow tests. The last column names the state that both features touch.
+A feature acts on a pipeline of one trained component. Each pair is tried on one of the components, which take turns,
+and on all others in slow tests. The last column names the state that both features touch.
 """
 
 import copy

@@ -1,7 +1,7 @@
 """Which vocabulary knows the words of a Doc, where Docs of several come together."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from spacy.strings import StringStore
 from spacy.tokens import Doc
@@ -35,9 +35,10 @@ def foreign(docs: Sequence[Doc], vocab: Vocab) -> list[Foreign]:
 
 def knowing(vocab: Vocab, other: Vocab) -> Vocab:
     """This vocabulary, or the other one if this one computes no attributes of words."""
-    return vocab if vocab.lex_attr_getters else other
+    return vocab if cast(Any, vocab).lex_attr_getters else other
 
 
 def text_of(key: int, docs: Sequence[Doc]) -> str:
     """The string with this key, in the vocabulary of one of these Docs."""
-    return next((doc.vocab.strings[key] for doc in docs if key in doc.vocab.strings), "")
+    stores = (cast(Any, doc.vocab.strings) for doc in docs)
+    return next((strings[key] for strings in stores if key in strings), "")

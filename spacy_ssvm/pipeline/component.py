@@ -414,8 +414,8 @@ class SsvmPipe(TrainablePipe):
         survey = self._survey_of_read(numbered, gold)
         self.take_note(survey)
         if not survey.label_counts.keys().isdisjoint(self.codec.unlearnt):
-            unlearnt = tuple(label for label in self.codec.unlearnt if label not in survey.label_counts)
-            self.codec = replace(self.codec, unlearnt=unlearnt)
+            rest = tuple(label for label in self.codec.unlearnt if label not in survey.label_counts)
+            self.codec = replace(self.codec, unlearnt=rest)
         loss, new = 0.0, self.new_labels(survey)
         if new and self._labels_are_fixed:
             self._warn_once("labels", complaints.unlisted_labels(new))

@@ -81,7 +81,7 @@ def unlisted_labels(labels: Sequence[str]) -> str:
     """Of labels of examples to learn from that are none of those that `initialize` was given."""
     return (
         f"examples have labels that initialize was not given: {', '.join(labels)}; such labels count as missing until "
-        "the pipeline is saved and loaded (this is said once)"
+        "the pipeline is saved and loaded, and nlp.resume_training is called (this is said once)"
     )
 
 

@@ -984,9 +984,9 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def _labels_are_fixed(self) -> bool:
-        """Whether other labels than those that `initialize` was given count as missing: as long as its training goes
-        on."""
-        return self._facts.labels_are_given and self._learnt.has_begun
+        """Whether other labels than those that `initialize` was given count as missing: until `nlp.resume_training`
+        begins another training than that of `initialize`."""
+        return self._facts.labels_are_given and (self._learnt.has_begun or self._tutor is None)
 
     def _survey_of_read(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Survey:
         """Of these examples, as far as their gold annotation was read."""

@@ -147,6 +147,9 @@ def test_labels_that_were_given_are_fixed_until_the_pipeline_is_loaded(factory):
     assert len([warning for warning in said if "not given" in str(warning.message)]) == 1
     assert list(nlp.get_pipe(factory).labels) == given
     loaded = blank(factory).from_bytes(nlp.to_bytes())
+    with pytest.warns(UserWarning, match=r"not given: .* nlp\.resume_training is called"):
+        train(loaded, EXAMPLES[factory](loaded, NEW[factory]), 1)
+    assert list(loaded.get_pipe(factory).labels) == given
     loaded.resume_training()
     more = EXAMPLES[factory](loaded, NEW[factory])
     train(loaded, more, 5)

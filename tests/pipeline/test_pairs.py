@@ -128,6 +128,11 @@ def renamed(run: Run) -> None:
     run.name = "renamed"
 
 
+def resumed(run: Run) -> None:
+    on_disk(run)
+    run.nlp.resume_training()
+
+
 def disabled(run: Run) -> None:
     run.nlp.disable_pipe(run.name)
     run.nlp("Nothing is annotated")
@@ -429,7 +434,7 @@ PAIRS: list[tuple[Callable, Callable, Callable, Callable, str]] = [
     (with_names, packing_set, trained_on, has_names, "names in the bound model"),
     (with_names, trained_on, label_learnt, has_names, "names in the model's file"),
     (with_names, trained_on, pickled, has_names, "names in the model's file"),
-    (with_given_labels, on_disk, label_learnt, learns, "labels that are fixed in cfg"),
+    (with_given_labels, resumed, label_learnt, learns, "labels that are fixed in cfg"),
     (with_given_labels, in_bytes, label_added, stays, "labels that are fixed in cfg"),
     (with_patterns, renamed, pickled, stays, "the matcher of the patterns"),
     (with_patterns, label_added, on_disk, stays, "labels that patterns leave"),

@@ -82,6 +82,10 @@ class SharedTraining:
         """The weights to predict with, float64 [d]."""
         return self._rule.weights()
 
+    def has_state(self) -> bool:
+        """No: workers keep the state of the solver."""
+        return False
+
     def state(self) -> None:
         """None: workers keep the state of the solver."""
 

@@ -1,5 +1,6 @@
 """Docs as columns of 64-bit keys: the only module that reads token attributes for features."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from threading import Lock
@@ -31,6 +32,7 @@ from .document import shapes_of_others
 from .gazetteer import mark_phrases
 from .index import Columns, Table, empty_table, grown, insert, n_rows
 from .ranges import elements, joined_starts, taken_starts
+from .vocabularies import Foreign, foreign, text_of
 from .word_classes import WordClasses
 
 _REAL = np.uint64(0xD6E8FEB86659FD93)
@@ -40,6 +42,12 @@ _MAX_REAL = float(np.finfo(np.float32).max)
 
 MAX_TYPES = 1 << 20
 """A `TypeTable` with more word types is cleared, so that memory is bounded on endless text."""
+
+MAX_VOCABULARIES = 8
+"""So is one with the words of more vocabularies, which it keeps alive."""
+
+_OF_VOCABULARY = 0x9E3779B97F4A7C15
+"""The keys of a word in several vocabularies differ by multiples of this."""
 
 
 @kernel
@@ -72,27 +80,30 @@ OfTypes = Callable[[Sequence[Lexeme]], Sequence[int] | np.ndarray]
 
 
 class TypeTable:
-    """The keys of attributes for each word type read so far."""
+    """The keys of attributes for each word type read so far; a word of two vocabularies is of two types."""
 
     def __init__(self, attributes: Sequence[OfTypes]) -> None:
         self._attributes = tuple(attributes)
         self._table: Table
         self._keys: np.ndarray
+        self._vocabs: list[Vocab]
         self._generation = 0
         self.clear()
 
-    def read(self, orths: np.ndarray, vocab: Vocab) -> Types:
-        """The types of the words with these keys, uint64 [T]."""
-        if n_rows(self._table) > MAX_TYPES:
+    def read(self, orths: np.ndarray, vocab: Vocab, foreign: Sequence[Foreign] = ()) -> Types:
+        """The types of the words with these keys, uint64 [T], as `vocab` knows them, but for `foreign` ones."""
+        if n_rows(self._table) > MAX_TYPES or len(self._vocabs) > MAX_VOCABULARIES:
             self.clear()
         self._make_room(len(orths))
+        keys = self._keys_in(orths, vocab, foreign)
         ids = np.empty(len(orths), np.int64)
         new = np.empty(len(orths), np.uint64)
         known = n_rows(self._table)
-        n_new = _intern(self._table, orths, ids, new)
+        n_new = _intern(self._table, keys, ids, new)
         if n_new:
             try:
-                self._read_new(known, new[:n_new], vocab)
+                lexemes = _lexemes(orths, keys, new[:n_new], vocab, foreign)
+                self._read_new(known, lexemes)
             except BaseException:
                 self.clear()
                 raise
@@ -102,16 +113,33 @@ class TypeTable:
         """Forget all types; ids start from 0 again."""
         self._table = empty_table()
         self._keys = np.zeros((len(self._attributes), 0), np.uint64)
+        self._vocabs = []
         self._generation += 1
 
-    def _read_new(self, known: int, orths: np.ndarray, vocab: Vocab) -> None:
-        if known + len(orths) > self._keys.shape[1]:
-            larger = np.zeros((len(self._attributes), 2 * (known + len(orths))), np.uint64)
+    def _keys_in(self, orths: np.ndarray, vocab: Vocab, foreign: Sequence[Foreign]) -> np.ndarray:
+        """The keys of these words in their vocabularies, uint64 [T]; those of the first vocabulary are theirs."""
+        salt = self._salt(vocab)
+        if not salt and not foreign:
+            return orths
+        salts = np.full(len(orths), salt, np.uint64)
+        for part in foreign:
+            salts[part.tokens] = self._salt(part.vocab)
+        return orths ^ salts
+
+    def _salt(self, vocab: Vocab) -> int:
+        if not any(known is vocab for known in self._vocabs):
+            self._vocabs.append(vocab)
+        number = next(number for number, known in enumerate(self._vocabs) if known is vocab)
+        return number * _OF_VOCABULARY % (1 << 64)
+
+    def _read_new(self, known: int, lexemes: Sequence[Lexeme]) -> None:
+        end = known + len(lexemes)
+        if end > self._keys.shape[1]:
+            larger = np.zeros((len(self._attributes), 2 * end), np.uint64)
             larger[:, :known] = self._keys[:, :known]
             self._keys = larger
-        lexemes = [vocab[int(orth)] for orth in orths]
         for row, attribute in zip(self._keys, self._attributes):
-            row[known : known + len(orths)] = attribute(lexemes)
+            row[known:end] = attribute(lexemes)
 
     def _make_room(self, n_tokens: int) -> None:
         needed = 2 * (n_rows(self._table) + n_tokens)
@@ -185,7 +213,8 @@ class ColumnReader:
         return {self.attributes[column] for column in self._all_type_columns}
 
     def read(self, docs: Sequence[Doc], vocab: Vocab) -> Columns:
-        """The columns of the Docs, one sequence each. Raises the same errors as `read_types`."""
+        """The columns of the Docs, one sequence each. Takes the same arguments and raises the same errors as
+        `read_types`."""
         return self.read_types(docs, vocab)[0]
 
     def columns_of_types(self, types: Types, chosen: np.ndarray) -> Columns:
@@ -208,7 +237,8 @@ class ColumnReader:
     ) -> tuple[Columns, Types, np.ndarray]:
         """The columns of the Docs, one sequence each, the tokens' types, and other token attributes.
 
-        others: spaCy's ids of these attributes, whose values are uint64 [T, others]; each Doc is read only once for all
+        vocab: knows the words of its own Docs, and of those whose vocabulary computes no attributes of words. others:
+        spaCy's ids of these attributes, whose values are uint64 [T, others]; each Doc is read only once for all
         attributes.
 
         Raises:
@@ -225,7 +255,7 @@ class ColumnReader:
         for place, column in enumerate(self._of_token, 1):
             keys[column] = tokens[:, place]
         with self._lock:
-            types = self._types.read(np.ascontiguousarray(tokens[:, 0]), vocab)
+            types = self._types.read(np.ascontiguousarray(tokens[:, 0]), vocab, foreign(docs, vocab))
         for row, column in enumerate(self._type_columns):
             # All ids are in range; in its default mode, NumPy would make another copy.
             np.take(types.keys[row], types.ids, out=keys[column], mode="clip")
@@ -240,13 +270,32 @@ class ColumnReader:
         if self._of_morph:
             analyses, places = np.unique(tokens[:, 1 + len(self._of_token) + len(others)], return_inverse=True)
             for column, name in self._of_morph.items():
-                values = [_morph_key(vocab.strings[int(analysis)], name) if analysis else 0 for analysis in analyses]
+                values = [_morph_key(text_of(int(analysis), docs), name) if analysis else 0 for analysis in analyses]
                 keys[column] = np.array(values, np.uint64)[places.ravel()]
         reals = np.ones((len(self._of_extension), keys.shape[1]), np.float32)
         for row, (column, name) in enumerate(self._of_extension.items()):
             _read_extension(docs, name, keys[column], reals[row])
         first = 1 + len(self._of_token)
         return Columns(starts, keys, reals), types, tokens[:, first : first + len(others)]
+
+
+def _lexemes(
+    orths: np.ndarray, keys: np.ndarray, new: np.ndarray, vocab: Vocab, foreign: Sequence[Foreign]
+) -> list[Lexeme]:
+    """Those of the words with the new ones, uint64 [n], of the keys that `TypeTable` has for them, uint64 [T]."""
+    if keys is orths:
+        return [vocab[orth] for orth in new.tolist()]
+    places = {key: place for place, key in enumerate(keys.tolist())}
+    ends = [part.tokens.stop for part in foreign]
+    found = []
+    for key in new.tolist():
+        place = places[key]
+        orth, number = int(orths[place]), bisect_right(ends, place)
+        if number < len(foreign) and foreign[number].tokens.start <= place:
+            found.append(foreign[number].vocab[foreign[number].strings[orth]])
+        else:
+            found.append(vocab[orth])
+    return found
 
 
 def _of_each(name: str) -> OfTypes:

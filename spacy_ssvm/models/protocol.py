@@ -149,7 +149,8 @@ class Codec(ABC):
     `Gold` stands for what a codec reads of one example.
 
     name: of the component, for messages. labels: of the component, in order. patterns: rules that limit predictions;
-    nothing is learnt from them.
+    nothing is learnt from them. unlearnt: labels that were added after training and that no example has had since: they
+    are predicted only where nothing else is possible.
     """
 
     structure: ClassVar[str]
@@ -162,6 +163,7 @@ class Codec(ABC):
     name: str
     labels: tuple[str, ...] = ()
     patterns: LabelRules | tuple[()] = ()
+    unlearnt: tuple[str, ...] = ()
 
     @property
     @abstractmethod

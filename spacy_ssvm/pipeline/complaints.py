@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 
 from ..corpus.tokenisation import SAMPLE, retokenised
 from ..files import listed
-from ..models.protocol import DataSet
+from ..models.protocol import DataSet, Settings
 
 
 def no_examples(nlp: Language | None) -> str:
@@ -75,3 +75,19 @@ def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
         f"it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put the component that sets "
         "it before this one (this is said once)"
     )
+
+
+def unlisted_labels(labels: Sequence[str]) -> str:
+    """Of labels of examples to learn from that are none of those that `initialize` was given."""
+    return (
+        f"examples have labels that initialize was not given: {', '.join(labels)}; such labels count as missing until "
+        "the pipeline is saved and loaded, and nlp.resume_training is called (this is said once)"
+    )
+
+
+def kept_by_workers(settings: Settings) -> str | None:
+    """Of what a component that others train for is to save, but does not get from them."""
+    lost = ["no state of the solver"] * settings.save_solver_state + [
+        "no names of features"
+    ] * settings.save_feature_names
+    return f"it learns by several workers, and so has {' and '.join(lost)} to save" if lost else None

@@ -5,7 +5,6 @@ import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -49,12 +48,15 @@ if TYPE_CHECKING:
     from ..solvers.learner import Certificate
     from ..solvers.problem import Problem
     from ..training.calibration import CalibrationExample, Fit
+    from ..training.training import Training
 
 LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
 Answer = TypeVar("Answer")
 NO_ANNOTATION = {"-", "_"}
 """What stands for missing annotation in the columns of files, and is no label if it is the only one."""
+MAX_KEPT = 1 << 15
+"""The largest number of tokens of the parts of a batch that `update` keeps although it knows all of their examples."""
 SUGGESTED_TOGETHER = 128
 """The number of Docs of which `suggest` reads the features at a time."""
 SMALLEST_DOUBTFUL_PROBABILITY = 1e-4
@@ -78,6 +80,7 @@ class SsvmPipe(TrainablePipe):
     _tutor: "SsvmPipe | None"
     _awaits_update: bool
     _losses: dict[str, float] | None
+    _waiting: list[tuple[dict[int, Example], dict[int, bytes], dict[int, Any]]]
     _unreadable: Unreadable
     _said: set[str]
     _written: Written
@@ -153,7 +156,8 @@ class SsvmPipe(TrainablePipe):
             self.codec = codec
 
     def add_label(self, label: str) -> int:
-        """Add a label, with weights of zero; all other weights stay.
+        """Add a label, with weights of zero; all other weights stay. If anything has been learnt before, it is not
+        predicted before an example that has it, unless annotation or patterns leave nothing else.
 
         Returns 1, or 0 if the label is there already.
 
@@ -163,7 +167,10 @@ class SsvmPipe(TrainablePipe):
         self.codec.check_label(label)
         if label in self.labels:
             return 0
+        is_unlearnt = self._learnt.are_any()
         self._add_labels([label])
+        if is_unlearnt:
+            self.codec = replace(self.codec, unlearnt=(*self.codec.unlearnt, label))
         return 1
 
     # Learning
@@ -198,7 +205,7 @@ class SsvmPipe(TrainablePipe):
         with self._unchanged_on_error():
             self._forget()
             store.clear(self.model)
-            self._facts = Facts(labels_are_given=labels is not None)
+            self._facts, self.codec = Facts(labels_are_given=labels is not None), replace(self.codec, unlearnt=())
             if nlp is not None:
                 settings = nlp.config.interpolate()["training"]
                 self._learnt.gets_parts = (settings.get("accumulate_gradient") or 1) > 1
@@ -345,6 +352,7 @@ class SsvmPipe(TrainablePipe):
         """
         self._facts = replace(self._facts, reads=reads, labels_are_given=labels_are_given)
         self._awaits_update = False
+        self._warn(complaints.kept_by_workers(self.settings))
         release_tables(self.model, self.vocab)
         self._learnt.moved(training)
 
@@ -359,30 +367,60 @@ class SsvmPipe(TrainablePipe):
         """Learn from a batch of examples. `drop` and `sgd` are ignored: our solvers do not use them.
 
         If the config's training.accumulate_gradient, at `initialize`, was more than 1, this is a part of a batch, and
-        `finish_update` learns from all parts.
+        `finish_update` learns from all parts, with the same result as from one. Parts with examples that are not known
+        yet are kept until then, as a later part may have new labels.
 
         Returns `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        numbered = _numbered(self._examples(examples, "update"))
+        n_before = max((number for part, _, _ in self._waiting for number in part), default=-1) + 1
+        numbered = _numbered(self._examples(examples, "update"), n_before)
         if not numbered:
             return losses
         training = self._learnt.resume(self.solver, self._warn)
         read, gold = self._reader.gold(numbered, training.knows)
         gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
+        self._losses = losses
+        has_new = any(found is not None for found in gold.values())
+        if training.gets_parts and (has_new or self._n_kept(numbered) <= MAX_KEPT):
+            # Labels that are new in a later part are to be those of this one, too.
+            self._waiting.append((numbered, read, gold))
+            if self._learnt.training is None:
+                self._learnt.moved(training)
+        else:
+            losses[self.name] += self._learn_from(training, numbered, read, gold)
+        return losses
+
+    def _n_kept(self, numbered: Mapping[int, Example]) -> int:
+        """The number of tokens of the parts that wait, and of these examples."""
+        parts = [*(part for part, _, _ in self._waiting), numbered]
+        return sum(len(example.predicted) for part in parts for example in part.values())
+
+    def _learn_from(
+        self,
+        training: "Training",
+        numbered: Mapping[int, Example],
+        read: Mapping[int, bytes],
+        gold: dict[int, Any],
+    ) -> float:
+        """Learn from the annotated examples among these, by number, of which `ExampleReader.gold` has read this.
+
+        Returns the solver's loss.
+        """
         if not gold:
             self._unreadable.report(len(numbered), len(training))
-            return losses
+            return 0.0
         survey = self._survey_of_read(numbered, gold)
         self.take_note(survey)
-        new = self.new_labels(survey)
-        if new and not self._facts.labels_are_given:
-            if self._learnt.saved_state is not None:
-                self._warn(
-                    f"there are new labels, {', '.join(new)}: the saved state of the solver is dropped, and "
-                    "training continues from the weights alone"
-                )
+        if not survey.label_counts.keys().isdisjoint(self.codec.unlearnt):
+            rest = tuple(label for label in self.codec.unlearnt if label not in survey.label_counts)
+            self.codec = replace(self.codec, unlearnt=rest)
+        loss, new = 0.0, self.new_labels(survey)
+        if new and self._labels_are_fixed:
+            self._warn_once("labels", complaints.unlisted_labels(new))
+        elif new:
+            loss += self._learn_taken()
             self._add_labels(new)
             training = self._learnt.begin(self.solver)
             gold = {n: self.codec.gold(numbered[n]) if found is None else found for n, found in gold.items()}
@@ -398,27 +436,36 @@ class SsvmPipe(TrainablePipe):
         readable = set(unknown)
         learnt = [number for number in gold if gold[number] is None or number in readable]
         if not learnt:
-            return losses
+            return loss
         self._void_calibration()
         # The predictor's weights would take memory while the solver learns.
         self._learnt.moved(training)
         references = [numbered[number].reference for number in learnt]
         places = [place for place, number in enumerate(learnt) if number in readable]
         annotation = [read[number] for number in learnt]
-        losses[self.name] += training.update(references, annotation, places, encoded)
-        self._losses = losses
-        return losses
+        return loss + training.update(references, annotation, places, encoded)
 
     def finish_update(self, sgd: Any) -> None:
         """Learn from the parts of a batch that `update` has got; without parts, `update` has done so. `sgd` is ignored.
 
         The solver's loss is added to the `losses` of the last `update`.
         """
-        training, losses = self._learnt.training, self._losses
-        self._losses = None
-        if training is not None and losses is not None and training.gets_parts:
-            self._learnt.moved(training)
-            losses[self.name] += training.learn()
+        losses, waiting = self._losses, self._waiting
+        self._losses, self._waiting = None, []
+        if losses is None:
+            return
+        if waiting:
+            training = self._learnt.resume(self.solver, self._warn)
+            losses[self.name] += self._learn_from(training, *map(_together, zip(*waiting)))
+        losses[self.name] += self._learn_taken()
+
+    def _learn_taken(self) -> float:
+        """Learn from the parts of a batch that training has taken in; returns the solver's loss."""
+        training = self._learnt.training
+        if training is None or not training.gets_parts:
+            return 0.0
+        self._learnt.moved(training)
+        return training.learn()
 
     @property
     def _rehearsal_model(self) -> "SsvmPipe | None":
@@ -428,8 +475,7 @@ class SsvmPipe(TrainablePipe):
     @_rehearsal_model.setter
     def _rehearsal_model(self, model: object) -> None:
         # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
-        self._learnt.store()
-        tutor = copy(self)
+        tutor = _unpickle(type(self), self._fields())
         tutor.model, tutor.codec = self.model.copy(), self.codec.without_patterns()
         self._tutor = tutor
 
@@ -501,6 +547,11 @@ class SsvmPipe(TrainablePipe):
         if np.shape(weights) != shape:
             raise ValueError(f"[{self.name}] the weights must be of shape ({shape[0]:,},), not {np.shape(weights)}")
         self._void_calibration()
+        if self.settings.save_solver_state:
+            self._warn(
+                "the weights are set: the state of the solver is dropped, and it continues from these weights; saved "
+                "before the next update, the component has no state to continue from"
+            )
         self._learnt.restart(self.solver, np.array(weights, np.float64))
 
     def retune(self, solver: Parameters, anew: bool = False) -> None:
@@ -778,12 +829,17 @@ class SsvmPipe(TrainablePipe):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle settings and weights, and nothing that is derived from them."""
+        """Pickle settings, weights and the solver's state, if it is to be saved, and nothing that is derived from
+        them."""
+        state = self._learnt.state() if self.settings.save_solver_state else None
+        return _unpickle, (type(self), self._fields(), state)
+
+    def _fields(self) -> dict[str, Any]:
+        """All attributes that are not derived from others; the model holds the present weights."""
         self._learnt.store()
-        state = {key: value for key, value in vars(self).items() if not key.startswith("_")}
+        fields = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         # Fields of the compiled base class are not in vars().
-        state.update((key, getattr(self, key)) for key in ("vocab", "model", "name", "scorer", "_facts"))
-        return _unpickle, (type(self), state)
+        return fields | {key: getattr(self, key) for key in ("vocab", "model", "name", "scorer", "_facts")}
 
     @property
     def _learnt(self) -> Learnt:
@@ -915,10 +971,24 @@ class SsvmPipe(TrainablePipe):
     def _add_labels(self, labels: Sequence[str]) -> None:
         """Append labels; the weights get zeros for them, and training starts anew from there."""
         self._void_calibration()
+        if self._learnt.saved_state is not None:
+            # Its solver goes on from the weights.
+            self._learnt.moved(self._learnt.resume(self.solver, self._warn))
+        if self.settings.save_solver_state and self._learnt.has_state():
+            self._warn(
+                f"there are new labels, {', '.join(labels)}: the state of the solver is dropped, and it continues from "
+                "the weights alone"
+            )
         learnt, self.codec = self._learnt, replace(self.codec, labels=(*self.labels, *labels))
         for label in labels:
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         self._state = learnt.relabelled(self.codec)
+
+    @property
+    def _labels_are_fixed(self) -> bool:
+        """Whether other labels than those that `initialize` was given count as missing: until `nlp.resume_training`
+        begins another training than that of `initialize`."""
+        return self._facts.labels_are_given and (self._learnt.has_begun or self._tutor is None)
 
     def _survey_of_read(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Survey:
         """Of these examples, as far as their gold annotation was read."""
@@ -1093,6 +1163,7 @@ class SsvmPipe(TrainablePipe):
         self._tutor = None
         self._awaits_update = True
         self._losses = None
+        self._waiting = []
         self._unreadable = Unreadable(self.name)
         self._said = set()
         self._written = Written()
@@ -1108,13 +1179,19 @@ def _numbered(examples: Sequence[Example], first: int = 0) -> dict[int, Example]
     return {number: example for number, example in enumerate(examples, first) if len(example.predicted)}
 
 
+def _together(parts: Iterable[Mapping[int, Answer]]) -> dict[int, Answer]:
+    """What several parts of a batch have, by the numbers of the examples."""
+    return {number: value for part in parts for number, value in part.items()}
+
+
 def _contents(path: Path) -> bytes | None:
     return path.read_bytes() if path.exists() else None
 
 
-def _unpickle(component: type[SsvmPipe], state: Mapping[str, Any]) -> SsvmPipe:
+def _unpickle(component: type[SsvmPipe], fields: Mapping[str, Any], state: bytes | None = None) -> SsvmPipe:
     pipe = component.__new__(component)
-    for key, value in state.items():
+    for key, value in fields.items():
         setattr(pipe, key, value)
     pipe._forget()
+    pipe._learnt.saved_state = state
     return pipe

@@ -13,6 +13,7 @@ from ..models.protocol import Codec
 from ..training.calibration import rounded
 
 INVERSE_TEMPERATURE = "inverse_temperature"
+UNLEARNT = "unlearnt"
 
 SEAL = "seal"
 
@@ -40,6 +41,7 @@ def written(codec: Codec, facts: Facts) -> dict[str, Any]:
         **codec.saved,
         **codec.notes,
         **({} if beta is None else {INVERSE_TEMPERATURE: beta}),
+        **({UNLEARNT: list(codec.unlearnt)} if codec.unlearnt else {}),
     }
 
 
@@ -86,5 +88,8 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
     if beta is not None:
         # The JSON reader may change the last bit of a number.
         beta = rounded(beta)
-    codec = replace(codec, labels=tuple(cfg["labels"]), **{key: cfg[key] for key in saved})
+    unlearnt = cfg.get(UNLEARNT, [])
+    if not isinstance(unlearnt, list) or not all(label in cfg["labels"] for label in unlearnt):
+        raise ValueError("its cfg names labels that are not learnt yet, but are none of its labels")
+    codec = replace(codec, labels=tuple(cfg["labels"]), unlearnt=tuple(unlearnt), **{key: cfg[key] for key in saved})
     return codec.with_notes(cfg), Facts(tuple(cfg["reads"]), cfg["labels_are_given"], beta)

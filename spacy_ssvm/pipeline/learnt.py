@@ -35,7 +35,8 @@ class Learnt:
         """That of a solver whose parameters have none."""
         self.gets_parts = False
         """As in `Training`."""
-        self._has_begun = False
+        self.has_begun = False
+        """Whether training goes on, from zero or from a saved state: weights without one are corrected."""
         self._model, self._codec, self._vocab, self._settings = model, codec, vocab, settings
         self._structured: StructuredModel | None = None
         self._predictor: Predictor | None = None
@@ -46,8 +47,14 @@ class Learnt:
     def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "Learnt":
         """The same object, bound to these; the predictor is dropped if one of them has changed."""
         if not (model is self._model and codec is self._codec and settings is self._settings):
+            as_before = codec.weight_labels == self._codec.weight_labels and codec.saved == self._codec.saved
+            self._predictor = None
+            if model is not self._model or not as_before:
+                self._structured = None
+            elif self._structured is not None:
+                # It goes on: it has the names of features that have no weights yet.
+                self._structured.codec, self._structured.settings = codec, settings
             self._model, self._codec, self._settings = model, codec, settings
-            self._structured = self._predictor = None
         return self
 
     @property
@@ -97,9 +104,9 @@ class Learnt:
             self.store(self._settings.packing)
             self._saved = store.arrays_of(self._model)
         weights = self._stored() if store.has_weights(self._model) else None
-        self._has_begun = self._has_begun or weights is None
+        self.has_begun = self.has_begun or weights is None
         solver = solver.seeded(self.seed)
-        if self._settings.corrections and not self._has_begun:
+        if self._settings.corrections and not self.has_begun:
             solver = Correction(seed=solver.seed)
         data, vector = self.structured.start(weights, batches, solver.seed or 0, solver.moves_present)
         return self._training(solver, data, vector)
@@ -121,7 +128,7 @@ class Learnt:
             saved_solver = state["solver"]
             resumed = state_file.resumed_solver(saved_solver, solver)
             if resumed is not None:
-                self._has_begun, self.seed = True, resumed.seed or 0
+                self.has_begun, self.seed = True, resumed.seed or 0
                 nothing, data = (
                     self.structured.encode([], []),
                     self.structured.resumed(state["index"], state.get("notes", [])),
@@ -134,6 +141,7 @@ class Learnt:
         warn(
             f"the solver, {solver!r}, is not the one whose state was saved, {state_file.solver_text(saved_solver)}: "
             "the state is dropped, and training continues from the weights alone"
+            + (", by corrections" if self._settings.corrections else "")
         )
         return self.begin(solver)
 
@@ -154,11 +162,16 @@ class Learnt:
         self.store()
         weights = self._stored() if store.has_weights(self._model) else None
         after = Learnt(self._model, codec, self._vocab, self._settings)
-        after._has_begun, after.seed, after.gets_parts = self._has_begun, self.seed, self.gets_parts
+        after.has_begun, after.seed, after.gets_parts = self.has_begun, self.seed, self.gets_parts
         if weights is not None:
             before = Saved(store.arrays_of(self._model), are_corrected=True)
             after.structured.store(after.structured.widened(weights, self._codec.weight_labels), EXACT, before)
         return after
+
+    def has_state(self) -> bool:
+        """Whether the solver remembers more than its weights, which new labels take away."""
+        training = self.training
+        return self.saved_state is not None or (training is not None and self.has_begun and training.has_state())
 
     def count(self) -> tuple[int, int]:
         """How many weights are not zero, and how many there are."""
@@ -202,7 +215,7 @@ class Learnt:
             ValueError: it holds numbers that are not finite.
         """
         try:
-            state = self.training.state() if self.training is not None and self._has_begun else None
+            state = self.training.state() if self.training is not None and self.has_begun else None
         except ValueError as error:
             raise ValueError(f"[{self._codec.name}] the state of its solver cannot be saved: {error}") from None
         return self.saved_state if state is None else state_file.pack(state)

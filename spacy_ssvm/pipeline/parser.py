@@ -252,10 +252,14 @@ class ParserCodec(TreeCodec):
         from ..structures.tree.limits import Limits
 
         labels = self.weight_labels
-        if not self.patterns and (self.overwrite or not any(doc.has_annotation("DEP") for doc in docs)):
+        preferred = np.array([label == ROOT or label not in self.unlearnt for label in labels])
+        # Only a label can be preferred to another one that arcs between tokens can have.
+        preferred |= not preferred[1:].any()
+        is_kept = not self.overwrite and any(doc.has_annotation("DEP") for doc in docs)
+        if not self.patterns and not is_kept and preferred.all():
             return None
         n_tokens = int(starts[-1])
-        heads, allowed = np.full(n_tokens, UNKNOWN, np.int32), np.ones((n_tokens, len(labels)), np.bool_)
+        heads, allowed = np.full(n_tokens, UNKNOWN, np.int32), np.tile(preferred, (n_tokens, 1))
         if not self.overwrite:
             sentence = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
             offsets, deps = np.concatenate([doc.to_array([HEAD, DEP]).reshape(-1, 2) for doc in docs]).T
@@ -273,7 +277,8 @@ class ParserCodec(TreeCodec):
                     allowed[token, number] = True
         if self.patterns:
             tokens, left = self.patterns.allowed(docs, labels, heads == UNKNOWN)
-            allowed[tokens] = left
+            has_preferred = (left & preferred)[:, 1:].any(axis=1, keepdims=True)
+            allowed[tokens] = np.where(has_preferred, left & preferred, left)
         limits = Limits(heads, allowed)
         return limits if limits.are_any() else None
 

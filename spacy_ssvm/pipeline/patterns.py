@@ -114,7 +114,8 @@ class Patterns:
         new = list({word: None for word in words if word not in known})
         if new:
             found: list[list[int]] = [[] for _ in new]
-            for key, place, _ in self._of_words(Doc(doc.vocab, words=[doc.vocab.strings[word] for word in new])):
+            # What is known of a word is kept: its attributes are those of one vocabulary.
+            for key, place, _ in self._of_words(Doc(self._vocab, words=[doc.vocab.strings[word] for word in new])):
                 found[place].append(key - 1)
             known.update(zip(new, found))
         for token, word in enumerate(words):

@@ -119,6 +119,10 @@ class Training:
         """The number of complete epochs."""
         return self._state.epochs
 
+    def has_state(self) -> bool:
+        """Whether an example has been visited, which the solver remembers."""
+        return self._state.epochs > 0 or self._state.in_epoch
+
     @property
     def finished(self) -> bool:
         """Whether the solver has reached its tolerance."""

@@ -72,7 +72,7 @@ class Drawn:
         weights = rng.normal(size=L * L + L * n_rows(self.table)) * (rng.random(L * L + L * n_rows(self.table)) < 0.7)
         self.weights = weights.astype(np.float32)
         in_use = chain_weights.in_use(*nonzero(self.weights), row_keys(self.table), hash_bits or 0, L, None)
-        self.decoder = ChainPredictor(self.extractor, CODEC, in_use)
+        self.decoder = ChainPredictor(self.extractor, CODEC, in_use, self.vocab)
 
     def docs(self, texts):
         return [Doc(self.vocab, words=words, tags=[f"T{len(word)}" for word in words]) for words in texts]

@@ -61,8 +61,7 @@ class ChainModel:
         from .encoded import EncodedChains
 
         docs = [example.predicted for example in examples]
-        vocab = docs[0].vocab if docs else self._vocab
-        columns, _, preset = self.reader.read_types(docs, vocab, self.codec.preset)
+        columns, _, preset = self.reader.read_types(docs, self._vocab, self.codec.preset)
         numbers = self.codec.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
         kinds = self.codec.kinds_to_learn(docs, preset, annotated)
@@ -136,7 +135,7 @@ class ChainModel:
         from .predictor import ChainPredictor
 
         first_pass = None if weights.first_pass is None else self._first_pass(weights.first_pass)
-        return ChainPredictor(self.extractor, self.codec, weights, first_pass)
+        return ChainPredictor(self.extractor, self.codec, weights, self._vocab, first_pass)
 
     def store(self, weights: ChainWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
         files.store(self._model, weights, self.labels, packing, saved)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from ...features.columns import Types
 from ...features.extractor import Extractor
 from ...features.index import Columns, look_up_features, table_of
 from ...features.program import select
-from ...structures.chain.constraints import Constraints, broken, first_fixed, limited
+from ...structures.chain.constraints import Constraints, broken, first_fixed, limited, without
 from ...structures.chain.scored import Between, ChainScores
 from ..protocol import Contradiction
 from ..scored import ScoredSequence
@@ -33,17 +34,24 @@ if TYPE_CHECKING:
 class ChainPredictor:
     """A `Predictor`: the best label sequence of each Doc.
 
-    extractor: templates and reader. codec: the source of constraints. weights: to predict with. first_pass: with its
-    weights, if there is one.
+    extractor: templates and reader. codec: the source of constraints. weights: to predict with. vocab: the component's.
+    first_pass: with its weights, if there is one.
     """
 
     def __init__(
-        self, extractor: Extractor, codec: ChainCodec, weights: ChainWeights, first_pass: FirstPass | None = None
+        self,
+        extractor: Extractor,
+        codec: ChainCodec,
+        weights: ChainWeights,
+        vocab: Vocab,
+        first_pass: FirstPass | None = None,
     ) -> None:
         self.extractor = extractor
+        self._vocab = vocab
         self.weights = weights
-        self.constraints = codec.constraints()
         self._codec = codec
+        self._possible = codec.constraints()
+        self.constraints = self._preferred(self._possible)
         self._table = table_of(weights.keys, weights.hash_bits)
         self._first_pass = first_pass
         self._scorer = self._new_scorer()
@@ -75,14 +83,23 @@ class ChainPredictor:
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Types, np.ndarray, Constraints]:
         """Columns, word types, the kinds of tokens, int32 [T], and the constraints, which have a row for each kind."""
         codec = self._codec
-        columns, types, preset = self.extractor.reader.read_types(docs, docs[0].vocab, codec.preset)
+        columns, types, preset = self.extractor.reader.read_types(docs, self._vocab, codec.preset)
         kinds = codec.kept(docs, codec.kinds(docs, preset))
         codec.mark(docs, preset, kinds, self.extractor.reader.by_name(columns))
         if not codec.patterns:
             return columns, types, kinds, self.constraints
-        free = kinds < first_fixed(self.constraints)
-        constraints, kinds = limited(self.constraints, kinds, *codec.patterns.allowed(docs, codec.named_labels(), free))
-        return columns, types, kinds, constraints
+        free = kinds < first_fixed(self._possible)
+        constraints, kinds = limited(self._possible, kinds, *codec.patterns.allowed(docs, codec.named_labels(), free))
+        return columns, types, kinds, self._preferred(constraints)
+
+    def _preferred(self, constraints: Constraints) -> Constraints:
+        """The same constraints, without labels that are not learnt yet where there are others."""
+        codec = self._codec
+        if not codec.unlearnt:
+            return constraints
+        labels = enumerate(codec.weight_labels)
+        unlearnt = [number for number, label in labels if codec.label_of(label) in codec.unlearnt]
+        return without(constraints, np.array(unlearnt, np.int64))
 
     def _scores(self, docs: Sequence[Doc]) -> tuple[Columns, list[list[ScoredSequence]]]:
         """The columns of the Docs, and each Doc's sequences, within the limits set by Docs and patterns."""

@@ -85,7 +85,7 @@ class TreeModel:
             [UNKNOWN if label is None else numbers.get(label, UNKNOWN) for trees in gold for label in trees.labels],
             np.int32,
         )
-        read = self.reader.read(docs, docs[0].vocab if docs else self._vocab)
+        read = self.reader.read(docs, self._vocab)
         columns, first_sentences = cut(read, [trees.sentences for trees in gold])
         encoded = EncodedTrees(first_sentences, columns, heads, labels)
         # Nothing can be learnt from sentences without any annotation.
@@ -117,7 +117,8 @@ class TreeModel:
     def predictor(self, weights: TreeWeights) -> "TreePredictor":
         from .predictor import TreePredictor
 
-        return TreePredictor(self.extractor, self.codec, self.shape, self._first_pass(weights.first_pass), weights)
+        first_pass = self._first_pass(weights.first_pass)
+        return TreePredictor(self.extractor, self.codec, self.shape, first_pass, weights, self._vocab)
 
     def store(self, weights: TreeWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
         files.store(self._model, weights, self.labels, packing, saved)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from spacy.attrs import SENT_START
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from ...features.arc_program import read_sentence
 from ...features.extractor import ArcExtractor
@@ -33,13 +34,20 @@ class TreePredictor:
     """A `Predictor`: for each Doc, the head of each token, int64 [tokens], as a token of the Doc, and its label, int32.
 
     extractor: templates and reader. codec: splits Docs into sentences and limits their trees. shape: that of the trees.
-    first_pass: selects the candidates. weights: to predict with.
+    first_pass: selects the candidates. weights: to predict with. vocab: the component's.
     """
 
     def __init__(
-        self, extractor: ArcExtractor, codec: TreeCodec, shape: Shape, first_pass: FirstPass, weights: TreeWeights
+        self,
+        extractor: ArcExtractor,
+        codec: TreeCodec,
+        shape: Shape,
+        first_pass: FirstPass,
+        weights: TreeWeights,
+        vocab: Vocab,
     ) -> None:
         self.extractor = extractor
+        self._vocab = vocab
         self.shape = shape
         self.weights = weights
         self._steps = masked_in_steps(weights.trees, 1 << shape.arc_bits)
@@ -111,7 +119,7 @@ class TreePredictor:
         return trees, self._limited_scores(trees, limits)
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Limits | None]:
-        columns, _, sent_start = self.extractor.reader.read_types(docs, docs[0].vocab, [SENT_START])
+        columns, _, sent_start = self.extractor.reader.read_types(docs, self._vocab, [SENT_START])
         columns = columns._replace(starts=self._codec.sentences(columns.starts, sent_start[:, 0]))
         return columns, self._codec.limits(docs, columns.starts)
 

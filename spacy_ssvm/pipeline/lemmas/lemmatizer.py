@@ -19,6 +19,7 @@ from thinc.api import Config, Model
 from ... import registry  # noqa: F401  creates the registries that the default config names
 from ...corpus.reader import same_tokens
 from ...features.attributes import KNOWN_SCRIPTS
+from ...features.vocabularies import text_of
 from ...models.chain.codec import ChainGold
 from ...models.packing import Packing, WeightDtype
 from ...models.protocol import Given, Mistake, Settings, values_of
@@ -222,13 +223,13 @@ class LemmatizerCodec(TokenCodec):
         orths, places = np.unique(preset[:, 0], return_inverse=True)
         if not docs:
             return np.zeros(0, np.int32)
-        known, strings = self._known_kinds, docs[0].vocab.strings
+        known = self._known_kinds
         if len(known) > MAX_WORDS:
             known.clear()
         kinds = []
         for orth in orths.tolist():
             if orth not in known:
-                known[orth] = self._limits.of_form(strings[orth])
+                known[orth] = self._limits.of_form(text_of(orth, docs))
             kinds.append(known[orth])
         return np.array(kinds, np.int32)[places.ravel()]
 
@@ -239,14 +240,14 @@ class LemmatizerCodec(TokenCodec):
         tokens = np.flatnonzero(kinds < len(self._limits.allowed))
         if not marked or not len(tokens):
             return
-        strings, known = docs[0].vocab.strings, self._known_scripts
+        known = self._known_scripts
         if len(known) > MAX_WORDS:
             known.clear()
         orths, places = np.unique(preset[tokens, 0], return_inverse=True)
         rows = np.zeros((len(orths), len(KNOWN_SCRIPTS)), np.uint64)
         for row, orth in zip(rows, orths.tolist()):
             if orth not in known:
-                found = self._candidates.of_form(strings[orth], len(KNOWN_SCRIPTS))
+                found = self._candidates.of_form(text_of(orth, docs), len(KNOWN_SCRIPTS))
                 known[orth] = [int(get_string_id(self.labels[number])) for number in found]
             row[: len(known[orth])] = known[orth]
         for number, column in enumerate(marked):
@@ -312,7 +313,8 @@ class LemmatizerCodec(TokenCodec):
             script = self._scripts[number] if number >= 0 else parse_script(self.lexicon.scripts[-1 - number][0])
             lemma = script.apply(vocab.strings[orth])
             if lemma is None:
-                lemma = getattr(vocab[orth], f"{self.backoff}_") if self.backoff else ""
+                # What one vocabulary knows of a word need not hold in another one.
+                return int(vocab.strings.add(getattr(vocab[orth], f"{self.backoff}_"))) if self.backoff else 0
             self._known_lemmas[orth, number] = lemma
         return int(vocab.strings.add(lemma)) if lemma else 0
 

@@ -159,6 +159,14 @@ def limited(
     return constraints._replace(token=np.concatenate([constraints.token, rows])), kinds
 
 
+def without(constraints: Constraints, labels: np.ndarray) -> Constraints:
+    """Rule out these labels, int64, for all kinds of tokens that may have others."""
+    token = constraints.token.copy()
+    token[:, labels] = FORBIDDEN
+    is_left = (token > FORBIDDEN / 2).any(axis=1, keepdims=True)
+    return constraints._replace(token=np.where(is_left, token, constraints.token))
+
+
 def broken(constraints: Constraints, kinds: np.ndarray, starts: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Whether each token has a label that is ruled out, either by itself or after the label before, bool [T].
 

@@ -1,0 +1,226 @@
+"""New labels where training, its state and predictions are under way: what was there before stays."""
+
+import copy
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from spacy_ssvm.pipeline import component
+from spacy_ssvm.solvers.parameters import Dcd
+
+from .components import LABELS, NEW_LABEL, SCORE, every, labelled, learnt, saved, scored, written
+from .toy import EXAMPLES, annotations, blank, doc, train, trained, weights
+
+NEW = {
+    "ssvm_tagger": [("Wow ham sleeps", "INTJ NOUN VERB")],
+    "ssvm_morphologizer": [("Wow ham sleeps", "INTJ NOUN VERB")],
+    "ssvm_ner": [("Acme hired Tom", "U-ORG O U-PER")],
+    "ssvm_parser": [("Wow Tom", "vocative:2 ROOT:2")],
+    "ssvm_lemmatizer": [("zabcdefghi sleep", "zx sleep")],
+}
+"""A text whose first token has the label of NEW_LABEL."""
+
+
+def in_parts(factory: str, n_parts: int, n_known: int, epochs: int = 4, **settings) -> tuple[bytes, float]:
+    """A component that knows some examples, after batches of all in parts, and the loss of the last one."""
+    nlp = blank(factory, **settings)
+    nlp.config["training"]["accumulate_gradient"] = n_parts
+    examples = [*EXAMPLES[factory](nlp), *EXAMPLES[factory](nlp, NEW.get(factory, []))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nlp.initialize(lambda: examples[:n_known])
+        for _ in range(epochs):
+            losses: dict[str, float] = {}
+            for k in range(n_parts):
+                part = examples[k * len(examples) // n_parts : (k + 1) * len(examples) // n_parts]
+                nlp.update(part, sgd=False, losses=losses)
+            nlp.get_pipe(factory).finish_update(None)
+    return weights(nlp, factory), losses[factory]
+
+
+@every
+@pytest.mark.parametrize("n_known", [1, 3])
+def test_a_batch_in_parts_with_new_labels_teaches_the_same_as_a_whole_one(factory, n_known):
+    whole = in_parts(factory, 1, n_known)
+    assert in_parts(factory, 3, n_known) == whole
+    assert in_parts(factory, 7, n_known) == whole
+
+
+@labelled
+def test_known_parts_that_are_not_kept_are_learnt_before_a_new_label(factory, monkeypatch):
+    monkeypatch.setattr(component, "MAX_KEPT", 0)
+    nlp = blank(factory)
+    nlp.config["training"]["accumulate_gradient"] = 2
+    known, new = EXAMPLES[factory](nlp), EXAMPLES[factory](nlp, NEW[factory])
+    pipe, losses = nlp.get_pipe(factory), {}
+    nlp.initialize(lambda: known)
+    for part in (known, new):
+        nlp.update(part, sgd=False, losses=losses)
+    assert not any(example in known for part in pipe._waiting for example in part[0].values())
+    pipe.finish_update(None)
+    assert losses[factory] > 0 and nlp.evaluate(known)[SCORE[factory]] > 0.5
+    assert set(pipe.labels) == {*LABELS[factory], NEW_LABEL[factory]}
+
+
+def with_low_scores(factory: str):
+    """A component all of whose labels score below zero."""
+    nlp = trained(factory, 3)
+    pipe = nlp.get_pipe(factory)
+    pipe.set_weights(-0.1 - np.abs(present(pipe)))
+    return nlp
+
+
+def present(pipe) -> np.ndarray:
+    """Its weights, as `set_weights` takes them."""
+    training = pipe._learnt.training
+    return training.data.by_row(training.weights())
+
+
+@labelled
+def test_a_label_that_is_only_added_changes_nothing(factory):
+    new = NEW_LABEL[factory]
+    for nlp in (with_low_scores(factory), learnt(factory)):
+        pipe, before = nlp.get_pipe(factory), annotations(nlp)
+        assert pipe.add_label(new) == 1
+        assert annotations(nlp) == before
+        again = blank(factory)
+        again.get_pipe(factory).from_bytes(pipe.to_bytes())
+        unpickled = pickle.loads(pickle.dumps(nlp))
+        assert annotations(again) == annotations(unpickled) == before
+        text = doc(nlp, "Eat ham zabcdefghi")
+        assert not any(new in str(part) for _, parts in pipe.kbest(text, 5) for part in parts)
+        assert not any(new in str(part) for part in scored_parts(factory, pipe, text))
+        # Until something has been learnt of it.
+        examples = EXAMPLES[factory](again, NEW[factory])
+        assert again.evaluate(examples)[SCORE[factory]] < 1.0
+        train(again, examples, 20)
+        assert again.evaluate(examples)[SCORE[factory]] == 1.0
+        assert "unlearnt" not in again.get_pipe(factory).cfg
+
+
+def scored_parts(factory, pipe, text) -> list:
+    if factory == "ssvm_parser":
+        return list(pipe.scored_parses(text, -1e9)[1])
+    return list(scored(factory, pipe, text, -1e9))
+
+
+@labelled
+def test_other_examples_teach_nothing_of_an_added_label(factory):
+    nlp = learnt(factory)
+    pipe, new = nlp.get_pipe(factory), NEW_LABEL[factory]
+    pipe.add_label(new)
+    train(nlp, EXAMPLES[factory](nlp)[:2], 2)
+    assert pipe.cfg["unlearnt"] == [new]
+    assert not any(new in str(part) for text in annotations(nlp) for part in text)
+
+
+@labelled
+def test_patterns_can_force_an_added_label(factory):
+    new, word = NEW_LABEL[factory], "zabcdefghi"
+    nlp = blank(factory, patterns=[{"patterns": [[{"ORTH": word}]], "allow": [new]}])
+    nlp.get_pipe(factory).from_bytes(saved(factory))
+    nlp.get_pipe(factory).add_label(new)
+    for text in (f"Eat {word} ham", f"Dogs eat {word}"):
+        found = [part for part in written(factory, nlp(doc(nlp, text))) if new in str(part)]
+        assert len(found) == 1
+    # What patterns leave open is no reason to predict it.
+    label = LABELS[factory][-1]
+    nlp = blank(factory, patterns=[{"patterns": [[{}]], "forbid": [label]}])
+    nlp.get_pipe(factory).from_bytes(saved(factory))
+    expected = annotations(nlp)
+    nlp.get_pipe(factory).add_label(new)
+    assert annotations(nlp) == expected
+
+
+@labelled
+def test_labels_that_were_given_are_fixed_until_the_pipeline_is_loaded(factory):
+    new, given = NEW_LABEL[factory], list(LABELS[factory])
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    nlp.get_pipe(factory).initialize(lambda: examples, nlp=nlp, labels=given)
+    more = EXAMPLES[factory](nlp, NEW[factory])
+    with pytest.warns(UserWarning, match=rf"\[{factory}\] .* not given: {re.escape(new)}; .* saved and loaded") as said:
+        train(nlp, [*examples, *more], 3)
+    assert len([warning for warning in said if "not given" in str(warning.message)]) == 1
+    assert list(nlp.get_pipe(factory).labels) == given
+    loaded = blank(factory).from_bytes(nlp.to_bytes())
+    with pytest.warns(UserWarning, match=r"not given: .* nlp\.resume_training is called"):
+        train(loaded, EXAMPLES[factory](loaded, NEW[factory]), 1)
+    assert list(loaded.get_pipe(factory).labels) == given
+    loaded.resume_training()
+    more = EXAMPLES[factory](loaded, NEW[factory])
+    train(loaded, more, 5)
+    assert list(loaded.get_pipe(factory).labels) == [*given, new]
+    assert loaded.evaluate(more)[SCORE[factory]] == 1.0
+
+
+def with_state(factory: str, epochs: int = 3, labels: bool = False):
+    nlp = blank(factory, save_solver_state=True)
+    examples = EXAMPLES[factory](nlp)
+    nlp.get_pipe(factory).initialize(lambda: examples, nlp=nlp, labels=list(LABELS[factory]) if labels else None)
+    train(nlp, examples, epochs)
+    return nlp, examples
+
+
+@labelled
+def test_resumed_training_keeps_the_labels_that_were_given(factory):
+    nlp, _ = with_state(factory, labels=True)
+    loaded = blank(factory, save_solver_state=True).from_bytes(nlp.to_bytes())
+    with pytest.warns(UserWarning, match="not given"):
+        train(loaded, EXAMPLES[factory](loaded, NEW[factory]) + EXAMPLES[factory](loaded), 1)
+    assert loaded.get_pipe(factory).labels == LABELS[factory]
+
+
+DROPPED = (
+    r"\[{}\] there are new labels, {}: the state of the solver is dropped, and it continues from the weights alone"
+)
+
+
+@labelled
+@pytest.mark.parametrize("way", ["add_label", "update"])
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_new_labels_say_that_the_state_is_dropped(factory, way, is_loaded):
+    new = NEW_LABEL[factory]
+    nlp, _ = with_state(factory)
+    if is_loaded:
+        nlp = blank(factory, save_solver_state=True).from_bytes(nlp.to_bytes())
+    pipe, more = nlp.get_pipe(factory), EXAMPLES[factory](nlp, NEW[factory])
+    with pytest.warns(UserWarning, match=DROPPED.format(factory, re.escape(new))) as said:
+        pipe.add_label(new) if way == "add_label" else train(nlp, more, 1)
+    assert len([warning for warning in said if "is dropped" in str(warning.message)]) == 1
+    examples = EXAMPLES[factory](nlp)
+    train(nlp, [*examples, *more], 10)
+    assert isinstance(pipe._learnt.training.parameters, Dcd), "its rule stays"
+    assert nlp.evaluate([*examples, *more])[SCORE[factory]] == 1.0
+
+
+@every
+def test_weights_that_are_set_say_so_too(factory):
+    nlp, _ = with_state(factory)
+    pipe = nlp.get_pipe(factory)
+    with pytest.warns(UserWarning, match=rf"\[{factory}\] the weights are set: the state of the solver is dropped"):
+        pipe.set_weights(present(pipe))
+    assert pipe.to_bytes() == pipe.to_bytes(exclude=["state"])
+
+
+@every
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))], ids=["copy", "pickle"])
+def test_a_pickled_component_keeps_its_state(factory, copied):
+    nlp, examples = with_state(factory)
+    again = copied(nlp)
+    assert weights(again, factory) == weights(nlp, factory)
+    train(nlp, examples, 3)
+    train(again, EXAMPLES[factory](again), 3)
+    assert weights(again, factory) == weights(nlp, factory)
+
+
+def test_several_workers_keep_neither_the_state_nor_names():
+    nlp = blank("ssvm_tagger", save_solver_state=True, save_feature_names=True)
+    nlp.initialize(lambda: EXAMPLES["ssvm_tagger"](nlp))
+    tagger = nlp.get_pipe("ssvm_tagger")
+    said = r"it learns by several workers, and so has no state of the solver and no names of features to save"
+    with pytest.warns(UserWarning, match=said):
+        tagger.learn_by(tagger._learnt.training, (), False)

@@ -318,7 +318,8 @@ class Training:
         """The learner, informed of all examples and weights that have been added."""
         if self._learner is None:
             warm = None if self._start_weights is None else self._widened(self._start_weights)
-            if self.parameters.moves_few and warm is None and self.n_threads == 1 and not self.data.is_incomplete():
+            # Whatever the number of threads is: the order of weights is that of the sums over them.
+            if self.parameters.moves_few and warm is None and not self.data.is_incomplete():
                 self.data.number_weights(by_use=True)
             try:
                 self._learner = start(self.parameters, self.data.problem(), warm, self.n_threads)

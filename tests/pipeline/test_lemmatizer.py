@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_ssvm.pipeline.lemmas.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
-from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, KnownLemmas
+from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, Endings, KnownLemmas
 from spacy_ssvm.pipeline.lemmas.lemma_lexicon import LEVELS, LemmaLexicon, keys_of, pack, read_lemma_lexicon
 
 from .components import learnt
@@ -67,9 +67,9 @@ def test_scripts_give_the_lemmas_of_a_treebank_back(name):
 )
 def test_a_lexicon_is_a_dictionary_of_sets(known, more):
     lexicon = pack(known).with_known(more)
-    found = {key: set(lexicon.scripts[number]) for key, number in zip(lexicon.keys.tolist(), lexicon.sets.tolist())}
+    found = {key: set(scripts) for key, scripts in lexicon.known().items()}
     assert found == {key: known.get(key, set()) | more.get(key, set()) for key in {*known, *more}}
-    assert LemmaLexicon(lexicon.packed).scripts == lexicon.scripts
+    assert LemmaLexicon(lexicon.packed).known() == lexicon.known()
     assert lexicon.with_known(known) is lexicon
 
 
@@ -93,7 +93,7 @@ def test_candidates_are_the_scripts_that_make_a_lemma_of_another_form(pairs, for
         and script.case in distinct_cases(form)
         and any(script.apply(form) == lemma and other.lower() != form.lower() for other, lemma in pairs)
     }
-    found = Candidates(scripts, KnownLemmas(lemmas.packed)).of_form(form, len(scripts))
+    found = Candidates(Endings(scripts), KnownLemmas(lemmas.packed)).of_form(form, len(scripts))
     assert set(found) == expected
     assert [scripts[number].size for number in found] == sorted(scripts[number].size for number in found)
 

@@ -7,8 +7,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..corpus.tokenisation import SAMPLE, retokenised
-from ..corpus.wording import listed
-from ..models.protocol import DataSet
+from ..corpus.wording import counted, listed, quoted
+from ..models.protocol import DataSet, Mistake
 
 
 def no_examples(nlp: Language | None) -> str:
@@ -75,3 +75,22 @@ def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
         f"it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put the component that sets "
         "it before this one (this is said once)"
     )
+
+
+def uncorrected(texts: Sequence[str]) -> str | None:
+    """Of these texts, quoted, which are predicted wrongly after an update of several examples."""
+    if not texts:
+        return None
+    return (
+        f"an update has not corrected {counted(len(texts), 'example')} of several, as what was learnt from others "
+        "undoes it, or as the component cannot predict it; an update of a single one says why (this is said once): "
+        f"{listed(list(dict.fromkeys(texts)))}"
+    )
+
+
+def uncorrected_tokens(doc: Doc, mistakes: Sequence[Mistake], reason: str) -> str | None:
+    """Of mistakes in a Doc after an update of this example alone, and their reason."""
+    if not mistakes:
+        return None
+    named = [f"token {m.start} ({doc[m.start : m.end].text!r}) is {m.predicted}, not {m.gold}" for m in mistakes]
+    return f"the update has not corrected its example, {quoted(doc)}, because {reason}: {listed(named)}"

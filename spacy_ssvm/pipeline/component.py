@@ -3,6 +3,7 @@
 import logging
 import operator
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -32,7 +33,7 @@ from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Contradiction, Gaps, Predictor, Settings, Survey, require_architecture
 from ..models.resources import release_tables
 from ..models.scored import Listing, NamedPart, ScoredSequence
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import Correction, Parameters
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
 from ..training.examples import BATCH, ExampleReader, is_placeholder
@@ -270,7 +271,8 @@ class SsvmPipe(TrainablePipe):
 
     def new_labels(self, survey: Survey) -> list[str]:
         """The labels of these examples that the component does not have, sorted."""
-        return sorted(self.codec.labels_to_learn(survey.label_counts) - set(self.labels))
+        counts = survey.label_counts
+        return sorted((set(counts) if survey.of_corrections else self.codec.labels_to_learn(counts)) - set(self.labels))
 
     def check_labels_to_learn(self, labels: Sequence[str], survey: Survey) -> None:
         """Check that these can be all labels to learn, with the survey of all training examples.
@@ -361,22 +363,33 @@ class SsvmPipe(TrainablePipe):
         If the config's training.accumulate_gradient, at `initialize`, was more than 1, this is a part of a batch, and
         `finish_update` learns from all parts.
 
+        Of a loaded component, an update corrects what it predicts for the examples, and warns where that is impossible.
+
         Returns `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         numbered = _numbered(self._examples(examples, "update"))
+        if self._update(numbered, losses):
+            self._check_corrected(list(numbered.values()))
+        return losses
+
+    def _update(self, numbered: Mapping[int, Example], losses: dict[str, float]) -> bool:
+        """As `update`, of the examples with these numbers; returns whether anything was corrected."""
         if not numbered:
-            return losses
+            return False
         training = self._learnt.resume(self.solver, self._warn)
         read, gold = self._reader.gold(numbered, training.knows)
         gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
         if not gold:
             self._unreadable.report(len(numbered), len(training))
-            return losses
-        survey = self._survey_of_read(numbered, gold)
+            return False
+        survey, corrects = self._survey_of_read(numbered, gold), isinstance(training.parameters, Correction)
+        survey.of_corrections = corrects
         self.take_note(survey)
         new = self.new_labels(survey)
+        if corrects:
+            self._report_unlearnt(numbered, gold, set(new) if self._facts.labels_are_given else set())
         if new and not self._facts.labels_are_given:
             if self._learnt.saved_state is not None:
                 self._warn(
@@ -398,7 +411,7 @@ class SsvmPipe(TrainablePipe):
         readable = set(unknown)
         learnt = [number for number in gold if gold[number] is None or number in readable]
         if not learnt:
-            return losses
+            return False
         self._void_calibration()
         # The predictor's weights would take memory while the solver learns.
         self._learnt.moved(training)
@@ -407,7 +420,49 @@ class SsvmPipe(TrainablePipe):
         annotation = [read[number] for number in learnt]
         losses[self.name] += training.update(references, annotation, places, encoded)
         self._losses = losses
-        return losses
+        return corrects
+
+    def _report_unlearnt(self, examples: Mapping[int, Example], gold: Mapping[int, Any], labels: set[str]) -> None:
+        """Warn of what cannot be learnt from corrections. labels: in them, and none of those that were given."""
+        read = {number: found for number, found in gold.items() if found is not None}
+        gaps = self.codec.gaps({number: examples[number] for number in read}, read)
+        if gaps.named or labels:
+            counts = Counter({what: gaps.counts[what] for what in gaps.named})
+            self.codec.report_gaps(Gaps(counts, labels, gaps.named), self._warn)
+
+    def _check_corrected(self, examples: Sequence[Example]) -> None:
+        """Warn where an update of these examples has not made them right: always if it was one, else once."""
+        training = self._learnt.training
+        assert training is not None
+        if len(examples) > 1:
+            self._warn_once("corrections", complaints.uncorrected([*training.left_wrong, *training.projected]))
+            return
+        example, limits = examples[0], self._limits_of_prediction(examples[0])
+        reason = (
+            f"the component cannot produce its annotation ({training.data.impossible})"
+            if training.projected
+            else "its features do not tell apart what is annotated in different ways"
+            if training.left_wrong
+            else limits
+        )
+        if reason is not None:
+            doc = self._without_own([example.predicted])[0].copy()
+            try:
+                self.set_annotations([doc], self.predict([doc]))
+            except ValueError as error:
+                self._warn(f"the update has not corrected its example: {error}")
+            else:
+                self._warn(complaints.uncorrected_tokens(doc, self.codec.mistakes(Example(doc, example.reference)), reason))
+
+    def _limits_of_prediction(self, example: Example) -> str | None:
+        """What may keep the component from predicting what it has learnt from an example; None without anything."""
+        doc, reference = example.predicted, example.reference
+        if self.codec.patterns:
+            return "patterns limit what is predicted"
+        if any(map(doc.has_annotation, self.codec.attributes)):
+            return "the Doc has annotation already, which prediction keeps"
+        has_sentences = reference.has_annotation("SENT_START") and len(list(islice(reference.sents, 2))) > 1
+        return self.codec.complaint([doc]) if has_sentences else None
 
     def finish_update(self, sgd: Any) -> None:
         """Learn from the parts of a batch that `update` has got; without parts, `update` has done so. `sgd` is ignored.
@@ -450,7 +505,8 @@ class SsvmPipe(TrainablePipe):
             return losses
         docs = [doc.copy() for doc in self._without_own(example.predicted for example in examples)]
         self._tutor.set_annotations(docs, self._tutor.predict(docs))
-        losses = self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
+        # What is rehearsed may contradict what was corrected.
+        self._update(_numbered([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)]), losses)
         self.finish_update(sgd)
         return losses
 

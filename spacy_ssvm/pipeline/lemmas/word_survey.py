@@ -31,9 +31,10 @@ class WordSurvey(Survey):
 
     def known(self) -> dict[int, set[str]]:
         """The scripts of each word, without those that are errors of annotation rather than other lemmas."""
-        return {key: _frequent(counts) for key, counts in self.scripts.items()}
+        min_share = 0.0 if self.of_corrections else MIN_SHARE
+        return {key: _frequent(counts, min_share) for key, counts in self.scripts.items()}
 
 
-def _frequent(counts: Counter[str]) -> set[str]:
-    min_count = MIN_SHARE * counts.total()
+def _frequent(counts: Counter[str], min_share: float) -> set[str]:
+    min_count = min_share * counts.total()
     return {label for label, count in counts.items() if count >= min_count}

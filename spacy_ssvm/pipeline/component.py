@@ -452,7 +452,9 @@ class SsvmPipe(TrainablePipe):
             except ValueError as error:
                 self._warn(f"the update has not corrected its example: {error}")
             else:
-                self._warn(complaints.uncorrected_tokens(doc, self.codec.mistakes(Example(doc, example.reference)), reason))
+                self._warn(
+                    complaints.uncorrected_tokens(doc, self.codec.mistakes(Example(doc, example.reference)), reason)
+                )
 
     def _limits_of_prediction(self, example: Example) -> str | None:
         """What may keep the component from predicting what it has learnt from an example; None without anything."""

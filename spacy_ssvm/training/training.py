@@ -406,7 +406,9 @@ class Training:
         """The texts of those of these Docs that have one of these examples, int64, if they are to be corrected."""
         if not len(examples) or not self._texts:
             return []
-        return [self._texts[doc] for doc in docs.tolist() if np.isin(self.data.examples_of(np.array([doc])), examples).any()]
+        return [
+            self._texts[doc] for doc in docs.tolist() if np.isin(self.data.examples_of(np.array([doc])), examples).any()
+        ]
 
     def _begin_epoch(self, learner: Learner) -> None:
         self._complete(learner, None)

@@ -350,6 +350,22 @@ def test_a_correction_admits_a_lemma_beside_those_that_are_known():
     ]
 
 
+@pytest.mark.parametrize("annotation", [{"tags": ["D", "N"]}, {"pos": ["DET", "NOUN"], "morphs": ["", "Number=Plur"]}])
+def test_corrections_may_have_more_annotation_than_the_training_data(annotation):
+    """Words of the training data stay known, without tags and with others."""
+    nlp = blank(NAME)
+    nlp.get_pipe(NAME).from_bytes(learnt(NAME, min_tree_freq=2).get_pipe(NAME).to_bytes())
+    nlp.update([Example(doc(nlp, "the cats", **annotation), doc(nlp, "the cats", lemmas=["the", "feline"]))], sgd=False)
+    again = blank(NAME).from_bytes(nlp.to_bytes())
+    for pipeline in (nlp, again):
+        for given in ({}, annotation):
+            assert [token.lemma_ for token in pipeline(doc(pipeline, "the cats", **given))] == ["the", "feline"]
+            given = {name: [values[1]] * 4 for name, values in given.items()}
+            assert [token.lemma_ for token in pipeline(doc(pipeline, "She saw old dogs", **given))] == [
+                *("she", "see", "old", "dog")
+            ]
+
+
 @pytest.mark.slow
 @needs_ewt
 def test_fifty_corrections_of_a_treebank_with_new_scripts():

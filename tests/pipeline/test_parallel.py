@@ -18,7 +18,7 @@ from spacy_ssvm.solvers import oracle_pass
 
 from .components import CORPUS, TEXTS, every, learnt, sampled
 from .test_solver_family import SOLVERS, settings_of
-from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, templates, train, trained
+from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, templates, train, trained
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc"
@@ -73,8 +73,7 @@ def test_training_does_not_depend_on_the_number_of_threads(factory, solver):
         examples = EXAMPLES[factory](nlp, noise(factory))
         if factory == "ssvm_parser":
             examples = [together(examples[k : k + 3]) for k in range(0, len(examples), 3)]
-        nlp.initialize(lambda: examples)
-        train(nlp, examples, 4)
+        teach(nlp, examples, 4, warns=None)
         component = nlp.get_pipe(factory)
         assert component._learnt.training.n_threads == n_threads
         found.append((component.to_bytes(exclude=["vocab"]), component.figures, component.certificate()))

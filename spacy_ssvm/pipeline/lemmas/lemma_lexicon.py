@@ -4,7 +4,7 @@ What is known of a form with exactly these tags decides, else what is known of i
 lexicon says of the form alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +35,11 @@ Known = Mapping[int, Iterable[str]]
 def keys_of(values: np.ndarray, level: tuple[int, ...]) -> np.ndarray:
     """A key for each row of values of READ, uint64 [T, 4] → uint64 [T]."""
     return mixed(values[:, level])
+
+
+def only(values: np.ndarray, read: Collection[int]) -> np.ndarray:
+    """These values, uint64 [T, 4], of READ, with zeros for the attributes that are not in `read`, by their places."""
+    return np.where(np.isin(np.arange(len(READ)), list(read)), values, np.uint64(0))
 
 
 def mixed(values: np.ndarray) -> np.ndarray:
@@ -146,7 +151,7 @@ class LemmaLexicon:
         """The number of each token's set of scripts, −1 where nothing is known, int32 [T]. values: uint64 [T, 4], of
         READ."""
         found = np.full(len(values), -1, np.int32)
-        values = np.where(np.isin(np.arange(len(READ)), self.read), values, np.uint64(0))
+        values = only(values, self.read)
         for level in LEVELS if len(self._first.keys) else ():
             unknown = np.flatnonzero(found < 0)
             found[unknown] = self._sets_of(keys_of(values[unknown], level))

@@ -28,7 +28,7 @@ from ..patterns import Patterns
 from ..token_labels import TokenCodec
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
 from .known_lemmas import Candidates, Endings, KnownLemmas
-from .lemma_lexicon import LEARNT, READ, LemmaLexicon, keys_of, known_entries, mixed
+from .lemma_lexicon import READ, LemmaLexicon, known_entries, mixed
 from .word_survey import WordSurvey
 
 if TYPE_CHECKING:
@@ -159,14 +159,15 @@ class LemmatizerCodec(TokenCodec):
             survey.pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
             values = values_of(example.predicted, READ)
             survey.read.update(np.flatnonzero(values.any(axis=0)).tolist())
-            for level in LEARNT:
-                for key, label in zip(keys_of(values, level).tolist(), found.labels):
-                    if label is not None:
-                        survey.scripts.setdefault(key, Counter())[label] += 1
+            for word, label in zip(map(tuple, values.tolist()), found.labels):
+                if label is not None:
+                    survey.scripts.setdefault(word, Counter())[label] += 1
         return survey
 
     def noted(self, survey: "WordSurvey") -> "Self":
-        return self._with_known(survey.known(), survey.pairs, survey.read)
+        # What corrections alone read would be missing from the keys of all other words.
+        read = self.lexicon.read if survey.of_corrections and self.lexicon.read else survey.read
+        return self._with_known(survey.known(read), survey.pairs, read)
 
     def with_entries(self, entries: Sequence[tuple[str, str, str]]) -> "Self":
         """The codec with entries of a lexicon added: form, coarse tag, which may be empty, and lemma."""
@@ -346,7 +347,7 @@ class LemmatizerCodec(TokenCodec):
 
 
 class FormLimits:
-    """The scripts that a form may have, as kinds: by its length and case, and by the form where a script is for it alone.
+    """The scripts that a form may have, as kinds: by length and case, and by the form where a script is for it alone.
 
     A case that gives a form which an earlier one gives, too, is left out: every lemma has one script.
 

@@ -450,7 +450,7 @@ class SsvmPipe(TrainablePipe):
             try:
                 self.set_annotations([doc], self.predict([doc]))
             except ValueError as error:
-                self._warn(f"the update has not corrected its example: {error}")
+                self._warn(f"the update has not corrected its example, {quoted(doc)}, because {error}")
             else:
                 self._warn(
                     complaints.uncorrected_tokens(doc, self.codec.mistakes(Example(doc, example.reference)), reason)

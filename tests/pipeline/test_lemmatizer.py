@@ -358,10 +358,10 @@ def test_corrections_may_have_more_annotation_than_the_training_data(annotation)
     nlp.update([Example(doc(nlp, "the cats", **annotation), doc(nlp, "the cats", lemmas=["the", "feline"]))], sgd=False)
     again = blank(NAME).from_bytes(nlp.to_bytes())
     for pipeline in (nlp, again):
-        for given in ({}, annotation):
-            assert [token.lemma_ for token in pipeline(doc(pipeline, "the cats", **given))] == ["the", "feline"]
-            given = {name: [values[1]] * 4 for name, values in given.items()}
-            assert [token.lemma_ for token in pipeline(doc(pipeline, "She saw old dogs", **given))] == [
+        for more in ({}, annotation):
+            assert [token.lemma_ for token in pipeline(doc(pipeline, "the cats", **more))] == ["the", "feline"]
+            more = {name: [values[1]] * 4 for name, values in more.items()}
+            assert [token.lemma_ for token in pipeline(doc(pipeline, "She saw old dogs", **more))] == [
                 *("she", "see", "old", "dog")
             ]
 

@@ -70,11 +70,13 @@ class Gaps(NamedTuple):
 class Survey:
     """What examples say of a component's labels before any is encoded; what several say adds up.
 
-    n_examples: their number. label_counts: how often each label occurs.
+    n_examples: their number. label_counts: how often each label occurs. of_corrections: whether they correct a loaded
+    component, so that nothing in them is too rare to be learnt.
     """
 
     n_examples: int
     label_counts: Counter[str]
+    of_corrections: bool = False
 
     def add(self, others: "Survey") -> None:
         """Add what other examples say."""

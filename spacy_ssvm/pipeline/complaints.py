@@ -7,8 +7,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..corpus.tokenisation import SAMPLE, retokenised
+from ..corpus.wording import counted, quoted
 from ..files import listed
-from ..models.protocol import DataSet, Settings
+from ..models.protocol import DataSet, Mistake, Settings
 
 
 def no_examples(nlp: Language | None) -> str:
@@ -91,3 +92,22 @@ def kept_by_workers(settings: Settings) -> str | None:
         "no names of features"
     ] * settings.save_feature_names
     return f"it learns by several workers, and so has {' and '.join(lost)} to save" if lost else None
+
+
+def uncorrected(texts: Sequence[str]) -> str | None:
+    """Of these texts, quoted, which are predicted wrongly after an update of several examples."""
+    if not texts:
+        return None
+    return (
+        f"an update has not corrected {counted(len(texts), 'example')} of several, as what was learnt from others "
+        "undoes it, or as the component cannot predict it; an update of a single one says why (this is said once): "
+        f"{listed(list(dict.fromkeys(texts)))}"
+    )
+
+
+def uncorrected_tokens(doc: Doc, mistakes: Sequence[Mistake], reason: str) -> str | None:
+    """Of mistakes in a Doc after an update of this example alone, and their reason."""
+    if not mistakes:
+        return None
+    named = [f"token {m.start} ({doc[m.start : m.end].text!r}) is {m.predicted}, not {m.gold}" for m in mistakes]
+    return f"the update has not corrected its example, {quoted(doc)}, because {reason}: {listed(named)}"

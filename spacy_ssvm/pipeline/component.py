@@ -31,7 +31,7 @@ from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Contradiction, Gaps, Predictor, Settings, Survey, require_architecture
 from ..models.resources import release_tables
 from ..models.scored import Listing, NamedPart, ScoredSequence
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import Correction, Parameters
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
 from ..training.examples import BATCH, ExampleReader, is_placeholder
@@ -277,7 +277,8 @@ class SsvmPipe(TrainablePipe):
 
     def new_labels(self, survey: Survey) -> list[str]:
         """The labels of these examples that the component does not have, sorted."""
-        return sorted(self.codec.labels_to_learn(survey.label_counts) - set(self.labels))
+        counts = survey.label_counts
+        return sorted((set(counts) if survey.of_corrections else self.codec.labels_to_learn(counts)) - set(self.labels))
 
     def check_labels_to_learn(self, labels: Sequence[str], survey: Survey) -> None:
         """Check that these can be all labels to learn, with the survey of all training examples.
@@ -370,14 +371,21 @@ class SsvmPipe(TrainablePipe):
         `finish_update` learns from all parts, with the same result as from one. Parts with examples that are not known
         yet are kept until then, as a later part may have new labels.
 
+        Of a loaded component, an update corrects what it predicts for the examples, and warns where that is impossible.
+
         Returns `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
+        self._check_corrected(self._update(self._examples(examples, "update"), losses))
+        return losses
+
+    def _update(self, examples: Sequence[Example], losses: dict[str, float]) -> list[Example]:
+        """As `update`; returns the examples that were corrected."""
         n_before = max((number for part, _, _ in self._waiting for number in part), default=-1) + 1
-        numbered = _numbered(self._examples(examples, "update"), n_before)
+        numbered = _numbered(examples, n_before)
         if not numbered:
-            return losses
+            return []
         training = self._learnt.resume(self.solver, self._warn)
         read, gold = self._reader.gold(numbered, training.knows)
         gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
@@ -388,9 +396,9 @@ class SsvmPipe(TrainablePipe):
             self._waiting.append((numbered, read, gold))
             if self._learnt.training is None:
                 self._learnt.moved(training)
-        else:
-            losses[self.name] += self._learn_from(training, numbered, read, gold)
-        return losses
+            return []
+        corrected = self._learn_from(training, numbered, read, gold, losses)
+        return [] if training.gets_parts else corrected
 
     def _n_kept(self, numbered: Mapping[int, Example]) -> int:
         """The number of tokens of the parts that wait, and of these examples."""
@@ -403,24 +411,26 @@ class SsvmPipe(TrainablePipe):
         numbered: Mapping[int, Example],
         read: Mapping[int, bytes],
         gold: dict[int, Any],
-    ) -> float:
+        losses: dict[str, float],
+    ) -> list[Example]:
         """Learn from the annotated examples among these, by number, of which `ExampleReader.gold` has read this.
 
-        Returns the solver's loss.
+        Adds the solver's loss to `losses`. Returns the examples if they were corrected.
         """
         if not gold:
             self._unreadable.report(len(numbered), len(training))
-            return 0.0
-        survey = self._survey_of_read(numbered, gold)
+            return []
+        survey, corrects = self._survey_of_read(numbered, gold), isinstance(training.parameters, Correction)
+        survey.of_corrections = corrects
         self.take_note(survey)
         if not survey.label_counts.keys().isdisjoint(self.codec.unlearnt):
             rest = tuple(label for label in self.codec.unlearnt if label not in survey.label_counts)
             self.codec = replace(self.codec, unlearnt=rest)
-        loss, new = 0.0, self.new_labels(survey)
+        new = self.new_labels(survey)
         if new and self._labels_are_fixed:
             self._warn_once("labels", complaints.unlisted_labels(new))
         elif new:
-            loss += self._learn_taken()
+            losses[self.name] += self._learn_taken()
             self._add_labels(new)
             training = self._learnt.begin(self.solver)
             gold = {n: self.codec.gold(numbered[n]) if found is None else found for n, found in gold.items()}
@@ -436,28 +446,72 @@ class SsvmPipe(TrainablePipe):
         readable = set(unknown)
         learnt = [number for number in gold if gold[number] is None or number in readable]
         if not learnt:
-            return loss
+            return []
         self._void_calibration()
         # The predictor's weights would take memory while the solver learns.
         self._learnt.moved(training)
         references = [numbered[number].reference for number in learnt]
         places = [place for place, number in enumerate(learnt) if number in readable]
         annotation = [read[number] for number in learnt]
-        return loss + training.update(references, annotation, places, encoded)
+        losses[self.name] += training.update(references, annotation, places, encoded)
+        return list(numbered.values()) if corrects else []
+
+    def _check_corrected(self, examples: Sequence[Example]) -> None:
+        """Warn where an update of these examples has not made them right: always if it was one, else once."""
+        training = self._learnt.training
+        if training is None or not examples:
+            return
+        if len(examples) > 1:
+            self._warn_once("corrections", complaints.uncorrected([*training.left_wrong, *training.projected]))
+            return
+        example, limits = examples[0], self._limits_of_prediction(examples[0])
+        reason = (
+            f"the component cannot produce its annotation ({training.data.impossible})"
+            if training.projected
+            else "its features do not tell apart what is annotated in different ways"
+            if training.left_wrong
+            else limits
+        )
+        if reason is not None:
+            doc = self._without_own([example.predicted])[0].copy()
+            try:
+                self.set_annotations([doc], self.predict([doc]))
+            except ValueError as error:
+                self._warn(f"the update has not corrected its example, {quoted(doc)}, because {error}")
+            else:
+                self._warn(
+                    complaints.uncorrected_tokens(doc, self.codec.mistakes(Example(doc, example.reference)), reason)
+                )
+
+    def _limits_of_prediction(self, example: Example) -> str | None:
+        """What may keep the component from predicting what it has learnt from an example; None without anything."""
+        doc, reference = example.predicted, example.reference
+        if self.codec.patterns:
+            return "patterns limit what is predicted"
+        if any(map(doc.has_annotation, self.codec.attributes)):
+            return "the Doc has annotation already, which prediction keeps"
+        has_sentences = reference.has_annotation("SENT_START") and len(list(islice(reference.sents, 2))) > 1
+        return self.codec.complaint([doc]) if has_sentences else None
 
     def finish_update(self, sgd: Any) -> None:
         """Learn from the parts of a batch that `update` has got; without parts, `update` has done so. `sgd` is ignored.
 
         The solver's loss is added to the `losses` of the last `update`.
         """
+        self._check_corrected(self._finish_update())
+
+    def _finish_update(self) -> list[Example]:
+        """As `finish_update`; returns the examples that were corrected."""
         losses, waiting = self._losses, self._waiting
         self._losses, self._waiting = None, []
         if losses is None:
-            return
+            return []
+        corrected: list[Example] = []
         if waiting:
             training = self._learnt.resume(self.solver, self._warn)
-            losses[self.name] += self._learn_from(training, *map(_together, zip(*waiting)))
+            corrected = self._learn_from(training, *map(_together, zip(*waiting)), losses)
         losses[self.name] += self._learn_taken()
+        return corrected
 
     def _learn_taken(self) -> float:
         """Learn from the parts of a batch that training has taken in; returns the solver's loss."""
@@ -496,8 +550,9 @@ class SsvmPipe(TrainablePipe):
             return losses
         docs = [doc.copy() for doc in self._without_own(example.predicted for example in examples)]
         self._tutor.set_annotations(docs, self._tutor.predict(docs))
-        losses = self.update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses=losses)
-        self.finish_update(sgd)
+        # What is rehearsed may contradict what was corrected.
+        self._update([Example(eg.predicted, doc) for eg, doc in zip(examples, docs)], losses)
+        self._finish_update()
         return losses
 
     @property

@@ -99,7 +99,7 @@ class Learnt:
         """Training from zero, by this solver, or from the weights in the model, which are corrected unless training
         has begun before. batches: encoded examples, before any is added.
         """
-        if store.has_weights(self._model) and not self._has_begun:
+        if store.has_weights(self._model) and not self.has_begun:
             # What is learnt is to be right once it is saved: training starts from what will be.
             self.store(self._settings.packing)
             self._saved = store.arrays_of(self._model)

@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels import kernel
 from .learner import Learner, Progress
 from .parameters import Correction
-from .planes import dot, find_plane
+from .planes import dot, find_plane, plane_buffer
 from .problem import Problem, Rates, call
 
 TOLERANCE = 0.01
@@ -60,6 +60,19 @@ def _visit(oracle, data, examples, weights, rates, max_updates, with_margin, pla
                 break
             _step(weights, rates, violation, plane, size)
     return suffered
+
+
+@kernel
+def _add_losses(oracle, data, examples, weights, plane, losses):
+    for k in range(len(examples)):
+        _, losses[k] = find_plane(oracle, data, examples[k], weights, 0.0, plane)
+
+
+def losses(problem: Problem, weights: np.ndarray, examples: np.ndarray) -> np.ndarray:
+    """Δ of what w, float64 [d], predicts for each of these examples, int64 [m]: float64 [m], 0 where it is right."""
+    found = np.zeros(len(examples))
+    call(_add_losses, problem, examples, weights, plane_buffer(problem.max_plane_entries), found)
+    return found
 
 
 class CorrectionLearner(Learner):

@@ -3,7 +3,6 @@
 The gradient of an example is a long list of (index, value) pairs with repeated indices.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -45,13 +44,10 @@ def gather(buffer, entries, dense):
 
 
 @kernel
-def _sum_losses(oracle, data, examples, weights, beta, gamma, descent, buffer):
-    total = 0.0
-    for example in examples:
-        entries, loss = oracle(data, example, weights, beta, gamma, buffer.indices, buffer.values)
+def _add_up(oracle, data, examples, weights, beta, gamma, losses, descent, buffer):
+    for k in range(len(examples)):
+        entries, losses[k] = oracle(data, examples[k], weights, beta, gamma, buffer.indices, buffer.values)
         axpy(descent, 1.0, buffer.indices, buffer.values, entries)
-        total += loss
-    return total
 
 
 def sum_losses(
@@ -63,7 +59,7 @@ def sum_losses(
 ) -> LossSum:
     """Call the marginal oracles of all examples, or of the given ones (int64), at w, float64 [d]: one pass.
 
-    Each thread adds up its own share, so the number of threads changes the sums by rounding.
+    Each thread adds up the gradients of its own share, so the number of threads changes `descent` by rounding.
 
     parameters: those with β < ∞ and γ.
 
@@ -73,19 +69,22 @@ def sum_losses(
     if problem.passes is not None:
         return LossSum(*problem.passes.losses(weights))
     chosen = np.arange(problem.n_examples) if examples is None else examples
-    beta, gamma = parameters.beta, parameters.gamma
+    losses = np.zeros(len(chosen) + 1)
 
-    def add_up(share: np.ndarray) -> LossSum:
+    def add_up(first: int) -> np.ndarray:
+        # Shares are interleaved, because neighbouring examples tend to have similar lengths.
+        share, found = np.ascontiguousarray(chosen[first::n_threads]), np.zeros(len(chosen[first::n_threads]))
         descent, buffer = np.zeros(problem.dimension), plane_buffer(problem.max_gradient_entries)
-        arguments = share, weights, beta, gamma, descent, buffer
-        return LossSum(call(_sum_losses, problem, *arguments, kind="marginal"), descent)
+        arguments = share, weights, parameters.beta, parameters.gamma, found, descent, buffer
+        call(_add_up, problem, *arguments, kind="marginal")
+        losses[1 + first :: n_threads] = found
+        return descent
 
-    # Shares are interleaved, because neighbouring examples tend to have similar lengths.
-    shares = [np.ascontiguousarray(chosen[k::n_threads]) for k in range(n_threads)]
-    total, *others = in_threads(n_threads, add_up, shares)
+    descent, *others = in_threads(n_threads, add_up, range(n_threads))
     for other in others:
-        combination([1.0, 1.0], [total.descent, other.descent], n_threads, out=total.descent)
-    return LossSum(math.fsum([total.value, *(other.value for other in others)]), total.descent)
+        combination([1.0, 1.0], [descent, other], n_threads, out=descent)
+    # In the order of the examples, for every number of threads.
+    return LossSum(float(np.add.accumulate(losses)[-1]), descent)
 
 
 @kernel

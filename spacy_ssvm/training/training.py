@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
+from ..corpus.wording import quoted
 from ..memory import release
 from ..models.protocol import DataSet
+from ..solvers.correction import losses
 from ..solvers.learner import Certificate, Learner, start
-from ..solvers.parameters import Parameters
+from ..solvers.parameters import Correction, Parameters
 from .examples import Recognised, Recognition
 from .figures import Figures
 from .state_file import saved_solver
@@ -24,6 +26,9 @@ DIGEST_SIZE = 16
 
 MAX_EXAMPLES = 1 << 20
 """The limit for the examples of one Doc in a saved state: more than the tokens that spaCy allows."""
+
+MAX_VISITS = 10
+"""Visits of corrections to the examples of a Doc, at most, until all of them are right at the same time."""
 
 MAX_NEW = 20_000
 """By how much new examples may outnumber repeated ones before dual variables are given up."""
@@ -109,6 +114,12 @@ class Training:
         """The numbers of the examples of batches that `learn` is to visit, and of those that are new or changed."""
         self._epoch_began_here = False
         """Whether the current epoch began in this object, and not before its state was saved."""
+        self._texts: dict[int, str] = {}
+        """The texts of Docs that are to be corrected, by number."""
+        self.left_wrong: list[str] = []
+        """The texts of the Docs of the last batch that corrections have not made right."""
+        self.projected: list[str] = []
+        """The texts of the new Docs of the last batch whose gold structure was projected onto a possible one."""
 
     def __len__(self) -> int:
         """The number of remembered Docs."""
@@ -178,10 +189,15 @@ class Training:
         Returns the sum of the losses that the solver has suffered: 0 if `gets_parts`, as learning waits for `learn`.
         """
         if self._state.online:
-            return self.learn() + self._update_online(encoded)
+            suffered = self.learn()
+            self._texts = dict(enumerate(quoted(references[place]) for place in places)) if self._corrects else {}
+            return suffered + self._update_online(encoded)
         visited = self._visited.copy()
         visited[self._taken] = True
         batch = self._known.recognise(references, read, places, encoded.digests(), visited, self._unseen)
+        if self._corrects:
+            pairs = zip(batch.numbers, references)
+            self._texts |= {number: quoted(reference) for number, reference in pairs if number is not None}
         fresh = self._take_in(batch, encoded)
         new = [places[k] for k in batch.new]
         self._known.bind([references[k] for k in new], [read[k] for k in new], len(self) - len(new))
@@ -196,8 +212,15 @@ class Training:
     def learn(self) -> float:
         """Learn from the parts of a batch that `update` has taken in, as from one batch; returns what it returns."""
         numbers, fresh = self._taken, self._fresh
-        self._taken, self._fresh = [], []
-        return self._learn(numbers, fresh) if numbers else 0.0
+        self._taken, self._fresh, self.left_wrong = [], [], []
+        suffered = self._learn(numbers, fresh) if numbers else 0.0
+        self._texts = {}
+        return suffered
+
+    @property
+    def _corrects(self) -> bool:
+        """Whether a loaded component is corrected."""
+        return isinstance(self.parameters, Correction)
 
     def state(self) -> dict[str, Any] | None:
         """The state for `resumed`, not copied; None if nothing has been learnt or prepared."""
@@ -310,8 +333,10 @@ class Training:
         if batch.changed:
             self._replace(batch.changed, encoded)
         n_before = len(self)
+        self.projected = []
         if batch.new:
-            self._add(encoded.take(batch.new))
+            projected = self._add(encoded.take(batch.new))
+            self.projected = self._texts_of(np.arange(n_before, len(self)), projected)
             self._extend_flags(len(batch.new))
             self._state.grew = True
         if batch.changed or batch.new:
@@ -322,7 +347,8 @@ class Training:
         """The learner, informed of all examples and weights that have been added."""
         if self._learner is None:
             warm = None if self._start_weights is None else self._widened(self._start_weights)
-            if self.parameters.moves_few and warm is None and self.n_threads == 1 and not self.data.is_incomplete():
+            # Whatever the number of threads is: the order of weights is that of the sums over them.
+            if self.parameters.moves_few and warm is None and not self.data.is_incomplete():
                 self.data.number_weights(by_use=True)
             try:
                 self._learner = start(self.parameters, self.data.problem(), warm, self.n_threads)
@@ -354,13 +380,39 @@ class Training:
                 self._begin_epoch(learner)
             before = learner.loss
             visited = np.array(sorted(now), np.int64)
-            learner.visit(self._rng.permutation(self.data.examples_of(visited)))
+            examples = self._rng.permutation(self.data.examples_of(visited))
+            learner.visit(examples)
             suffered += learner.loss - before
+            if self._corrects:
+                self.left_wrong += self._left_wrong(learner, visited, examples)
             self._visited[visited] = True
             numbers = later
             if self._visited.all() and not self._state.grew:
                 self._end_epoch(learner)
         return suffered
+
+    def _left_wrong(self, learner: Learner, docs: np.ndarray, examples: np.ndarray) -> list[str]:
+        """The texts of those of these Docs that visits to their examples, int64, have not made right.
+
+        What was learnt from one example of a Doc can undo what was learnt from another one. If there are several Docs,
+        they are not visited again: in more than one epoch, corrections learn hardly more, and forget more.
+        """
+        loss = learner.loss
+        for _ in range(MAX_VISITS - 1 if len(docs) == 1 and len(examples) > 1 else 0):
+            wrong = examples[losses(learner.problem, learner.w, examples) > 0]
+            if not len(wrong):
+                return []
+            learner.visit(wrong)
+        learner.loss = loss
+        return self._texts_of(docs, examples[losses(learner.problem, learner.w, examples) > 0])
+
+    def _texts_of(self, docs: np.ndarray, examples: np.ndarray) -> list[str]:
+        """The texts of those of these Docs that have one of these examples, int64, if they are to be corrected."""
+        if not len(examples) or not self._texts:
+            return []
+        return [
+            self._texts[doc] for doc in docs.tolist() if np.isin(self.data.examples_of(np.array([doc])), examples).any()
+        ]
 
     def _begin_epoch(self, learner: Learner) -> None:
         self._complete(learner, None)
@@ -460,6 +512,10 @@ class Training:
         else:
             self._begin_epoch(learner)
         before = learner.loss
-        learner.visit(self._rng.permutation(learner.problem.n_examples))
+        examples = self._rng.permutation(learner.problem.n_examples)
+        learner.visit(examples)
+        suffered = learner.loss - before
+        if self._corrects:
+            self.left_wrong = self._left_wrong(learner, np.arange(len(self)), examples)
         learner.end_epoch()
-        return learner.loss - before
+        return suffered

@@ -1,7 +1,10 @@
 """`ssvm_lemmatizer` and what it is made of: edit scripts, lexicon, known lemmas."""
 
 import os
+import pickle
+from collections import Counter
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,11 +14,14 @@ from hypothesis import strategies as st
 from spacy.pipeline.lemmatizer import lemmatizer_score
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.training.converters import conllu_to_docs
 
+from spacy_ssvm.models.protocol import values_of
 from spacy_ssvm.pipeline.lemmas.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
-from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, KnownLemmas
-from spacy_ssvm.pipeline.lemmas.lemma_lexicon import LEVELS, LemmaLexicon, keys_of, pack, read_lemma_lexicon
+from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, Endings, KnownLemmas
+from spacy_ssvm.pipeline.lemmas.lemma_lexicon import LEVELS, READ, LemmaLexicon, keys_of, pack, read_lemma_lexicon
 
+from ..test_ewt import needs_ewt, sentences
 from .components import learnt
 from .toy import LANG, LEMMATISED, blank, doc, lemmatizer_examples, teach, train
 
@@ -67,10 +73,55 @@ def test_scripts_give_the_lemmas_of_a_treebank_back(name):
 )
 def test_a_lexicon_is_a_dictionary_of_sets(known, more):
     lexicon = pack(known).with_known(more)
-    found = {key: set(lexicon.scripts[number]) for key, number in zip(lexicon.keys.tolist(), lexicon.sets.tolist())}
+    found = {key: set(scripts) for key, scripts in lexicon.known().items()}
     assert found == {key: known.get(key, set()) | more.get(key, set()) for key in {*known, *more}}
-    assert LemmaLexicon(lexicon.packed).scripts == lexicon.scripts
+    assert LemmaLexicon(lexicon.packed).known() == lexicon.known()
     assert lexicon.with_known(known) is lexicon
+
+
+KNOWN = st.dictionaries(st.integers(1, 12), st.sets(st.sampled_from("abcd"), min_size=1), max_size=4)
+
+
+@given(first=KNOWN, steps=st.lists(st.tuples(st.integers(0, 9), KNOWN), max_size=12))
+def test_a_lexicon_that_grows_is_a_value(first, steps):
+    """Any of them may be the next one's beginning; all stay as they were, and look-up and file say the same."""
+    values = np.array([[1000 + key, 0, 0, 0] for key in range(1, 13)], np.uint64)
+    keys = keys_of(values, LEVELS[2]).tolist()
+    expected = [{keys[key - 1]: scripts for key, scripts in first.items()}]
+    lexicons = [pack(expected[0])]
+    for place, known in steps:
+        before, place = expected[place % len(expected)], place % len(expected)
+        more = {keys[key - 1]: scripts for key, scripts in known.items()}
+        lexicons.append(lexicons[place].with_known(more))
+        expected.append({key: before.get(key, set()) | more.get(key, set()) for key in {*before, *more}})
+    for lexicon, known in zip(lexicons, expected):
+        assert {key: set(scripts) for key, scripts in lexicon.known().items()} == known
+        assert lexicon.packed == (pack(known).packed if known else lexicon.packed)
+        found = lexicon.look_up(values).tolist()
+        assert [set(lexicon.scripts[n]) if n >= 0 else None for n in found] == [known.get(key) for key in keys]
+        assert pickle.loads(pickle.dumps(lexicon)) == lexicon
+
+
+PAIRS = st.lists(
+    st.tuples(st.sampled_from(["a", "A", "ab", "b"]), st.sampled_from(["a", "ab", "abc", "ba"])), max_size=4
+)
+
+
+@given(first=PAIRS, steps=st.lists(st.tuples(st.integers(0, 9), PAIRS), max_size=12))
+def test_lemmas_that_grow_are_a_value(first, steps):
+    pairs, lemmas = [first], [KnownLemmas().with_pairs(first)]
+    for place, more in steps:
+        place %= len(pairs)
+        pairs.append([*pairs[place], *more])
+        lemmas.append(lemmas[place].with_pairs(more))
+    for known, said in zip(lemmas, pairs):
+        assert known == KnownLemmas().with_pairs(said) == pickle.loads(pickle.dumps(known))
+        for _, lemma in said:
+            assert {lemma[:end] for end in range(len(lemma) + 1)} <= known.beginnings
+            for form in ("a", "ab", "b"):
+                assert known.is_known(form, lemma) == any(
+                    other.lower() != form for other, its_lemma in said if its_lemma == lemma
+                )
 
 
 def test_the_most_specific_entry_of_a_lexicon_counts():
@@ -93,7 +144,7 @@ def test_candidates_are_the_scripts_that_make_a_lemma_of_another_form(pairs, for
         and script.case in distinct_cases(form)
         and any(script.apply(form) == lemma and other.lower() != form.lower() for other, lemma in pairs)
     }
-    found = Candidates(scripts, KnownLemmas(lemmas.packed)).of_form(form, len(scripts))
+    found = Candidates(Endings(scripts), KnownLemmas(lemmas.packed)).of_form(form, len(scripts))
     assert set(found) == expected
     assert [scripts[number].size for number in found] == sorted(scripts[number].size for number in found)
 
@@ -231,3 +282,131 @@ def test_the_warning_on_tokens_without_a_lemma_says_that_they_are_left_out():
         token.lemma = 0
     with pytest.warns(UserWarning, match=r"2 of \d+ training tokens .* in the others nothing is learnt from them"):
         nlp.initialize(lambda: examples)
+
+
+CORRECTIONS = [
+    ("She saw cats", 2, "feline"),
+    ("old dogs sleep", 1, "hound"),
+    ("I like eggs", 2, "eggs"),
+    ("He walked home", 1, "wander"),
+    ("We saw zyxes", 2, "zyx"),
+    ("green mice", 1, "mouse"),
+    ("Berlin parties", 1, "fete"),
+    ("The oxen sleep", 1, "ox"),
+    ("She went", 1, "go"),
+    ("He is old", 1, "be"),
+]
+"""Text, the token that is corrected, and its lemma: of words that are known or not, with scripts that are no labels."""
+
+
+@pytest.mark.parametrize("settings", [{}, {"weight_dtype": "int8", "keep_fraction": 0.5}, {"min_tree_freq": 3}])
+@pytest.mark.parametrize("tags", [True, False])
+def test_corrections_with_new_scripts_are_learnt_at_once(settings, tags):
+    """Of words with other lemmas, too; the other lemmas stay, after saving, as well."""
+    nlp = blank(NAME, **{"min_tree_freq": 2, **settings})
+    model = blank(NAME, **{"min_tree_freq": 2, **settings})
+    teach(model, lemmatizer_examples(model), warns=None)
+    nlp.from_bytes(model.to_bytes())
+    component = nlp.get_pipe(NAME)
+
+    def words(text, **annotation):
+        return doc(nlp, text, **annotation, **({"tags": [f"{word[-1]}" for word in text.split()]} if tags else {}))
+
+    def lemmas(pipeline, text):
+        return [token.lemma_ for token in pipeline.get_pipe(NAME)(words(text))]
+
+    corrected = []
+    for text, place, lemma in CORRECTIONS:
+        expected = lemmas(nlp, text)
+        expected[place] = lemma
+        nlp.update([Example(words(text), words(text, lemmas=expected))], sgd=False)
+        assert lemmas(nlp, text) == expected
+        assert str(script_of(text.split()[place], lemma)) in component.labels
+        corrected.append((text, place, lemma))
+    again = blank(NAME, **settings).from_bytes(nlp.to_bytes())
+    for pipeline in (nlp, again):
+        assert sum(lemmas(pipeline, text)[place] == lemma for text, place, lemma in corrected) >= 9
+        assert lemmas(pipeline, "We loved Berlin cities") == ["we", "love", "Berlin", "city"]
+
+
+def test_a_correction_admits_a_lemma_beside_those_that_are_known():
+    """Of the form with these tags; its lemmas with other tags stay."""
+    nlp = blank(NAME)
+
+    def example(text, tags, lemmas):
+        return Example(doc(nlp, text, tags=tags.split()), doc(nlp, text, lemmas=lemmas.split()))
+
+    def lemmas(text, tags):
+        return [token.lemma_ for token in nlp.get_pipe(NAME)(doc(nlp, text, tags=tags.split()))]
+
+    teach(nlp, [example("I saw a saw", "P V D N", "I see a saw"), example("we saw dogs", "P V N", "we see dog")] * 3)
+    nlp.from_bytes(nlp.to_bytes())
+    nlp.update([example("a saw", "D N", "a blade")], sgd=False)
+    assert lemmas("a saw", "D N") == ["a", "blade"]
+    assert lemmas("we saw dogs", "P V N") == ["we", "see", "dog"]
+    component = nlp.get_pipe(NAME)
+    values = values_of(doc(nlp, "saw saw", tags=["V", "N"]), READ)
+    known = [set(component.codec.lexicon.scripts[number]) for number in component.codec.lexicon.look_up(values)]
+    assert known == [
+        {str(script_of("saw", "see"))},
+        {str(script_of("saw", "saw")), str(script_of("saw", "blade"))},
+    ]
+
+
+@pytest.mark.parametrize("annotation", [{"tags": ["D", "N"]}, {"pos": ["DET", "NOUN"], "morphs": ["", "Number=Plur"]}])
+def test_corrections_may_have_more_annotation_than_the_training_data(annotation):
+    """Words of the training data stay known, without tags and with others."""
+    nlp = blank(NAME)
+    nlp.get_pipe(NAME).from_bytes(learnt(NAME, min_tree_freq=2).get_pipe(NAME).to_bytes())
+    nlp.update([Example(doc(nlp, "the cats", **annotation), doc(nlp, "the cats", lemmas=["the", "feline"]))], sgd=False)
+    again = blank(NAME).from_bytes(nlp.to_bytes())
+    for pipeline in (nlp, again):
+        for more in ({}, annotation):
+            assert [token.lemma_ for token in pipeline(doc(pipeline, "the cats", **more))] == ["the", "feline"]
+            more = {name: [values[1]] * 4 for name, values in more.items()}
+            assert [token.lemma_ for token in pipeline(doc(pipeline, "She saw old dogs", **more))] == [
+                *("she", "see", "old", "dog")
+            ]
+
+
+@pytest.mark.slow
+@needs_ewt
+def test_fifty_corrections_of_a_treebank_with_new_scripts():
+    """Each is learnt by its update, nearly all stay, and accuracy on other sentences does not fall."""
+    nlp, rng = spacy.blank("en"), Random(0)
+    nlp.add_pipe(NAME)
+
+    def read(part, number):
+        return list(conllu_to_docs("\n\n".join(sentences(part)[:number]), n_sents=1, no_print=True))
+
+    def example(tokens, changes=()):
+        words, changes = [token.text for token in tokens], dict(changes)
+        given = {name: [getattr(token, f"{name[:-1]}_") for token in tokens] for name in ("tags",)}
+        lemmas = [changes.get(token.i, token.lemma_) for token in tokens]
+        return Example(Doc(nlp.vocab, words=words, **given), Doc(nlp.vocab, words=words, lemmas=lemmas))
+
+    train, dev = read("train", 1000), read("dev", 400)
+    teach(nlp, [example(tokens) for tokens in train], 6)
+    nlp.from_bytes(nlp.to_bytes())
+    component = nlp.get_pipe(NAME)
+    counts = Counter(token.text for tokens in dev for token in tokens)
+    chosen = [(tokens, token) for tokens in dev for token in tokens if token.text.isalpha() and counts[token.text] == 1]
+    chosen = list({id(tokens): (tokens, token) for tokens, token in rng.sample(chosen, len(chosen))}.values())[:50]
+    texts = {id(tokens) for tokens, _ in chosen}
+    rest = [example(tokens) for tokens in dev if id(tokens) not in texts]
+    before, learnt, n_labels = nlp.evaluate(rest)["lemma_acc"], [], len(component.labels)
+
+    def is_right(corrected):
+        found = component(corrected.predicted.copy())
+        pairs = zip(found, corrected.reference)
+        return all(token.lemma == gold.lemma for token, gold in pairs if gold.lemma_ not in ("", "_"))
+
+    for tokens, token in chosen:
+        lemma = "".join(rng.sample("bcdfghjklmnpqrstvwxz", 6))
+        corrected = example(tokens, {token.i: lemma})
+        nlp.update([corrected])
+        assert is_right(corrected)
+        learnt.append(corrected)
+    assert len(learnt) == 50 and len(component.labels) >= n_labels + 50
+    assert sum(map(is_right, learnt)) >= 45
+    assert nlp.evaluate(rest)["lemma_acc"] >= before - 0.001

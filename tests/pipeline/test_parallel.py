@@ -6,16 +6,19 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from spacy.tokens import Doc
+from spacy.training import Example
 
 import spacy_ssvm
 from spacy_ssvm import threads
 from spacy_ssvm.solvers import oracle_pass
 
-from .components import TEXTS, every, learnt, sampled
-from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, templates, train, trained, weights
+from .components import CORPUS, TEXTS, every, learnt, sampled
+from .test_solver_family import SOLVERS, settings_of
+from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, templates, train, trained
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc"
@@ -53,11 +56,40 @@ def test_annotation_does_not_depend_on_the_number_of_threads(factory):
     assert annotated(3) == annotated(1)
 
 
-@every
-def test_training_does_not_depend_on_the_number_of_threads(factory):
-    alone, shared = (trained(factory, 4, solver="CPD", n_threads=n_threads) for n_threads in (1, 2))
-    assert shared.get_pipe(factory)._learnt.training.n_threads == 2
-    assert weights(alone, factory) == weights(shared, factory)
+def noise(factory, n=40):
+    """Words of the toy corpus at random below its annotation: no weights fit, and sums have many terms."""
+    rng, words = Random(0), " ".join(TEXTS).split()
+    chosen = rng.choices(CORPUS[factory], k=n)
+    return [(" ".join(rng.choices(words, k=len(text.split()))), labels) for text, labels in chosen]
+
+
+@sampled("factory, solver", EXAMPLES, SOLVERS, shift=3)
+def test_training_does_not_depend_on_the_number_of_threads(factory, solver):
+    """Model, solver state, figures and certificate, byte for byte; L-BFGS shares its sums, and rounds."""
+    found = []
+    for n_threads in (1, 2, 5):
+        settings = {**settings_of(solver, factory), "n_threads": n_threads, "save_solver_state": True}
+        nlp = blank(factory, **settings)
+        examples = EXAMPLES[factory](nlp, noise(factory))
+        if factory == "ssvm_parser":
+            examples = [together(examples[k : k + 3]) for k in range(0, len(examples), 3)]
+        teach(nlp, examples, 4, warns=None)
+        component = nlp.get_pipe(factory)
+        assert component._learnt.training.n_threads == n_threads
+        found.append((component.to_bytes(exclude=["vocab"]), component.figures, component.certificate()))
+        alone = found[0]
+        if solver != "LBFGS":
+            assert found[-1] == alone
+        elif alone[2] is not None:
+            assert found[-1][2] == pytest.approx(alone[2])
+
+
+def together(examples):
+    """One example of several: a Doc of their sentences."""
+    docs = [Doc.from_docs([getattr(example, side) for example in examples]) for side in ("predicted", "reference")]
+    for token in docs[0]:
+        token.is_sent_start = docs[1][token.i].is_sent_start
+    return Example(*docs)
 
 
 def test_warnings_of_threads_are_given_once():

@@ -4,92 +4,133 @@ In training, every lemma is known from its own form. So a lemma counts for a for
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 from .edit_scripts import CASES, EditScript, distinct_cases
+from .growth import Growth
 from .packed_text import pack, unpack
 
 SEVERAL = ""
 """Stands for the forms of a lemma that has more than one."""
 
 
-@dataclass(frozen=True)
 class KnownLemmas:
-    """Lemmas with their forms, lower-cased.
+    """Lemmas with their forms, lower-cased. A value: `with_pairs` makes another one, which shares what it can.
 
     packed: text for a file; empty if nothing is known.
 
     Raises:
-        ValueError: `with_pairs` has not made the text.
+        ValueError: the text is none of `packed`.
     """
 
-    packed: str = ""
-
-    def __post_init__(self) -> None:
+    def __init__(self, packed: str = "") -> None:
         try:
-            known = all(isinstance(text, str) for pair in self.forms.items() for text in pair)
+            lemmas, forms = unpack(packed) if packed else ([], [])
+            known = dict(zip(lemmas, forms, strict=True))
+            if not all(isinstance(text, str) for pair in known.items() for text in pair):
+                raise ValueError
         except Exception:
-            known = False
-        if not known:
-            raise ValueError("its lemmas are damaged")
+            raise ValueError("its lemmas are damaged") from None
+        self._begin(known)
+        self._packed: str | None = packed
 
-    @cached_property
+    def _begin(self, known: dict[str, str]) -> None:
+        self._first, self._packed = known, None
+        self._growth: Growth[str, str] = Growth(known.get, len(known))
+        self._beginnings: set[str] = set()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KnownLemmas) and (other is self or other.forms() == self.forms())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KnownLemmas, (self.packed,)
+
+    @property
+    def packed(self) -> str:
+        """Text for a file; empty if nothing is known."""
+        if self._packed is None:
+            forms = self.forms()
+            lemmas = sorted(forms)
+            self._packed = pack([lemmas, [forms[lemma] for lemma in lemmas]])
+        return self._packed
+
     def forms(self) -> dict[str, str]:
         """The form of each lemma, or SEVERAL."""
-        if not self.packed:
-            return {}
-        lemmas, forms = unpack(self.packed)
-        return dict(zip(lemmas, forms, strict=True))
+        return {**self._first, **self._growth.changes()}
 
-    @cached_property
+    @property
     def beginnings(self) -> set[str]:
-        """All beginnings of lemmas."""
-        return {lemma[:end] for lemma in self.forms for end in range(len(lemma) + 1)}
+        """All beginnings of lemmas, and perhaps of some that only other values know, which were made of this one."""
+        if not self._beginnings:
+            self._beginnings.update(*map(_beginnings, self.forms()))
+        return self._beginnings
 
     def with_pairs(self, pairs: Iterable[tuple[str, str]]) -> "KnownLemmas":
         """These lemmas and those of other pairs of form and lemma; the same object if they say nothing new."""
-        forms = dict(self.forms)
+        changes: dict[str, str] = {}
         for form, lemma in pairs:
             form = form.lower()
-            if forms.setdefault(lemma, form) != form:
-                forms[lemma] = SEVERAL
-        if forms == self.forms:
+            known = changes.get(lemma, self._growth.get(lemma))
+            if known not in (form, SEVERAL):
+                changes[lemma] = form if known is None else SEVERAL
+        if not changes:
             return self
-        lemmas = sorted(forms)
-        return KnownLemmas(pack([lemmas, [forms[lemma] for lemma in lemmas]]))
+        grown, growth = KnownLemmas(), self._growth.with_changes(changes)
+        if growth is None:
+            grown._begin({**self.forms(), **changes})
+        else:
+            grown._first, grown._growth, grown._packed = self._first, growth, None
+            grown._beginnings = self.beginnings
+            grown._beginnings.update(*map(_beginnings, changes))
+        return grown
 
     def is_known(self, form: str, lemma: str) -> bool:
         """Whether a form other than this one, which is lower-cased, has the lemma."""
-        return self.forms.get(lemma, form) != form
+        known = self._growth.get(lemma)
+        return known is not None and known != form
 
 
-class Candidates:
-    """The known lemmas that scripts make of a form.
+def _beginnings(lemma: str) -> list[str]:
+    return [lemma[:end] for end in range(len(lemma) + 1)]
 
-    scripts: those of the labels, by number; scripts for single forms make none.
+
+class Endings:
+    """Scripts by what they have in common: all but the letters that they put at the end.
+
+    scripts: those of the labels, by number; scripts for single forms are left out.
     """
 
-    def __init__(self, scripts: Sequence[object], lemmas: KnownLemmas) -> None:
-        self._lemmas = lemmas
-        self._endings: dict[tuple[str, int, str, int], list[tuple[str, int]]] = {}
-        self._sizes: dict[int, int] = {}
+    def __init__(self, scripts: Sequence[object]) -> None:
+        self.by_beginning: dict[tuple[str, int, str, int], list[tuple[str, int]]] = {}
+        """Case, letters removed, prefix and letters removed at the end → suffix and number of each script."""
+        self.sizes: dict[int, int] = {}
+        """The size of each script, by number."""
         for number, script in enumerate(scripts):
             if isinstance(script, EditScript):
                 key = script.case, script.n_prefix, script.prefix, script.n_suffix
-                self._endings.setdefault(key, []).append((script.suffix, number))
-                self._sizes[number] = script.size
+                self.by_beginning.setdefault(key, []).append((script.suffix, number))
+                self.sizes[number] = script.size
+
+
+class Candidates:
+    """The known lemmas that scripts make of a form."""
+
+    def __init__(self, endings: Endings, lemmas: KnownLemmas) -> None:
+        self._endings, self._lemmas = endings, lemmas
 
     def of_form(self, form: str, max_number: int) -> list[int]:
         """The numbers of the scripts, those that change the fewest letters first."""
         lower, found = form.lower(), []
         beginnings, is_known = self._lemmas.beginnings, self._lemmas.is_known
         cased = {case: CASES[case](form) for case in distinct_cases(form)}
-        for (case, n_prefix, prefix, n_suffix), endings in self._endings.items():
+        for (case, n_prefix, prefix, n_suffix), endings in self._endings.by_beginning.items():
             text = cased.get(case, "")
             end = len(text) - n_suffix
             if end > n_prefix:
                 stem = prefix + text[n_prefix:end]
                 if stem in beginnings:
                     found += [number for suffix, number in endings if is_known(lower, stem + suffix)]
-        return sorted(found, key=lambda number: (self._sizes[number], number))[:max_number]
+        sizes = self._endings.sizes
+        return sorted(found, key=lambda number: (sizes[number], number))[:max_number]

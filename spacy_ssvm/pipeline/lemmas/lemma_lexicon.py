@@ -4,11 +4,10 @@ What is known of a form with exactly these tags decides, else what is known of i
 lexicon says of the form alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.attrs import MORPH, ORTH, POS, TAG
@@ -18,6 +17,7 @@ from spacy.strings import get_string_id
 from ...files import read_records
 from . import packed_text
 from .edit_scripts import script_of
+from .growth import Growth
 
 READ = (ORTH, TAG, POS, MORPH)
 """spaCy's numbers of the token attributes that keys are made of."""
@@ -35,6 +35,11 @@ Known = Mapping[int, Iterable[str]]
 def keys_of(values: np.ndarray, level: tuple[int, ...]) -> np.ndarray:
     """A key for each row of values of READ, uint64 [T, 4] → uint64 [T]."""
     return mixed(values[:, level])
+
+
+def only(values: np.ndarray, read: Collection[int]) -> np.ndarray:
+    """These values, uint64 [T, 4], of READ, with zeros for the attributes that are not in `read`, by their places."""
+    return np.where(np.isin(np.arange(len(READ)), list(read)), values, np.uint64(0))
 
 
 def mixed(values: np.ndarray) -> np.ndarray:
@@ -81,9 +86,8 @@ def known_entries(entries: Iterable[tuple[str, str, str]]) -> dict[int, set[str]
     return known
 
 
-@dataclass(frozen=True)
 class LemmaLexicon:
-    """Scripts by keys, as `keys_of` makes them.
+    """Scripts by keys, as `keys_of` makes them. A value: `with_known` makes another lexicon, which shares what it can.
 
     packed: text for a file; empty if nothing is known.
 
@@ -91,11 +95,9 @@ class LemmaLexicon:
         ValueError: `pack` has not made the text.
     """
 
-    packed: str = ""
-
-    def __post_init__(self) -> None:
+    def __init__(self, packed: str = "") -> None:
         try:
-            keys, sets, scripts, read = self._contents
+            keys, sets, scripts, read = _unpacked(packed)
             known = keys.dtype == np.uint64 and bool((keys[1:] > keys[:-1]).all()) and keys.shape == sets.shape
             known &= all(isinstance(script, str) for members in scripts for script in members)
             known &= all(scripts) and set(read) <= {*range(len(READ))}
@@ -103,56 +105,102 @@ class LemmaLexicon:
                 raise ValueError
         except Exception:
             raise ValueError("its lexicon is damaged") from None
+        self._first = First(keys, sets, scripts)
+        self._growth: Growth[int, Sequence[str]] = Growth(self._first.get, len(keys))
+        self._packed: str | None = packed
+        self.read: Sequence[int] = read
+        """The places in READ of attributes that words had when they were noted; others are not read."""
 
-    @cached_property
-    def _contents(self) -> tuple[np.ndarray, np.ndarray, list[list[str]], list[int]]:
-        if not self.packed:
-            return np.zeros(0, np.uint64), np.zeros(0, np.int32), [], []
-        keys, sets, scripts, read = packed_text.unpack(self.packed)
-        return np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts, read
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LemmaLexicon) and (other is self or other.packed == self.packed)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LemmaLexicon, (self.packed,)
 
     @property
-    def keys(self) -> np.ndarray:
-        """Those that are known, uint64 [N], ascending."""
-        return self._contents[0]
+    def packed(self) -> str:
+        """Text for a file; empty if nothing is known."""
+        if self._packed is None:
+            self._packed = pack(self.known(), self.read).packed
+        return self._packed
 
-    @property
-    def sets(self) -> np.ndarray:
-        """The number in `scripts` of what each key has, int32 [N]."""
-        return self._contents[1]
+    def known(self) -> dict[int, Sequence[str]]:
+        """The scripts of each key."""
+        keys, sets, scripts = self._first
+        return {**{key: scripts[number] for key, number in zip(keys.tolist(), sets.tolist())}, **self._growth.changes()}
 
     @property
     def scripts(self) -> Sequence[Sequence[str]]:
         """Distinct sets of scripts, each in order."""
-        return self._contents[2]
+        return self._changed[1]
 
-    @property
-    def read(self) -> Sequence[int]:
-        """The places in READ of attributes that words had when they were noted; others are not read."""
-        return self._contents[3]
+    @cached_property
+    def _changed(self) -> tuple[dict[int, int], list[Sequence[str]]]:
+        """The number of the present set of each key that was not in the file, or with another set, and all sets."""
+        changes, scripts = self._growth.changes(), self._first.scripts
+        numbers = {tuple(members): number for number, members in enumerate(scripts)}
+        changed = {key: numbers.setdefault(tuple(members), len(numbers)) for key, members in changes.items()}
+        return changed, [list(members) for members in numbers]
 
     def look_up(self, values: np.ndarray) -> np.ndarray:
         """The number of each token's set of scripts, −1 where nothing is known, int32 [T]. values: uint64 [T, 4], of
         READ."""
         found = np.full(len(values), -1, np.int32)
-        values = np.where(np.isin(np.arange(len(READ)), self.read), values, np.uint64(0))
-        for level in LEVELS if len(self.keys) else ():
+        values = only(values, self.read)
+        for level in LEVELS if len(self._first.keys) else ():
             unknown = np.flatnonzero(found < 0)
             found[unknown] = self._sets_of(keys_of(values[unknown], level))
         return found
 
     def with_known(self, known: Known, read: Iterable[int] = range(len(READ))) -> "LemmaLexicon":
         """This lexicon, with the scripts of these keys added, which were made of values of `read`."""
-        mine = {key: self.scripts[number] for key, number in zip(self.keys.tolist(), self.sets.tolist())}
-        added = {key: scripts for key, scripts in known.items() if not set(scripts) <= set(mine.get(key, ()))}
+        mine = {key: self._growth.get(key) or () for key in known}
+        added = {
+            key: sorted({*mine[key], *scripts}) for key, scripts in known.items() if not set(scripts) <= set(mine[key])
+        }
         if not added:
             return self
-        every = {**mine, **{key: {*mine.get(key, ()), *scripts} for key, scripts in added.items()}}
-        return pack(every, {*self.read, *read})
+        growth, read = self._growth.with_changes(added), sorted({*self.read, *read})
+        if growth is None:
+            return pack({**self.known(), **added}, read)
+        grown = LemmaLexicon()
+        grown._first, grown._growth, grown._packed, grown.read = self._first, growth, None, read
+        return grown
 
     def _sets_of(self, keys: np.ndarray) -> np.ndarray:
+        sets, changed = self._first.sets_of(keys), self._changed[0]
+        if changed:
+            added = np.array([changed.get(key, -1) for key in keys.tolist()], np.int32)
+            sets = np.where(added >= 0, added, sets)
+        return sets
+
+
+class First(NamedTuple):
+    """The contents of a file. keys: uint64 [N], ascending. sets: int32 [N], the number in `scripts` of what each has.
+    scripts: distinct sets, each in order."""
+
+    keys: np.ndarray
+    sets: np.ndarray
+    scripts: list[list[str]]
+
+    def sets_of(self, keys: np.ndarray) -> np.ndarray:
+        """The number of the set of each key, −1 where nothing is known, int32."""
         places = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
         return np.asarray(np.where(self.keys[places] == keys, self.sets[places], np.int32(-1)))
+
+    def get(self, key: int) -> Sequence[str] | None:
+        """The scripts of a key; None where nothing is known."""
+        number = int(self.sets_of(np.array([key], np.uint64))[0]) if len(self.keys) else -1
+        return self.scripts[number] if number >= 0 else None
+
+
+def _unpacked(packed: str) -> tuple[np.ndarray, np.ndarray, list[list[str]], list[int]]:
+    if not packed:
+        return np.zeros(0, np.uint64), np.zeros(0, np.int32), [], []
+    keys, sets, scripts, read = packed_text.unpack(packed)
+    return np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts, read
 
 
 def pack(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,8 +28,8 @@ from ..chain_component import ChainComponent
 from ..patterns import Patterns
 from ..token_labels import TokenCodec
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
-from .known_lemmas import Candidates, KnownLemmas
-from .lemma_lexicon import LEARNT, READ, LemmaLexicon, keys_of, known_entries, mixed
+from .known_lemmas import Candidates, Endings, KnownLemmas
+from .lemma_lexicon import READ, LemmaLexicon, known_entries, mixed
 from .word_survey import WordSurvey
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ NO_LEMMA = "_"
 """What CoNLL-U files have for a missing lemma."""
 MAX_WORDS = 1 << 18
 """Words whose scripts or lemmas are remembered."""
+CODECS = 16
+"""Tuples of labels of which is remembered what follows from them alone."""
 
 
 @Language.factory(
@@ -158,14 +160,15 @@ class LemmatizerCodec(TokenCodec):
             survey.pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
             values = values_of(example.predicted, READ)
             survey.read.update(np.flatnonzero(values.any(axis=0)).tolist())
-            for level in LEARNT:
-                for key, label in zip(keys_of(values, level).tolist(), found.labels):
-                    if label is not None:
-                        survey.scripts.setdefault(key, Counter())[label] += 1
+            for word, label in zip(map(tuple, values.tolist()), found.labels):
+                if label is not None:
+                    survey.scripts.setdefault(word, Counter())[label] += 1
         return survey
 
     def noted(self, survey: "WordSurvey") -> "Self":
-        return self._with_known(survey.known(), survey.pairs, survey.read)
+        # What corrections alone read would be missing from the keys of all other words.
+        read = self.lexicon.read if survey.of_corrections and self.lexicon.read else survey.read
+        return self._with_known(survey.known(read), survey.pairs, read)
 
     def with_entries(self, entries: Sequence[tuple[str, str, str]]) -> "Self":
         """The codec with entries of a lexicon added: form, coarse tag, which may be empty, and lemma."""
@@ -226,10 +229,10 @@ class LemmatizerCodec(TokenCodec):
         known = self._known_kinds
         if len(known) > MAX_WORDS:
             known.clear()
-        kinds = []
+        kinds, limits = [], _form_limits(self.labels)
         for orth in orths.tolist():
             if orth not in known:
-                known[orth] = self._limits.of_form(text_of(orth, docs))
+                known[orth] = limits.of_form(text_of(orth, docs))
             kinds.append(known[orth])
         return np.array(kinds, np.int32)[places.ravel()]
 
@@ -237,7 +240,9 @@ class LemmatizerCodec(TokenCodec):
         self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
     ) -> None:
         marked = [columns[name] for name in KNOWN_SCRIPTS if name in columns]
-        tokens = np.flatnonzero(kinds < len(self._limits.allowed))
+        tokens = np.arange(len(kinds))
+        if (kinds >= len(_form_limits(self.labels).allowed)).any():  # never in training
+            tokens = np.flatnonzero(kinds < len(self._limits.allowed))
         if not marked or not len(tokens):
             return
         known = self._known_scripts
@@ -259,19 +264,19 @@ class LemmatizerCodec(TokenCodec):
 
     @cached_property
     def _candidates(self) -> Candidates:
-        return Candidates(self._scripts, self.lemmas)
+        return Candidates(_endings(self.labels), self.lemmas)
 
     @cached_property
     def _known_kinds(self) -> dict[int, int]:
         return {}
 
-    @cached_property
+    @property
     def _scripts(self) -> list[EditScript | WholeForm]:
-        return [parse_script(label) for label in self.labels]
+        return _scripts(self.labels)
 
     @cached_property
     def _limits(self) -> "Limits":
-        return Limits(self.labels, self._scripts, self.lexicon)
+        return Limits(self.labels, self.lexicon)
 
     # Predictions
 
@@ -343,17 +348,16 @@ class LemmatizerCodec(TokenCodec):
         ]
 
 
-class Limits:
-    """The scripts that tokens may have, as kinds of tokens: by the length and the case of a form, by the form where a
-    script is for it alone, and by sets of the lexicon.
+class FormLimits:
+    """The scripts that a form may have, as kinds: by length and case, and by the form where a script is for it alone.
 
     A case that gives a form which an earlier one gives, too, is left out: every lemma has one script.
 
-    allowed: bool [K, L]. of_sets: int64 [S], the kind of each set of the lexicon, −1 where none of its scripts is a
-    label; single labels are the kinds that `with_fixed` adds. unlabelled: bool [S], whether none of them is a label.
+    allowed: bool [K, L].
     """
 
-    def __init__(self, labels: Sequence[str], scripts: Sequence[EditScript | WholeForm], lexicon: LemmaLexicon) -> None:
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        scripts = _scripts(labels)
         removed = [s.n_prefix + s.n_suffix if isinstance(s, EditScript) else 0 for s in scripts]
         self._longest = max(removed, default=0) + 1
         is_whole = np.array([isinstance(script, WholeForm) for script in scripts], np.bool_)
@@ -371,6 +375,28 @@ class Limits:
                     self._wholes[key] = len(rows)
                     rows.append(~is_whole & (np.array(removed, np.int64) < len(script.form)))
                 rows[self._wholes[key]][number] = True
+        self.allowed = np.array(rows, np.bool_).reshape(len(rows), len(labels))
+
+    def of_form(self, form: str) -> int:
+        """The kind of a form."""
+        cases = distinct_cases(form)
+        for case in cases:
+            row = self._wholes.get((case, CASES[case](form)))
+            if row is not None:
+                return row
+        mask = sum(1 << place for place, case in enumerate(CASES) if case in cases)
+        return (min(len(form), self._longest) - 1) * (1 << len(CASES)) + mask
+
+
+class Limits:
+    """The scripts that tokens may have, as kinds of tokens: those of `FormLimits`, then those of sets of the lexicon.
+
+    allowed: bool [K, L]. of_sets: int64 [S], the kind of each set of the lexicon, −1 where none of its scripts is a
+    label; single labels are the kinds that `with_fixed` adds. unlabelled: bool [S], whether none of them is a label.
+    """
+
+    def __init__(self, labels: tuple[str, ...], lexicon: LemmaLexicon) -> None:
+        rows = list(_form_limits(labels).allowed)
         numbers = {label: number for number, label in enumerate(labels)}
         of_sets = []
         for members in lexicon.scripts:
@@ -384,15 +410,23 @@ class Limits:
         self.of_sets = np.where(sets < -1, len(rows) - 2 - sets, sets)
         self.unlabelled = sets == -1
 
-    def of_form(self, form: str) -> int:
-        """The kind of a form."""
-        cases = distinct_cases(form)
-        for case in cases:
-            row = self._wholes.get((case, CASES[case](form)))
-            if row is not None:
-                return row
-        mask = sum(1 << place for place, case in enumerate(CASES) if case in cases)
-        return (min(len(form), self._longest) - 1) * (1 << len(CASES)) + mask
+
+# Each update makes another codec, mostly with the same labels.
+
+
+@lru_cache(maxsize=CODECS)
+def _scripts(labels: tuple[str, ...]) -> list[EditScript | WholeForm]:
+    return [parse_script(label) for label in labels]
+
+
+@lru_cache(maxsize=CODECS)
+def _form_limits(labels: tuple[str, ...]) -> FormLimits:
+    return FormLimits(labels)
+
+
+@lru_cache(maxsize=CODECS)
+def _endings(labels: tuple[str, ...]) -> Endings:
+    return Endings(_scripts(labels))
 
 
 def _lemmas(example: Example) -> list[str]:

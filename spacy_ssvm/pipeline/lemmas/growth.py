@@ -1,0 +1,72 @@
+"""What is known by key, as a value that grows: adding takes the time of what is added, and what it was before stays.
+
+All values of one growth share its log, in which each change has a time. A value sees the changes before its own time.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Log(Generic[Key, Value]):
+    """Changes in the order of their coming, n of them so far."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.by_key: dict[Key, list[tuple[int, Value]]] = {}
+
+    def append(self, key: Key, value: Value) -> None:
+        """Change the value of a key from now on."""
+        self.by_key.setdefault(key, []).append((self.n, value))
+        self.n += 1
+
+
+class Growth(Generic[Key, Value]):
+    """A mapping that never changes; `with_changes` makes another one.
+
+    first: what it holds before any change, None for unknown keys. n_first: for how many keys.
+    """
+
+    def __init__(self, first: Callable[[Key], Value | None], n_first: int) -> None:
+        self._first, self._n_first = first, n_first
+        self._log: Log[Key, Value] = Log()
+        self._time = 0
+
+    def get(self, key: Key) -> Value | None:
+        """The value of a key; None where it is unknown."""
+        changed = self.changed(key)
+        return self._first(key) if changed is None else changed
+
+    def changed(self, key: Key) -> Value | None:
+        """The value of a key; None where it has never changed."""
+        for time, value in reversed(self._log.by_key.get(key, ())):
+            if time < self._time:
+                return value
+        return None
+
+    def changes(self) -> dict[Key, Value]:
+        """The values of all keys that have changed."""
+        values = ((key, self.changed(key)) for key in self._log.by_key)
+        return {key: value for key, value in values if value is not None}
+
+    def with_changes(self, changes: Mapping[Key, Value]) -> "Growth[Key, Value] | None":
+        """This mapping with other values of these keys. None where there would be more changes than keys at first: it
+        is time to begin anew, with all of them as the first ones; so that adding n keys takes a time of order n.
+        """
+        if self._time + len(changes) > self._n_first:
+            return None
+        grown = Growth(self._first, self._n_first)
+        grown._log = self._log if self._log.n == self._time else self._own_log()
+        for key, value in changes.items():
+            grown._log.append(key, value)
+        grown._time = grown._log.n
+        return grown
+
+    def _own_log(self) -> Log[Key, Value]:
+        """A log of what this mapping sees: another one has gone on from the shared log."""
+        log: Log[Key, Value] = Log()
+        for key, value in self.changes().items():
+            log.append(key, value)
+        return log

@@ -1,0 +1,171 @@
+"""One update of a loaded component corrects its example, or a warning says why it cannot."""
+
+import warnings
+
+import pytest
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from .components import CORPUS, NEW_LABEL, SCORE, every, learnt
+from .test_corrections import WORDS, corrected
+from .toy import EXAMPLES, blank, doc, morph_label, trained, tree_of
+
+WITHOUT_LABELS = {"ssvm_senter"}
+"""Components whose labels never change."""
+FORBIDDEN = {
+    "ssvm_tagger": "ADV",
+    "ssvm_morphologizer": morph_label("ADV"),
+    "ssvm_ner": "GPE",
+    "ssvm_senter": "S",
+    "ssvm_lemmatizer": "lower|0>|0>",
+    "ssvm_parser": "nmod",
+}
+"""The label of the last token of the corrected example."""
+PRESET = {
+    "ssvm_tagger": {"tags": ["", "", "", "NOUN"]},
+    "ssvm_morphologizer": {"pos": ["", "", "", "NOUN"]},
+    "ssvm_ner": {"ents": ["", "", "", "B-PER"]},
+    "ssvm_senter": {"sent_starts": [True, False, False, False]},
+    "ssvm_lemmatizer": {"lemmas": ["", "", "", "London"]},
+    "ssvm_parser": {"heads": [1, 2, 2, 1], "deps": ["", "", "", "nmod"]},
+}
+"""Other annotation than the gold one, on the Doc before."""
+
+
+def texts(caught) -> list[str]:
+    return [str(warning.message) for warning in caught if "corrected" in str(warning.message)]
+
+
+def is_right(nlp, factory: str, example: Example) -> bool:
+    fresh = Example(Doc(nlp.vocab, words=[token.text for token in example.predicted]), example.reference)
+    return nlp.evaluate([fresh])[SCORE[factory]] == 1.0
+
+
+@every
+@pytest.mark.parametrize("settings", [{}, {"weight_dtype": "int8", "keep_fraction": 0.5}])
+def test_nothing_is_said_of_what_is_corrected(factory, settings):
+    nlp = learnt(factory)
+    if settings:
+        nlp = blank(factory, **settings).from_bytes(blank(factory, **settings).from_bytes(nlp.to_bytes()).to_bytes())
+    example = corrected(nlp, factory)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nlp.update([example], sgd=False)
+    assert is_right(nlp, factory, example) and not texts(caught)
+
+
+@every
+def test_a_pattern_that_excludes_what_is_annotated_is_named(factory):
+    # Patterns do not limit words that the lemmatizer knows with one script.
+    word = "dogs" if factory == "ssvm_lemmatizer" else WORDS[3]
+    nlp = blank(factory, patterns=[{"patterns": [[{"ORTH": word}]], "forbid": [FORBIDDEN[factory]]}])
+    nlp.get_pipe(factory).from_bytes(learnt(factory).get_pipe(factory).to_bytes())
+    example = corrected(nlp, factory)
+    if factory == "ssvm_lemmatizer":
+        example = Example(doc(nlp, "The dogs"), doc(nlp, "The dogs", lemmas=["the", "dogs"]))
+    with pytest.warns(UserWarning, match=rf"\[{factory}\] the update has not corrected its example, 'The ") as caught:
+        nlp.update([example], sgd=False)
+    (text,) = texts(caught)
+    assert "patterns limit what is predicted" in text and word in text
+    assert not is_right(nlp, factory, example)
+
+
+@every
+def test_annotation_that_is_kept_is_named(factory):
+    nlp = learnt(factory)
+    example = Example(Doc(nlp.vocab, words=WORDS, **PRESET[factory]), corrected(nlp, factory).reference)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nlp.update([example], sgd=False)
+    component, predicted = nlp.get_pipe(factory), Doc(nlp.vocab, words=WORDS, **PRESET[factory])
+    component(predicted)
+    wrong = component.codec.mistakes(Example(predicted, example.reference))
+    assert [f"token {mistake.start} " in text for text in texts(caught) for mistake in wrong] == [True] * len(wrong)
+    assert bool(wrong) == bool(texts(caught))
+    if not getattr(component.codec, "overwrite", False) and factory not in ("ssvm_tagger", "ssvm_morphologizer"):
+        assert wrong
+
+
+@pytest.mark.parametrize("factory", sorted(set(EXAMPLES) - WITHOUT_LABELS))
+def test_labels_that_are_given_leave_out_others(factory):
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    component = nlp.get_pipe(factory)
+    component.initialize(lambda: examples, nlp, labels=list(trained(factory).get_pipe(factory).labels))
+    for _ in range(5):
+        nlp.update(examples)
+    again = blank(factory).from_bytes(nlp.to_bytes())
+    if not again.get_pipe(factory)._facts.labels_are_given:
+        pytest.skip("labels are those to begin with")
+    example = with_new_label(again, factory)
+    with pytest.warns(UserWarning, match="labels that initialize was not given"):
+        again.update([example], sgd=False)
+    assert NEW_LABEL[factory] not in again.get_pipe(factory).labels
+
+
+def with_new_label(nlp, factory: str) -> Example:
+    gold = {
+        "ssvm_tagger": {"tags": ["INTJ", "NOUN", "VERB", "NOUN"]},
+        "ssvm_morphologizer": {"pos": ["INTJ", "NOUN", "VERB", "NOUN"]},
+        "ssvm_ner": {"ents": ["O", "O", "O", "B-ORG"]},
+        "ssvm_parser": {"heads": [2, 2, 2, 2], "deps": ["vocative", "nsubj", "ROOT", "obj"]},
+        "ssvm_lemmatizer": {"lemmas": ["the", "equine", "see", "Ulm"]},
+    }[factory]
+    return Example(Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, **gold))
+
+
+def test_a_tree_that_cannot_be_built_is_named():
+    nlp = learnt("ssvm_parser", model=tree_of("projective", 1))
+    words = ["The", "dog", "eats", "ham", "today"]
+    crossing = {"heads": [3, 2, 2, 1, 2], "deps": ["det", "nsubj", "ROOT", "obj", "obj"]}
+    example = Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, **crossing))
+    with pytest.warns(UserWarning, match="cannot produce its annotation .such as crossing arcs"):
+        nlp.update([example], sgd=False)
+
+
+def test_sentences_that_prediction_does_not_see_are_named():
+    nlp = learnt("ssvm_parser", model=tree_of("projective", 1))
+    words = ["Eat", "ham", "!", "Dogs", "eat", "!"]
+    gold = {"heads": [0, 0, 0, 4, 4, 4], "deps": ["ROOT", "obj", "punct", "nsubj", "ROOT", "punct"]}
+    example = Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, **gold))
+    with pytest.warns(UserWarning, match="because a Doc has no sentence boundaries"):
+        nlp.update([example], sgd=False)
+
+
+@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_lemmatizer"])
+def test_what_features_do_not_tell_apart_is_named(factory):
+    """The same word in the same place of two sentences: an update of both cannot be right; of one it is."""
+    gold = {"ssvm_tagger": ("tags", "NOUN", "VERB"), "ssvm_lemmatizer": ("lemmas", "egg", "eggs")}[factory]
+    nlp = learnt(factory)
+    pair = [Example(doc(nlp, "eggs"), doc(nlp, "eggs", **{gold[0]: [value]})) for value in gold[1:]]
+    with pytest.warns(UserWarning, match="an update has not corrected 1 example of several.*: 'eggs ?'"):
+        nlp.update(pair, sgd=False)
+    for example in pair:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            nlp.update([example], sgd=False)
+        assert is_right(nlp, factory, example) and not texts(caught)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_form_with_two_lemmas_in_one_sentence(right):
+    """Neighbours tell them apart, or nothing does."""
+    nlp = learnt("ssvm_lemmatizer")
+    text, lemmas = ("I saw a saw", "I see a saw") if right else ("zogs " * 9, "zog zogs " * 4 + "zog")
+    example = Example(doc(nlp, text), doc(nlp, text, lemmas=lemmas.split()))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nlp.update([example], sgd=False)
+    assert is_right(nlp, "ssvm_lemmatizer", example) == right
+    assert [("do not tell apart" in text, "zogs" in text) for text in texts(caught)] == [(True, True)] * (not right)
+
+
+@every
+def test_rehearsal_says_nothing(factory):
+    nlp = learnt(factory)
+    nlp.resume_training()
+    nlp.update([corrected(nlp, factory)], sgd=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nlp.rehearse([Example(doc(nlp, text), doc(nlp, text)) for text, _ in CORPUS[factory]])
+    assert not texts(caught)

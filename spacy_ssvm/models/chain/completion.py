@@ -1,6 +1,7 @@
 """Complete what the gold annotation leaves open, and project gold that no legal sequence agrees with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from heapq import heappop, heappush
 
 import numpy as np
@@ -55,14 +56,19 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
     return np.asarray(examples[changed])
 
 
-def without_new_labels(weights: np.ndarray, is_new: np.ndarray) -> np.ndarray:
-    """These weights, float64 [d], with transitions that rule out new labels, bool [L], where they are unknown."""
-    weights = weights.copy()
+@contextmanager
+def new_labels_ruled_out(weights: np.ndarray, is_new: np.ndarray) -> Iterator[None]:
+    """Within this context, the transitions among these weights, float64 [d], rule out new labels, bool [L], where they
+    are unknown."""
     transitions, _ = split(weights, len(is_new))
+    before = transitions.copy()
     if not is_new.all():
         transitions[is_new, :] += UNLIKELY
         transitions[:, is_new] += UNLIKELY
-    return weights
+    try:
+        yield
+    finally:
+        transitions[:] = before
 
 
 @kernel

@@ -34,7 +34,10 @@ def seen_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray | None:
     """`ChainWeights.seen` of the rows with these keys, uint64 [n]: 0 for absent ones."""
     if weights.seen is None:
         return None
-    return np.append(weights.seen, np.uint8(0))[_places(weights, keys)]
+    places = _places(weights, keys)
+    seen = np.zeros(len(keys), np.uint8)
+    seen[places != ABSENT] = weights.seen[places[places != ABSENT]]
+    return seen
 
 
 def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:

@@ -51,7 +51,9 @@ def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
 
 def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -> ChainWeights:
     """The learnt weights, and the earlier `weights` of all rows but those with these keys, uint64."""
-    others = np.flatnonzero(~np.isin(weights.keys, keys))
+    is_other, places = np.ones(len(weights.keys), np.bool_), _places(weights, keys)
+    is_other[places[places != ABSENT]] = False
+    others = np.flatnonzero(is_other)
     rows = joined([learnt.rows, taken(weights.rows, others)])
     seen = [np.zeros(len(part.keys), np.uint8) if part.seen is None else part.seen for part in (learnt, weights)]
     together = np.concatenate([learnt.keys, weights.keys[others]])

@@ -59,7 +59,7 @@ def test_the_ends_of_the_range_of_floats_are_refused(solver, name):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("value", [SMALLEST, 1e-15, 1e8, LARGEST])
+@pytest.mark.parametrize("value", [SMALLEST, LARGEST])
 @pytest.mark.parametrize(
     ("solver", "name"),
     [(solver, name) for solver in SOLVERS for name in signature(SOLVERS[solver]).parameters if name in LIMITED],

@@ -128,7 +128,7 @@ def _contains(path: np.ndarray, known: np.ndarray, start: int, labels: np.ndarra
     return np.array_equal(path[tokens], labels) and bool((known[tokens] < 0).any())
 
 
-def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:
+def project(chains: Chains, annotated: np.ndarray) -> int:
     """Replace annotation that no legal sequence agrees with by the nearest one (fewest changes) that a sequence has.
 
     annotated: int32 [T], changed in place; chains.gold becomes a legal completion.
@@ -137,7 +137,10 @@ def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:
     chains.gold[:] = annotated
     examples = np.flatnonzero(~_are_legal(chains, annotated))
     if len(examples):
-        _complete(chains, examples, annotated, np.zeros(n_weights), -1.0, np.zeros(len(examples), np.bool_))
+        # All scores are 0, but for the penalties.
+        bare = chains._replace(feature_starts=np.zeros_like(chains.feature_starts))
+        transitions = np.zeros(len(chains.constraints.start) ** 2)
+        _complete(bare, examples, annotated, transitions, -1.0, np.zeros(len(examples), np.bool_))
     wrong = (annotated >= 0) & (annotated != chains.gold)
     annotated[wrong] = chains.gold[wrong]
     return len(np.unique(np.searchsorted(chains.starts, np.flatnonzero(wrong), "right")))

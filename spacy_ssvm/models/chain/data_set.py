@@ -105,7 +105,7 @@ class ChainSet(DataSet):
             encoded.costs[tokens],
             encoded.kinds[tokens],
         )
-        project(chunk, annotated, self.dimension())
+        project(chunk, annotated)
         n_before = self._n_examples
         self._n_examples += len(chunk.starts) - 1
         self._docs = appended(self._docs, np.stack([n_before + np.cumsum(sizes) - sizes, sizes], axis=1))

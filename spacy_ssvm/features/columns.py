@@ -14,6 +14,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
+from ..growth import appended, widened
 from ..kernels import kernel
 from .attributes import (
     ANNOTATION_ATTRIBUTES,
@@ -352,6 +353,14 @@ def take_columns(columns: Columns, chosen: np.ndarray) -> Columns:
         np.ascontiguousarray(columns.keys[:, tokens]),
         np.ascontiguousarray(columns.reals[:, tokens]),
     )
+
+
+def with_more_columns(columns: Columns, more: Columns) -> Columns:
+    """`join_columns` of these two, but with room for further ones, in memory that is shared with `columns`."""
+    n, more_tokens = int(columns.starts[-1]), int(more.starts[-1])
+    keys, reals = (widened(part, n, n + more_tokens) for part in columns[1:])
+    keys[:, n : n + more_tokens], reals[:, n : n + more_tokens] = more.keys, more.reals
+    return Columns(appended(columns.starts, more.starts[1:] + n), keys, reals)
 
 
 def join_columns(parts: Sequence[Columns]) -> Columns:

@@ -222,6 +222,21 @@ def extract_at(columns, program, table, tokens, feature_starts, rows, values):
             feature_starts[n] = place
 
 
+@kernel
+def write_keys(columns, program, feature_starts, rows, first_row, keys):
+    """Write the keys of the rows from number `first_row` on to `keys`; these occur in the rows that `extract` found."""
+    for sequence in range(len(columns.starts) - 1):
+        first, end = columns.starts[sequence], columns.starts[sequence + 1]
+        for token in range(first, end):
+            place = feature_starts[token]
+            for template in range(len(program.seeds)):
+                key, value = feature(columns, program, template, token, first, end)
+                if value != 0.0:
+                    if rows[place] >= first_row:
+                        keys[rows[place] - first_row] = max(key & _KEY, np.uint64(1))
+                    place += 1
+
+
 def empty_table(hash_bits: int | None = None) -> Table:
     """A table without rows, or, with hash_bits, one that maps hashes to 2^hash_bits rows."""
     return new_table(1 if hash_bits else 1 << 16, hash_bits or 0)

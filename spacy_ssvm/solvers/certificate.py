@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from ..growth import extended
 from .learner import Certificate, Field, Learner, Progress
 from .oracle_pass import find_violations
 from .parameters import DualParameters, Parameters
@@ -172,8 +173,7 @@ class BatchLearner(CertifiedLearner):
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
-        visited = self._visited[: problem.n_examples]
-        self._visited = np.append(visited, np.zeros(problem.n_examples - len(visited), np.bool_))
+        self._visited = extended(self._visited[: problem.n_examples], problem.n_examples)
 
     def remove(self, examples: np.ndarray) -> None:
         super().remove(examples)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..growth import extended
 from ..kernels import kernel
 from ..threads import in_threads
 from .certificate import GAP_REDUCTION, BatchLearner, CertifiedLearner
@@ -169,27 +170,42 @@ class DcdLearner(DualLearner, CertifiedLearner):
     def __init__(self, parameters: Dcd, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.schedule = schedule(problem.n_examples)
+        self._resting: list[np.ndarray] = []
+        """Examples that may rest: all others are awake."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
         n, C = self.problem.n_examples, self.parameters.C
+        self._resting = [np.arange(n)]
         for _ in range(self.parameters.inner_passes):
             _inner_pass(rng.permutation(n), self.w, self.planes, C, self.schedule, self.keeps_planes)
 
     def visit(self, examples: np.ndarray) -> None:
         C, delta = self.parameters.C, self.parameters.delta
+        self._resting.append(examples)
         self._run(_oracle_pass, examples, self.w, C, delta, self.schedule, self.keeps_planes)
 
     def retune(self, parameters: Any) -> bool:
         if not super().retune(parameters):
             return False
         self.schedule = schedule(self.problem.n_examples)
+        self._resting = []
         return True
+
+    def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
+        super().restore(state, rng)
+        self._resting = [np.arange(self.problem.n_examples)]
 
     def extend(self, problem: Problem) -> None:
         # Examples of a saved state that come back are no more than before.
-        if problem.n_examples > self.problem.n_examples:
-            self.schedule = schedule(problem.n_examples)
+        n_examples = problem.n_examples
+        if n_examples > self.problem.n_examples:
+            for examples in self._resting:
+                self._wake(examples)
+            self._resting = []
+            rests, pauses, lengths, slacks, averages = self.schedule
+            per_example = (extended(part[:n_examples], n_examples) for part in (rests, pauses, lengths, slacks))
+            self.schedule = Schedule(*per_example, np.zeros_like(averages))
         super().extend(problem)
 
     def remove(self, examples: np.ndarray) -> None:

@@ -46,7 +46,7 @@ class WorkingSetLearner(Learner):
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)
-        working_set.resize(self.planes, problem.n_examples)
+        self.planes = working_set.resized(self.planes, problem.n_examples)
 
     def forget(self, examples: np.ndarray) -> None:
         super().forget(examples)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..growth import appended, extended
 from ..kernels import kernel
 from .gradients import sum_losses
 from .learner import Certificate, Field, Learner, Progress
@@ -187,11 +188,9 @@ class ExponentiatedGradientLearner(Learner):
         self.w0 = None if self.w0 is None else self.grown(self.w0)
         starts, scores, surplus, values, rates = self.distributions
         n, more = problem.n_examples, max(0, problem.n_examples - len(rates))
-        starts, nothing = np.append(starts, np.full(more, starts[-1]))[: n + 1], np.zeros(more)
+        starts = appended(starts, np.full(more, starts[-1]))[: n + 1]
         scores, surplus = scores[: starts[-1]], surplus[: starts[-1]]
-        self.distributions = Distributions(
-            starts, scores, surplus, np.append(values, nothing)[:n], np.append(rates, nothing)[:n]
-        )
+        self.distributions = Distributions(starts, scores, surplus, extended(values[:n], n), extended(rates[:n], n))
 
     def remove(self, examples: np.ndarray) -> None:
         moved = examples[self.distributions.rates[examples] > 0.0]

@@ -9,16 +9,13 @@ import importlib
 import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
-from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ..growth import extended
 from .parameters import Parameters
 from .planes import plane_buffer
 from .problem import Kind, Problem
-
-RESERVE = 4
-"""Vectors that grow get room for this part of their length in addition: memory is in use only once it is written to."""
 
 
 class Field(NamedTuple):
@@ -145,7 +142,6 @@ class Learner(ABC):
         self.parameters = parameters
         problem.oracles(self.needs)
         self.problem = problem
-        self._reserved: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
         self.buffer = plane_buffer(problem.max_entries(self.needs))
         self.loss = 0.0
@@ -194,7 +190,8 @@ class Learner(ABC):
         """Continue with a problem that has more examples or more weights, which are appended."""
         self.problem = problem
         self.w = self.grown(self.w)
-        self.buffer = plane_buffer(problem.max_entries(self.needs))
+        if problem.max_entries(self.needs) > len(self.buffer.indices):
+            self.buffer = plane_buffer(problem.max_entries(self.needs))
 
     def remove(self, examples: np.ndarray) -> None:
         """Subtract the contribution of these examples' dual variables from w, and forget them. examples: int64."""
@@ -250,16 +247,7 @@ class Learner(ABC):
 
         Replace the array by the result: both may share memory, as it is reserved ahead, so that few calls copy.
         """
-        old, new = len(array), self.problem.dimension
-        if new == old:
-            return array
-        memory = self._reserved.get(id(array.base))
-        if memory is None or memory is not array.base or len(memory) < new:
-            memory = np.empty(new + new // RESERVE, array.dtype)
-            memory[:old] = array
-            self._reserved[id(memory)] = memory
-        memory[old:new] = 0.0
-        return memory[:new]
+        return extended(array, self.problem.dimension)
 
 
 def implementation(name: str) -> Any:

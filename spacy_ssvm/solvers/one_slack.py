@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..growth import extended
 from ..kernels import kernel
 from .certificate import GAP_REDUCTION, BatchLearner, slacks
 from .learner import Field
@@ -108,8 +109,7 @@ class OneSlackLearner(BatchLearner):
         super().extend(problem)
         self.w0 = self.grown(self.w0)
         self.summed = self.grown(self.summed)
-        new = np.zeros(problem.n_examples, np.bool_)
-        self.seen = np.append(self.seen, new)[: len(new)]
+        self.seen = extended(self.seen[: problem.n_examples], problem.n_examples)
 
     def remove(self, examples: np.ndarray) -> None:
         super().remove(examples)

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+SMALLEST, LARGEST = 1e-30, 1e15
+"""The limits of parameters and costs: products and squares of a few of them are floats with many digits, and scores
+that they lead to are far from those of what is forbidden."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
     """The parameters of all solvers.
@@ -267,7 +272,7 @@ class Lbfgs(LossFamily):
             raise ValueError("solver.beta must be finite for L-BFGS, which needs a smooth loss: choose another solver")
         _positive(self, "iterations")
         _whole(self, "iterations")
-        _not_negative(self, "tolerance")
+        _tolerance(self, 0.0)
         _flag(self, "proximal")
 
 
@@ -525,8 +530,22 @@ def _number(parameters: Parameters, name: str) -> float:
     return number
 
 
+def require_moderate(value: float, name: str) -> None:
+    """Check that a number of at least 0 is 0 or between SMALLEST and LARGEST.
+
+    Raises:
+        ValueError: it is not; the message begins with `name`.
+    """
+    if value and not SMALLEST <= value <= LARGEST:
+        raise ValueError(
+            f"{name} must be between {SMALLEST:g} and {LARGEST:g}, not {value:g}: beyond that, objectives and scores "
+            "overflow or vanish"
+        )
+
+
 def _tolerance(parameters: Any, smallest: float) -> None:
-    _not_negative(parameters, "tolerance")
+    if _number(parameters, "tolerance") < 0:
+        raise ValueError(f"solver.tolerance must not be negative, not {parameters.tolerance!r}")
     if 0 < parameters.tolerance < smallest:
         raise ValueError(
             f"solver.tolerance must be at least {smallest:g}, not {parameters.tolerance:g}: planes and marginals are "
@@ -539,12 +558,14 @@ def _positive(parameters: Parameters, name: str) -> None:
     value = getattr(parameters, name)
     if _number(parameters, name) <= 0:
         raise ValueError(f"solver.{name} must be positive, not {value!r}")
+    require_moderate(getattr(parameters, name), f"solver.{name}")
 
 
 def _not_negative(parameters: Parameters, name: str) -> None:
     value = getattr(parameters, name)
     if _number(parameters, name) < 0:
         raise ValueError(f"solver.{name} must not be negative, not {value!r}")
+    require_moderate(getattr(parameters, name), f"solver.{name}")
 
 
 def _whole(parameters: Parameters, name: str) -> None:

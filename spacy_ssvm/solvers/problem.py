@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from ..growth import appended
 from ..kernels import Float32Array, Float64Array, Int64Array, array_type, fingerprint, numba_type, signature, specialise
 
 Kind = Literal["max", "marginal", "kbest", "cliques"]
@@ -67,6 +68,35 @@ class Rates(NamedTuple):
     size: Int64Array
 
 
+class Extent(NamedTuple):
+    """What oracles write for n examples, at most, and what a mistake costs, at least.
+
+    plane_entries: int64 [n], as in `Problem`; max_plane_entries: the largest. clique_sizes: int64 [n], as in `Cliques`.
+    max_gradient_entries: as in `Problem`. min_cost: the smallest positive cost of a single mistake, ∞ if there is none.
+    """
+
+    plane_entries: np.ndarray
+    max_plane_entries: int
+    clique_sizes: np.ndarray
+    max_gradient_entries: int
+    min_cost: float
+
+    @property
+    def unit(self) -> float:
+        """As in `Problem`."""
+        return self.min_cost if self.min_cost < np.inf else 1.0
+
+    def with_more(self, more: "Extent") -> "Extent":
+        """Those of these examples and more, which are appended: memory is shared."""
+        return Extent(
+            appended(self.plane_entries, more.plane_entries),
+            max(self.max_plane_entries, more.max_plane_entries),
+            appended(self.clique_sizes, more.clique_sizes),
+            max(self.max_gradient_entries, more.max_gradient_entries),
+            min(self.min_cost, more.min_cost),
+        )
+
+
 class Passes(Protocol):
     """Passes over examples that lie elsewhere: sums over all of them at one w, float64 [d]."""
 
@@ -113,6 +143,7 @@ class Problem:
     passes: of the examples, if they lie elsewhere; then only solvers that ask for such sums can learn from them.
     unit: the unit of the loss, the smallest positive cost of a single mistake. What solvers neglect, in g or in the
         loss, is a small fraction of it, so that a problem whose costs are scaled is solved just as precisely.
+    max_plane_entries: the largest of `plane_entries`; found among them if it is not given.
 
     Raises:
         ValueError: d is 2³¹ or more.
@@ -136,17 +167,15 @@ class Problem:
     n_named: Callable[[], int] | None = None
     passes: Passes | None = None
     unit: float = 1.0
+    max_plane_entries: int = -1
 
     def __post_init__(self) -> None:
+        if self.max_plane_entries < 0:
+            object.__setattr__(self, "max_plane_entries", int(self.plane_entries.max(initial=0)))
         if self.dimension >= 2**31:
             raise ValueError(
                 f"{self.dimension:,} weights are more than this package can index (2³¹): use fewer or hashed features"
             )
-
-    @cached_property
-    def max_plane_entries(self) -> int:
-        """The largest of `plane_entries`."""
-        return int(self.plane_entries.max(initial=0))
 
     def named(self, vector: np.ndarray) -> np.ndarray:
         """The part of a vector, [d], that oracles may have named: to read the rest, zeros, would take time."""
@@ -173,10 +202,9 @@ class Problem:
         return self.max_gradient_entries if kind == "marginal" else self.max_plane_entries
 
 
-def unit_of(costs: np.ndarray) -> float:
-    """The unit of a loss that adds up these costs, float64, at least 0; 1 where all are 0."""
-    positive = costs[costs > 0]
-    return float(positive.min()) if len(positive) else 1.0
+def min_cost(costs: np.ndarray) -> float:
+    """The smallest positive one of these costs, float64, at least 0; ∞ where all are 0."""
+    return float(costs.min(initial=np.inf, where=costs > 0))
 
 
 def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> Any:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..growth import appended
 from ..kernels import kernel
 
 NONE = -1
@@ -72,11 +73,11 @@ def empty(n_examples: int, planes: int = SPARE_PLANES, codes: int = SPARE_CODES)
     )
 
 
-def resize(planes: WorkingSet, n_examples: int) -> None:
-    """Change the number of examples in place: new examples get an empty list; dropped ones must have no planes."""
-    old_size = len(planes.head)
-    planes.head.resize(n_examples, refcheck=False)
-    planes.head[old_size:] = NONE
+def resized(planes: WorkingSet, n_examples: int) -> WorkingSet:
+    """The same planes, of another number of examples: new ones get an empty list; dropped ones must have no planes."""
+    more = n_examples - len(planes.head)
+    head = planes.head[:n_examples] if more < 0 else appended(planes.head, np.full(more, NONE))
+    return planes._replace(head=head)
 
 
 def free_planes(planes: WorkingSet) -> int:

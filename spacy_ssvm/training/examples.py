@@ -95,9 +95,8 @@ class Recognition:
         unseen: whether each known example comes from a saved state and has not been met again, bool [n].
         """
         numbers = [self._by_reference.get(reference, (None,))[0] for reference in references]
-        in_batch = np.zeros(len(self), np.bool_)
         known = [number for number in numbers if number is not None]
-        in_batch[known] = True
+        in_batch = set(known)
         epoch_continues = not visited[known].all()
         new: list[int] = []
         repeated: list[int] = []
@@ -120,10 +119,10 @@ class Recognition:
                     changed[number] = k
                 if unseen[number] and number not in arrived:
                     arrived[number] = k
-                elif visited[number] or in_batch[number]:
+                elif visited[number] or number in in_batch:
                     repeated.append(k)
                 epoch_continues |= not visited[number]
-                in_batch[number] = True
+                in_batch.add(number)
                 numbers[place] = number
             self.bind([references[place]], [read[place]], number)
         if new or epoch_continues:
@@ -133,19 +132,19 @@ class Recognition:
             numbers[places[k]] = number
         return Recognised(numbers, new, changed, arrived)
 
-    def _by_content(self, digest: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
-        """An example with this content, preferably neither in this batch nor visited in this epoch (both bool [n])."""
+    def _by_content(self, digest: bytes, visited: np.ndarray, in_batch: set[int]) -> int | None:
+        """An example with this content, preferably neither in this batch nor visited in this epoch, bool [n]."""
         same = self._by_digest.get(digest)
-        return None if same is None else min(same, key=lambda n: (in_batch[n], visited[n]))
+        return None if same is None else min(same, key=lambda n: (n in in_batch, visited[n]))
 
-    def _by_same_words(self, reference: Doc, read: bytes, visited: np.ndarray, in_batch: np.ndarray) -> int | None:
+    def _by_same_words(self, reference: Doc, read: bytes, visited: np.ndarray, in_batch: set[int]) -> int | None:
         """An example with the same words in its reference, but with other annotation read from its predicted Doc.
 
         It is neither in this batch nor visited in this epoch.
         """
         same = self._by_words.get(_words(reference), {}).items()
         now = hash(read)
-        return next((n for n, before in same if before != now and not visited[n] and not in_batch[n]), None)
+        return next((n for n, before in same if before != now and not visited[n] and n not in in_batch), None)
 
 
 def _words(doc: Doc) -> bytes:

@@ -11,6 +11,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..corpus.wording import quoted
+from ..growth import extended
 from ..memory import release
 from ..models.protocol import DataSet
 from ..solvers.correction import losses
@@ -92,6 +93,8 @@ class Training:
         """Whether `update` gets parts of a batch, which `learn` ends."""
         self.figures: Figures | None = None
         self._start_weights = weights
+        self._completes_by: np.ndarray | None = None
+        """Those to start from, of all features so far, by which gold structures are completed; None before."""
         self._last_weights: np.ndarray | None = None
         """Those of a solver that another one replaces, until that one starts."""
         self._rng = parameters.generator()
@@ -192,8 +195,10 @@ class Training:
             suffered = self.learn()
             self._texts = dict(enumerate(quoted(references[place]) for place in places)) if self._corrects else {}
             return suffered + self._update_online(encoded)
-        visited = self._visited.copy()
-        visited[self._taken] = True
+        visited = self._visited
+        if self._taken:
+            visited = visited.copy()
+            visited[self._taken] = True
         batch = self._known.recognise(references, read, places, encoded.digests(), visited, self._unseen)
         if self._corrects:
             pairs = zip(batch.numbers, references)
@@ -301,9 +306,8 @@ class Training:
 
     def _widened(self, weights: np.ndarray | None) -> np.ndarray:
         """These weights, and the initial ones of features that have come since."""
-        known = np.zeros(0) if weights is None else weights
-        widened = np.zeros(self.data.dimension())
-        widened[: len(known)] = known
+        known = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
+        widened = extended(known, self.data.dimension())
         initial = self.data.initial(len(known))
         if initial is not None:
             widened[len(known) :] = initial
@@ -322,7 +326,9 @@ class Training:
         projected = self.data.add(encoded)
         if self.parameters.settles:
             if self.data.is_incomplete():
-                self.data.settle(self._widened(self._start_weights))
+                before = self._start_weights if self._completes_by is None else self._completes_by
+                self._completes_by = self._widened(before)
+                self.data.settle(self._completes_by)
             self.data.admit(np.arange(n_before, len(self)))
         return projected
 
@@ -387,7 +393,7 @@ class Training:
                 self.left_wrong += self._left_wrong(learner, visited, examples)
             self._visited[visited] = True
             numbers = later
-            if self._visited.all() and not self._state.grew:
+            if not self._state.grew and self._visited.all():
                 self._end_epoch(learner)
         return suffered
 
@@ -444,9 +450,8 @@ class Training:
 
     def _extend_flags(self, n_more: int) -> None:
         """Extend the arrays of flags by examples that are neither visited nor from a saved state."""
-        more = np.zeros(n_more, np.bool_)
         self._visited, self._unseen, self._given_up = (
-            np.append(flags, more) for flags in (self._visited, self._unseen, self._given_up)
+            extended(flags, len(flags) + n_more) for flags in (self._visited, self._unseen, self._given_up)
         )
 
     def _fill(self, arrived: Mapping[int, int], encoded: Any) -> None:

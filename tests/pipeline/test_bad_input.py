@@ -199,6 +199,15 @@ def test_label_costs(factory, cost):
         replace(component.codec, label_costs={"O": cost})
 
 
+@sequences
+@pytest.mark.parametrize("cost", [1e308, 1.1e15, 1e-31, 5e-324])
+def test_label_costs_at_the_ends_of_the_range_of_floats(factory, cost):
+    component = blank(factory).get_pipe(factory)
+    with pytest.raises(ValueError, match=r'label_costs: the cost of "O" must be between 1e-30 and 1e\+15, not '):
+        replace(component.codec, label_costs={"O": cost})
+    replace(component.codec, label_costs={"O": 0.0, "S": 1e15, "N": 1e-30})
+
+
 @pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
 @pytest.mark.parametrize("cost", ["0.5", 2])
 def test_label_costs_may_be_written_as_numbers_are_in_configs(factory, cost):

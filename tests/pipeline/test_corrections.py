@@ -5,7 +5,7 @@ import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.models.chain.completion import without_new_labels
+from spacy_ssvm.models.chain.completion import new_labels_ruled_out
 from spacy_ssvm.models.chain.data import dimension
 from spacy_ssvm.models.chain.weights import split
 from spacy_ssvm.models.frequency import NEW_LABEL_POWER, exponents, rates
@@ -219,9 +219,12 @@ def test_a_completion_has_no_label_that_has_no_weight():
     """Whatever the scores of learnt labels are: here all of them are negative."""
     vector = np.zeros(dimension(3, 2))
     split(vector, 3)[1][:, :2] = -5.0
-    transitions, rows = split(without_new_labels(vector, np.array([False, False, True])), 3)
-    assert (transitions[2] < -1e5).all() and (transitions[:, 2] < -1e5).all() and (transitions[:2, :2] == 0).all()
-    assert np.array_equal(rows, split(vector, 3)[1])
+    before = vector.copy()
+    with new_labels_ruled_out(vector, np.array([False, False, True])):
+        transitions, rows = split(vector, 3)
+        assert (transitions[2] < -1e5).all() and (transitions[:, 2] < -1e5).all() and (transitions[:2, :2] == 0).all()
+        assert np.array_equal(rows, split(before, 3)[1])
+    assert np.array_equal(vector, before)
 
 
 def test_features_move_further_while_a_label_is_new():

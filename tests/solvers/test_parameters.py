@@ -2,14 +2,19 @@
 
 import math
 import re
+import warnings
 from inspect import signature
 
 import numpy as np
 import pytest
 
 from spacy_ssvm.registry import ssvm_solvers
-from spacy_ssvm.solvers.parameters import Dca, Dcd, Lbfgs, dcd_light
+from spacy_ssvm.solvers.learner import fit
+from spacy_ssvm.solvers.parameters import LARGEST, SMALLEST, Dca, Dcd, Lbfgs, dcd_light
 from spacy_ssvm.solvers.problem import Problem
+
+from ..models.tree.enumeration import tree_problem
+from ..problems import random_problem
 
 SOLVERS = {name.split(".")[1]: make for name, make in ssvm_solvers.get_all().items()}
 NUMBER = ("be a finite number", [math.nan, -math.inf, "high", [0.1], True])
@@ -37,6 +42,44 @@ def test_bad_values_are_named(solver, name):
         for value in values:
             with pytest.raises(ValueError, match=rf"solver\.{name} must {re.escape(message)}"):
                 SOLVERS[solver](**{name: value})
+
+
+LIMITED = ["C", "beta", "gamma", "rho1", "rho2", "nu", "mu", "epsilon", "eta0", "delta"]
+PROBLEMS = {"chains": lambda: random_problem(0, n_examples=6), "trees": lambda: tree_problem(0, n_examples=3)}
+
+
+@pytest.mark.parametrize(
+    ("solver", "name"),
+    [(solver, name) for solver in SOLVERS for name in signature(SOLVERS[solver]).parameters if name in LIMITED],
+)
+def test_the_ends_of_the_range_of_floats_are_refused(solver, name):
+    for value in (1e308, 1e300, 1e100, 1.1e15, 0.9e-30, 1e-100, 1e-308, 5e-324):
+        with pytest.raises(ValueError, match=rf"solver\.{name} must be between 1e-30 and 1e.15, not "):
+            SOLVERS[solver](**{name: value})
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("value", [SMALLEST, LARGEST])
+@pytest.mark.parametrize(
+    ("solver", "name"),
+    [(solver, name) for solver in SOLVERS for name in signature(SOLVERS[solver]).parameters if name in LIMITED],
+)
+def test_what_is_not_refused_has_finite_results(solver, name, value, problem):
+    """Or SGD, whose rate depends on the number of examples, says what is wrong with it."""
+    smooth = {"beta": 1.0} if name == "gamma" and solver in ("SGD", "DCA") else {}
+    parameters = SOLVERS[solver](**{**smooth, name: value})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            learner, certificate = fit(parameters, PROBLEMS[problem](), max_epochs=6)
+        except ValueError as error:
+            assert solver == "SGD" and re.search(r"solver\.(C|eta0)", str(error))
+            return
+        figures = [number for number in learner.progress() if number is not None]
+        assert np.isfinite(learner.prediction_weights()).all() and np.isfinite(figures).all()
+        if certificate is not None:
+            assert np.isfinite([*certificate, certificate.gap, certificate.relative_gap]).all()
+            assert certificate.gap >= -1e-6 * abs(certificate.primal)
 
 
 @pytest.mark.parametrize("solver", [name for name in SOLVERS if "tolerance" in signature(SOLVERS[name]).parameters])

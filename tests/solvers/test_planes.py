@@ -130,7 +130,7 @@ def test_working_set(additions, data):
         current = planes
         if make_room:
             working_set.make_room(planes, 3, 5 * D)
-            working_set.resize(planes, 4)
+            current = planes = working_set.resized(planes, 4)
             assert working_set.free_planes(planes) >= 3 and working_set.free_codes(planes) >= 5 * D
             assert planes.counts[working_set.N_DROPPED] == planes.counts[working_set.N_DROPPED_CODES] == 0
             assert len(planes.head) == 4 and planes.head[3] == working_set.NONE

@@ -9,7 +9,7 @@ from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.certificate import CertifiedLearner
 from spacy_ssvm.solvers.learner import fit, start
 from spacy_ssvm.solvers.parameters import Cpd, Dcd, Extragradient, ProjectedSubgradient, Sap, Sgd
-from spacy_ssvm.solvers.problem import unit_of
+from spacy_ssvm.solvers.problem import min_cost
 
 from ..problems import random_problem
 from .running import epochs
@@ -80,5 +80,5 @@ def test_the_gap_is_as_small(name):
 
 def test_the_unit_is_the_smallest_cost_of_a_mistake():
     assert random_problem().unit == 1.0
-    assert unit_of(np.array([0.0, 3.0, 0.5])) == 0.5
-    assert unit_of(np.zeros(2)) == unit_of(np.zeros(0)) == 1.0
+    assert min_cost(np.array([0.0, 3.0, 0.5])) == 0.5
+    assert min_cost(np.zeros(2)) == min_cost(np.zeros(0)) == np.inf

@@ -12,6 +12,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ...solvers.parameters import require_moderate
 from ..protocol import Codec, Gaps, Warn
 from ..scored import Listing, NamedPart, numbers_of
 
@@ -196,4 +197,5 @@ def _checked_cost(name: str, label: str, cost: Any) -> float:
     value = float(cost)
     if not math.isfinite(value) or value < 0:
         raise ValueError(f'[{name}] label_costs: the cost of "{label}" must be finite and not negative, not {cost!r}')
+    require_moderate(value, f'[{name}] label_costs: the cost of "{label}"')
     return value

@@ -1,6 +1,7 @@
 """Complete what the gold annotation leaves open, and project gold that no legal sequence agrees with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from heapq import heappop, heappush
 
 import numpy as np
@@ -55,14 +56,19 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
     return np.asarray(examples[changed])
 
 
-def without_new_labels(weights: np.ndarray, is_new: np.ndarray) -> np.ndarray:
-    """These weights, float64 [d], with transitions that rule out new labels, bool [L], where they are unknown."""
-    weights = weights.copy()
+@contextmanager
+def new_labels_ruled_out(weights: np.ndarray, is_new: np.ndarray) -> Iterator[None]:
+    """Within this context, the transitions among these weights, float64 [d], rule out new labels, bool [L], where they
+    are unknown."""
     transitions, _ = split(weights, len(is_new))
+    before = transitions.copy()
     if not is_new.all():
         transitions[is_new, :] += UNLIKELY
         transitions[:, is_new] += UNLIKELY
-    return weights
+    try:
+        yield
+    finally:
+        transitions[:] = before
 
 
 @kernel
@@ -122,7 +128,7 @@ def _contains(path: np.ndarray, known: np.ndarray, start: int, labels: np.ndarra
     return np.array_equal(path[tokens], labels) and bool((known[tokens] < 0).any())
 
 
-def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:
+def project(chains: Chains, annotated: np.ndarray) -> int:
     """Replace annotation that no legal sequence agrees with by the nearest one (fewest changes) that a sequence has.
 
     annotated: int32 [T], changed in place; chains.gold becomes a legal completion.
@@ -131,7 +137,10 @@ def project(chains: Chains, annotated: np.ndarray, n_weights: int) -> int:
     chains.gold[:] = annotated
     examples = np.flatnonzero(~_are_legal(chains, annotated))
     if len(examples):
-        _complete(chains, examples, annotated, np.zeros(n_weights), -1.0, np.zeros(len(examples), np.bool_))
+        # All scores are 0, but for the penalties.
+        bare = chains._replace(feature_starts=np.zeros_like(chains.feature_starts))
+        transitions = np.zeros(len(chains.constraints.start) ** 2)
+        _complete(bare, examples, annotated, transitions, -1.0, np.zeros(len(examples), np.bool_))
     wrong = (annotated >= 0) & (annotated != chains.gold)
     annotated[wrong] = chains.gold[wrong]
     return len(np.unique(np.searchsorted(chains.starts, np.flatnonzero(wrong), "right")))

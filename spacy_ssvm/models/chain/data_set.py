@@ -1,26 +1,26 @@
 """The examples of a sequence component: one chain for each Doc, or for each token with a gold label."""
 
-from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from ...features.index import Program, Table, add_features, n_rows, row_keys, table_of
-from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
-from ...solvers.problem import Problem, Rates
+from ...features.index import Program, Table, add_features, n_rows, row_keys, table_of, write_keys
+from ...features.ranges import elements, ranges_of, taken_starts
+from ...growth import appended, extended
+from ...solvers.problem import Extent, Problem, Rates
 from ...structures.chain.constraints import Constraints
 from .. import frequency
 from ..documents import examples_of, replaced_by_last
 from ..protocol import DataSet, Rows
-from .completion import complete, complete_without, project, without_new_labels
-from .data import Chains, dimension, make_chains
+from .completion import complete, complete_without, new_labels_ruled_out, project
+from .data import Chains, dimension, joined, make_chains, with_more
 from .earlier import Earlier, blocks_of, nothing_earlier, seen_of
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
-from .many_labels import StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
+from .many_labels import ManyLabelChains, StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
 from .numbered import FREQUENT, NONE, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
-from .oracles import chain_problem
+from .oracles import chain_problem, extent
 from .weights import ChainWeights
 
 _IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
@@ -54,23 +54,41 @@ class ChainSet(DataSet):
         self.seen_labels = seen_labels
         self._of_tokens = of_tokens
         self._docs = np.zeros((0, 2), np.int64)
+        self._n_examples = 0
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
-        """The keys of the rows while there is no table."""
+        """The keys of the rows, while there is no table, or where some are those of earlier weights."""
         self.earlier = nothing_earlier(len(constraints.start)) if earlier is None else earlier
+        self._rates_of_rows = np.zeros(0, np.float32)
+        """Of the rows so far."""
         self.annotated = np.zeros(0, np.int32)
+        self._n_known = 0
+        """The labels of so many of the first tokens are known."""
         self._program = program
         self._constraints = constraints
+        self._joined: Chains | None = None
+        self._extent: Extent | None = None
+        """Of the joined chains."""
         self._chunks: list[Chains] = []
+        """Those that are not joined yet."""
+        self._counts, self._n_counted = np.zeros(0, np.int32), 0
+        """How often each row occurs among so many of the first features."""
         self._problem: Problem | None = None
         self._numbering: Numbering | None = None
         self._steps: StepNumbering | None = None
         """That of transitions, if there are many labels and weights are numbered by use."""
+        self._first: ManyLabelChains | None = None
+        """The data of the last problem with such a numbering."""
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
         columns = encoded.columns if self.seen_labels is None else self.seen_labels.mark(encoded)
+        n_rows_before = self.n_rows()
         self._table, feature_starts, rows, values = add_features(columns, self._program, self.table)
+        if self.earlier.weights is not None:
+            new = np.zeros(self.n_rows() - n_rows_before, np.uint64)
+            write_keys(columns, self._program, feature_starts, rows, n_rows_before, new)
+            self._keys = appended(self._keys, new)
         sizes, starts, tokens = self._examples(encoded)
         features: Any = slice(None)
         if self._of_tokens:
@@ -87,13 +105,14 @@ class ChainSet(DataSet):
             encoded.costs[tokens],
             encoded.kinds[tokens],
         )
-        project(chunk, annotated, self.dimension())
-        n_before = sum(len(chunk.starts) - 1 for chunk in self._chunks)
-        self._docs = np.concatenate([self._docs, np.stack([n_before + np.cumsum(sizes) - sizes, sizes], axis=1)])
+        project(chunk, annotated)
+        n_before = self._n_examples
+        self._n_examples += len(chunk.starts) - 1
+        self._docs = appended(self._docs, np.stack([n_before + np.cumsum(sizes) - sizes, sizes], axis=1))
         self._chunks.append(chunk)
         self._problem = None
         self._wrong += [()] * int(sizes.sum()) if self._of_tokens else encoded.wrong
-        self.annotated = np.concatenate([self.annotated, annotated])
+        self.annotated = appended(self.annotated, annotated)
         return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != gold))
 
     def _examples(self, encoded: EncodedChains) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -116,30 +135,32 @@ class ChainSet(DataSet):
         self.annotated = self.annotated[tokens]
         wrong = [*self._wrong, ()]
         self._wrong = [wrong[example] for example in order]
-        self._problem = None
-        self._chunks = [
-            make_chains(
-                taken_starts(starts, order),
-                taken_starts(chains.feature_starts, tokens),
-                chains.rows[features],
-                chains.gold[tokens],
-                self._constraints,
-                chains.values[features] if len(chains.values) else None,
-                chains.costs[tokens],
-                chains.kinds[tokens],
-            )
-        ]
+        self._problem, self._n_known, self._n_examples = None, 0, len(order)
+        self._counts, self._n_counted = np.zeros(0, np.int32), 0
+        self._joined = make_chains(
+            taken_starts(starts, order),
+            taken_starts(chains.feature_starts, tokens),
+            chains.rows[features],
+            chains.gold[tokens],
+            self._constraints,
+            chains.values[features] if len(chains.values) else None,
+            chains.costs[tokens],
+            chains.kinds[tokens],
+        )
+        self._extent, self._first = extent(self._joined), None
 
     @property
     def table(self) -> Table:
         """The feature index."""
         if self._table is None:
-            self._table, self._keys = table_of(self._keys, 0), np.zeros(0, np.uint64)
+            self._table = table_of(self._keys, 0)
+            if self.earlier.weights is None:
+                self._keys = np.zeros(0, np.uint64)
         return self._table
 
     def rest(self) -> None:
         if self._table is not None and not self.hash_bits():
-            self._keys = row_keys(self._table)
+            self._keys = self.keys()
             self._table = None
 
     def n_rows(self) -> int:
@@ -148,7 +169,7 @@ class ChainSet(DataSet):
 
     def keys(self) -> np.ndarray:
         """The key of each row, uint64 [R]."""
-        return self._keys if self._table is None else row_keys(self._table)
+        return self._keys if self._table is None or self.earlier.weights is not None else row_keys(self._table)
 
     def hash_bits(self) -> int:
         """The bits of a hashed index; 0 for an exact one."""
@@ -163,6 +184,7 @@ class ChainSet(DataSet):
         if not self.hash_bits():
             data._table = table_of(keys, 0)
         data.earlier = nothing_earlier(len(self._constraints.start), seen)
+        data._keys, data._rates_of_rows = np.zeros(0, np.uint64), np.zeros(0, np.float32)
         return data
 
     def problem(self) -> Problem:
@@ -172,11 +194,11 @@ class ChainSet(DataSet):
             else:
                 self._numbering = with_rows(self._numbering, self.n_rows(), len(self._constraints.start))
                 chains, numbering, steps = self._chains(), self._numbering, self._steps
-                self._problem = (
-                    numbered_problem(chains, numbering)
-                    if steps is None
-                    else many_label_problem(chains, numbering, steps)
-                )
+                if steps is None:
+                    self._problem = numbered_problem(chains, numbering, self._extent)
+                else:
+                    self._problem = many_label_problem(chains, numbering, steps, self._extent, self._first)
+                    self._first = self._problem.data
         return self._problem
 
     def problem_by_row(self) -> Problem:
@@ -185,10 +207,10 @@ class ChainSet(DataSet):
         weights = self.earlier.weights
         initial = None if weights is None else partial(self._initial, weights)
         with_margin = self.earlier.has_new_labels
-        return chain_problem(self._chains(), self.n_rows(), self._rates(), initial, with_margin)
+        return chain_problem(self._chains(), self.n_rows(), self._rates(), initial, with_margin, self._extent)
 
     def number_weights(self, by_use: bool) -> None:
-        self._problem = self._numbering = self._steps = None
+        self._problem = self._numbering = self._steps = self._first = None
         if by_use:
             n_labels, counts = len(self._constraints.start), self.counts()
             self._numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
@@ -244,29 +266,41 @@ class ChainSet(DataSet):
     def take_all_rows(self) -> None:
         if self.earlier.weights is not None:
             keys, earlier = self.keys(), self.earlier.weights.keys
-            self._table = table_of(np.concatenate([keys, earlier[~np.isin(earlier, keys)]]), 0)
-            self._problem = None
+            self._keys = np.concatenate([keys, earlier[~np.isin(earlier, keys)]])
+            self._table, self._problem = table_of(self._keys, 0), None
 
     def examples_of(self, docs: np.ndarray) -> np.ndarray:
         return examples_of(self._docs[docs])
 
     def is_incomplete(self) -> bool:
-        return bool((self.annotated < 0).any())
+        if self._n_known < len(self.annotated) and self.annotated[self._n_known] >= 0:
+            unknown = np.flatnonzero(self.annotated[self._n_known :] < 0)
+            self._n_known = self._n_known + int(unknown[0]) if len(unknown) else len(self.annotated)
+        return self._n_known < len(self.annotated)
 
     def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         chains, weights = self._chains(), self.by_row(weights)
-        incomplete = ranges_of(chains.starts, np.flatnonzero(self.annotated < 0))
-        examples = incomplete if docs is None else np.intersect1d(self.examples_of(docs), incomplete)
+        if docs is None:
+            unknown = self._n_known + np.flatnonzero(self.annotated[self._n_known :] < 0)
+        else:
+            tokens = elements(chains.starts, np.unique(self.examples_of(docs)))
+            unknown = tokens[self.annotated[tokens] < 0]
+        examples = ranges_of(chains.starts, unknown)
         constrained = np.array([bool(self._wrong[example]) for example in examples], np.bool_)
         changed = complete(chains, np.ascontiguousarray(examples[~constrained], np.int64), self.annotated, weights)
         also = [example for example in examples[constrained] if self._complete_without(int(example), weights)]
         return np.sort(np.append(changed, also).astype(np.int64))
 
     def settle(self, weights: np.ndarray) -> None:
-        self.complete(None, without_new_labels(weights, self.earlier.is_new))
-        chains, unknown = self._chains(), self.annotated < 0
+        with new_labels_ruled_out(weights, self.earlier.is_new):
+            self.complete(None, weights)
+        chains = self._chains()
+        unknown = self._n_known + np.flatnonzero(self.annotated[self._n_known :] < 0)
         chains.costs[unknown] = 1.0
         self.annotated[unknown] = chains.gold[unknown]
+        if len(unknown) and self._extent is not None:
+            self._extent = self._extent._replace(min_cost=min(self._extent.min_cost, 1.0))
+            self._problem = None
 
     def admit(self, docs: np.ndarray) -> None:
         """Nothing to do: a chain is decoded among all label sequences."""
@@ -315,6 +349,7 @@ class ChainSet(DataSet):
             self._of_tokens,
         )
         data._numbering, data._steps = self._numbering, self._steps
+        data._keys, data._rates_of_rows = self._keys, self._rates_of_rows
         return data
 
     def seen(self) -> np.ndarray:
@@ -327,24 +362,35 @@ class ChainSet(DataSet):
         return self.earlier.seen if weights is None else seen_of(weights, self.keys())
 
     def counts(self) -> np.ndarray:
-        counts = np.zeros(self.n_rows(), np.int64)
-        for chunk in self._chunks:
-            # NumPy copies what it counts, to numbers of eight bytes.
-            for first in range(0, len(chunk.rows), COUNTED_TOGETHER):
-                part = chunk.rows[first : first + COUNTED_TOGETHER]
-                counts[: part.max() + 1] += np.bincount(part)
-        return counts
+        self._counts = extended(self._counts, self.n_rows())
+        rows = self._chains().rows
+        # NumPy copies what it counts, to numbers of eight bytes.
+        for first in range(self._n_counted, len(rows), COUNTED_TOGETHER):
+            part = rows[first : first + COUNTED_TOGETHER]
+            self._counts[: part.max() + 1] += np.bincount(part)
+        self._n_counted = len(rows)
+        return self._counts
 
     def _rates(self) -> Rates | None:
         """Those of transitions are those of the most frequent feature."""
-        seen = self._seen_earlier()
+        seen, weights = self.earlier.seen, self.earlier.weights
         if seen is None:
             return None
-        power = frequency.NEW_LABEL_POWER if self.earlier.has_new_labels else 1.0
-        max_seen = np.array([0 if self.earlier.seen is None else self.earlier.seen.max(initial=0)])
+        n_before = len(self._rates_of_rows)
+        more = seen[n_before:] if weights is None else seen_of(weights, self._keys[n_before:])
+        self._rates_of_rows = appended(self._rates_of_rows, frequency.rates(more, self._power))
         n_labels = len(self._constraints.start)
-        of_transitions = np.repeat(frequency.rates(max_seen, power), n_labels * n_labels)
-        return Rates(of_transitions, frequency.rates(seen, power), np.array([n_labels]))
+        return Rates(self._rates_of_transitions, self._rates_of_rows, np.array([n_labels]))
+
+    @property
+    def _power(self) -> float:
+        return frequency.NEW_LABEL_POWER if self.earlier.has_new_labels else 1.0
+
+    @cached_property
+    def _rates_of_transitions(self) -> np.ndarray:
+        assert self.earlier.seen is not None
+        rate = frequency.rates(self.earlier.seen.max(initial=0, keepdims=True), self._power)
+        return np.repeat(rate, len(self._constraints.start) ** 2)
 
     def _has_many_labels(self) -> bool:
         """Whether weights of transitions are numbered by use; chains of one token have none."""
@@ -356,21 +402,18 @@ class ChainSet(DataSet):
 
     def _chains(self) -> Chains:
         """All examples as one set of arrays, with their present gold labels."""
-        if len(self._chunks) != 1:
-            chunks = self._chunks
-            self._chunks = [
-                make_chains(
-                    joined_starts([chunk.starts for chunk in chunks]),
-                    joined_starts([chunk.feature_starts for chunk in chunks]),
-                    np.concatenate([chunk.rows for chunk in chunks]),
-                    np.concatenate([chunk.gold for chunk in chunks]),
-                    self._constraints,
-                    _joined_values(chunks),
-                    np.concatenate([chunk.costs for chunk in chunks]),
-                    np.concatenate([chunk.kinds for chunk in chunks]),
-                )
-            ]
-        return self._chunks[0]
+        if self._chunks:
+            more, self._chunks = self._chunks[0] if len(self._chunks) == 1 else joined(self._chunks), []
+            if self._joined is None or self._extent is None:
+                self._joined, self._extent = more, extent(more)
+            else:
+                self._joined, self._extent = with_more(self._joined, more), self._extent.with_more(extent(more))
+        elif self._joined is None:
+            nothing = np.zeros(1, np.int64)
+            empty = np.zeros(0, np.int32)
+            self._joined = make_chains(nothing, nothing, empty, empty, self._constraints)
+            self._extent = extent(self._joined)
+        return self._joined
 
 
 def _non_zeros(values: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -378,15 +421,6 @@ def _non_zeros(values: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.
     used = np.flatnonzero(values[: len(numbers)])
     used = used[np.argsort(numbers[used])]
     return numbers[used], values[used]
-
-
-def _joined_values(chunks: Sequence[Chains]) -> np.ndarray | None:
-    """The values of all features, float32; None if all are 1."""
-    if not any(len(chunk.values) for chunk in chunks):
-        return None
-    return np.concatenate(
-        [chunk.values if len(chunk.values) else np.ones(len(chunk.rows), np.float32) for chunk in chunks]
-    )
 
 
 def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -34,7 +34,10 @@ def seen_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray | None:
     """`ChainWeights.seen` of the rows with these keys, uint64 [n]: 0 for absent ones."""
     if weights.seen is None:
         return None
-    return np.append(weights.seen, np.uint8(0))[_places(weights, keys)]
+    places = _places(weights, keys)
+    seen = np.zeros(len(keys), np.uint8)
+    seen[places != ABSENT] = weights.seen[places[places != ABSENT]]
+    return seen
 
 
 def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
@@ -48,7 +51,9 @@ def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
 
 def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -> ChainWeights:
     """The learnt weights, and the earlier `weights` of all rows but those with these keys, uint64."""
-    others = np.flatnonzero(~np.isin(weights.keys, keys))
+    is_other, places = np.ones(len(weights.keys), np.bool_), _places(weights, keys)
+    is_other[places[places != ABSENT]] = False
+    others = np.flatnonzero(is_other)
     rows = joined([learnt.rows, taken(weights.rows, others)])
     seen = [np.zeros(len(part.keys), np.uint8) if part.seen is None else part.seen for part in (learnt, weights)]
     together = np.concatenate([learnt.keys, weights.keys[others]])

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float64Array2d, Int32Array2d, Int64Array, kernel, numba_type
-from ...solvers.problem import Problem, unit_of
+from ...solvers.problem import Extent, Problem
 from ...structures.chain.constraints import AllowedLabels, Constraints, allowed_labels
 from ...structures.chain.pruning import MANY, Bounds, labels_left, viterbi_left
-from .data import Chains, plane_entries
+from .data import Chains
 from .numbered import CHUNK, Numbering, add_rows_in_use, look_up, n_places, place_of
-from .oracles import feature_difference
+from .oracles import extent, feature_difference
 from .scores import add_attributes_of_allowed, add_loss
 
 
@@ -50,8 +50,13 @@ MANY_LABEL_CHAINS = numba_type(ManyLabelChains)
 """The numba type of `ManyLabelChains`."""
 
 
-def _many_label_chains(chains: Chains, numbering: Numbering, steps: StepNumbering) -> ManyLabelChains:
-    longest = int(np.diff(chains.starts).max(initial=0))
+def _many_label_chains(
+    chains: Chains, numbering: Numbering, steps: StepNumbering, first: ManyLabelChains | None = None
+) -> ManyLabelChains:
+    n_first = 0 if first is None else len(first.chains.starts) - 1
+    longest = int(np.diff(chains.starts[n_first:]).max(initial=0))
+    if first is not None and longest <= len(first.scores):
+        return first._replace(chains=chains, numbering=numbering, steps=steps)
     scores = np.empty((longest, len(chains.constraints.start)))
     return ManyLabelChains(chains, numbering, steps, allowed_labels(chains.constraints), scores)
 
@@ -173,17 +178,28 @@ def decode_in_use(chains: Chains, numbering: Numbering, steps: StepNumbering, we
     return labels
 
 
-def many_label_problem(chains: Chains, numbering: Numbering, steps: StepNumbering) -> Problem:
-    """The problem of labelled sequences, for solvers that call its max-oracle only, and in one thread."""
+def many_label_problem(
+    chains: Chains,
+    numbering: Numbering,
+    steps: StepNumbering,
+    known: Extent | None = None,
+    first: ManyLabelChains | None = None,
+) -> Problem:
+    """The problem of labelled sequences, for solvers that call its max-oracle only, and in one thread.
+
+    known: `oracles.extent` of the chains, if they have been found. first: the data of a problem of the first chains.
+    """
+    known = extent(chains) if known is None else known
     n_labels = len(chains.constraints.start)
     return Problem(
-        _many_label_chains(chains, numbering, steps),
+        _many_label_chains(chains, numbering, steps, first),
         MANY_LABEL_CHAINS,
         max_oracle,
         n_examples=len(chains.starts) - 1,
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
-        plane_entries=plane_entries(chains),
+        plane_entries=known.plane_entries,
         one_thread=True,
         n_named=partial(n_places, numbering, n_labels),
-        unit=unit_of(chains.costs),
+        unit=known.unit,
+        max_plane_entries=known.max_plane_entries,
     )

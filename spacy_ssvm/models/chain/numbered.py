@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...growth import appended, extended
 from ...kernels import Int64Array, Int64Array2d, kernel, numba_type, prefetch
-from ...solvers.problem import Problem, unit_of
-from .data import Chains, plane_entries, value_of
-from .oracles import feature_difference
+from ...solvers.problem import Extent, Problem
+from .data import Chains, value_of
+from .oracles import extent, feature_difference
 from .scores import add_limits, add_loss, best_path
 
 NONE = -1
@@ -73,10 +74,9 @@ def new_numbering(n_rows: int, n_labels: int, frequent: np.ndarray) -> Numbering
 
 def with_rows(numbering: Numbering, n_rows: int, n_labels: int) -> Numbering:
     """The same places, for n_rows rows: at least as many as before."""
-    larger, n_chunks = new_numbering(n_rows, n_labels, np.zeros(0, np.int64)), int(numbering.counts[0])
-    larger.first[: len(numbering.first)] = numbering.first
-    larger.chunks[:n_chunks] = numbering.chunks[:n_chunks]
-    return larger._replace(counts=numbering.counts)
+    more, n_chunks = np.full(n_rows - len(numbering.first), NONE), int(numbering.counts[0])
+    chunks = extended(numbering.chunks, n_rows * chunks_of_row(n_labels), n_chunks)
+    return Numbering(appended(numbering.first, more), chunks, numbering.counts)
 
 
 @kernel
@@ -184,8 +184,12 @@ def n_places(numbering: Numbering, n_labels: int) -> int:
     return n_labels * n_labels + CHUNK * int(numbering.counts[0])
 
 
-def numbered_problem(chains: Chains, numbering: Numbering) -> Problem:
-    """The problem of labelled sequences, for solvers that call its max-oracle only, and in one thread."""
+def numbered_problem(chains: Chains, numbering: Numbering, known: Extent | None = None) -> Problem:
+    """The problem of labelled sequences, for solvers that call its max-oracle only, and in one thread.
+
+    known: `oracles.extent` of the chains, if they have been found.
+    """
+    known = extent(chains) if known is None else known
     n_labels = len(chains.constraints.start)
     return Problem(
         NumberedChains(chains, numbering),
@@ -193,10 +197,11 @@ def numbered_problem(chains: Chains, numbering: Numbering) -> Problem:
         max_oracle,
         n_examples=len(chains.starts) - 1,
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
-        plane_entries=plane_entries(chains),
+        plane_entries=known.plane_entries,
         one_thread=True,
         n_named=partial(n_places, numbering, n_labels),
-        unit=unit_of(chains.costs),
+        unit=known.unit,
+        max_plane_entries=known.max_plane_entries,
     )
 
 

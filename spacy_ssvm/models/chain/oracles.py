@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...kernels import kernel
-from ...solvers.problem import Cliques, Problem, Rates, unit_of
+from ...solvers.problem import Cliques, Extent, Problem, Rates, min_cost
 from ...structures.chain.constraints import unconstrained
 from ...structures.chain.forward_backward import marginals
 from ...structures.chain.viterbi import k_viterbi
@@ -183,32 +183,42 @@ def max_gradient_entries(chains: Chains) -> int:
     return int(n_labels * (features.max(initial=0) + n_labels))
 
 
+def extent(chains: Chains) -> Extent:
+    """Those of these examples."""
+    entries = plane_entries(chains)
+    max_entries, gradient_entries = int(entries.max(initial=0)), max_gradient_entries(chains)
+    return Extent(entries, max_entries, cliques.sizes(chains), gradient_entries, min_cost(chains.costs))
+
+
 def chain_problem(
     chains: Chains,
     n_rows: int,
     rates: Rates | None = None,
     initial: Callable[[int], np.ndarray] | None = None,
     with_margin: bool = False,
+    known: Extent | None = None,
 ) -> Problem:
     """The problem of labelled sequences; n_rows: the number of rows of the feature index.
 
-    rates, initial, with_margin: see `Problem`.
+    rates, initial, with_margin: see `Problem`. known: `extent` of the chains, if they have been found.
     """
+    known = extent(chains) if known is None else known
     return Problem(
         chains,
         CHAINS,
         max_oracle,
         n_examples=len(chains.starts) - 1,
         dimension=dimension(len(chains.constraints.start), n_rows),
-        plane_entries=plane_entries(chains),
+        plane_entries=known.plane_entries,
         marginal_oracle=marginal_oracle,
-        max_gradient_entries=max_gradient_entries(chains),
-        cliques=Cliques(cliques.sizes(chains), cliques.score, cliques.infer, cliques.move),
+        max_gradient_entries=known.max_gradient_entries,
+        cliques=Cliques(known.clique_sizes, cliques.score, cliques.infer, cliques.move),
         kbest_oracle=kbest_oracle,
         rates=rates,
         initial=initial,
         with_margin=with_margin,
-        unit=unit_of(chains.costs),
+        unit=known.unit,
+        max_plane_entries=known.max_plane_entries,
     )
 
 

@@ -12,7 +12,8 @@ from ...features.arc_program import ArcProgram
 from ...features.columns import join_columns, take_columns
 from ...features.index import Columns
 from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
-from ...solvers.problem import Problem, Rates
+from ...growth import appended
+from ...solvers.problem import Extent, Problem, Rates
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from .. import frequency
@@ -22,8 +23,8 @@ from ..protocol import DataSet
 from .admission import admitting
 from .candidates import TRAINING_SLACK, FirstPass
 from .completion import complete, project
-from .data import Shape, Trees, dimension, n_rows
-from .oracles import count_features, tree_problem
+from .data import Shape, Trees, dimension, joined, n_rows, with_more
+from .oracles import count_features, extent, tree_problem
 
 
 class EncodedTrees:
@@ -100,6 +101,12 @@ class TreeSet(DataSet):
         self._first_pass = first_pass
         self._shape = shape
         self._chunks: list[Trees] = []
+        """Those that are not joined yet."""
+        self._joined: Trees | None = None
+        self._extent: Extent | None = None
+        """Of the joined trees."""
+        self._n_sentences = self._n_known = 0
+        """The number of sentences, and for how many of the first ones all heads and labels are known."""
         self._docs = np.zeros((0, 2), np.int64)
         self._problem: Problem | None = None
         self._packed_counts: np.ndarray | None = None
@@ -107,14 +114,15 @@ class TreeSet(DataSet):
     def add(self, encoded: EncodedTrees) -> np.ndarray:
         heads, labels = encoded.heads.copy(), encoded.labels.copy()
         candidates = self._first_pass.candidates(encoded.columns, heads, TRAINING_SLACK)
-        n_sentences = sum(len(chunk.columns.starts) - 1 for chunk in self._chunks)
+        n_sentences = self._n_sentences
+        self._n_sentences += len(encoded.columns.starts) - 1
         trees = self._trees(encoded.columns, *candidates, heads.copy(), labels.copy())
         project(trees, heads, labels)
         chunk = trees._replace(
             head_costs=np.where(heads != UNKNOWN, 1.0, 0.0), label_costs=np.where(labels != UNKNOWN, 1.0, 0.0)
         )
         first = encoded.docs[:-1] + n_sentences
-        self._docs = np.concatenate([self._docs, np.stack([first, np.diff(encoded.docs)], axis=1)])
+        self._docs = appended(self._docs, np.stack([first, np.diff(encoded.docs)], axis=1))
         self._chunks.append(chunk)
         self._problem = self._packed_counts = None
         return n_sentences + ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
@@ -123,12 +131,13 @@ class TreeSet(DataSet):
         """As in `DataSet`; if a Doc has as many sentences as before, these replace the old ones in place."""
         trees = self._all()
         kept, self._docs = replaced_by_last(self._docs, docs, len(trees.columns.starts) - 1)
-        self._chunks = [self._taken(trees, kept)]
+        self._joined, self._n_sentences, self._n_known = self._taken(trees, kept), len(kept), 0
+        self._extent = extent(self._joined)
         self._problem = self._packed_counts = None
 
     def problem(self) -> Problem:
         if self._problem is None:
-            self._problem = tree_problem(self._all(), self._rates)
+            self._problem = tree_problem(self._all(), self._rates, self._extent)
         return self._problem
 
     def dimension(self) -> int:
@@ -138,21 +147,31 @@ class TreeSet(DataSet):
         return examples_of(self._docs[docs])
 
     def is_incomplete(self) -> bool:
-        return any((chunk.label_costs == 0).any() or (chunk.head_costs == 0).any() for chunk in self._chunks)
+        if self._n_known < self._n_sentences and not len(self._unknown(np.array([self._n_known]))):
+            unknown = self._unknown(np.arange(self._n_known, self._n_sentences))
+            self._n_known = int(unknown[0]) if len(unknown) else self._n_sentences
+        return self._n_known < self._n_sentences
 
     def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         trees = self._all()
-        unknown = np.flatnonzero((trees.head_costs == 0) | (trees.label_costs == 0))
-        examples = ranges_of(trees.columns.starts, unknown)
-        if docs is not None:
-            examples = np.intersect1d(self.examples_of(docs), examples)
-        return complete(trees, np.ascontiguousarray(examples, np.int64), weights)
+        asked = np.arange(self._n_known, self._n_sentences) if docs is None else np.unique(self.examples_of(docs))
+        return complete(trees, self._unknown(asked), weights)
 
     def settle(self, weights: np.ndarray) -> None:
         self.complete(None, weights)
         trees = self._all()
-        trees.head_costs[:] = 1.0
-        trees.label_costs[:] = 1.0
+        known = trees.columns.starts[self._n_known]
+        trees.head_costs[known:] = 1.0
+        trees.label_costs[known:] = 1.0
+        if self._extent is not None:
+            self._extent = self._extent._replace(min_cost=1.0)
+
+    def _unknown(self, examples: np.ndarray) -> np.ndarray:
+        """Those of these examples, int64, ascending, whose gold tree is not known completely."""
+        trees = self._all()
+        tokens = elements(trees.columns.starts, examples)
+        unknown = tokens[(trees.head_costs[tokens] == 0) | (trees.label_costs[tokens] == 0)]
+        return ranges_of(trees.columns.starts, unknown)
 
     def admit(self, docs: np.ndarray) -> None:
         trees, examples = self._all(), self.examples_of(docs)
@@ -197,8 +216,8 @@ class TreeSet(DataSet):
 
     def counts(self) -> np.ndarray:
         counts = np.zeros(n_rows(self._shape), np.int32)
-        if self._chunks:
-            count_features(self._all(), counts)
+        if self._n_sentences:
+            count_features(self._all(), 0, counts)
         return counts
 
     def seen(self) -> np.ndarray:
@@ -246,21 +265,14 @@ class TreeSet(DataSet):
 
     def _all(self) -> Trees:
         """All examples as one set of arrays; completed gold structures are kept."""
-        if len(self._chunks) != 1:
-            chunks = self._chunks
-
-            self._chunks = [
-                chunks[0]._replace(
-                    columns=join_columns([chunk.columns for chunk in chunks]),
-                    candidate_starts=joined_starts([chunk.candidate_starts for chunk in chunks]),
-                    candidates=np.concatenate([chunk.candidates for chunk in chunks]),
-                    gold=np.concatenate([chunk.gold for chunk in chunks]),
-                    gold_labels=np.concatenate([chunk.gold_labels for chunk in chunks]),
-                    head_costs=np.concatenate([chunk.head_costs for chunk in chunks]),
-                    label_costs=np.concatenate([chunk.label_costs for chunk in chunks]),
-                )
-            ]
-        return self._chunks[0]
+        if self._chunks:
+            more, self._chunks = self._chunks[0] if len(self._chunks) == 1 else joined(self._chunks), []
+            if self._joined is None or self._extent is None:
+                self._joined, self._extent = more, extent(more)
+            else:
+                self._joined, self._extent = with_more(self._joined, more), self._extent.with_more(extent(more))
+        assert self._joined is not None
+        return self._joined
 
     def _taken(self, trees: Trees, sentences: np.ndarray) -> Trees:
         """The given sentences only, int64, in this order; of S sentences, number S stands for an empty one."""
@@ -282,6 +294,6 @@ def cut(columns: Columns, bounds: Sequence[np.ndarray]) -> tuple[Columns, np.nda
 
     bounds: for each Doc, the first token of each of its sentences, and its length.
     """
-    starts = [doc_bounds[:-1] + first for doc_bounds, first in zip(bounds, columns.starts)]
+    starts = [doc_extent[:-1] + first for doc_extent, first in zip(bounds, columns.starts)]
     first_sentences = np.cumsum([0, *map(len, starts)])
     return columns._replace(starts=np.concatenate([*starts, columns.starts[-1:]]).astype(np.int64)), first_sentences

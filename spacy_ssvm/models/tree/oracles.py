@@ -22,7 +22,7 @@ from ...features.arc_program import (
     write_features,
 )
 from ...kernels import FirstClassFunction, Int32Array, kernel, numba_type, signature
-from ...solvers.problem import Cliques, Problem, Rates, unit_of
+from ...solvers.problem import Cliques, Extent, Problem, Rates, min_cost
 from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest, sum_out_labels
 from ...structures.tree.parts import (
     LOOPY,
@@ -180,13 +180,13 @@ def feature_difference(trees, sentence, read, heads, labels, indices, values):
 
 
 @kernel
-def count_features(trees, counts):
-    """Add to counts, int32 [R], how often each feature fires in the gold trees.
+def count_features(trees, begin, counts):
+    """Add to counts, int32 [R], how often each feature fires in the gold trees of the sentences from `begin` on.
 
     A row for each hashed feature of arcs and pairs of arcs, then one for each of labels.
     """
     n_sentences, first_row = len(trees.columns.starts) - 1, 1 << trees.shape.arc_bits
-    for sentence in range(n_sentences):
+    for sentence in range(begin, n_sentences):
         first, n = trees.columns.starts[sentence], trees.columns.starts[sentence + 1] - trees.columns.starts[sentence]
         read = read_sentence(trees.columns, trees.program, sentence)
         heads, labels = np.full(n + 1, NONE, np.int32), np.zeros(n + 1, np.int32)
@@ -318,11 +318,20 @@ def max_gradient_entries(trees: Trees) -> int:
     return int(np.max(n_arcs * trees.shape.n_labels * bound, initial=0))
 
 
-def tree_problem(trees: Trees, rates: Rates | None = None) -> Problem:
+def extent(trees: Trees) -> Extent:
+    """Those of these sentences."""
+    entries = plane_entries(trees)
+    max_entries, gradient_entries = int(entries.max(initial=0)), max_gradient_entries(trees)
+    cost = min(min_cost(trees.head_costs), min_cost(trees.label_costs))
+    return Extent(entries, max_entries, cliques.sizes(trees), gradient_entries, cost)
+
+
+def tree_problem(trees: Trees, rates: Rates | None = None, known: Extent | None = None) -> Problem:
     """The problem of sentences with trees; it offers marginals and the k best where only single arcs are scored.
 
-    rates: see `Problem`.
+    rates: see `Problem`. known: `extent` of the trees, if they have been found.
     """
+    known = extent(trees) if known is None else known
     first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
     return Problem(
         DecodedTrees(trees, decode),
@@ -330,14 +339,15 @@ def tree_problem(trees: Trees, rates: Rates | None = None) -> Problem:
         max_oracle,
         n_examples=len(trees.columns.starts) - 1,
         dimension=dimension(trees.shape),
-        plane_entries=plane_entries(trees),
+        plane_entries=known.plane_entries,
         marginal_oracle=marginal_oracle if first_order else None,
-        max_gradient_entries=max_gradient_entries(trees) if first_order else 0,
-        cliques=Cliques(cliques.sizes(trees), cliques.score, cliques.infer, cliques.move) if first_order else None,
+        max_gradient_entries=known.max_gradient_entries if first_order else 0,
+        cliques=Cliques(known.clique_sizes, cliques.score, cliques.infer, cliques.move) if first_order else None,
         kbest_oracle=kbest_oracle if first_order else None,
         exact=trees.shape.structure != LOOPY,
         rates=rates,
-        unit=unit_of(np.concatenate([trees.head_costs, trees.label_costs])),
+        unit=known.unit,
+        max_plane_entries=known.max_plane_entries,
     )
 
 

@@ -223,7 +223,8 @@ def _count_steps(before, steps, ahead, in_logs, counts):
         beginning, step, row = before[i], steps[i], counts[i]
         if in_logs:
             for j in range(len(ahead)):
-                row[j] += math.exp(beginning + step[j] + ahead[j])
+                # Of scores beyond 1e15, which large β make, rounding alone may be a large positive number.
+                row[j] += math.exp(min(1.0, beginning + step[j] + ahead[j]))
         else:
             for j in range(len(ahead)):
                 row[j] += beginning * step[j] * ahead[j]

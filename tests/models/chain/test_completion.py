@@ -47,7 +47,7 @@ def test_project(tiny, data):
     """The legal sequence with the fewest changes; unknown labels stay unknown and cost nothing."""
     annotated = np.array(listed(data.draw, st.integers(-1, tiny.n_labels - 1), len(tiny.chains.gold)), np.int32)
     before = annotated.copy()
-    examples_changed = project(tiny.chains, annotated, len(tiny.weights))
+    examples_changed = project(tiny.chains, annotated)
     expected = 0
     for example in tiny.examples:
         old, new = tiny.of(example, before), tiny.of(example, annotated)

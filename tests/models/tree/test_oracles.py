@@ -90,7 +90,7 @@ def test_what_is_not_exact_is_not_offered(data):
 def test_features_are_counted_in_gold_trees(structure, data):
     tiny = data.draw(tiny_trees(structure))
     counts, shape = np.zeros(n_rows(tiny.data.shape), np.int64), tiny.data.shape
-    count_features(tiny.data, counts)
+    count_features(tiny.data, 0, counts)
     fires = np.zeros(len(counts), np.bool_)
     for number in range(len(tiny.examples)):
         example, n_arcs = Example(tiny.data, number), 1 << shape.arc_bits

@@ -1,0 +1,63 @@
+"""Arrays that grow at their end. Memory is reserved ahead: many additions copy each item a few times, not each time."""
+
+from weakref import finalize
+
+import numpy as np
+
+RESERVE = 4
+"""Arrays that grow get room for this part of their length in addition: memory is in use only once it is written to."""
+
+_LENGTHS: dict[int, int] = {}
+"""By the identity of memory with room: the length of the longest array in it."""
+
+
+def appended(array: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """The items of both arrays along the first axis, in the dtype of the first one.
+
+    Replace the array by the result: both may share memory.
+    """
+    longer = extended(array, len(array) + len(more))
+    longer[len(array) :] = more
+    return longer
+
+
+def extended(array: np.ndarray, length: int, used: int | None = None) -> np.ndarray:
+    """The array with zeros at its end, [length, …]; as for `appended`, both may share memory.
+
+    used: how many of the first items may be others than zeros; all by default.
+    """
+    n = len(array)
+    if length == n:
+        return array
+    memory = array.base
+    # If others have a longer array in this memory, its rest is theirs.
+    if not (_is_longest(array) and len(memory) >= length):
+        memory = _reserved((length + length // RESERVE, *array.shape[1:]), array.dtype)
+        memory[: n if used is None else used] = array[:used]
+    _LENGTHS[id(memory)] = length
+    return memory[:length]
+
+
+def widened(array: np.ndarray, used: int, width: int) -> np.ndarray:
+    """An array [m, ≥ width] that begins with the first `used` columns: itself, if it is wide enough, or a wider one."""
+    if array.shape[1] >= width:
+        return array
+    wider = np.zeros((len(array), width + width // RESERVE), array.dtype)
+    wider[:, :used] = array[:, :used]
+    return wider
+
+
+def _reserved(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    memory = np.zeros(shape, dtype)
+    finalize(memory, _LENGTHS.pop, id(memory)).atexit = False
+    return memory
+
+
+def _is_longest(array: np.ndarray) -> bool:
+    """Whether this is all that is in use of the memory in which it is."""
+    memory = array.base
+    return (
+        isinstance(memory, np.ndarray)
+        and _LENGTHS.get(id(memory)) == len(array)
+        and (array.dtype, array.shape[1:], array.strides) == (memory.dtype, memory.shape[1:], memory.strides)
+    )

@@ -1,0 +1,63 @@
+"""Updates with new words, one after the other: what an update allocates does not grow with the number of updates."""
+
+import tracemalloc
+from statistics import median
+
+import pytest
+from spacy.training import Example
+
+from .components import CORPUS, learnt
+from .toy import EXAMPLES
+
+UPDATES, COMPARED = 120, 20
+FACTORIES = [
+    pytest.param(factory, marks=pytest.mark.xfail(reason="its lexicon is packed anew", strict=False))
+    if factory == "ssvm_lemmatizer"
+    else factory
+    for factory in EXAMPLES
+]
+
+
+def renewed(nlp, factory: str, number: int) -> Example:
+    """An example of the toy corpus in which the first word is new."""
+    text, annotation = CORPUS[factory][number % len(CORPUS[factory])]
+    words = text.split()
+    words[0] = f"w{number * 7919 % 99991}x"
+    (example,) = EXAMPLES[factory](nlp, [(" ".join(words), annotation)])
+    return example
+
+
+def allocated(update) -> int:
+    """The bytes that an update has at most in addition to those that it has before and keeps."""
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    update()
+    after, peak = tracemalloc.get_traced_memory()
+    return peak - max(before, after)
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+@pytest.mark.parametrize("corrections", [True, False])
+@pytest.mark.parametrize("known_in_part", [False, True])
+def test_an_update_allocates_no_more_than_those_before(factory, corrections, known_in_part):
+    """Where memory reserved ahead is at its end, an update copies; most updates do not."""
+    nlp = learnt(factory, corrections=corrections)
+    given = [renewed(nlp, factory, number) for number in range(UPDATES)]
+    if known_in_part:
+        given = [without_last(nlp, factory, example) for example in given]
+    nlp.update(given[:1])
+    tracemalloc.start()
+    try:
+        sizes = [allocated(lambda example=example: nlp.update([example])) for example in given[1:]]
+    finally:
+        tracemalloc.stop()
+    assert median(sizes[-COMPARED:]) <= 1.1 * median(sizes[COMPARED : 2 * COMPARED])
+
+
+def without_last(nlp, factory: str, example: Example) -> Example:
+    """The example without the annotation of its last token."""
+    words = [token.text for token in example.reference]
+    reference = example.reference.copy()
+    for name in ("tag", "pos", "lemma", "dep"):
+        setattr(reference[len(words) - 1], name, 0)
+    return Example(example.predicted, reference)

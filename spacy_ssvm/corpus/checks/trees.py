@@ -11,6 +11,7 @@ from ...models.tree.codec import TreeGold
 from ...structures import UNKNOWN
 from .corpora import CorpusData, Issue, example_name, issues, place, whole
 
+_ROOTS = ("root", "dep")
 _MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and gold_preproc = false"
 
 
@@ -35,6 +36,24 @@ def arcs(doc: Doc) -> np.ndarray:
         return np.zeros(0, np.int64)
     offsets = np.asarray(doc.to_array(HEAD)).astype(np.int64)
     return np.where(np.asarray(doc.to_array(DEP)) == 0, UNKNOWN, np.arange(len(doc)) + offsets)
+
+
+def headless(heads: np.ndarray, labels: Sequence[str | None], multi_root: bool) -> np.ndarray:
+    """The tokens, int64, that have a relation and no head: spaCy makes each its own head, though it is no root.
+
+    Roots have the label ROOT, or "dep" where relations have no names. A treebank can have other labels for them: these
+    count in Docs with arcs between tokens, if ROOT does not occur there or trees have several roots. Without such arcs,
+    the whole Doc has no heads.
+
+    heads: int64 [T], tokens, UNKNOWN where unknown. labels: of T tokens. multi_root: trees can have several roots.
+    """
+    own = np.flatnonzero(heads == np.arange(len(heads)))
+    is_root = np.array([(labels[token] or "").lower() in _ROOTS for token in own.tolist()], np.bool_)
+    if is_root.all() or len(heads) == 1:
+        return own[:0]
+    if np.count_nonzero(heads != UNKNOWN) == len(own):
+        return own
+    return own[:0] if multi_root or not is_root.any() else own[~is_root]
 
 
 def circles(heads: np.ndarray) -> np.ndarray:
@@ -119,7 +138,7 @@ def _too_long(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int) -
     where = [
         whole(example_name(number), example.predicted)
         for number, (example, trees) in enumerate(zip(corpus.examples, gold))
-        if trees.n_cut
+        if len(trees.flaws["cut"])
     ]
     return issues(
         "error",

@@ -33,8 +33,8 @@ FIRST_PASS_RATE = 0.1
 FIRST_PASS_LENGTH = 100
 """Longer sentences do not train the first pass, if there are others: the number of its arcs is quadratic in them."""
 
-MAX_HEADS = {"projective": 50, "nonprojective": 32}
-"""The max number of candidate heads of a token, by structure: the pairs of arcs that are scored are quadratic in it."""
+MAX_HEADS = 32
+"""The max number of candidate heads of a token, whatever the settings are: pairs of arcs are quadratic in it."""
 
 
 class TreeModel:
@@ -153,8 +153,7 @@ class TreeModel:
         from .candidates import FirstPass
 
         attributes = self._model.attrs
-        max_heads = MAX_HEADS[attributes["structure"]]
-        return FirstPass(self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"], max_heads)
+        return FirstPass(self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"], MAX_HEADS)
 
     def _trained_first_pass(self, batches: "Sequence[EncodedTrees]", seed: int) -> np.ndarray:
         """The weights of the first pass, float32 [2^BITS], or empty if it is not used. Logs what it keeps."""

@@ -296,6 +296,17 @@ def test_circles(check, circle, gold_preproc):
     assert not those(check([parsed(TREE)], [parsed([0, 0])], "ssvm_parser"), "circle")
 
 
+@pytest.mark.parametrize("multi_root", [False, True])
+def test_relations_without_heads(check, multi_root):
+    bare = document(deps=["x", "ROOT", "y"])
+    own = document(heads=[1, 1, 2], deps=["x", "ROOT", "y"])
+    issues = check([parsed(TREE), bare, own], [parsed(TREE)], "ssvm_parser", {"multi_root": multi_root})
+    assert those(issues, "no head") == [("error", "train", 3 + (not multi_root))]
+    (issue,) = [issue for issue in issues if "no head" in issue.what]
+    assert "document 1, token 0: 'the'" in issue.where[0]
+    assert not those(check([parsed(TREE)], [parsed(TREE)], "ssvm_parser"), "no head")
+
+
 @pytest.mark.parametrize("gold_preproc", [False, True])
 def test_intertwined_trees(check, gold_preproc):
     """spaCy lets a sentence start at the left edge of each root, which cuts other trees that lie around it."""

@@ -23,11 +23,13 @@ ROOT = "ROOT"
 UNNAMED = "dep"
 """spaCy's label of an unclassified dependency."""
 
-FLAWS = ("headless", "circular", "crossing", "cut", "roots", "renamed")
-"""What can be wrong with gold trees, as keys of `TreeGold.flaws`: tokens with a relation and no head; the first token
-of each sentence whose heads go round in a circle; heads in another sentence, and on the other side of a cut in a long
-one, all of which are left out; second roots of sentences that may have one; non-roots with the relation ROOT, which is
-left out."""
+FLAWS = ("headless", "circular", "crossing", "cut", "second", "named", "unnamed")
+"""What can be wrong with gold trees, as keys of `TreeGold.flaws`.
+
+Left out are tokens with a relation and no head; sentences whose heads go round in a circle, of which the first token
+counts; heads in another sentence, or on the other side of a cut in a long one. Then second roots of sentences that may
+have one; roots that have another relation than ROOT; and tokens with a head that have this relation.
+"""
 
 
 def sentence_starts(doc: Doc) -> np.ndarray | None:
@@ -102,7 +104,8 @@ def gold_trees(example: Example, multi_root: bool) -> TreeGold:
     crossing = outside & (whole[heads] != whole)
     heads[outside] = UNKNOWN
     is_root = heads == tokens
-    renamed = np.array([label == ROOT for label in labels], np.bool_) & (heads != UNKNOWN) & ~is_root
+    has_root = np.array([label == ROOT for label in labels], np.bool_)
+    has_other = np.array([(label or ROOT).lower() not in ("root", UNNAMED) for label in labels], np.bool_)
     is_left_out = is_circular.copy()
     is_left_out[without] = True
     labels = [
@@ -110,8 +113,10 @@ def gold_trees(example: Example, multi_root: bool) -> TreeGold:
         for label, root, left_out in zip(labels, is_root.tolist(), is_left_out.tolist())
     ]
     local = np.where(heads == UNKNOWN, UNKNOWN, np.where(is_root, 0, heads - bounds[number] + 1)).astype(np.int32)
-    flawed = *map(np.flatnonzero, (crossing, outside & ~crossing)), second, np.flatnonzero(renamed)
-    return TreeGold(bounds, local, labels, dict(zip(FLAWS, (without, bounds[circular], *flawed), strict=True)))
+    across = map(np.flatnonzero, (crossing, outside & ~crossing))
+    contrary = map(np.flatnonzero, (is_root & has_other, has_root & ~is_root & (local != UNKNOWN)))
+    flaws = zip(FLAWS, (without, bounds[circular], *across, second, *contrary), strict=True)
+    return TreeGold(bounds, local, labels, dict(flaws))
 
 
 def arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:

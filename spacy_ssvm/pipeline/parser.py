@@ -153,7 +153,7 @@ class ParserCodec(TreeCodec):
         counts = gaps.counts
         for what in FLAWS:
             if counts[what]:
-                warn(_FLAWS[what].format(f"{counts[what]:,}") + f": {listed(gaps.named[what])}")
+                warn(f"{_FLAWS[what]}: {counts[what]:,}, in {listed(gaps.named[what])}")
         if counts["unknown"] > counts["crossing"] + counts["cut"] + counts["headless"]:
             warn(
                 f"{counts['unknown']:,} of {counts['tokens']:,} training tokens have no gold head that can be used; "
@@ -289,7 +289,7 @@ class ParserCodec(TreeCodec):
         for corpus in (train, dev):
             gold = [self.gold(example) for example in corpus.examples]
             counts.append(Counter(label for found in gold for label in found.labels if label is not None))
-            issues += trees.check_documents(corpus, several_roots_are_wrong=not self.multi_root or corpus.gold_preproc)
+            issues += trees.check_documents(corpus, not self.multi_root or corpus.gold_preproc, self.multi_root)
             issues += trees.check_gold(corpus, gold, MAX_SENTENCE, self.is_projective)
             missing = [int((found.heads == UNKNOWN).sum()) for found in gold]
             issues += check_missing(corpus, missing, "a gold head that can be used")
@@ -384,16 +384,17 @@ class SsvmParser(SsvmPipe):
 
 
 _FLAWS = {
-    "headless": "{} tokens have a relation, but no head (they are their own head, and no root): they are left out",
-    "circular": "the gold heads of {} sentences go round in circles: they are left out",
-    "crossing": "{} gold heads lie in another sentence and count as missing (if the treebank has sentences with "
-    "several roots, set multi_root = true)",
-    "cut": f"{{}} gold heads count as missing, as their sentences have more than {MAX_SENTENCE:,} tokens and are cut "
-    "there",
-    "roots": "{} roots are second roots of a gold sentence, where multi_root = false allows one: the nearest tree with "
-    "one root is learnt",
-    "renamed": "{} tokens have the relation ROOT, but also a head: the relation counts as missing",
+    "headless": "tokens have a relation, but no head (they are their own head, and no root), and are left out",
+    "circular": "gold heads go round in circles, and their sentences are left out",
+    "crossing": "gold heads lie in another sentence and count as missing (if the treebank has sentences with several "
+    "roots, set multi_root = true)",
+    "cut": f"gold heads count as missing, as their sentences have more than {MAX_SENTENCE:,} tokens and are cut there",
+    "second": "gold sentences have several roots, where multi_root = false allows one, and the nearest tree with one "
+    "root is learnt",
+    "named": "roots have another relation than ROOT, which is not learnt",
+    "unnamed": "tokens with a head have the relation ROOT, which counts as missing",
 }
+"""What is said of each of `gold_trees.FLAWS`."""
 
 
 def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, multi_root: bool) -> None:

@@ -161,7 +161,69 @@ def test_a_label_that_spacy_keeps_for_roots_is_no_label_of_other_words():
     gold = gold_trees(Example(doc(["a", "b"]), reference), multi_root=False)
     assert gold.heads.tolist() == [2, 0]
     assert list(gold.labels) == [None, "ROOT"]
-    assert flaws_of(gold) == {"renamed": [0]}
+    assert flaws_of(gold) == {"unnamed": [0]}
+
+
+RELATIONS = ["nsubj", "ROOT", "amod", "obj"]
+
+
+@pytest.mark.parametrize("multi_root", [False, True])
+@pytest.mark.parametrize("words", [list("abcd"), ["a", "b", "cd"]], ids=["same tokens", "other tokens"])
+@pytest.mark.parametrize("labels", [RELATIONS, [*RELATIONS[:3], ""], ["dep"] * 4, ["x", "y", "z", "x"]])
+def test_relations_without_heads_are_no_trees(labels, words, multi_root):
+    """Not even the root is known: spaCy has made each token its own head."""
+    for reference in (
+        doc(list("abcd"), deps=labels),
+        Example.from_dict(doc(list("abcd")), {"deps": labels}).reference,
+        doc(list("abcd"), deps=labels, heads=range(4)),
+    ):
+        gold = gold_trees(Example(doc(words), reference), multi_root)
+        assert (gold.heads == UNKNOWN).all() and not any(gold.labels)
+        known = [number for number, word in enumerate(words) if len(word) == 1 and labels[number]]
+        assert flaws_of(gold) == {"headless": known}
+
+
+@pytest.mark.parametrize(
+    ("heads", "labels", "multi_root", "left", "flaws"),
+    [
+        ([1, 1, 2, 1], RELATIONS, False, [2, 0, UNKNOWN, 2], {"headless": [2]}),
+        ([1, 1, 1, 3], RELATIONS, False, [2, 0, 2, UNKNOWN], {"headless": [3]}),
+        ([0, 1, 3, 1], RELATIONS, False, [UNKNOWN, 0, 3, 1], {"headless": [0]}),
+        ([1, 1, 2, 1], RELATIONS, True, [2, 0, 0, 2], {"named": [2]}),
+        ([1, 1, 3, 1], ["nsubj", "pred", "amod", "obj"], False, [2, 0, 4, 2], {"named": [1]}),
+        ([1, 1, 3, 3], ["nsubj", "pred", "amod", "aux"], False, [2, 0, 2, 0], {"named": [1, 3]}),
+        ([1, 1, 3, 1], ["nsubj", "root", "amod", "obj"], False, [2, 0, 4, 2], {}),
+        ([0, 1, 2, 3], ["ROOT"] * 4, False, [0, 0, 0, 0], {}),
+        ([1, 1, 3, 1], ["ROOT", "ROOT", "amod", "ROOT"], False, [2, 0, 4, 2], {"unnamed": [0, 3]}),
+    ],
+)
+def test_tokens_that_are_their_own_head(heads, labels, multi_root, left, flaws):
+    gold = gold_trees(Example(doc(list("abcd")), doc(list("abcd"), heads=heads, deps=labels)), multi_root)
+    assert gold.heads.tolist() == left
+    assert flaws_of(gold) == flaws
+    for head, label, own in zip(left, gold.labels, labels):
+        assert label == (None if head == UNKNOWN else "ROOT" if head == 0 else None if own == "ROOT" else own)
+
+
+def test_a_single_token_is_a_root_whatever_its_relation_is():
+    gold = gold_trees(Example(doc(["a"]), doc(["a"], deps=["intj"])), multi_root=False)
+    assert gold.heads.tolist() == [0] and gold.labels == ["ROOT"] and flaws_of(gold) == {"named": [0]}
+
+
+def test_second_roots_of_gold_sentences():
+    reference = doc(list("abcd"), heads=[0, 0, 2, 2], deps=["ROOT", "x", "ROOT", "y"])
+    assert flaws_of(gold_trees(Example(doc(list("abcd")), reference), multi_root=False)) == {}
+    reference.from_array(["SENT_START"], np.array([1, -1, -1, -1]).astype(np.int64).view(np.uint64))
+    assert flaws_of(gold_trees(Example(doc(list("abcd")), reference), multi_root=False)) == {"second": [2]}
+    assert flaws_of(gold_trees(Example(doc(list("abcd")), reference), multi_root=True)) == {}
+
+
+@pytest.mark.parametrize("last", ["d", "de"], ids=["same tokens", "other tokens"])
+def test_a_token_without_a_relation_has_no_head_whatever_the_tokens_are(last):
+    words = ["a", "b", "c", *last]
+    reference = doc(words, heads=[1, 1, 1, *[1] * len(last)], deps=["x", "ROOT", "", *["y"] * len(last)])
+    gold = gold_trees(Example(doc(["a", "b", "c", last]), reference), multi_root=False)
+    assert gold.heads.tolist()[:3] == [2, 0, UNKNOWN] and gold.labels[:3] == ["x", "ROOT", None]
 
 
 def test_tokens_without_label_have_no_head():

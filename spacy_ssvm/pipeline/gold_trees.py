@@ -129,8 +129,8 @@ def arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
         strings = reference.vocab.strings
         return heads, [strings[int(label)] if label else None for label in dep]
     aligned, labels = example.get_aligned_parse(projectivize=False)  # type: ignore[no-untyped-call]
-    heads = [UNKNOWN if head is None or not label else head for head, label in zip(aligned, labels)]
-    return np.array(heads, np.int64), [label or None for label in labels]
+    known = [UNKNOWN if head is None or not label else head for head, label in zip(aligned, labels)]
+    return np.array(known, np.int64), [label or None for label in labels]
 
 
 def known_tree(
@@ -165,4 +165,4 @@ def _second_roots(heads: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """The roots that are not the first one of their sentence, int64."""
     roots = np.flatnonzero(heads == np.arange(len(heads)))
     sentence = np.searchsorted(starts, roots, "right")
-    return roots[1:][sentence[1:] == sentence[:-1]]
+    return np.asarray(roots[1:][sentence[1:] == sentence[:-1]])

@@ -153,7 +153,7 @@ class ParserCodec(TreeCodec):
         counts = gaps.counts
         for what in FLAWS:
             if counts[what]:
-                warn(f"{_FLAWS[what]}: {counts[what]:,}, in {listed(gaps.named[what])}")
+                warn(": ".join((_FLAWS[what], f"{counts[what]:,}, in {listed(gaps.named[what])}")))
         if counts["unknown"] > counts["crossing"] + counts["cut"] + counts["headless"]:
             warn(
                 f"{counts['unknown']:,} of {counts['tokens']:,} training tokens have no gold head that can be used; "

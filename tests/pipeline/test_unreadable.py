@@ -184,7 +184,7 @@ def test_a_corpus_of_relations_without_heads_is_an_error():
     nlp = blank("ssvm_parser")
     examples = [Example.from_dict(doc(nlp, text), {"deps": ["x", "ROOT", "y"]}) for text in ("a b c", "d e f")]
     before = nlp.get_pipe("ssvm_parser").labels
-    with pytest.raises(ValueError, match="none of the 2 training examples has a label to learn: .* no head .*: 6, in"):
+    with pytest.raises(ValueError, match=r"none of the 2 training examples has a label to learn: .* no head .*: 6, in"):
         nlp.initialize(lambda: examples)
     assert nlp.get_pipe("ssvm_parser").labels == before == ()
     nlp.initialize(lambda: parser_examples(nlp))

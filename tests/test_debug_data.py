@@ -25,7 +25,8 @@ from spacy_ssvm.corpus.checks.corpora import read
 from spacy_ssvm.corpus.checks.trees import arcs, circles, nonprojective
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.tokenisation import retokenised
-from spacy_ssvm.pipeline.gold_trees import MAX_SENTENCE, gold_trees
+from spacy_ssvm.pipeline.gold_trees import gold_trees
+from spacy_ssvm.pipeline.long_sentences import MAX_SENTENCE
 
 from .pipeline.toy import LANG
 
@@ -295,12 +296,23 @@ def test_circles(check, circle, gold_preproc):
     assert not those(check([parsed(TREE)], [parsed([0, 0])], "ssvm_parser"), "circle")
 
 
+@pytest.mark.parametrize("multi_root", [False, True])
+def test_relations_without_heads(check, multi_root):
+    bare = document(deps=["x", "ROOT", "y"])
+    own = document(heads=[1, 1, 2], deps=["x", "ROOT", "y"])
+    issues = check([parsed(TREE), bare, own], [parsed(TREE)], "ssvm_parser", {"multi_root": multi_root})
+    assert those(issues, "no head") == [("error", "train", 3 + (not multi_root))]
+    (issue,) = [issue for issue in issues if "no head" in issue.what]
+    assert "document 1, token 0: 'the'" in issue.where[0]
+    assert not those(check([parsed(TREE)], [parsed(TREE)], "ssvm_parser"), "no head")
+
+
 @pytest.mark.parametrize("gold_preproc", [False, True])
 def test_intertwined_trees(check, gold_preproc):
     """spaCy lets a sentence start at the left edge of each root, which cuts other trees that lie around it."""
     around = parsed([2, 3, 2, 3, 2, 3])
     raw = Doc(VOCAB, words=[token.text for token in around])
-    assert gold_trees(Example(raw, around), multi_root=False).n_crossing == 1
+    assert gold_trees(Example(raw, around), multi_root=False).flaws["crossing"].size == 1
     issues = check([around], [parsed(TREE)], "ssvm_parser", gold_preproc=gold_preproc)
     assert those(issues, "another sentence") == [("error", "train", 1)]
     multi_root = check([around], [parsed(TREE)], "ssvm_parser", {"multi_root": True}, gold_preproc=gold_preproc)
@@ -333,7 +345,7 @@ def test_missing_heads_and_long_sentences(check):
     long = parsed([0] * (MAX_SENTENCE + 1))
     issues = check([partial, long], [parsed(TREE)], "ssvm_parser")
     assert those(issues, "gold head") == [("warning", "train", 2)]
-    assert those(issues, "more than 1,000 tokens") == [("error", "train", 1)]
+    assert those(issues, "more than 250 tokens") == [("error", "train", 1)]
     assert not those(check([parsed(TREE)], [parsed(TREE)], "ssvm_parser"), "tokens")
 
 
@@ -347,7 +359,7 @@ def test_circles_are_those_of_spacy(data):
     doc = parsed(heads)
     assert arcs(doc).tolist() == heads
     one_sentence = Doc(VOCAB, words=[token.text for token in doc])
-    assert bool(gold_trees(Example(one_sentence, doc), multi_root=True).n_cyclic) == bool(found)
+    assert bool(gold_trees(Example(one_sentence, doc), multi_root=True).flaws["circular"].size) == bool(found)
 
 
 @given(st.data())

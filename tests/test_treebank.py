@@ -133,6 +133,7 @@ BAD = pytest.mark.parametrize(
         ("1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n" + OTHER, "the words of the multi-word token 'ab' end too early"),
         ("2-3\tab\t_\t_\t_\t_\t_\t_\t_\t_\n" + OTHER, "ID '2-3' of a multi-word token is not N-M with N = 1"),
         ("1\ta\ta\tX\t_\t_\t2\tx\t_\t_\n2\tb\tb\tX\t_\t_\t1\tx\t_\t_\n", "line 3: the heads form a cycle"),
+        ("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t2\tx\t_\t_\n", "line 4: HEAD is 2, the word itself"),
     ],
 )
 

@@ -298,6 +298,8 @@ def _word(line: int, place: int, columns: Sequence[str], space: bool) -> Word:
     _, form, lemma, upos, xpos, feats, head, deprel, _, misc = ("" if column == "_" else column for column in columns)
     if head and not head.isdecimal():
         raise ValueError(f"line {line}: HEAD is {head!r}, not a number")
+    if head and int(head) == place + 1:
+        raise ValueError(f"line {line}: HEAD is {head}, the word itself")
     if not all(feature.count("=") == 1 for feature in feats.split("|") if feats):
         raise ValueError(f"line {line}: FEATS is {feats!r}, not of the form Name=Value|Name=Value")
     of_head = (int(head) or place + 1) - 1 if head else None

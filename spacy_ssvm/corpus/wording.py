@@ -21,9 +21,10 @@ def quoted_text(text: str) -> str:
     return repr(text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}…")
 
 
-def name_of(number: int, doc: Doc) -> str:
-    """The name of an example: its number, from 0, and the beginning of its text."""
-    return f"example {number}, {quoted(doc)}"
+def name_of(number: int, doc: Doc, token: int | None = None) -> str:
+    """The name of an example, or of one of its tokens: its number, from 0, and the beginning of its text."""
+    name = f"example {number}, {quoted(doc)}"
+    return name if token is None else f"{name}, token {token} ({doc[token].text!r})"
 
 
 def counted(n: int, noun: str) -> str:

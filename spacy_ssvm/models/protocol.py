@@ -50,8 +50,8 @@ class Mistake(NamedTuple):
 class Gaps(NamedTuple):
     """What is known of gold annotation, summed up over the parts of a corpus.
 
-    counts: of tokens, examples and others, by names of the codec's. labels: the component's that occur. named: the
-    names of the examples in which something is wrong, by the same names.
+    counts: of tokens, examples and others, by names of the codec's; "unknown" is what is not annotated. labels: the
+    component's that occur. named: the names of the examples in which something is wrong or unknown, by the same names.
     """
 
     counts: Counter[str]
@@ -64,6 +64,11 @@ class Gaps(NamedTuple):
         self.labels.update(others.labels)
         for name, examples in others.named.items():
             self.named.setdefault(name, []).extend(examples)
+
+    def wrong(self) -> "Gaps":
+        """What is wrong, without what is only missing."""
+        named = {name: examples for name, examples in self.named.items() if name != "unknown"}
+        return Gaps(Counter({name: self.counts[name] for name in named}), set(), named)
 
 
 @dataclass

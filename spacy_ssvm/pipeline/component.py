@@ -28,7 +28,7 @@ from ..inspect.confidence import best_analyses, checked_count, checked_min_score
 from ..memory import return_large
 from ..models import store
 from ..models.packing import EXACT, Packing
-from ..models.protocol import Codec, Contradiction, Gaps, Predictor, Settings, Survey, require_architecture
+from ..models.protocol import Codec, Contradiction, Gaps, Predictor, Settings, Survey, Warn, require_architecture
 from ..models.resources import release_tables
 from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Correction, Parameters
@@ -233,9 +233,11 @@ class SsvmPipe(TrainablePipe):
         survey = self._survey_of_read(examples, gold)
         self.take_note(survey)
         self._add_labels(self.new_labels(survey) if labels is None else labels)
+        reasons: list[str] = []
         if not self.labels:
             self._unreadable.report(len(examples))
-        self.check_labels_to_learn(self.labels, survey)
+            self._report_wrong(examples, gold, reasons.append)
+        self.check_labels_to_learn(self.labels, survey, reasons)
         learnt, batches = self._encode(examples, gold)
         self._report(len(examples), self.codec.gaps(examples, gold))
         training = self._learnt.begin(self.solver, batches)
@@ -255,6 +257,12 @@ class SsvmPipe(TrainablePipe):
         # What others annotate while this one learns is not there yet: the first update sees what is missing.
         self._note_annotation([examples[number].predicted for number in gold])
         return learnt, batches
+
+    def _report_wrong(self, examples: Mapping[int, Example], gold: Mapping[int, Any], warn: Warn) -> None:
+        """Tell what is wrong with the gold annotation that was read of these examples."""
+        wrong = self.codec.gaps(examples, {n: found for n, found in gold.items() if found is not None}).wrong()
+        if wrong.named:
+            self.codec.report_gaps(wrong, warn)
 
     def _report(self, n_examples: int, gaps: Gaps) -> None:
         """Tell what these examples lack."""
@@ -280,16 +288,18 @@ class SsvmPipe(TrainablePipe):
         counts = survey.label_counts
         return sorted((set(counts) if survey.of_corrections else self.codec.labels_to_learn(counts)) - set(self.labels))
 
-    def check_labels_to_learn(self, labels: Sequence[str], survey: Survey) -> None:
+    def check_labels_to_learn(self, labels: Sequence[str], survey: Survey, reasons: Sequence[str] = ()) -> None:
         """Check that these can be all labels to learn, with the survey of all training examples.
+
+        reasons: why annotation cannot be learnt, if any is known.
 
         Raises:
             ValueError: there is no label, or only one that stands for missing annotation.
         """
         if not labels:
             raise ValueError(
-                f"[{self.name}] none of the {survey.n_examples:,} training examples has a label to learn: annotate the "
-                f"corpus, or give [initialize.components.{self.name}.labels]"
+                f"[{self.name}] none of the {survey.n_examples:,} training examples has a label to learn: "
+                + "; ".join(reasons or [f"annotate the corpus, or give [initialize.components.{self.name}.labels]"])
             )
         if set(labels) <= NO_ANNOTATION:
             raise ValueError(
@@ -388,6 +398,7 @@ class SsvmPipe(TrainablePipe):
             return []
         training = self._learnt.resume(self.solver, self._warn)
         read, gold = self._reader.gold(numbered, training.knows)
+        self._report_wrong(numbered, gold, lambda complaint: self._warn_once(complaint, complaint))
         gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
         self._losses = losses
         has_new = any(found is not None for found in gold.values())

@@ -1,7 +1,6 @@
 """The gold trees of an example: annotated heads and labels, cut into the sentences that are learnt from."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,10 +8,12 @@ from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..corpus.checks.trees import circles, headless
 from ..corpus.reader import same_tokens
 from ..models.scored import numbers_of
 from ..models.tree.codec import TreeGold
 from ..structures import NONE_OF_THESE, UNKNOWN
+from .long_sentences import parts
 
 if TYPE_CHECKING:
     from ..structures.tree.scored import KnownTree
@@ -22,16 +23,13 @@ ROOT = "ROOT"
 UNNAMED = "dep"
 """spaCy's label of an unclassified dependency."""
 
-MAX_SENTENCE = 1000
-"""The max number of tokens that are parsed together: the memory of a chart is quadratic in it."""
+FLAWS = ("headless", "circular", "crossing", "cut", "second", "named", "unnamed")
+"""What can be wrong with gold trees, as keys of `TreeGold.flaws`.
 
-
-def sentences(starts: np.ndarray, n_tokens: int) -> np.ndarray:
-    """Sentences from their first tokens, int64 [S + 1]; longer ones are cut at MAX_SENTENCE tokens."""
-    bounds = np.append(starts, n_tokens)
-    if np.diff(bounds).max(initial=0) <= MAX_SENTENCE:
-        return bounds
-    return np.append(np.concatenate([np.arange(*ends, MAX_SENTENCE) for ends in pairwise(bounds)]), n_tokens)
+Left out are tokens with a relation and no head; sentences whose heads go round in a circle, of which the first token
+counts; heads in another sentence, or on the other side of a cut in a long one. Then second roots of sentences that may
+have one; roots that have another relation than ROOT; and tokens with a head that have this relation.
+"""
 
 
 def sentence_starts(doc: Doc) -> np.ndarray | None:
@@ -77,40 +75,52 @@ def gold_trees(example: Example, multi_root: bool) -> TreeGold:
     not tell boundaries: a predicted Doc without boundaries is one sentence.
     """
     predicted, reference = example.predicted, example.reference
+    tokens = np.arange(len(predicted))
     heads, labels = arcs(example)
+    without = headless(heads, labels, multi_root)
+    heads[without] = UNKNOWN
     starts = sentence_starts(predicted)
     gold = None
     if not multi_root:
         gold = sentence_starts(reference) if same_tokens(example) else _aligned_starts(example)
+    second = tokens[:0] if gold is None else _second_roots(heads, gold)
+    if gold is not None and len(without):
+        # spaCy has derived boundaries from them, too.
+        gold = gold[~_are_crossed(gold, heads)]
     if starts is None:
         starts = gold
     elif gold is not None and not sets_all_starts(predicted):
         starts = _completed(predicted, gold)
     elif (crossed := _are_crossed(starts, heads)).any():
         starts = starts[~crossed] if gold is None else np.union1d(starts[~crossed], gold)
-    bounds = sentences(np.zeros(min(len(predicted), 1), np.int64) if starts is None else starts, len(predicted))
-    number = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    known = heads != UNKNOWN
-    outside = known & (number[heads] != number)
-    whole = np.zeros(len(heads), np.int64)
-    whole[[] if starts is None else starts[1:]] = 1
-    whole = np.cumsum(whole)
+    if starts is None:
+        starts = tokens[:1]
+    bounds = parts([predicted], starts)
+    number, whole = (np.searchsorted(firsts, tokens, "right") - 1 for firsts in (bounds[:-1], starts))
+    circular = np.unique(number[circles(heads)])
+    is_circular = np.isin(number, circular)
+    heads[is_circular] = UNKNOWN
+    outside = (heads != UNKNOWN) & (number[heads] != number)
     crossing = outside & (whole[heads] != whole)
     heads[outside] = UNKNOWN
-    is_root = heads == np.arange(len(heads))
+    is_root = heads == tokens
+    has_root = np.array([label == ROOT for label in labels], np.bool_)
+    has_other = np.array([(label or ROOT).lower() not in ("root", UNNAMED) for label in labels], np.bool_)
+    is_left_out = is_circular.copy()
+    is_left_out[without] = True
+    labels = [
+        ROOT if root else None if left_out or label == ROOT else label
+        for label, root, left_out in zip(labels, is_root.tolist(), is_left_out.tolist())
+    ]
     local = np.where(heads == UNKNOWN, UNKNOWN, np.where(is_root, 0, heads - bounds[number] + 1)).astype(np.int32)
-    labels = [ROOT if root else None if label == ROOT else label for label, root in zip(labels, is_root)]
-    cyclic = 0
-    for first, end in pairwise(bounds):
-        if _has_cycle(local[first:end]):
-            cyclic += 1
-            local[first:end] = UNKNOWN
-            labels[first:end] = [None] * int(end - first)
-    return TreeGold(bounds, local, labels, cyclic, int(crossing.sum()), int((outside & ~crossing).sum()))
+    across = map(np.flatnonzero, (crossing, outside & ~crossing))
+    contrary = map(np.flatnonzero, (is_root & has_other, has_root & ~is_root & (local != UNKNOWN)))
+    flaws = zip(FLAWS, (without, bounds[circular], *across, second, *contrary), strict=True)
+    return TreeGold(bounds, local, labels, dict(flaws))
 
 
 def arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
-    """The head of each predicted token as a token, int64, UNKNOWN where unknown, and its label."""
+    """The head of each predicted token as a token, int64, UNKNOWN where it or its label is unknown, and its label."""
     reference = example.reference
     if same_tokens(example):
         dep = np.asarray(reference.to_array(DEP), np.uint64)
@@ -118,11 +128,9 @@ def arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
         heads = np.where(dep == 0, UNKNOWN, np.arange(len(reference)) + offsets)
         strings = reference.vocab.strings
         return heads, [strings[int(label)] if label else None for label in dep]
-    found, labels = example.get_aligned_parse(projectivize=False)  # type: ignore[no-untyped-call]
-    return (
-        np.array([UNKNOWN if head is None else head for head in found], np.int64),
-        [label or None for label in labels],
-    )
+    aligned, labels = example.get_aligned_parse(projectivize=False)  # type: ignore[no-untyped-call]
+    known = [UNKNOWN if head is None or not label else head for head, label in zip(aligned, labels)]
+    return np.array(known, np.int64), [label or None for label in labels]
 
 
 def known_tree(
@@ -153,18 +161,8 @@ def _aligned_starts(example: Example) -> np.ndarray | None:
     return np.flatnonzero(starts)
 
 
-def _has_cycle(heads: np.ndarray) -> bool:
-    """Whether heads, int32 [n], places from 1, form a cycle."""
-    state = np.zeros(len(heads) + 1, np.int8)
-    state[0] = 2
-    for token in range(1, len(heads) + 1):
-        path = []
-        node = token
-        while node > 0 and state[node] == 0:
-            state[node] = 1
-            path.append(node)
-            node = int(heads[node - 1])
-        if node > 0 and state[node] == 1:
-            return True
-        state[path] = 2
-    return False
+def _second_roots(heads: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The roots that are not the first one of their sentence, int64."""
+    roots = np.flatnonzero(heads == np.arange(len(heads)))
+    sentence = np.searchsorted(starts, roots, "right")
+    return np.asarray(roots[1:][sentence[1:] == sentence[:-1]])

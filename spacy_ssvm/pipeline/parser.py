@@ -22,20 +22,12 @@ from ..corpus.wording import name_of, token_name
 from ..files import listed
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Contradiction, Gaps, Given, Mistake, Settings, Warn, values_of
-from ..models.tree.codec import TreeCodec, TreeGold
+from ..models.tree.codec import CIRCULAR, SECOND_ROOT, TreeCodec, TreeGold
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
 from .component import SsvmPipe
-from .gold_trees import (
-    MAX_SENTENCE,
-    ROOT,
-    UNNAMED,
-    arcs,
-    gold_trees,
-    known_tree,
-    sentences,
-    sets_all_starts,
-)
+from .gold_trees import FLAWS, ROOT, UNNAMED, arcs, gold_trees, known_tree, sets_all_starts
+from .long_sentences import MAX_SENTENCE, joined, parts
 from .patterns import Patterns
 
 if TYPE_CHECKING:
@@ -150,39 +142,27 @@ class ParserCodec(TreeCodec):
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, TreeGold]) -> Gaps:
         found = super().gaps(examples, gold)
         found.counts["tokens"] = sum(len(one.heads) for one in gold.values())
-        found.counts["unknown"] = sum(int((one.heads == UNKNOWN).sum()) for one in gold.values())
         for number, one in gold.items():
-            for what, count in ("cyclic", one.n_cyclic), ("crossing", one.n_crossing), ("cut", one.n_cut):
-                if count:
-                    found.counts[what] += count
-                    found.named.setdefault(what, []).append(name_of(number, examples[number].predicted))
+            for what, tokens in (*one.flaws.items(), ("unknown", np.flatnonzero(one.heads == UNKNOWN))):
+                if len(tokens):
+                    found.counts[what] += len(tokens)
+                    name = name_of(number, examples[number].predicted, int(tokens[0]))
+                    found.named.setdefault(what, []).append(name)
         return found
 
     def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
-        if self.patterns:
-            self.patterns.require_known(self.weight_labels)
-        counts, named = gaps.counts, {what: listed(names) for what, names in gaps.named.items()}
-        if counts["cyclic"]:
-            warn(
-                f"the gold heads of {counts['cyclic']:,} sentences go round in circles: they are left out, in "
-                f"{named['cyclic']}"
-            )
-        if counts["crossing"]:
-            warn(
-                f"{counts['crossing']:,} of {counts['tokens']:,} gold heads lie in another sentence and count as "
-                f"missing, in {named['crossing']}; if the treebank has sentences with several roots, set "
-                "multi_root = true"
-            )
-        if counts["cut"]:
-            warn(
-                f"{counts['cut']:,} of {counts['tokens']:,} gold heads count as missing, as their sentences have more "
-                f"than {MAX_SENTENCE:,} tokens and are cut there, in {named['cut']}"
-            )
-        if counts["unknown"] > counts["crossing"] + counts["cut"]:
+        counts = gaps.counts
+        for what in FLAWS:
+            if counts[what]:
+                warn(": ".join((_FLAWS[what], f"{counts[what]:,}, in {listed(gaps.named[what])}")))
+        if counts["unknown"] > counts["crossing"] + counts["cut"] + counts["headless"]:
             warn(
                 f"{counts['unknown']:,} of {counts['tokens']:,} training tokens have no gold head that can be used; "
-                "the model completes them as it learns, in sentences where others have one"
+                "the model completes them as it learns, in sentences where others have one: "
+                + listed(gaps.named["unknown"])
             )
+        if self.patterns:
+            self.patterns.require_known(self.weight_labels)
         unlisted = sorted(gaps.labels - set(self.labels) - {ROOT})
         if unlisted:
             warn(
@@ -209,14 +189,35 @@ class ParserCodec(TreeCodec):
             for doc, _, before in of_vocab:
                 tree = values[first : first + len(doc)]
                 first += len(doc)
+                is_given = np.zeros(len(doc), np.bool_)
                 if not self.overwrite and before.values is not None:
-                    present = before.values[:, 1]
-                    tree[:, 1] = np.where(present != 0, present, tree[:, 1])
-                keeps_starts = self.multi_root and before.has_starts
-                starts = values_of(doc, [SENT_START]) if keeps_starts else None
+                    is_given = before.values[:, 1] != 0
+                    tree[is_given, 1] = before.values[is_given, 1]
+                reads_starts = before.has_starts and (self.multi_root or len(doc) > MAX_SENTENCE)
+                starts = values_of(doc, [SENT_START]) if reads_starts else None
+                if starts is not None and len(doc) > MAX_SENTENCE:
+                    if is_given.any():
+                        tree[is_given, 0] = cast(Any, before.values)[is_given, 0]
+                    self._join(vocab, tree, is_given, starts[:, 0] == 1)
                 doc.from_array([HEAD, DEP], cast(Any, tree))
-                if starts is not None:
+                if starts is not None and self.multi_root:
                     doc.from_array([SENT_START], cast(Any, starts))
+
+    def _join(self, vocab: Vocab, tree: np.ndarray, is_given: np.ndarray, is_start: np.ndarray) -> None:
+        """Make one tree again of the parts of each long sentence: with several roots, only given heads join them.
+
+        tree: uint64 [T, 2], HEAD and DEP, changed in place. is_given: bool [T], heads that stay. is_start: bool [T].
+        """
+        tokens = np.arange(len(tree))
+        is_start[0] = True
+        starts = np.flatnonzero(is_start)
+        if np.diff(starts, append=len(tree)).max() <= MAX_SENTENCE:
+            return
+        before = tokens + tree[:, 0].astype(np.int64)
+        heads = joined(before, is_given, None if self.multi_root else starts)
+        tree[:, 0] = (heads - tokens).view(np.uint64)
+        for tokens_of, label in ((heads != tokens, UNNAMED), (heads == tokens, ROOT)):
+            tree[tokens_of & (heads != before), 1] = vocab.strings.add(label)
 
     def _values(self, vocab: Vocab, trees: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """spaCy's HEAD and DEP of all tokens, uint64 [T, 2], from the heads and labels of some Docs."""
@@ -233,10 +234,10 @@ class ParserCodec(TreeCodec):
     def read_constraints(self, doc: Doc) -> bytes:
         return doc.to_array([SENT_START]).tobytes()
 
-    def sentences(self, starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
+    def sentences(self, docs: Sequence[Doc], starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
         is_first = sent_start == 1
         is_first[starts[:-1][np.diff(starts) > 0]] = True
-        return sentences(np.flatnonzero(is_first), int(starts[-1]))
+        return parts(docs, np.flatnonzero(is_first))
 
     def complaint(self, docs: Sequence[Doc]) -> str | None:
         if self.multi_root or all(map(sets_all_starts, docs)):
@@ -261,14 +262,16 @@ class ParserCodec(TreeCodec):
         n_tokens = int(starts[-1])
         heads, allowed = np.full(n_tokens, UNKNOWN, np.int32), np.tile(preferred, (n_tokens, 1))
         if not self.overwrite:
-            sentence = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+            part = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
             offsets, deps = np.concatenate([doc.to_array([HEAD, DEP]).reshape(-1, 2) for doc in docs]).T
             above = np.arange(n_tokens) + offsets.astype(np.int64)
             given = np.flatnonzero(deps != 0)
-            for token in given[sentence[above[given]] != sentence[given]][:1].tolist():
-                head = token_name(docs, int(above[token])).partition(" of ")[0]
-                raise Contradiction(token, f"its head, {head}, is in another sentence")
-            heads[given] = np.where(above == np.arange(n_tokens), 0, above - starts[sentence] + 1)[given]
+            outside = given[part[above[given]] != part[given]]
+            if len(outside):
+                _check_across(docs, np.where(deps != 0, above, UNKNOWN), outside, self.multi_root)
+            heads[given] = np.where(above == np.arange(n_tokens), 0, above - starts[part] + 1)[given]
+            # What leads to another part of a long sentence does not limit the tree of its own part.
+            heads[outside] = UNKNOWN
             numbers = {docs[0].vocab.strings.add(label): number for number, label in enumerate(labels)}
             for token in given[heads[given] > 0].tolist():
                 number = numbers.get(int(deps[token]), 0)
@@ -292,7 +295,7 @@ class ParserCodec(TreeCodec):
         for corpus in (train, dev):
             gold = [self.gold(example) for example in corpus.examples]
             counts.append(Counter(label for found in gold for label in found.labels if label is not None))
-            issues += trees.check_documents(corpus, several_roots_are_wrong=not self.multi_root or corpus.gold_preproc)
+            issues += trees.check_documents(corpus, not self.multi_root or corpus.gold_preproc, self.multi_root)
             issues += trees.check_gold(corpus, gold, MAX_SENTENCE, self.is_projective)
             missing = [int((found.heads == UNKNOWN).sum()) for found in gold]
             issues += check_missing(corpus, missing, "a gold head that can be used")
@@ -384,6 +387,42 @@ class SsvmParser(SsvmPipe):
                 "probabilities to calibrate: use order 1"
             )
         return super().calibration_examples(examples)
+
+
+_FLAWS = {
+    "headless": "tokens have a relation, but no head (they are their own head, and no root), and are left out",
+    "circular": "gold heads go round in circles, and their sentences are left out",
+    "crossing": "gold heads lie in another sentence and count as missing (if the treebank has sentences with several "
+    "roots, set multi_root = true)",
+    "cut": f"gold heads count as missing, as their sentences have more than {MAX_SENTENCE:,} tokens and are cut there",
+    "second": "gold sentences have several roots, where multi_root = false allows one, and the nearest tree with one "
+    "root is learnt",
+    "named": "roots have another relation than ROOT, which is not learnt",
+    "unnamed": "tokens with a head have the relation ROOT, which counts as missing",
+}
+"""What is said of each of `gold_trees.FLAWS`."""
+
+
+def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, multi_root: bool) -> None:
+    """Check the given heads where some, of the tokens `outside`, int64, lead out of what is parsed together.
+
+    heads: int64 [T], as tokens, counted through all Docs; UNKNOWN where none is given.
+
+    Raises:
+        Contradiction: a head is in another sentence, or heads of several parts of a sentence contradict each other.
+    """
+    is_start = np.concatenate([doc.to_array([SENT_START]) == 1 for doc in docs])
+    is_start[np.cumsum([0, *map(len, docs)])[:-1][np.array([len(doc) > 0 for doc in docs])]] = True
+    sentence = np.cumsum(is_start)
+    for token in outside[sentence[heads[outside]] != sentence[outside]][:1].tolist():
+        head = token_name(docs, int(heads[token])).partition(" of ")[0]
+        raise Contradiction(token, f"its head, {head}, is in another sentence")
+    for token in trees.circles(heads)[-1:].tolist():
+        raise Contradiction(token, CIRCULAR)
+    roots = np.flatnonzero(heads == np.arange(len(heads)))
+    second = roots[1:][sentence[roots[1:]] == sentence[roots[:-1]]]
+    if len(second) and not multi_root:
+        raise Contradiction(int(second[0]), SECOND_ROOT)
 
 
 def _sets_boundaries(nlp: Language, name: str) -> bool:

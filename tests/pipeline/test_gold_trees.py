@@ -11,7 +11,7 @@ from spacy.attrs import HEAD
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.gold_trees import MAX_SENTENCE, gold_trees, sentence_starts, sentences
+from spacy_ssvm.pipeline.gold_trees import FLAWS, gold_trees, sentence_starts
 from spacy_ssvm.structures import UNKNOWN
 
 VOCAB = spacy.blank("en").vocab
@@ -23,6 +23,12 @@ def words_of(edges) -> list[str]:
 
 def doc(words, **annotation) -> Doc:
     return Doc(VOCAB, words=words, spaces=[False] * len(words), **annotation)
+
+
+def flaws_of(gold) -> dict[str, list[int]]:
+    """The flaws that the trees have, with their tokens."""
+    assert tuple(gold.flaws) == FLAWS
+    return {flaw: tokens.tolist() for flaw, tokens in gold.flaws.items() if len(tokens)}
 
 
 def starts_of(bounds, n_tokens) -> list[bool]:
@@ -65,7 +71,7 @@ def test_trees_are_cut_into_sentences(drawn):
             assert gold.heads[token] == expected
     assert list(gold.labels) == labels_of(heads)
     assert gold.heads.dtype == np.int32
-    assert (gold.n_cyclic, gold.n_crossing) == (0, 0)
+    assert flaws_of(gold) == {}
 
 
 @pytest.mark.parametrize("multi_root", [False, True])
@@ -81,7 +87,7 @@ def test_boundaries_of_the_predicted_doc_come_first_unless_gold_arcs_cross_them(
     if n > 1:
         expected = bounds if whole == bounds else whole if multi_root else sorted({*whole, *true_bounds[:-1]})
         assert gold.sentences.tolist() == [*expected, n]
-    assert gold.n_crossing == 0 and not (gold.heads == UNKNOWN).any()
+    assert flaws_of(gold) == {} and not (gold.heads == UNKNOWN).any()
     first = gold.sentences[np.searchsorted(gold.sentences, range(n), "right") - 1]
     for token in range(n):
         assert gold.heads[token] == (0 if heads[token] == token else heads[token] - first[token] + 1)
@@ -106,7 +112,7 @@ def test_a_token_that_is_one_in_gold_has_the_token_around_its_head_and_a_merged_
     for token, (a, b) in enumerate(spans):
         if any(a < edge < b for edge in edges):
             assert gold.heads[token] == UNKNOWN
-        elif (a, b) in gold_spans and not gold.n_cyclic:
+        elif (a, b) in gold_spans and not len(gold.flaws["circular"]):
             number = gold_spans.index((a, b))
             head = gold_spans[heads[number]]
             around = [k for k, (c, d) in enumerate(spans) if c <= head[0] and head[1] <= d]
@@ -122,7 +128,7 @@ def test_a_token_that_is_one_in_gold_has_the_token_around_its_head_and_a_merged_
 def test_circles_are_found(heads):
     n = len(heads)
     words = words_of(range(n + 1))
-    reference = doc(words, heads=list(range(n)), deps=["x"] * n)
+    reference = doc(words, heads=list(range(n)), deps=labels_of(heads))
     offsets = np.array(heads) - np.arange(n)
     circular = False
     for token in range(n):
@@ -132,7 +138,7 @@ def test_circles_are_found(heads):
     reference.from_array([HEAD], offsets.astype(np.int64).view(np.uint64))
     predicted = doc(words, sent_starts=starts_of([0], n))
     gold = gold_trees(Example(predicted, reference), multi_root=True)
-    assert gold.n_cyclic == circular
+    assert flaws_of(gold) == ({"circular": [0]} if circular else {})
     if circular:
         assert (gold.heads == UNKNOWN).all() and set(gold.labels) == {None}
     else:
@@ -145,7 +151,7 @@ def test_a_circle_takes_only_its_own_sentence():
     reference.from_array([HEAD], np.array([0, -1, 1, 1, -2, 0, -1]).astype(np.int64).view(np.uint64))
     predicted = doc(words, sent_starts=starts_of([0, 2, 5], 7))
     gold = gold_trees(Example(predicted, reference), multi_root=False)
-    assert gold.n_cyclic == 1
+    assert flaws_of(gold) == {"circular": [2]}
     assert gold.heads.tolist() == [0, 1, UNKNOWN, UNKNOWN, UNKNOWN, 0, 1]
     assert list(gold.labels) == ["ROOT", "x", None, None, None, "ROOT", "x"]
 
@@ -155,6 +161,69 @@ def test_a_label_that_spacy_keeps_for_roots_is_no_label_of_other_words():
     gold = gold_trees(Example(doc(["a", "b"]), reference), multi_root=False)
     assert gold.heads.tolist() == [2, 0]
     assert list(gold.labels) == [None, "ROOT"]
+    assert flaws_of(gold) == {"unnamed": [0]}
+
+
+RELATIONS = ["nsubj", "ROOT", "amod", "obj"]
+
+
+@pytest.mark.parametrize("multi_root", [False, True])
+@pytest.mark.parametrize("words", [list("abcd"), ["a", "b", "cd"]], ids=["same tokens", "other tokens"])
+@pytest.mark.parametrize("labels", [RELATIONS, [*RELATIONS[:3], ""], ["dep"] * 4, ["x", "y", "z", "x"]])
+def test_relations_without_heads_are_no_trees(labels, words, multi_root):
+    """Not even the root is known: spaCy has made each token its own head."""
+    for reference in (
+        doc(list("abcd"), deps=labels),
+        Example.from_dict(doc(list("abcd")), {"deps": labels}).reference,
+        doc(list("abcd"), deps=labels, heads=range(4)),
+    ):
+        gold = gold_trees(Example(doc(words), reference), multi_root)
+        assert (gold.heads == UNKNOWN).all() and not any(gold.labels)
+        known = [number for number, word in enumerate(words) if len(word) == 1 and labels[number]]
+        assert flaws_of(gold) == {"headless": known}
+
+
+@pytest.mark.parametrize(
+    ("heads", "labels", "multi_root", "left", "flaws"),
+    [
+        ([1, 1, 2, 1], RELATIONS, False, [2, 0, UNKNOWN, 2], {"headless": [2]}),
+        ([1, 1, 1, 3], RELATIONS, False, [2, 0, 2, UNKNOWN], {"headless": [3]}),
+        ([0, 1, 3, 1], RELATIONS, False, [UNKNOWN, 0, 3, 1], {"headless": [0]}),
+        ([1, 1, 2, 1], RELATIONS, True, [2, 0, 0, 2], {"named": [2]}),
+        ([1, 1, 3, 1], ["nsubj", "pred", "amod", "obj"], False, [2, 0, 4, 2], {"named": [1]}),
+        ([1, 1, 3, 3], ["nsubj", "pred", "amod", "aux"], False, [2, 0, 2, 0], {"named": [1, 3]}),
+        ([1, 1, 3, 1], ["nsubj", "root", "amod", "obj"], False, [2, 0, 4, 2], {}),
+        ([0, 1, 2, 3], ["ROOT"] * 4, False, [0, 0, 0, 0], {}),
+        ([1, 1, 3, 1], ["ROOT", "ROOT", "amod", "ROOT"], False, [2, 0, 4, 2], {"unnamed": [0, 3]}),
+    ],
+)
+def test_tokens_that_are_their_own_head(heads, labels, multi_root, left, flaws):
+    gold = gold_trees(Example(doc(list("abcd")), doc(list("abcd"), heads=heads, deps=labels)), multi_root)
+    assert gold.heads.tolist() == left
+    assert flaws_of(gold) == flaws
+    for head, label, own in zip(left, gold.labels, labels):
+        assert label == (None if head == UNKNOWN else "ROOT" if head == 0 else None if own == "ROOT" else own)
+
+
+def test_a_single_token_is_a_root_whatever_its_relation_is():
+    gold = gold_trees(Example(doc(["a"]), doc(["a"], deps=["intj"])), multi_root=False)
+    assert gold.heads.tolist() == [0] and gold.labels == ["ROOT"] and flaws_of(gold) == {"named": [0]}
+
+
+def test_second_roots_of_gold_sentences():
+    reference = doc(list("abcd"), heads=[0, 0, 2, 2], deps=["ROOT", "x", "ROOT", "y"])
+    assert flaws_of(gold_trees(Example(doc(list("abcd")), reference), multi_root=False)) == {}
+    reference.from_array(["SENT_START"], np.array([1, -1, -1, -1]).astype(np.int64).view(np.uint64))
+    assert flaws_of(gold_trees(Example(doc(list("abcd")), reference), multi_root=False)) == {"second": [2]}
+    assert flaws_of(gold_trees(Example(doc(list("abcd")), reference), multi_root=True)) == {}
+
+
+@pytest.mark.parametrize("last", ["d", "de"], ids=["same tokens", "other tokens"])
+def test_a_token_without_a_relation_has_no_head_whatever_the_tokens_are(last):
+    words = ["a", "b", "c", *last]
+    reference = doc(words, heads=[1, 1, 1, *[1] * len(last)], deps=["x", "ROOT", "", *["y"] * len(last)])
+    gold = gold_trees(Example(doc(["a", "b", "c", last]), reference), multi_root=False)
+    assert gold.heads.tolist()[:3] == [2, 0, UNKNOWN] and gold.labels[:3] == ["x", "ROOT", None]
 
 
 def test_tokens_without_label_have_no_head():
@@ -205,19 +274,8 @@ def test_no_annotation_at_all():
     assert gold.sentences.tolist() == [0, 2]
 
 
-@given(lengths=st.lists(st.integers(1, 3 * MAX_SENTENCE), min_size=1, max_size=4))
-def test_sentences_are_cut_where_they_are_too_long(lengths):
-    starts = np.cumsum([0, *lengths])
-    found = sentences(starts[:-1], int(starts[-1]))
-    assert set(starts.tolist()) <= set(found.tolist())
-    pieces = np.diff(found)
-    assert pieces.min() >= 1 and pieces.max() <= MAX_SENTENCE
-    assert len(pieces) == sum(-(-n // MAX_SENTENCE) for n in lengths)
-
-
 def test_what_is_known_of_sentences():
     assert sentence_starts(Doc(VOCAB)) is None
-    assert sentences(np.zeros(0, np.int64), 0).tolist() == [0]
     assert sentence_starts(doc(["a"])).tolist() == [0]
     assert sentence_starts(doc(["a", "b"])) is None
     assert sentence_starts(doc(["a", "b", "c"], sent_starts=[None, False, None])).tolist() == [0]

@@ -369,19 +369,6 @@ def test_tags_help_where_there_are_some(structure, order):
     assert sum(token.head.i == token.i for token in without) == 1
 
 
-def test_long_sentences_are_in_the_gold_too():
-    """A sentence that is longer than what the first pass and the decoder see at once is still learnt from."""
-    nlp = blank("ssvm_parser", model=tree_of("projective", 1, max_heads=4))
-    n = 1100
-    text, arcs = " ".join(["ham"] * n), " ".join(["ROOT:1", *(f"conj:{i}" for i in range(1, n))])
-    examples = parser_examples(nlp, [(text, arcs)])
-    with pytest.warns(UserWarning, match="1 of 1,100 gold heads count as missing, as their sentences") as caught:
-        nlp.initialize(lambda: examples)
-    assert not any("multi_root" in str(warning.message) for warning in caught)
-    train(nlp, examples, 2)
-    assert starts(nlp(in_sentences(nlp, text.split(), [0]))) == [0, 1000]
-
-
 def test_paragraphs_through_a_pipe(learnt):
     """Docs with and without boundaries, empty ones among them, in order."""
     docs = [doc(learnt, text) for text, _ in (*PARAGRAPHS, *TREES)]

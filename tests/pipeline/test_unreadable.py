@@ -135,6 +135,65 @@ def test_contradictory_trees_are_named(heads, complaint):
         nlp.initialize(lambda: [*examples, Example(predicted, reference)])
 
 
+FLAWED = [
+    (
+        {"deps": ["nsubj", "ROOT", "amod", "obj"]},
+        r"a relation, but no head .*: 4, in example 0, .*token 0 \('Nothing'\)",
+    ),
+    ({"heads": [1, 1, 2, 1], "deps": ["nsubj", "ROOT", "amod", "obj"]}, r"no head .*: 1, in .*token 2 \('the'\)"),
+    ({"heads": [1, 1, None, 1], "deps": ["nsubj", "ROOT", "amod", "obj"]}, r"no head .*: 1, in .*token 2 \('the'\)"),
+    ({"heads": [1, 1, 3, 2], "deps": ["nsubj", "ROOT", "amod", "obj"]}, r"in circles.*: 1, in .*token 0 \('Nothing'\)"),
+    ({"heads": [1, 1, 3, 1], "deps": ["nsubj", "pred", "amod", "obj"]}, r"than ROOT.*: 1, in .*token 1 \('of'\)"),
+    (
+        {"heads": [1, 1, 3, 1], "deps": ["nsubj", "ROOT", "amod", "ROOT"]},
+        r"relation ROOT.*: 1, in .*token 3 \('kind'\)",
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*(which no training Doc has|no gold head|tokenizer finds)")
+@pytest.mark.parametrize(("annotation", "complaint"), FLAWED)
+def test_what_makes_trees_no_trees_is_named(annotation, complaint):
+    """In the first examples, and in an update; said once of one example."""
+    nlp = blank("ssvm_parser")
+    examples = parser_examples(nlp)
+    flawed = Example.from_dict(doc(nlp, BROKEN), annotation)
+    with pytest.warns(UserWarning, match=complaint):
+        nlp.initialize(lambda: [flawed, *examples])
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    with pytest.warns(UserWarning, match=complaint):
+        nlp.update([flawed])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp.update([flawed])
+
+
+def test_heads_on_some_tokens_only_are_named():
+    nlp = blank("ssvm_parser")
+    part = Example.from_dict(doc(nlp, BROKEN), {"heads": [1, 1, None, None], "deps": ["nsubj", "ROOT", None, None]})
+    examples = [part, *parser_examples(nlp)]
+    with pytest.warns(
+        UserWarning, match=r"2 of .* have no gold head that can be used.*: example 0, .*token 2 \('the'\)"
+    ):
+        nlp.initialize(lambda: examples)
+
+
+def test_a_corpus_of_relations_without_heads_is_an_error():
+    """Of several texts, in one with heads for no token, nothing is learnt, and the error says why."""
+    nlp = blank("ssvm_parser")
+    examples = [Example.from_dict(doc(nlp, text), {"deps": ["x", "ROOT", "y"]}) for text in ("a b c", "d e f")]
+    before = nlp.get_pipe("ssvm_parser").labels
+    with pytest.raises(ValueError, match=r"none of the 2 training examples has a label to learn: .* no head .*: 6, in"):
+        nlp.initialize(lambda: examples)
+    assert nlp.get_pipe("ssvm_parser").labels == before == ()
+    nlp.initialize(lambda: parser_examples(nlp))
+    weights_before = weights(nlp, "ssvm_parser")
+    with pytest.warns(UserWarning, match="no head"):
+        assert nlp.update(examples) == {"ssvm_parser": 0.0}
+    assert weights(nlp, "ssvm_parser") == weights_before
+
+
 def test_an_entity_that_cannot_be_is_named():
     nlp = blank("ssvm_ner")
     words = ["Anna", " ", "left"]

@@ -1,12 +1,13 @@
 """The parts of the measurement, in the order of the report."""
 
-from . import analyses, growth, large, memory, prediction, size, startup, threads, token_profile, training
+from . import analyses, growth, large, long_texts, memory, prediction, size, startup, threads, token_profile, training
 
 PARTS = {
     "prediction": prediction,
     "token": token_profile,
     "training": training,
     "growth": growth,
+    "long": long_texts,
     "threads": threads,
     "size": size,
     "memory": memory,

@@ -14,9 +14,12 @@ from .corpora import CorpusData, Issue, example_name, issues, place, whole
 _MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and gold_preproc = false"
 
 
-def check_documents(corpus: CorpusData, several_roots_are_wrong: bool) -> list[Issue]:
-    """Issues of the trees in the documents of a corpus; several_roots_are_wrong: a sentence has a single root."""
-    all_issues = _circular(corpus)
+def check_documents(corpus: CorpusData, several_roots_are_wrong: bool, multi_root: bool) -> list[Issue]:
+    """Issues of the trees in the documents of a corpus.
+
+    several_roots_are_wrong: a sentence has a single root. multi_root: the component's setting.
+    """
+    all_issues = _headless(corpus, multi_root) + _circular(corpus)
     return all_issues + _across_sentences(corpus) + _several_roots(corpus) if several_roots_are_wrong else all_issues
 
 
@@ -35,6 +38,26 @@ def arcs(doc: Doc) -> np.ndarray:
         return np.zeros(0, np.int64)
     offsets = np.asarray(doc.to_array(HEAD)).astype(np.int64)
     return np.where(np.asarray(doc.to_array(DEP)) == 0, UNKNOWN, np.arange(len(doc)) + offsets)
+
+
+def headless(heads: np.ndarray, labels: Sequence[str | None], multi_root: bool) -> np.ndarray:
+    """The tokens, int64, that have a relation and no head: spaCy makes each its own head, though it is no root.
+
+    Roots have the label ROOT, or "dep" where relations have no names. A treebank can have other labels for them: these
+    count in Docs with arcs between tokens, if ROOT does not occur there or trees have several roots. A Doc without such
+    arcs has no heads at all, unless every token is a ROOT.
+
+    heads: int64 [T], tokens, UNKNOWN where unknown. labels: of T tokens. multi_root: trees can have several roots.
+    """
+    own = np.flatnonzero(heads == np.arange(len(heads)))
+    has_arcs = np.count_nonzero(heads != UNKNOWN) > len(own)
+    of_roots = ("root", "dep") if has_arcs else ("root",)
+    is_root = np.array([(labels[token] or "").lower() in of_roots for token in own.tolist()], np.bool_)
+    if is_root.all() or len(heads) == 1:
+        return own[:0]
+    if not has_arcs:
+        return own
+    return own[:0] if multi_root or not is_root.any() else own[~is_root]
 
 
 def circles(heads: np.ndarray) -> np.ndarray:
@@ -66,6 +89,20 @@ def nonprojective(heads: np.ndarray) -> np.ndarray:
     first, last = np.minimum(heads, tokens), np.maximum(heads, tokens)
     inside = before[heads, last - 1] - before[heads, first]
     return np.asarray(inside < last - first - 1)
+
+
+def _headless(corpus: CorpusData, multi_root: bool) -> list[Issue]:
+    where = []
+    for name, doc in corpus.documents:
+        tokens = headless(arcs(doc), [token.dep_ for token in doc], multi_root)
+        where += [place(name, doc, token, token + 1) for token in tokens.tolist()]
+    return issues(
+        "error",
+        corpus.name,
+        "tokens with a relation and no head (spaCy makes each its own head, though it is no root)",
+        where,
+        "they are left out: give them heads, or the relation ROOT",
+    )
 
 
 def _circular(corpus: CorpusData) -> list[Issue]:
@@ -119,7 +156,7 @@ def _too_long(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int) -
     where = [
         whole(example_name(number), example.predicted)
         for number, (example, trees) in enumerate(zip(corpus.examples, gold))
-        if trees.n_cut
+        if len(trees.flaws["cut"])
     ]
     return issues(
         "error",

@@ -97,14 +97,14 @@ def ranking_oracle(data, example, weights, beta, gamma, indices, values):
 
 
 def ranking(program: ArcProgram, bits: int, columns: Columns, heads: np.ndarray) -> Ranking:
-    """Training data for gold heads, int32 [T], with all near candidates.
+    """Training data for gold heads, int32 [T], with all candidates, or the nearest ones.
 
     A token whose head is UNKNOWN has a single candidate, so that nothing is learnt from it.
     """
     unknown = heads == UNKNOWN
     before = np.arange(len(heads)) - np.repeat(columns.starts[:-1], np.diff(columns.starts))
     gold = np.where(unknown, before, heads).astype(np.int32)
-    return Ranking(columns, program, *near_candidates(columns.starts, gold, unknown), gold, bits)
+    return Ranking(columns, program, *near_candidates(columns.starts, gold, RANKED_HEADS, unknown), gold, bits)
 
 
 def max_ranking_entries(data: Ranking) -> int:
@@ -114,19 +114,30 @@ def max_ranking_entries(data: Ranking) -> int:
     return int(np.max(n_arcs * max_features(data.program, np.diff(starts)), initial=0))
 
 
-REACH = 100
-"""Largest distance of a candidate head where no first pass has been trained; the root is always near."""
+RANKED_HEADS = 200
+"""The max number of heads of a token, on average in its sentence, that the first pass is trained on."""
 
 
 @kernel
-def _near_candidates(starts, needed, alone, candidate_starts, candidates):
+def _reach(n, max_heads):
+    """The largest distance of heads in a sentence of n tokens that have at most `max_heads` of them on average."""
+    # Distances up to r have 2nr − r(r + 1) arcs.
+    reach = n - 1
+    while reach > 1 and 2 * n * reach - reach * (reach + 1) > max_heads * n:
+        reach -= 1
+    return reach
+
+
+@kernel
+def _near_candidates(starts, needed, alone, max_heads, candidate_starts, candidates):
     at = 0
     for sentence in range(len(starts) - 1):
         n = starts[sentence + 1] - starts[sentence]
+        reach = _reach(n, max_heads)
         for m in range(1, n + 1):
             token = starts[sentence] + m - 1
             for h in range(n + 1):
-                near = h == 0 or abs(h - m) <= REACH
+                near = h == 0 or abs(h - m) <= reach
                 if h != m and (h == needed[token] or (h == m - 1 if alone[token] else near)):
                     if len(candidates):
                         candidates[at] = h
@@ -136,9 +147,9 @@ def _near_candidates(starts, needed, alone, candidate_starts, candidates):
 
 
 def near_candidates(
-    starts: np.ndarray, needed: np.ndarray, alone: np.ndarray | None = None
+    starts: np.ndarray, needed: np.ndarray, max_heads: int, alone: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The candidates without a first pass: all heads within REACH, and the root.
+    """The candidates without a first pass: the nearest heads, `max_heads` of each token on average, and the root.
 
     starts: int64 [n + 1], of sentences. needed: int32 [T], a head that is a candidate in any case, or UNKNOWN.
     alone: bool [T], tokens whose only candidate is the token before; none by default.
@@ -146,9 +157,9 @@ def near_candidates(
     """
     alone = np.zeros(len(needed), np.bool_) if alone is None else alone
     candidate_starts = np.zeros(len(needed) + 1, np.int64)
-    size = _near_candidates(starts, needed, alone, candidate_starts, np.zeros(0, np.int32))
+    size = _near_candidates(starts, needed, alone, max_heads, candidate_starts, np.zeros(0, np.int32))
     candidates = np.zeros(size, np.int32)
-    _near_candidates(starts, needed, alone, candidate_starts, candidates)
+    _near_candidates(starts, needed, alone, max_heads, candidate_starts, candidates)
     return candidate_starts, candidates
 
 
@@ -310,8 +321,9 @@ SIZES = (0, 1 << 18, 1 << BITS)
 class FirstPass:
     """The first pass: it keeps the most probable heads of each token.
 
-    program: its templates. weights: float32, as many as `SIZES` allows; if empty, the heads within REACH are kept.
-    max_heads: the largest number of heads per token. margin: how far below that of the best head the log-probability of
+    program: its templates. weights: float32, as many as `SIZES` allows; if empty, the nearest heads are kept.
+    max_heads: the largest number of heads per token. max_any_heads: the same whatever the settings are; without
+    weights, on average in a sentence. margin: how far below that of the best head the log-probability of
     a head may be.
     """
 
@@ -319,6 +331,7 @@ class FirstPass:
     weights: np.ndarray
     max_heads: int
     margin: float
+    max_any_heads: int
 
     @property
     def bits(self) -> int:
@@ -336,8 +349,9 @@ class FirstPass:
         that every token can be reached from the root. slack: added to the margin.
         """
         if not len(self.weights):
-            return near_candidates(columns.starts, needed)
-        return prune(columns, self.program, self.bits, self._steps, self.max_heads, self.margin + slack, needed)
+            return near_candidates(columns.starts, needed, self.max_any_heads)
+        max_heads = min(self.max_heads, self.max_any_heads)
+        return prune(columns, self.program, self.bits, self._steps, max_heads, self.margin + slack, needed)
 
     def keeps(self, columns: Columns, heads: np.ndarray) -> tuple[np.ndarray, int]:
         """Whether each of these heads, int32 [T], is a candidate, bool [T], and the number of all candidates."""

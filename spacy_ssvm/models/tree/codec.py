@@ -2,7 +2,7 @@
 
 import operator
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 class TreeGold(NamedTuple):
     """The gold annotation of the T tokens of a predicted Doc.
 
-    sentences: int64 [S + 1], first token of each sentence. heads: int32 [T], a token's head as its place in the
-    sentence from 1, 0 for the root, UNKNOWN where unknown. labels: None where unknown.
-    n_cyclic: sentences whose heads form a cycle; their annotation is left out. n_crossing: heads in another sentence,
-    left out. n_cut: heads on the other side of a cut in a long sentence, left out.
+    sentences: int64 [S + 1], first token of each sentence, or of each part of a long one. heads: int32 [T], a token's
+    head as its place in the sentence from 1, 0 for the root, UNKNOWN where unknown. labels: None where unknown.
+    flaws: tokens, int64, ascending, by what is wrong with them; see `pipeline.gold_trees`.
     """
 
     sentences: np.ndarray
     heads: np.ndarray
     labels: Sequence[str | None]
-    n_cyclic: int
-    n_crossing: int
-    n_cut: int
+    flaws: Mapping[str, np.ndarray]
+
+
+CIRCULAR = "the heads that are given go round in a circle"
+SECOND_ROOT = "its head says that it is a root, and an earlier token of the sentence is one: see multi_root"
+"""Reasons of a `Contradiction`."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class TreeCodec(Codec):
     multi_root: bool = False
 
     @abstractmethod
-    def sentences(self, starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
-        """The first tokens of the sentences of Docs, and the number of tokens, int64 [S + 1].
+    def sentences(self, docs: Sequence[Doc], starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
+        """The first tokens of what is parsed together in Docs, and the number of tokens, int64 [S + 1].
 
         starts: int64 [n + 1], of the Docs. sent_start: uint64 [T], spaCy's attribute SENT_START of their tokens.
         """
@@ -59,7 +61,7 @@ class TreeCodec(Codec):
     def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> "Limits | None":
         """The constraints on the trees of these Docs, from existing annotation and from patterns; None for none.
 
-        starts: int64 [n + 1], of all their sentences.
+        starts: int64 [S + 1], from `sentences`.
 
         Raises:
             Contradiction: a token is limited to a head in another sentence.

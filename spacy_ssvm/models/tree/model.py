@@ -32,7 +32,10 @@ FIRST_PASS_EPOCHS = 6
 FIRST_PASS_RATE = 0.1
 """AdaGrad's learning rate for the first pass."""
 FIRST_PASS_LENGTH = 100
-"""The first pass is trained on sentences of at most this many tokens: the number of its arcs is quadratic in them."""
+"""Longer sentences do not train the first pass, if there are others: the number of its arcs is quadratic in them."""
+
+MAX_HEADS = 32
+"""The max number of candidate heads of a token, whatever the settings are: pairs of arcs are quadratic in it."""
 
 
 class TreeModel:
@@ -152,7 +155,7 @@ class TreeModel:
         from .candidates import FirstPass
 
         attributes = self._model.attrs
-        return FirstPass(self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"])
+        return FirstPass(self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"], MAX_HEADS)
 
     def _trained_first_pass(self, batches: "Sequence[EncodedTrees]", seed: int) -> np.ndarray:
         """The weights of the first pass, float32 [2^BITS], or empty if it is not used. Logs what it keeps."""
@@ -166,8 +169,9 @@ class TreeModel:
         if not self._model.attrs["max_heads"] or not batches:
             return untrained
         together = EncodedTrees.concatenated(batches)
-        lengths = np.diff(together.columns.starts)
-        together = together.with_sentences(np.flatnonzero(lengths <= FIRST_PASS_LENGTH))
+        is_short = np.diff(together.columns.starts) <= FIRST_PASS_LENGTH
+        if is_short.any():
+            together = together.with_sentences(np.flatnonzero(is_short))
         if not len(together.heads):
             return untrained
         problem = ranking_problem(ranking(self.extractor.first_pass, BITS, together.columns, together.heads))

@@ -20,7 +20,7 @@ from ...structures.tree.scored import TreeScores
 from ..protocol import Contradiction
 from ..scored import ScoredSequence
 from .candidates import FirstPass
-from .codec import TreeCodec
+from .codec import CIRCULAR, SECOND_ROOT, TreeCodec
 from .data import Shape, Trees, WeightVector, masked_in_steps
 from .oracles import DecodedTrees, decode
 from .scores import add_grandparents, add_siblings, score_labelled_arcs
@@ -120,7 +120,7 @@ class TreePredictor:
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Limits | None]:
         columns, _, sent_start = self.extractor.reader.read_types(docs, self._vocab, [SENT_START])
-        columns = columns._replace(starts=self._codec.sentences(columns.starts, sent_start[:, 0]))
+        columns = columns._replace(starts=self._codec.sentences(docs, columns.starts, sent_start[:, 0]))
         return columns, self._codec.limits(docs, columns.starts)
 
     def _trees(self, columns: Columns, limits: Limits | None) -> Trees:
@@ -162,14 +162,14 @@ def _reason(limits: Limits, token: int, shape: Shape) -> str:
     if heads[token] == UNKNOWN:
         return "patterns leave it only labels that no tree has that keeps to the limits of the tokens before it"
     if heads[token] == 0 and not shape.multi_root and (heads[:token] == 0).any():
-        return "its head says that it is a root, and an earlier token of the sentence is one: see multi_root"
+        return SECOND_ROOT
     above = token
     for _ in range(len(heads)):
         above = heads[above] - 1
         if above < 0 or above > token:
             break
         if above == token:
-            return "the heads that are given go round in a circle"
+            return CIRCULAR
     kind = "tree" if shape.structure in (SPANNING, LOOPY) else "projective tree"
     return f"no {kind} that keeps to the limits of the tokens before it has its head"
 

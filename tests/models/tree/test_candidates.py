@@ -11,7 +11,6 @@ from spacy_ssvm.features.arc_program import ArcProgram
 from spacy_ssvm.models.tree.candidates import (
     BITS,
     MIN_GRADIENT,
-    REACH,
     FirstPass,
     max_ranking_entries,
     near_candidates,
@@ -99,12 +98,12 @@ def test_first_pass():
     sizes = [5, 0, 7]
     columns, program = sentences_of(rng, sizes)
     needed, weights = random_heads(rng, sizes, 0.2), rng.normal(size=1 << BITS).astype(np.float32)
-    trained = FirstPass(program, weights, 3, 2.5).candidates(columns, needed)
+    trained = FirstPass(program, weights, 3, 2.5, 100).candidates(columns, needed)
     for array, expected in zip(trained, prune(columns, program, BITS, in_steps(weights, len(weights)), 3, 2.5, needed)):
         np.testing.assert_array_equal(array, expected)
     assert 12 < len(trained[1]) < 5 * 5 + 7 * 7
-    untrained = FirstPass(program, np.zeros(0, np.float32), 3, 2.5).candidates(columns, needed)
-    for array, expected in zip(untrained, near_candidates(columns.starts, needed)):
+    untrained = FirstPass(program, np.zeros(0, np.float32), 3, 2.5, 100).candidates(columns, needed)
+    for array, expected in zip(untrained, near_candidates(columns.starts, needed, 100)):
         np.testing.assert_array_equal(array, expected)
     assert len(untrained[1]) == 5 * 5 + 7 * 7
 
@@ -112,7 +111,7 @@ def test_first_pass():
 def test_heads_that_the_first_pass_keeps():
     rng, sizes = np.random.default_rng(2), [6, 0, 9]
     columns, program = sentences_of(rng, sizes)
-    first_pass = FirstPass(program, rng.normal(size=1 << BITS).astype(np.float32), 3, 2.5)
+    first_pass = FirstPass(program, rng.normal(size=1 << BITS).astype(np.float32), 3, 2.5, 100)
     heads = random_heads(rng, sizes, 0.3)
     found = per_token(*first_pass.candidates(columns, np.full(15, UNKNOWN, np.int32)), sizes)
     is_kept, n_candidates = first_pass.keeps(columns, heads)
@@ -122,16 +121,35 @@ def test_heads_that_the_first_pass_keeps():
 
 @pytest.mark.parametrize("with_alone", [False, True])
 def test_near_candidates(with_alone):
-    rng, sizes = np.random.default_rng(0), [3, 0, REACH + 40, 1]
+    rng, sizes, max_heads = np.random.default_rng(0), [3, 0, 40, 1], 12
     needed, n_tokens = random_heads(rng, sizes, 0.5), sum(sizes)
     alone = rng.random(n_tokens) < 0.5 if with_alone else None
     starts = np.cumsum([0, *sizes])
-    found = per_token(*near_candidates(starts, needed, *([alone] if with_alone else [])), sizes)
+    found = per_token(*near_candidates(starts, needed, max_heads, *([alone] if with_alone else [])), sizes)
+    reach = {n: largest_reach(n, max_heads) for n in sizes}
     for token, (n, m) in enumerate(places(sizes)):
-        others = {h for h in range(n + 1) if h == 0 or abs(h - m) <= REACH} - {m}
+        others = {h for h in range(n + 1) if h == 0 or abs(h - m) <= reach[n]} - {m}
         expected = {m - 1} if with_alone and alone[token] else others
         assert found[token] == sorted(expected | ({int(needed[token])} - {UNKNOWN}))
-    assert any(must > 0 and abs(must - m) > REACH for (_, m), must in zip(places(sizes), needed)), "one out of reach"
+    assert reach[3] == 2 and reach[40] < 10, "all heads in short sentences"
+    out = [must for (n, m), must in zip(places(sizes), needed) if must > 0 and abs(must - m) > reach[n]]
+    assert out, "one out of reach"
+
+
+def largest_reach(n: int, max_heads: int) -> int:
+    """The largest distance up to which n tokens have at most `max_heads` tokens each on average, and at least 1."""
+    distances = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    return max(r for r in range(1, max(n, 2)) if r == 1 or np.count_nonzero(distances <= r) - n <= max_heads * n)
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_no_setting_gives_a_token_more_heads_than_the_limit(trained):
+    """What does not prune has a bounded number of candidates per token in a sentence of any length."""
+    rng, sizes = np.random.default_rng(3), [60]
+    columns, program = sentences_of(rng, sizes)
+    weights = rng.normal(size=(1 << BITS) if trained else 0).astype(np.float32)
+    _, candidates = FirstPass(program, weights, 1000, np.inf, 8).candidates(columns, np.full(60, UNKNOWN, np.int32))
+    assert 60 * 6 < len(candidates) <= 60 * (8 + 2)
 
 
 @settings(max_examples=30)

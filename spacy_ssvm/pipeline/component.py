@@ -520,7 +520,8 @@ class SsvmPipe(TrainablePipe):
         corrected: list[Example] = []
         if waiting:
             training = self._learnt.resume(self.solver, self._warn)
-            corrected = self._learn_from(training, *map(_together, zip(*waiting)), losses)
+            numbered, read, gold = map(_together, zip(*waiting))
+            corrected = self._learn_from(training, numbered, read, gold, losses)
         losses[self.name] += self._learn_taken()
         return corrected
 

@@ -346,9 +346,9 @@ class SsvmNer(ChainComponent):
 
     codec: NerCodec
 
-    def check_labels_to_learn(self, labels: Sequence[str], survey: Survey) -> None:
+    def check_labels_to_learn(self, labels: Sequence[str], survey: Survey, reasons: Sequence[str] = ()) -> None:
         try:
-            super().check_labels_to_learn(labels, survey)
+            super().check_labels_to_learn(labels, survey, reasons)
         except ValueError as error:
             raise ValueError(
                 f"{error}. In a .conllu file, entities are tags in MISC, such as name=B-PER and name=I-PER, or B-PER "

@@ -31,7 +31,7 @@ def extended(array: np.ndarray, length: int, used: int | None = None) -> np.ndar
         return array
     memory = array.base
     # If others have a longer array in this memory, its rest is theirs.
-    if not (_is_longest(array) and len(memory) >= length):
+    if memory is None or not _is_longest(array) or len(memory) < length:
         memory = _reserved((length + length // RESERVE, *array.shape[1:]), array.dtype)
         memory[: n if used is None else used] = array[:used]
     _LENGTHS[id(memory)] = length

@@ -203,9 +203,8 @@ class DcdLearner(DualLearner, CertifiedLearner):
             for examples in self._resting:
                 self._wake(examples)
             self._resting = []
-            rests, pauses, lengths, slacks, averages = self.schedule
-            per_example = (extended(part[:n_examples], n_examples) for part in (rests, pauses, lengths, slacks))
-            self.schedule = Schedule(*per_example, np.zeros_like(averages))
+            rests, pauses, lengths, slacks = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
+            self.schedule = Schedule(rests, pauses, lengths, slacks, np.zeros(2))
         super().extend(problem)
 
     def remove(self, examples: np.ndarray) -> None:

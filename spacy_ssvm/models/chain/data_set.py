@@ -373,11 +373,11 @@ class ChainSet(DataSet):
 
     def _rates(self) -> Rates | None:
         """Those of transitions are those of the most frequent feature."""
-        seen, weights = self.earlier.seen, self.earlier.weights
-        if seen is None:
+        if self.earlier.seen is None:
             return None
-        n_before = len(self._rates_of_rows)
-        more = seen[n_before:] if weights is None else seen_of(weights, self._keys[n_before:])
+        n_before, weights = len(self._rates_of_rows), self.earlier.weights
+        more = self.earlier.seen[n_before:] if weights is None else seen_of(weights, self._keys[n_before:])
+        assert more is not None
         self._rates_of_rows = appended(self._rates_of_rows, frequency.rates(more, self._power))
         n_labels = len(self._constraints.start)
         return Rates(self._rates_of_transitions, self._rates_of_rows, np.array([n_labels]))

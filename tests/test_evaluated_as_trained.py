@@ -420,7 +420,7 @@ def test_a_named_component_that_cannot_be_calibrated_is_an_error(pipeline, corpo
 def test_a_corpus_that_cannot_be_read_is_no_fault_of_a_component(pipeline, tmp_path):
     (tmp_path / "bad.conllu").write_text("1\tonly\n", "utf8")
     code, output = calibrated(pipeline, tmp_path / "bad.conllu", tmp_path / "out")
-    assert code == 1 and output.count("none of the documents of") == 1
+    assert code == 1 and output.count("none of the sentences of") == 1
 
 
 # The scores in training

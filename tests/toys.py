@@ -272,8 +272,8 @@ class ListModel:
     def predictor(self, weights):
         return ListPredictor(self, weights)
 
-    def store(self, weights, packing=EXACT, exact=True):
-        store_arrays(self._model, {"vector": weights.vector}, [1 << BITS], self.codec.weight_labels, exact)
+    def store(self, weights, packing=EXACT, saved=None):
+        store_arrays(self._model, {"vector": weights.vector}, [1 << BITS], self.codec.weight_labels)
 
     def load(self, labels=None):
         arrays, (size,) = load_arrays(self._model, {"vector": np.float64}, 1, labels or self.codec.weight_labels)

@@ -49,6 +49,7 @@ CODEC = SimpleNamespace(
     kept=lambda docs, kinds: kinds,
     mark=lambda docs, preset, kinds, columns: None,
     patterns=(),
+    unlearnt=(),
     of_tokens=False,
 )
 sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=7), min_size=1, max_size=5)

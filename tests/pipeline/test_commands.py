@@ -278,7 +278,7 @@ def test_train_on_files_of_another_format(folder, tmp_path):
     with pytest.warns(UserWarning, match="W090"), pytest.raises(TypeError) as caught:
         CliRunner().invoke(app, arguments, catch_exceptions=False)
     last_line = str(caught.value).splitlines()[-1]
-    assert re.search(r'paths\.train, ".*train\.tsv", a \.spacy file .* python -m spacy convert$', last_line)
+    assert re.search(r'paths\.train, ".*train\.tsv", a \.spacy or \.conllu file .* python -m spacy convert$', last_line)
 
 
 @every

@@ -14,6 +14,9 @@ SMALLEST, LARGEST = 1e-30, 1e15
 """The limits of parameters and costs: products and squares of a few of them are floats with many digits, and scores
 that they lead to are far from those of what is forbidden."""
 
+LARGEST_BETA = 1e30
+"""The limit of β, which only multiplies differences of scores inside a log-sum-exp: far below it, β is as good as ∞."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
@@ -120,7 +123,7 @@ class LossFamily(Parameters):
         if str(self.beta) == "inf":
             object.__setattr__(self, "beta", math.inf)
         else:
-            _positive(self, "beta")
+            _positive(self, "beta", LARGEST_BETA)
         _not_negative(self, "gamma")
         if self.gamma == 0 and not self.is_smooth:
             raise ValueError(
@@ -530,15 +533,15 @@ def _number(parameters: Parameters, name: str) -> float:
     return number
 
 
-def require_moderate(value: float, name: str) -> None:
-    """Check that a number of at least 0 is 0 or between SMALLEST and LARGEST.
+def require_moderate(value: float, name: str, largest: float = LARGEST) -> None:
+    """Check that a number of at least 0 is 0 or between SMALLEST and `largest`.
 
     Raises:
         ValueError: it is not; the message begins with `name`.
     """
-    if value and not SMALLEST <= value <= LARGEST:
+    if value and not SMALLEST <= value <= largest:
         raise ValueError(
-            f"{name} must be between {SMALLEST:g} and {LARGEST:g}, not {value:g}: beyond that, objectives and scores "
+            f"{name} must be between {SMALLEST:g} and {largest:g}, not {value:g}: beyond that, objectives and scores "
             "overflow or vanish"
         )
 
@@ -554,11 +557,11 @@ def _tolerance(parameters: Any, smallest: float) -> None:
         )
 
 
-def _positive(parameters: Parameters, name: str) -> None:
+def _positive(parameters: Parameters, name: str, largest: float = LARGEST) -> None:
     value = getattr(parameters, name)
     if _number(parameters, name) <= 0:
         raise ValueError(f"solver.{name} must be positive, not {value!r}")
-    require_moderate(getattr(parameters, name), f"solver.{name}")
+    require_moderate(getattr(parameters, name), f"solver.{name}", largest)
 
 
 def _not_negative(parameters: Parameters, name: str) -> None:

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_ssvm.models.tree import predictor
-from spacy_ssvm.pipeline.long_sentences import MAX_SENTENCE, joined, parts
+from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE, joined, parts
 
 from .toy import SMALL_TREE, STRUCTURES, blank, train, trained, tree_of
 
@@ -43,6 +43,11 @@ def learnt():
     return trained("ssvm_parser", 3)
 
 
+def n_parts(n: int) -> int:
+    """Of a sentence of n tokens without places to cut at."""
+    return 1 if n <= MAX_SENTENCE else -(-n // MAX_PART)
+
+
 @given(lengths=st.lists(st.integers(1, 3 * MAX_SENTENCE), min_size=1, max_size=4), n_docs=st.integers(1, 2))
 def test_no_part_is_longer_than_the_limit(lengths, n_docs):
     """Without places to cut at, all parts but the last are as long as they can be."""
@@ -51,16 +56,17 @@ def test_no_part_is_longer_than_the_limit(lengths, n_docs):
     found = parts(docs, bounds[:-1])
     assert set(bounds.tolist()) <= set(found.tolist())
     sizes = np.diff(found)
-    assert sizes.min() >= 1 and sizes.max() <= MAX_SENTENCE
-    assert len(sizes) == n_docs * sum(-(-n // MAX_SENTENCE) for n in lengths)
+    assert sizes.min() >= 1
+    assert sizes.max() == max(n if n <= MAX_SENTENCE else MAX_PART for n in lengths)
+    assert len(sizes) == n_docs * sum(map(n_parts, lengths))
 
 
 @pytest.mark.parametrize("end", [".", "?!", "…", "。", "\n", " \n\n"])
 def test_parts_end_where_sentences_seem_to(end):
-    early, middle, last = MAX_SENTENCE // 2 - 1, MAX_SENTENCE // 2, MAX_SENTENCE - 1
+    early, middle, last = MAX_PART // 2 - 1, MAX_PART // 2, MAX_PART - 1
     for ends, expected in [
-        ((), MAX_SENTENCE),
-        ((early,), MAX_SENTENCE),
+        ((), MAX_PART),
+        ((early,), MAX_PART),
         ((early, middle), middle + 1),
         ((middle, middle + 9), middle + 10),
         ((middle, last), last + 1),
@@ -70,7 +76,8 @@ def test_parts_end_where_sentences_seem_to(end):
         other = Doc(VOCAB, words=text(7))
         n = len(other)
         found = parts([other, Doc(VOCAB, words=words)], np.array([0, 3, n]))
-        assert found.tolist() == [0, 3, n, n + expected, n + len(words)]
+        rest = range(n + expected, n + len(words), MAX_PART)
+        assert found.tolist() == [0, 3, n, *rest, n + len(words)]
     assert parts([Doc(VOCAB, words=text(MAX_SENTENCE, (middle,), end))], np.array([0])).tolist() == [0, MAX_SENTENCE]
     assert parts([Doc(VOCAB)], np.zeros(0, np.int64)).tolist() == [0]
 
@@ -131,21 +138,21 @@ def test_no_more_tokens_than_the_limit_are_parsed_together(learnt, monkeypatch):
     bounds = np.array([0, 10, 10 + 3 * MAX_SENTENCE, 1000, 19_000])
     words = text(20_000)
     found = learnt(Doc(learnt.vocab, words=words, sent_starts=np.isin(np.arange(len(words)), bounds).tolist()))
-    assert max(sizes) == MAX_SENTENCE and sum(sizes) == len(words)
+    assert max(sizes) == 240 and sorted(sizes)[-2] == MAX_PART and sum(sizes) == len(words)
     assert starts(found) == bounds.tolist() and is_tree(found)
 
 
 @pytest.mark.parametrize("tree", STRUCTURES)
 def test_a_long_sentence_stays_one(tree):
     nlp = trained("ssvm_parser", 1, model=tree_of(*tree))
-    words = text(2 * MAX_SENTENCE + 50, (MAX_SENTENCE - 20,))
+    words = text(2 * MAX_SENTENCE + 50, (79,))
     found = nlp(one_sentence(nlp, words))
     assert starts(found) == [0] and is_tree(found)
     root = next(found.sents).root
     linked = [token for token in found if token.dep_ == "dep" and token.head == root]
     assert len(linked) >= 2, "the roots of the other parts"
     without = nlp(Doc(nlp.vocab, words=words))
-    assert starts(without) == [0, MAX_SENTENCE - 19, 2 * MAX_SENTENCE - 19] and is_tree(without)
+    assert starts(without) == [0, 80, 180, 280, 380, 480] and is_tree(without)
     some = nlp(Doc(nlp.vocab, words=words, sent_starts=[None] * 100 + [True] + [None] * (len(words) - 101)))
     assert starts(some) == [0, 100] and is_tree(some)
 
@@ -175,7 +182,7 @@ def keeps():
 
 
 N = 3 * MAX_SENTENCE
-FAR = MAX_SENTENCE + 5
+FAR = 2 * MAX_PART + 5
 
 
 @pytest.mark.parametrize(
@@ -224,14 +231,14 @@ def test_a_correction_of_a_long_tree(order):
     """One update sets right what lies within the parts, and says how many heads do not."""
     nlp = trained("ssvm_parser", 3, model={**SMALL_TREE, "order": order})
     nlp.get_pipe("ssvm_parser").from_bytes(nlp.get_pipe("ssvm_parser").to_bytes())
-    example = chain(nlp, 4 * MAX_SENTENCE)
+    n = 4 * MAX_PART
     with pytest.warns(
-        UserWarning, match=rf"gold heads count as missing.*more than {MAX_SENTENCE}.*: 3, in .*token {MAX_SENTENCE} "
+        UserWarning, match=rf"gold heads count as missing.*more than {MAX_SENTENCE}.*: 3, in .*token {MAX_PART} "
     ):
-        nlp.update([example])
-    found = nlp(one_sentence(nlp, text(4 * MAX_SENTENCE)))
+        nlp.update([chain(nlp, n)])
+    found = nlp(one_sentence(nlp, text(n)))
     wrong = [token.i for token in found if token.head.i != max(token.i - 1, 0)]
-    assert wrong == [MAX_SENTENCE, 2 * MAX_SENTENCE, 3 * MAX_SENTENCE]
+    assert wrong == [MAX_PART, 2 * MAX_PART, 3 * MAX_PART]
     assert starts(found) == [0]
 
 
@@ -251,7 +258,7 @@ def test_what_is_asked_about_a_long_sentence():
     ((_, arcs),) = pipe.kbest(made, 1)
     assert [token for _, token, _ in arcs] == list(range(len(made)))
     others = [token for head, token, _ in arcs if predicted[token].head.i != head]
-    assert len(others) == 1, "the root of the second part"
+    assert len(others) == 2, "the roots of the second and third part"
     heads, _ = pipe.scored_parses(made)
     assert {token for token, _ in heads} == set(range(len(made)))
     assert len(pipe.explain(made).findings) == len(made)

@@ -1,17 +1,23 @@
 """Sentences of more tokens than are parsed together: cut in parts, and one tree again, with given heads kept."""
 
+import pickle
+import warnings
+
 import numpy as np
 import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
+from spacy.util import registry
 
+from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.tree import predictor
 from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE, joined, parts
 
-from .toy import SMALL_TREE, STRUCTURES, blank, train, trained, tree_of
+from .test_calibration import mistaken
+from .toy import EXAMPLES, LANG, SMALL_TREE, STRUCTURES, TREES, blank, train, trained, tree_of
 
 VOCAB = spacy.blank("en").vocab
 WORDS = ["Dogs", "of", "Berlin", "saw", "the", "old", "cat", "Eat", "ham"]
@@ -274,3 +280,187 @@ def test_streams_threads_and_copies_agree(learnt):
     assert [[token.head.i for token in found] for found in learnt.pipe(docs, batch_size=2)] == expected
     again = [[token.head.i for token in learnt(found)] for found in docs]
     assert again == expected
+
+
+TOKENS = [word for sentence, _ in TREES for word in sentence.split()]
+LONG = TOKENS * (1200 // len(TOKENS))
+ROOT = 1
+"""The root of the first tree."""
+BOUNDARIES = pytest.mark.parametrize("is_one", [True, False], ids=["one sentence", "no boundaries"])
+
+
+def long_doc(nlp, is_one: bool) -> Doc:
+    return one_sentence(nlp, LONG) if is_one else Doc(nlp.vocab, words=LONG)
+
+
+def arcs(found: Doc) -> list[tuple[int, str, bool]]:
+    return [(token.head.i, token.dep_, bool(token.is_sent_start)) for token in found]
+
+
+def long_example(nlp, is_one: bool) -> Example:
+    """The trees of the corpus one after the other, the roots of which have the first one for a head."""
+    heads, deps = [], []
+    while len(heads) < len(LONG):
+        for _, tree in TREES:
+            first = len(heads)
+            for arc in tree.split():
+                label, _, head = arc.rpartition(":")
+                heads.append(first + int(head) - 1 if label != "ROOT" else ROOT)
+                deps.append("obj" if label == "ROOT" and len(heads) - 1 != ROOT else label)
+    return Example(long_doc(nlp, is_one), Doc(nlp.vocab, words=LONG, heads=heads, deps=deps))
+
+
+def reloaded(nlp):
+    return trained("ssvm_parser", 0, model=tree_of("projective", 1)).from_bytes(nlp.to_bytes())
+
+
+def pickled(nlp):
+    return pickle.loads(pickle.dumps(nlp))
+
+
+def sourced(nlp):
+    other = spacy.blank(LANG)
+    other.vocab = nlp.vocab
+    other.add_pipe("ssvm_parser", name="again", source=nlp)
+    other.rename_pipe("again", "once more")
+    return other
+
+
+def sourced_elsewhere(nlp):
+    other = spacy.blank(LANG)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other.add_pipe("ssvm_parser", name="again", source=nlp)
+    return other
+
+
+def in_threads(nlp):
+    again = trained("ssvm_parser", 0, model=tree_of("projective", 1), n_threads=2)
+    return again.from_bytes(nlp.to_bytes())
+
+
+def compressed(nlp):
+    again = pickled(nlp)
+    again.get_pipe("ssvm_parser").compress(Packing("int8", 1.0))
+    return reloaded(again)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return trained("ssvm_parser", 3, model=tree_of("projective", 1))
+
+
+@BOUNDARIES
+@pytest.mark.parametrize("make", [reloaded, pickled, sourced, sourced_elsewhere, in_threads, compressed])
+def test_copies_parse_long_sentences_alike(plain, make, is_one):
+    expected, copy = arcs(plain(long_doc(plain, is_one))), make(plain)
+    found = copy(long_doc(copy, is_one))
+    assert is_tree(found)
+    if make is compressed:
+        assert np.mean([one == other for one, other in zip(arcs(found), expected)]) > 0.9
+        assert starts(found) == [token for token, (_, _, starts) in enumerate(expected) if starts]
+    else:
+        assert arcs(found) == expected
+    with copy.memory_zone():
+        assert arcs(copy(long_doc(copy, is_one))) == arcs(found)
+
+
+@BOUNDARIES
+def test_processes_parse_long_sentences_alike(plain, is_one):
+    expected = arcs(plain(long_doc(plain, is_one)))
+    docs = [long_doc(plain, is_one), Doc(plain.vocab), long_doc(plain, is_one)]
+    found = [arcs(doc) for doc in plain.pipe(docs, n_process=2, batch_size=1)]
+    assert found == [expected, [], expected]
+
+
+@BOUNDARIES
+def test_answers_about_long_sentences_agree(plain, is_one):
+    """The best analysis, scores, explanations and suggestions are about the arcs of the parts."""
+    pipe, made = plain.get_pipe("ssvm_parser"), long_doc(plain, is_one)
+    parsed = plain(made.copy())
+    best, second = pipe.kbest(made, 2)
+    assert best[0] >= second[0]
+    inner = {(head, token) for head, token, _ in best[1]}
+    predicted = {(token.head.i, token.i) for token in parsed}
+    n_more = len(parts([made], np.array([0]))) - 2
+    assert len(predicted - inner) == (n_more if is_one else 0)
+    scores, _ = pipe.scored_parses(made)
+    assert {(head, token) for token, head in scores if scores[token, head] > 0} >= inner
+    explained = pipe.explain(made)
+    assert len(explained.findings) == len(made)
+    (suggestion,) = pipe.suggest([made])
+    assert suggestion.number == 0
+
+
+@BOUNDARIES
+def test_learning_from_long_sentences(is_one):
+    """Whole or in parts of a batch."""
+
+    def learnt(n_parts: int):
+        nlp = blank("ssvm_parser", model=tree_of("projective", 1))
+        nlp.config["training"]["accumulate_gradient"] = n_parts
+        examples = [long_example(nlp, is_one), *EXAMPLES["ssvm_parser"](nlp)]
+        with pytest.warns(UserWarning, match="heads count as missing"):
+            nlp.initialize(lambda: examples)
+        for _ in range(3):
+            for part in range(n_parts):
+                nlp.update(examples[part::n_parts], sgd=False)
+            nlp.get_pipe("ssvm_parser").finish_update(None)
+        return nlp
+
+    whole, divided = learnt(1), learnt(2)
+    assert arcs(whole(long_doc(whole, is_one))) == arcs(divided(long_doc(divided, is_one)))
+    pipe, example = whole.get_pipe("ssvm_parser"), long_example(whole, is_one)
+    assert pipe.certificate() is None, "gold heads are missing"
+    found = whole(long_doc(whole, is_one))
+    right = [token.head.i == gold.head.i for token, gold in zip(found, example.reference)]
+    assert whole.evaluate([example])["uas"] == pytest.approx(np.mean(right))
+
+
+@BOUNDARIES
+def test_probabilities_in_long_sentences(plain, is_one):
+    nlp = reloaded(plain)
+    pipe = nlp.get_pipe("ssvm_parser")
+    pipe.calibrate(mistaken("ssvm_parser", nlp))
+    heads, _ = pipe.scored_parses(long_doc(nlp, is_one), 1e-12)
+    sums = np.zeros(len(LONG))
+    for (token, _), score in heads.items():
+        sums[token] += score
+    assert sums == pytest.approx(np.ones(len(LONG)))
+
+
+@BOUNDARIES
+def test_patterns_hold_in_long_sentences(plain, is_one):
+    rule = {"patterns": [[{"ORTH": "ham"}]], "allow": ["amod"]}
+    nlp = trained("ssvm_parser", 3, model=tree_of("projective", 1), patterns=[rule])
+    found = nlp(long_doc(nlp, is_one))
+    inside = parts([long_doc(nlp, is_one)], np.array([0]))
+    assert is_tree(found)
+    assert {
+        token.dep_
+        for token in found
+        if token.text == "ham" and number_of(inside, token.head.i) == number_of(inside, token.i)
+    } - {"ROOT"} == {"amod"}
+
+
+def test_a_senter_divides_what_is_too_long(plain):
+    nlp = pickled(plain)
+    nlp.add_pipe("sentencizer", first=True)
+    found = nlp(Doc(nlp.vocab, words=LONG))
+    assert max(len(sentence) for sentence in found.sents) < MAX_PART
+    assert starts(found) == [0, *(token.i + 1 for token in found[:-1] if token.text == "!")] and is_tree(found)
+
+
+@pytest.mark.parametrize("settings", [{"gold_tokens": True}, {"merge_subtokens": True, "gold_tokens": True}, {}])
+def test_long_documents_are_read_for_training(plain, tmp_path, settings):
+    """One correction: all heads are learnt but those in other parts."""
+    nlp = reloaded(plain)
+    DocBin(docs=[chain(nlp, 4 * MAX_PART).reference], store_user_data=True).to_disk(tmp_path / "long.spacy")
+    reader = registry.readers.get("spacy-ssvm.Corpus.v1")(tmp_path / "long.spacy", **settings)
+    examples = list(reader(nlp))
+    assert [len(example.predicted) for example in examples] == [4 * MAX_PART]
+    with pytest.warns(UserWarning, match="heads count as missing"):
+        nlp.update(examples)
+    found = nlp(one_sentence(nlp, text(4 * MAX_PART)))
+    wrong = [token.i for token in found if token.head.i != max(token.i - 1, 0)]
+    assert wrong == [MAX_PART, 2 * MAX_PART, 3 * MAX_PART]

@@ -26,7 +26,7 @@ from spacy_ssvm.corpus.checks.trees import arcs, circles, nonprojective
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.tokenisation import retokenised
 from spacy_ssvm.pipeline.gold_trees import gold_trees
-from spacy_ssvm.pipeline.long_sentences import MAX_SENTENCE
+from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE
 
 from .pipeline.toy import LANG
 
@@ -344,7 +344,8 @@ def test_missing_heads_and_long_sentences(check):
     partial = parsed([1, 1, None])
     long = parsed([0] * (MAX_SENTENCE + 1))
     issues = check([partial, long], [parsed(TREE)], "ssvm_parser")
-    assert those(issues, "gold head") == [("warning", "train", 2)]
+    across = MAX_SENTENCE + 1 - MAX_PART
+    assert those(issues, "gold head") == [("warning", "train", 1 + across)]
     assert those(issues, "more than 250 tokens") == [("error", "train", 1)]
     assert not those(check([parsed(TREE)], [parsed(TREE)], "ssvm_parser"), "tokens")
 

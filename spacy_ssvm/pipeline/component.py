@@ -61,6 +61,8 @@ SUGGESTED_TOGETHER = 128
 """The number of Docs of which `suggest` reads the features at a time."""
 SMALLEST_DOUBTFUL_PROBABILITY = 1e-4
 """`suggest` neglects parts with smaller probabilities: their entropy is below 0.0015 bits."""
+MAX_SAID = 1000
+"""The max number of complaints that are remembered, so as not to repeat them: those about examples name their texts."""
 
 
 class SsvmPipe(TrainablePipe):
@@ -1113,6 +1115,8 @@ class SsvmPipe(TrainablePipe):
 
     def _warn_once(self, kind: str, complaint: str | None) -> None:
         if complaint is not None and kind not in self._said:
+            if len(self._said) == MAX_SAID:
+                self._said.clear()
             self._said.add(kind)
             self._warn(complaint)
 

@@ -9,7 +9,11 @@ from spacy.tokens import Doc
 from ..corpus.checks.trees import circles
 
 MAX_SENTENCE = 250
-"""The max number of tokens that are parsed together: time is cubic in it, and memory quadratic."""
+"""The max number of tokens of a sentence that is parsed as a whole: time is cubic in it, and memory quadratic."""
+
+MAX_PART = 100
+"""The max number of tokens of a part of a longer one. Sentences are seldom longer, so that parts of more tokens hold
+several, are slower and, where there is punctuation, worse."""
 
 _SENTENCE_ENDS = frozenset((*Sentencizer.default_punct_chars, "…"))
 
@@ -17,8 +21,8 @@ _SENTENCE_ENDS = frozenset((*Sentencizer.default_punct_chars, "…"))
 def parts(docs: Sequence[Doc], starts: np.ndarray) -> np.ndarray:
     """What is parsed together: the sentences of Docs, those of more than MAX_SENTENCE tokens in parts, int64 [S + 1].
 
-    A part ends after the last sentence-final punctuation or line break in the second half of the MAX_SENTENCE tokens
-    that it can have, or else after all of them.
+    A part ends after the last sentence-final punctuation or line break in the second half of the MAX_PART tokens that
+    it can have, or else after all of them.
 
     starts: int64 [n], the first token of each sentence, counted through all Docs.
     """
@@ -41,9 +45,9 @@ def _cuts(words: Sequence[str]) -> np.ndarray:
     """The first words of the parts of a sentence but the first one, int64."""
     is_end = np.array([_SENTENCE_ENDS.issuperset(word) or "\n" in word for word in words])
     cuts, begin = [], 0
-    while len(words) - begin > MAX_SENTENCE:
-        ends = np.flatnonzero(is_end[begin + MAX_SENTENCE // 2 : begin + MAX_SENTENCE])
-        begin += MAX_SENTENCE if not len(ends) else MAX_SENTENCE // 2 + int(ends[-1]) + 1
+    while len(words) - begin > MAX_PART:
+        ends = np.flatnonzero(is_end[begin + MAX_PART // 2 : begin + MAX_PART])
+        begin += MAX_PART if not len(ends) else MAX_PART // 2 + int(ends[-1]) + 1
         cuts.append(begin)
     return np.array(cuts, np.int64)
 

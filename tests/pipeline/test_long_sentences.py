@@ -1,17 +1,23 @@
 """Sentences of more tokens than are parsed together: cut in parts, and one tree again, with given heads kept."""
 
+import pickle
+import warnings
+
 import numpy as np
 import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
+from spacy.util import registry
 
+from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.tree import predictor
-from spacy_ssvm.pipeline.long_sentences import MAX_SENTENCE, joined, parts
+from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE, joined, parts
 
-from .toy import SMALL_TREE, STRUCTURES, blank, train, trained, tree_of
+from .test_calibration import mistaken
+from .toy import EXAMPLES, LANG, SMALL_TREE, STRUCTURES, TREES, blank, train, trained, tree_of
 
 VOCAB = spacy.blank("en").vocab
 WORDS = ["Dogs", "of", "Berlin", "saw", "the", "old", "cat", "Eat", "ham"]
@@ -43,6 +49,11 @@ def learnt():
     return trained("ssvm_parser", 3)
 
 
+def n_parts(n: int) -> int:
+    """Of a sentence of n tokens without places to cut at."""
+    return 1 if n <= MAX_SENTENCE else -(-n // MAX_PART)
+
+
 @given(lengths=st.lists(st.integers(1, 3 * MAX_SENTENCE), min_size=1, max_size=4), n_docs=st.integers(1, 2))
 def test_no_part_is_longer_than_the_limit(lengths, n_docs):
     """Without places to cut at, all parts but the last are as long as they can be."""
@@ -51,16 +62,17 @@ def test_no_part_is_longer_than_the_limit(lengths, n_docs):
     found = parts(docs, bounds[:-1])
     assert set(bounds.tolist()) <= set(found.tolist())
     sizes = np.diff(found)
-    assert sizes.min() >= 1 and sizes.max() <= MAX_SENTENCE
-    assert len(sizes) == n_docs * sum(-(-n // MAX_SENTENCE) for n in lengths)
+    assert sizes.min() >= 1
+    assert sizes.max() == max(n if n <= MAX_SENTENCE else MAX_PART for n in lengths)
+    assert len(sizes) == n_docs * sum(map(n_parts, lengths))
 
 
 @pytest.mark.parametrize("end", [".", "?!", "…", "。", "\n", " \n\n"])
 def test_parts_end_where_sentences_seem_to(end):
-    early, middle, last = MAX_SENTENCE // 2 - 1, MAX_SENTENCE // 2, MAX_SENTENCE - 1
+    early, middle, last = MAX_PART // 2 - 1, MAX_PART // 2, MAX_PART - 1
     for ends, expected in [
-        ((), MAX_SENTENCE),
-        ((early,), MAX_SENTENCE),
+        ((), MAX_PART),
+        ((early,), MAX_PART),
         ((early, middle), middle + 1),
         ((middle, middle + 9), middle + 10),
         ((middle, last), last + 1),
@@ -70,7 +82,8 @@ def test_parts_end_where_sentences_seem_to(end):
         other = Doc(VOCAB, words=text(7))
         n = len(other)
         found = parts([other, Doc(VOCAB, words=words)], np.array([0, 3, n]))
-        assert found.tolist() == [0, 3, n, n + expected, n + len(words)]
+        rest = range(n + expected, n + len(words), MAX_PART)
+        assert found.tolist() == [0, 3, n, *rest, n + len(words)]
     assert parts([Doc(VOCAB, words=text(MAX_SENTENCE, (middle,), end))], np.array([0])).tolist() == [0, MAX_SENTENCE]
     assert parts([Doc(VOCAB)], np.zeros(0, np.int64)).tolist() == [0]
 
@@ -131,21 +144,21 @@ def test_no_more_tokens_than_the_limit_are_parsed_together(learnt, monkeypatch):
     bounds = np.array([0, 10, 10 + 3 * MAX_SENTENCE, 1000, 19_000])
     words = text(20_000)
     found = learnt(Doc(learnt.vocab, words=words, sent_starts=np.isin(np.arange(len(words)), bounds).tolist()))
-    assert max(sizes) == MAX_SENTENCE and sum(sizes) == len(words)
+    assert max(sizes) == 240 and sorted(sizes)[-2] == MAX_PART and sum(sizes) == len(words)
     assert starts(found) == bounds.tolist() and is_tree(found)
 
 
 @pytest.mark.parametrize("tree", STRUCTURES)
 def test_a_long_sentence_stays_one(tree):
     nlp = trained("ssvm_parser", 1, model=tree_of(*tree))
-    words = text(2 * MAX_SENTENCE + 50, (MAX_SENTENCE - 20,))
+    words = text(2 * MAX_SENTENCE + 50, (79,))
     found = nlp(one_sentence(nlp, words))
     assert starts(found) == [0] and is_tree(found)
     root = next(found.sents).root
     linked = [token for token in found if token.dep_ == "dep" and token.head == root]
     assert len(linked) >= 2, "the roots of the other parts"
     without = nlp(Doc(nlp.vocab, words=words))
-    assert starts(without) == [0, MAX_SENTENCE - 19, 2 * MAX_SENTENCE - 19] and is_tree(without)
+    assert starts(without) == [0, 80, 180, 280, 380, 480] and is_tree(without)
     some = nlp(Doc(nlp.vocab, words=words, sent_starts=[None] * 100 + [True] + [None] * (len(words) - 101)))
     assert starts(some) == [0, 100] and is_tree(some)
 
@@ -175,7 +188,7 @@ def keeps():
 
 
 N = 3 * MAX_SENTENCE
-FAR = MAX_SENTENCE + 5
+FAR = 2 * MAX_PART + 5
 
 
 @pytest.mark.parametrize(
@@ -224,14 +237,14 @@ def test_a_correction_of_a_long_tree(order):
     """One update sets right what lies within the parts, and says how many heads do not."""
     nlp = trained("ssvm_parser", 3, model={**SMALL_TREE, "order": order})
     nlp.get_pipe("ssvm_parser").from_bytes(nlp.get_pipe("ssvm_parser").to_bytes())
-    example = chain(nlp, 4 * MAX_SENTENCE)
+    n = 4 * MAX_PART
     with pytest.warns(
-        UserWarning, match=rf"gold heads count as missing.*more than {MAX_SENTENCE}.*: 3, in .*token {MAX_SENTENCE} "
+        UserWarning, match=rf"gold heads count as missing.*more than {MAX_SENTENCE}.*: 3, in .*token {MAX_PART} "
     ):
-        nlp.update([example])
-    found = nlp(one_sentence(nlp, text(4 * MAX_SENTENCE)))
+        nlp.update([chain(nlp, n)])
+    found = nlp(one_sentence(nlp, text(n)))
     wrong = [token.i for token in found if token.head.i != max(token.i - 1, 0)]
-    assert wrong == [MAX_SENTENCE, 2 * MAX_SENTENCE, 3 * MAX_SENTENCE]
+    assert wrong == [MAX_PART, 2 * MAX_PART, 3 * MAX_PART]
     assert starts(found) == [0]
 
 
@@ -251,7 +264,7 @@ def test_what_is_asked_about_a_long_sentence():
     ((_, arcs),) = pipe.kbest(made, 1)
     assert [token for _, token, _ in arcs] == list(range(len(made)))
     others = [token for head, token, _ in arcs if predicted[token].head.i != head]
-    assert len(others) == 1, "the root of the second part"
+    assert len(others) == 2, "the roots of the second and third part"
     heads, _ = pipe.scored_parses(made)
     assert {token for token, _ in heads} == set(range(len(made)))
     assert len(pipe.explain(made).findings) == len(made)
@@ -267,3 +280,187 @@ def test_streams_threads_and_copies_agree(learnt):
     assert [[token.head.i for token in found] for found in learnt.pipe(docs, batch_size=2)] == expected
     again = [[token.head.i for token in learnt(found)] for found in docs]
     assert again == expected
+
+
+TOKENS = [word for sentence, _ in TREES for word in sentence.split()]
+LONG = TOKENS * (1200 // len(TOKENS))
+ROOT = 1
+"""The root of the first tree."""
+BOUNDARIES = pytest.mark.parametrize("is_one", [True, False], ids=["one sentence", "no boundaries"])
+
+
+def long_doc(nlp, is_one: bool) -> Doc:
+    return one_sentence(nlp, LONG) if is_one else Doc(nlp.vocab, words=LONG)
+
+
+def arcs(found: Doc) -> list[tuple[int, str, bool]]:
+    return [(token.head.i, token.dep_, bool(token.is_sent_start)) for token in found]
+
+
+def long_example(nlp, is_one: bool) -> Example:
+    """The trees of the corpus one after the other, the roots of which have the first one for a head."""
+    heads, deps = [], []
+    while len(heads) < len(LONG):
+        for _, tree in TREES:
+            first = len(heads)
+            for arc in tree.split():
+                label, _, head = arc.rpartition(":")
+                heads.append(first + int(head) - 1 if label != "ROOT" else ROOT)
+                deps.append("obj" if label == "ROOT" and len(heads) - 1 != ROOT else label)
+    return Example(long_doc(nlp, is_one), Doc(nlp.vocab, words=LONG, heads=heads, deps=deps))
+
+
+def reloaded(nlp):
+    return trained("ssvm_parser", 0, model=tree_of("projective", 1)).from_bytes(nlp.to_bytes())
+
+
+def pickled(nlp):
+    return pickle.loads(pickle.dumps(nlp))
+
+
+def sourced(nlp):
+    other = spacy.blank(LANG)
+    other.vocab = nlp.vocab
+    other.add_pipe("ssvm_parser", name="again", source=nlp)
+    other.rename_pipe("again", "once more")
+    return other
+
+
+def sourced_elsewhere(nlp):
+    other = spacy.blank(LANG)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other.add_pipe("ssvm_parser", name="again", source=nlp)
+    return other
+
+
+def in_threads(nlp):
+    again = trained("ssvm_parser", 0, model=tree_of("projective", 1), n_threads=2)
+    return again.from_bytes(nlp.to_bytes())
+
+
+def compressed(nlp):
+    again = pickled(nlp)
+    again.get_pipe("ssvm_parser").compress(Packing("int8", 1.0))
+    return reloaded(again)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return trained("ssvm_parser", 3, model=tree_of("projective", 1))
+
+
+@BOUNDARIES
+@pytest.mark.parametrize("make", [reloaded, pickled, sourced, sourced_elsewhere, in_threads, compressed])
+def test_copies_parse_long_sentences_alike(plain, make, is_one):
+    expected, copy = arcs(plain(long_doc(plain, is_one))), make(plain)
+    found = copy(long_doc(copy, is_one))
+    assert is_tree(found)
+    if make is compressed:
+        assert np.mean([one == other for one, other in zip(arcs(found), expected)]) > 0.9
+        assert starts(found) == [token for token, (_, _, starts) in enumerate(expected) if starts]
+    else:
+        assert arcs(found) == expected
+    with copy.memory_zone():
+        assert arcs(copy(long_doc(copy, is_one))) == arcs(found)
+
+
+@BOUNDARIES
+def test_processes_parse_long_sentences_alike(plain, is_one):
+    expected = arcs(plain(long_doc(plain, is_one)))
+    docs = [long_doc(plain, is_one), Doc(plain.vocab), long_doc(plain, is_one)]
+    found = [arcs(doc) for doc in plain.pipe(docs, n_process=2, batch_size=1)]
+    assert found == [expected, [], expected]
+
+
+@BOUNDARIES
+def test_answers_about_long_sentences_agree(plain, is_one):
+    """The best analysis, scores, explanations and suggestions are about the arcs of the parts."""
+    pipe, made = plain.get_pipe("ssvm_parser"), long_doc(plain, is_one)
+    parsed = plain(made.copy())
+    best, second = pipe.kbest(made, 2)
+    assert best[0] >= second[0]
+    inner = {(head, token) for head, token, _ in best[1]}
+    predicted = {(token.head.i, token.i) for token in parsed}
+    n_more = len(parts([made], np.array([0]))) - 2
+    assert len(predicted - inner) == (n_more if is_one else 0)
+    scores, _ = pipe.scored_parses(made)
+    assert {(head, token) for token, head in scores if scores[token, head] > 0} >= inner
+    explained = pipe.explain(made)
+    assert len(explained.findings) == len(made)
+    (suggestion,) = pipe.suggest([made])
+    assert suggestion.number == 0
+
+
+@BOUNDARIES
+def test_learning_from_long_sentences(is_one):
+    """Whole or in parts of a batch."""
+
+    def learnt(n_parts: int):
+        nlp = blank("ssvm_parser", model=tree_of("projective", 1))
+        nlp.config["training"]["accumulate_gradient"] = n_parts
+        examples = [long_example(nlp, is_one), *EXAMPLES["ssvm_parser"](nlp)]
+        with pytest.warns(UserWarning, match="heads count as missing"):
+            nlp.initialize(lambda: examples)
+        for _ in range(3):
+            for part in range(n_parts):
+                nlp.update(examples[part::n_parts], sgd=False)
+            nlp.get_pipe("ssvm_parser").finish_update(None)
+        return nlp
+
+    whole, divided = learnt(1), learnt(2)
+    assert arcs(whole(long_doc(whole, is_one))) == arcs(divided(long_doc(divided, is_one)))
+    pipe, example = whole.get_pipe("ssvm_parser"), long_example(whole, is_one)
+    assert pipe.certificate() is None, "gold heads are missing"
+    found = whole(long_doc(whole, is_one))
+    right = [token.head.i == gold.head.i for token, gold in zip(found, example.reference)]
+    assert whole.evaluate([example])["uas"] == pytest.approx(np.mean(right))
+
+
+@BOUNDARIES
+def test_probabilities_in_long_sentences(plain, is_one):
+    nlp = reloaded(plain)
+    pipe = nlp.get_pipe("ssvm_parser")
+    pipe.calibrate(mistaken("ssvm_parser", nlp))
+    heads, _ = pipe.scored_parses(long_doc(nlp, is_one), 1e-12)
+    sums = np.zeros(len(LONG))
+    for (token, _), score in heads.items():
+        sums[token] += score
+    assert sums == pytest.approx(np.ones(len(LONG)))
+
+
+@BOUNDARIES
+def test_patterns_hold_in_long_sentences(plain, is_one):
+    rule = {"patterns": [[{"ORTH": "ham"}]], "allow": ["amod"]}
+    nlp = trained("ssvm_parser", 3, model=tree_of("projective", 1), patterns=[rule])
+    found = nlp(long_doc(nlp, is_one))
+    inside = parts([long_doc(nlp, is_one)], np.array([0]))
+    assert is_tree(found)
+    assert {
+        token.dep_
+        for token in found
+        if token.text == "ham" and number_of(inside, token.head.i) == number_of(inside, token.i)
+    } - {"ROOT"} == {"amod"}
+
+
+def test_a_senter_divides_what_is_too_long(plain):
+    nlp = pickled(plain)
+    nlp.add_pipe("sentencizer", first=True)
+    found = nlp(Doc(nlp.vocab, words=LONG))
+    assert max(len(sentence) for sentence in found.sents) < MAX_PART
+    assert starts(found) == [0, *(token.i + 1 for token in found[:-1] if token.text == "!")] and is_tree(found)
+
+
+@pytest.mark.parametrize("settings", [{"gold_tokens": True}, {"merge_subtokens": True, "gold_tokens": True}, {}])
+def test_long_documents_are_read_for_training(plain, tmp_path, settings):
+    """One correction: all heads are learnt but those in other parts."""
+    nlp = reloaded(plain)
+    DocBin(docs=[chain(nlp, 4 * MAX_PART).reference], store_user_data=True).to_disk(tmp_path / "long.spacy")
+    reader = registry.readers.get("spacy-ssvm.Corpus.v1")(tmp_path / "long.spacy", **settings)
+    examples = list(reader(nlp))
+    assert [len(example.predicted) for example in examples] == [4 * MAX_PART]
+    with pytest.warns(UserWarning, match="heads count as missing"):
+        nlp.update(examples)
+    found = nlp(one_sentence(nlp, text(4 * MAX_PART)))
+    wrong = [token.i for token in found if token.head.i != max(token.i - 1, 0)]
+    assert wrong == [MAX_PART, 2 * MAX_PART, 3 * MAX_PART]

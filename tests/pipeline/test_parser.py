@@ -472,7 +472,7 @@ def test_tags_that_no_training_doc_has_are_missed(annotating):
 @pytest.mark.parametrize("is_saved", [False, True], ids=["at once", "saved and loaded in between"])
 def test_tags_that_another_component_sets_at_the_first_update_are_not_missed(is_saved):
     """Whatever the config says: `nlp.update` is told what annotates. The saved component knows what it has read."""
-    nlp = blank("ssvm_parser", model=READS_TAGS)
+    nlp = blank("ssvm_parser", model=READS_TAGS, corrections=False)
     nlp.add_pipe("attribute_ruler", first=True).add([[{}]], {"TAG": "X"})
     examples = parser_examples(nlp)
     with warnings.catch_warnings():

@@ -169,6 +169,20 @@ def test_what_makes_trees_no_trees_is_named(annotation, complaint):
         nlp.update([flawed])
 
 
+def test_complaints_that_were_made_take_no_more_memory(monkeypatch):
+    """Each flawed tree is named, however many there were before."""
+    monkeypatch.setattr("spacy_ssvm.pipeline.component.MAX_SAID", 3)
+    nlp = blank("ssvm_parser")
+    examples = parser_examples(nlp)
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    for number in range(10):
+        words = f"a{number} b c"
+        with pytest.warns(UserWarning, match=rf"no head .*a{number}"):
+            nlp.update([Example.from_dict(doc(nlp, words), {"deps": ["x", "ROOT", "y"]})])
+        assert len(nlp.get_pipe("ssvm_parser")._said) <= 3
+
+
 def test_heads_on_some_tokens_only_are_named():
     nlp = blank("ssvm_parser")
     part = Example.from_dict(doc(nlp, BROKEN), {"heads": [1, 1, None, None], "deps": ["nsubj", "ROOT", None, None]})

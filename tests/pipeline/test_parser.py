@@ -482,7 +482,6 @@ def test_tags_that_another_component_sets_at_the_first_update_are_not_missed(is_
         assert parser.cfg["reads"] == []
         if is_saved:
             parser.from_bytes(parser.to_bytes())
-            warnings.filterwarnings("ignore", ".*an update has not corrected")
         nlp.update(examples, exclude=["attribute_ruler"], annotates=["attribute_ruler"])
     assert parser.cfg["reads"] == ["tag"]
     again = blank("ssvm_parser", model=READS_TAGS)

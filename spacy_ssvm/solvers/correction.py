@@ -26,12 +26,12 @@ class Written(NamedTuple):
     """The weights that corrections have written to.
 
     flags: uint8 [d], 1 for each of them. indices: int64 [m], of the first ones, in the order in which they were written
-    first. count: int64 [1], how many they are, more than m where there was no room.
+    first. n: int64 [1], how many they are, more than m where there was no room.
     """
 
     flags: np.ndarray
     indices: Int64Array
-    count: Int64Array
+    n: Int64Array
 
 
 ROOM = 1 << 14
@@ -61,9 +61,9 @@ def _step(weights, rates, violation, plane, size, written):
             weights[index] += violation / gain * _rate(rates, index) * plane.values[k]
             if not written.flags[index]:
                 written.flags[index] = 1
-                if written.count[0] < len(written.indices):
-                    written.indices[written.count[0]] = index
-                written.count[0] += 1
+                if written.n[0] < len(written.indices):
+                    written.indices[written.n[0]] = index
+                written.n[0] += 1
 
 
 @kernel
@@ -115,20 +115,20 @@ class CorrectionLearner(Learner):
     def visit(self, examples: np.ndarray) -> None:
         rates = NO_RATES if self.problem.rates is None else self.problem.rates
         limits = self.parameters.max_updates, self.problem.with_margin
-        flags, indices, count = self._all_written()
-        self._written = Written(flags, extended(indices, int(count[0]) + ROOM), count)
+        flags, indices, n = self._all_written()
+        self._written = Written(flags, extended(indices, int(n[0]) + ROOM), n)
         self.loss += call(_visit, self.problem, examples, self.w, rates, *limits, self.buffer, self._written)
 
     def written(self) -> np.ndarray:
         """The numbers of the weights that have been written to, int64, each once; all others are as at the start."""
-        _, indices, count = self._all_written()
-        return indices[: count[0]]
+        _, indices, n = self._all_written()
+        return indices[: n[0]]
 
     def _all_written(self) -> Written:
         """With the indices of all of them, and maybe of others behind."""
-        flags, indices, count = self._written
-        if count[0] > len(indices):
-            self._written = Written(flags, np.flatnonzero(flags), count)
+        flags, indices, n = self._written
+        if n[0] > len(indices):
+            self._written = Written(flags, np.flatnonzero(flags), n)
         return self._written
 
     def progress(self) -> Progress:

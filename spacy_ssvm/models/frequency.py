@@ -11,10 +11,12 @@ AT_ONCE = 1 << 20
 
 def exponents(counts: np.ndarray, earlier: np.ndarray | None) -> np.ndarray:
     """log₂(1 + n), rounded, uint8 [R], of the counts n, [R], but at least the earlier ones, uint8 [≤ R]."""
-    found = np.empty(len(counts), np.uint8)
+    found = np.zeros(len(counts), np.uint8)
     for first in range(0, len(counts), AT_ONCE):
-        part = slice(first, first + AT_ONCE)
-        found[part] = np.rint(np.log2(1.0 + counts[part]))
+        part = counts[first : first + AT_ONCE]
+        # Logarithms take long, and of a whole table few rows occur in a few examples.
+        occurs = np.flatnonzero(part)
+        found[first + occurs] = np.rint(np.log2(1.0 + part[occurs]))
     if earlier is not None:
         found[: len(earlier)] = np.maximum(found[: len(earlier)], earlier)
     return found

@@ -10,12 +10,6 @@ from .components import CORPUS, learnt
 from .toy import EXAMPLES
 
 UPDATES, COMPARED = 120, 20
-FACTORIES = [
-    pytest.param(factory, marks=pytest.mark.xfail(reason="its lexicon is packed anew", strict=False))
-    if factory == "ssvm_lemmatizer"
-    else factory
-    for factory in EXAMPLES
-]
 
 
 def renewed(nlp, factory: str, number: int) -> Example:
@@ -23,6 +17,9 @@ def renewed(nlp, factory: str, number: int) -> Example:
     text, annotation = CORPUS[factory][number % len(CORPUS[factory])]
     words = text.split()
     words[0] = f"w{number * 7919 % 99991}x"
+    if factory == "ssvm_lemmatizer":
+        # A new edit script would be a new label: the model itself would grow.
+        annotation = " ".join([words[0], *annotation.split()[1:]])
     (example,) = EXAMPLES[factory](nlp, [(" ".join(words), annotation)])
     return example
 
@@ -36,7 +33,7 @@ def allocated(update) -> int:
     return peak - max(before, after)
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@pytest.mark.parametrize("factory", EXAMPLES)
 @pytest.mark.parametrize("corrections", [True, False])
 @pytest.mark.parametrize("known_in_part", [False, True])
 def test_an_update_allocates_no_more_than_those_before(factory, corrections, known_in_part):

@@ -495,4 +495,3 @@ def test_model_best_outlives_a_solver_that_diverges(factory, packing, folder, tm
     assert files and contents(tmp_path / "model-best") == files
     nlp = spacy.load(tmp_path / "model-best")
     assert score(nlp, factory) == nlp.meta["performance"][SCORE[factory]]
-

@@ -52,7 +52,7 @@ from .sparse_rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
 MAX_NAME = 200
 """Characters of a name that are kept."""
 SEEN = "seen"
-FREQUENT = 3
+FREQUENT = 4
 """`ChainWeights.seen` from which a row stays in a file that drops all its weights: corrections move rows that are not
 in the file as far as those of new features, which other texts would suffer from."""
 _TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.uint8,)}

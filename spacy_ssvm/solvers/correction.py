@@ -67,12 +67,12 @@ def _step(weights, rates, violation, plane, size, written):
 
 
 @kernel
-def _visit(oracle, data, examples, weights, rates, max_updates, with_margin, plane, written):
+def _visit(oracle, data, examples, weights, rates, max_updates, with_margin, margin, plane, written):
     suffered = 0.0
     for example in examples:
         for_margin = False
         for update in range(max_updates):
-            _, loss = find_plane(oracle, data, example, weights, 0.0, plane)
+            _, loss = find_plane(oracle, data, example, weights, margin, plane)
             if update == 0:
                 suffered += loss
                 for_margin = with_margin and loss == 0.0
@@ -87,23 +87,26 @@ def _visit(oracle, data, examples, weights, rates, max_updates, with_margin, pla
 
 
 @kernel
-def _add_losses(oracle, data, examples, weights, plane, losses):
+def _add_losses(oracle, data, examples, weights, margin, plane, losses):
     for k in range(len(examples)):
-        _, losses[k] = find_plane(oracle, data, examples[k], weights, 0.0, plane)
+        _, losses[k] = find_plane(oracle, data, examples[k], weights, margin, plane)
 
 
 def losses(problem: Problem, weights: np.ndarray, examples: np.ndarray) -> np.ndarray:
-    """Δ of what w, float64 [d], predicts for each of these examples, int64 [m]: float64 [m], 0 where it is right."""
+    """Δ of what w, float64 [d], predicts for each of these examples, int64 [m]: float64 [m], 0 where it is right.
+
+    Structures that are behind by less than `Problem.margin` count as predicted.
+    """
     found = np.zeros(len(examples))
-    call(_add_losses, problem, examples, weights, plane_buffer(problem.max_plane_entries), found)
+    call(_add_losses, problem, examples, weights, problem.margin, plane_buffer(problem.max_plane_entries), found)
     return found
 
 
 class CorrectionLearner(Learner):
     """w ← w + τ D ΔΦ(ŷ) until the prediction is right; τ = (Δ − wᵀΔΦ) / ΔΦᵀDΔΦ, D = diag(`Problem.rates`).
 
-    ŷ is decoded with its loss. An example that is predicted correctly changes nothing, except with
-    `Problem.with_margin`: then it takes steps until wᵀΔΦ ≥ Δ for all structures.
+    ŷ is decoded with its loss. An example that is predicted correctly, by `Problem.margin`, changes nothing, except
+    with `Problem.with_margin`: then it takes steps until wᵀΔΦ ≥ Δ for all structures.
     """
 
     parameters: Correction
@@ -114,7 +117,7 @@ class CorrectionLearner(Learner):
 
     def visit(self, examples: np.ndarray) -> None:
         rates = NO_RATES if self.problem.rates is None else self.problem.rates
-        limits = self.parameters.max_updates, self.problem.with_margin
+        limits = self.parameters.max_updates, self.problem.with_margin, self.problem.margin
         flags, indices, n = self._all_written()
         self._written = Written(flags, extended(indices, int(n[0]) + ROOM), n)
         self.loss += call(_visit, self.problem, examples, self.w, rates, *limits, self.buffer, self._written)

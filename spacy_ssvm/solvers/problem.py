@@ -137,6 +137,8 @@ class Problem:
     initial: (first) → float [d − first], what the weights from number `first` on were before any correction; None where
         that is 0.
     with_margin: whether corrections learn from an example that is right, too, until it is so by a margin of its loss.
+    margin: by what part of their loss other structures must be behind for an example to be right in corrections; above
+        0 where the weights are rounded to predict with.
     one_thread: whether oracles write to `data`, so that they must be called in one thread.
     n_named: how many of the first weights oracles may have named in their pairs so far: all others have never changed.
         None where these are all.
@@ -163,6 +165,7 @@ class Problem:
     rates: Rates | None = None
     initial: Callable[[int], np.ndarray] | None = None
     with_margin: bool = False
+    margin: float = 0.0
     one_thread: bool = False
     n_named: Callable[[], int] | None = None
     passes: Passes | None = None

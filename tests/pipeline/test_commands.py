@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import spacy
 import srsly
@@ -82,6 +83,10 @@ def score(nlp: spacy.Language, factory: str) -> float:
 def train(path: Path, output: Path, settings: dict | None = None) -> spacy.Language:
     call("train", path, "--output", output, *options({**TO_LEARN, **(settings or {})}))
     return spacy.load(output / "model-last")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -463,3 +468,30 @@ def test_an_installed_package_loads_by_name(factory, folder, trained, tmp_path):
         check=False,
     )
     assert result.stdout.strip() == "['Eat', 'blue', 'ham']", result.stderr
+
+
+@every
+@pytest.mark.parametrize("packing", [{}, {"weight_dtype": "int8", "keep_fraction": 0.5}], ids=["exact", "pruned"])
+def test_model_best_outlives_a_solver_that_diverges(factory, packing, folder, tmp_path):
+    files = {}
+
+    @spacy.registry.callbacks("spacy_ssvm_tests.diverging")
+    def diverging():
+        def before_update(nlp, progress):
+            if progress["step"] == 6:
+                files.update(contents(tmp_path / "model-best"))
+                pipe = nlp.get_pipe(factory)
+                pipe.set_weights(np.full(pipe.problem().dimension, 1e31))
+
+        return before_update
+
+    def change(filled):
+        filled["components"][factory].update(packing)
+        filled["training"]["before_update"] = {"@callbacks": "spacy_ssvm_tests.diverging"}
+
+    path = config(factory, folder, "diverging", change)
+    with pytest.raises(ValueError, match=rf"\[{factory}\] cannot be saved: a weight is"):
+        call("train", path, "--output", tmp_path, *options(TO_LEARN), expect=1)
+    assert files and contents(tmp_path / "model-best") == files
+    nlp = spacy.load(tmp_path / "model-best")
+    assert score(nlp, factory) == nlp.meta["performance"][SCORE[factory]]

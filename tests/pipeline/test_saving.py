@@ -9,8 +9,10 @@ import srsly
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.models.packing import EXACT, Packing
+from spacy_ssvm.models.chain.weights import FREQUENT
+from spacy_ssvm.models.packing import EXACT, Packing, unpack_numbers
 from spacy_ssvm.models.store import DamagedModel
+from spacy_ssvm.models.tree.data import n_rows
 
 from .components import NEW_LABEL, SCORE, every, labelled, learnt
 from .toy import EXAMPLES, annotation, annotations, blank, morphs_of, train, trained, weights
@@ -85,6 +87,29 @@ def test_corrections_of_a_pruned_model_outlive_cycles_of_loading_and_saving(fact
         # Patterns of sentence starts contradict each other: one of them may give way to another.
         assert len(right(again, factory, range(N_CYCLES))) >= N_CYCLES - (factory == "ssvm_senter")
         assert again.get_pipe(factory).count_weights()[0] >= n_weights
+
+
+@every
+def test_pruning_forgets_no_frequent_feature(factory):
+    """Not in a cycle of corrections either: they would move it as far as a new one."""
+    expected = frequent(loaded(factory, learnt(factory).get_pipe(factory).to_bytes()), factory)
+    settings = {"weight_dtype": "int8", "keep_fraction": 0.02}
+    nlp = loaded(factory, learnt(factory, **settings).get_pipe(factory).to_bytes(), **settings)
+    assert expected and frequent(nlp, factory) == expected
+    for number in range(2):
+        nlp.update([correction(nlp, factory, number)], sgd=False)
+        nlp = loaded(factory, nlp.get_pipe(factory).to_bytes(), **settings)
+        assert frequent(nlp, factory) == expected
+
+
+def frequent(nlp, factory: str) -> dict[int, int]:
+    """The counts of frequent features, by their keys or rows, in a component that was loaded."""
+    structured = nlp.get_pipe(factory)._learnt.structured
+    weights = structured.load()
+    chain = factory != "ssvm_parser"
+    seen = weights.seen if chain else unpack_numbers(weights.seen, n_rows(structured.shape))
+    keys = weights.keys if chain else np.arange(len(seen))
+    return {int(key): int(count) for key, count in zip(keys, seen) if count >= FREQUENT}
 
 
 @every
@@ -227,6 +252,24 @@ def test_what_cannot_be_loaded_is_not_saved(factory, settings, tmp_path):
         pipe.set_weights(np.full(dimension, value))
         again = loaded(factory, pipe.to_bytes(), **settings)
         assert again.get_pipe(factory).to_bytes(exclude=["vocab"]) == pipe.to_bytes(exclude=["vocab"])
+
+
+def test_a_pipeline_with_a_component_that_cannot_be_saved_can_be_loaded(tmp_path):
+    """spaCy saves components one after the other: those before it are new, it and those after it are as they were."""
+    nlp = trained("ssvm_tagger")
+    for name in ("second", "third"):
+        nlp.add_pipe("ssvm_tagger", name=name, source=trained("ssvm_tagger"))
+    nlp.to_disk(tmp_path)
+    before = {name: nlp.get_pipe(name).to_bytes(exclude=["vocab"]) for name in nlp.pipe_names}
+    for name in nlp.pipe_names:
+        pipe = nlp.get_pipe(name)
+        pipe.update(EXAMPLES["ssvm_tagger"](nlp))
+        pipe.set_weights(np.full(pipe.problem().dimension, 1e31 if name == "second" else 2.0))
+    with pytest.raises(ValueError, match=r"\[second\] cannot be saved"):
+        nlp.to_disk(tmp_path)
+    after = {name: spacy.load(tmp_path).get_pipe(name).to_bytes(exclude=["vocab"]) for name in before}
+    assert after["ssvm_tagger"] == nlp.get_pipe("ssvm_tagger").to_bytes(exclude=["vocab"]) != before["ssvm_tagger"]
+    assert (after["second"], after["third"]) == (before["second"], before["third"])
 
 
 @every

@@ -52,6 +52,9 @@ from .sparse_rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
 MAX_NAME = 200
 """Characters of a name that are kept."""
 SEEN = "seen"
+FREQUENT = 4
+"""`ChainWeights.seen` from which a row stays in a file that drops all its weights: corrections move rows that are not
+in the file as far as those of new features, which other texts would suffer from."""
 _TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.uint8,)}
 TYPES = {**_TYPES, **CORRECTED_TYPES, SEEN: (np.uint8,)}
 FIRST_PASS = "first_pass_"
@@ -115,7 +118,7 @@ def as_vector(weights: ChainWeights) -> np.ndarray:
 def store(
     model: Model, weights: ChainWeights, labels: Sequence[str], packing: Packing = EXACT, saved: Saved | None = None
 ) -> None:
-    """Put the weights into the model as sparse rows; rows without a weight are left out.
+    """Put the weights into the model as sparse rows; rows without a weight are left out, except frequent ones.
 
     labels: L names; the digest covers them too, and what the features are made of. packing: of the rows; transitions
     are always exact. saved: from what training has started.
@@ -128,7 +131,8 @@ def store(
     if saved is not None:
         rows, earlier = _side_by_side(rows, saved, n_labels)
     layers = layered(rows.indices, weights.rows.values, packing, earlier)
-    arrays, used = _packed("", rows.keys, layers, weights.transitions)
+    is_frequent = np.zeros(len(rows.keys), np.bool_) if rows.seen is None else rows.seen >= FREQUENT
+    arrays, used = _packed("", rows.keys, layers, weights.transitions, is_frequent)
     arrays[SEEN] = pack_numbers(None if rows.seen is None else rows.seen[used])
     is_exact = packing == EXACT and (earlier is None or earlier.are_exact)
     if reads_first_pass(model):
@@ -205,12 +209,15 @@ def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, Earl
 
 
 def _packed(
-    prefix: str, keys: np.ndarray, layers: Layers, transitions: np.ndarray
+    prefix: str, keys: np.ndarray, layers: Layers, transitions: np.ndarray, stays: np.ndarray
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The arrays of transitions and rows, and the rows that have a weight in one of the layers, int64."""
+    """The arrays of transitions and rows, and the rows that have a weight in one of the layers, or stay without, int64.
+
+    stays: bool [R].
+    """
     require_savable(transitions)
     n_labels = len(transitions)
-    is_used = np.zeros(len(keys), np.bool_)
+    is_used = stays.copy()
     for part in layers:
         is_used[part.indices // max(n_labels, 1)] = True
     used, places = np.flatnonzero(is_used), np.cumsum(is_used) - 1
@@ -232,7 +239,8 @@ def _packed(
 def _packed_first_pass(weights: ChainWeights, packing: Packing) -> dict[str, np.ndarray]:
     """The arrays of FIRST_PASS_TYPES: nothing corrects these weights."""
     sparse = compress(indices_of(weights.rows, len(weights.transitions)), weights.rows.values, packing)
-    arrays, _ = _packed(FIRST_PASS, weights.keys, Layers(sparse, NOTHING), weights.transitions)
+    stays = np.zeros(len(weights.keys), np.bool_)
+    arrays, _ = _packed(FIRST_PASS, weights.keys, Layers(sparse, NOTHING), weights.transitions, stays)
     return {name: arrays[name] for name in FIRST_PASS_TYPES}
 
 

@@ -326,6 +326,11 @@ def extent(trees: Trees) -> Extent:
     return Extent(entries, max_entries, cliques.sizes(trees), gradient_entries, cost)
 
 
+ROUNDING_MARGIN = 0.1
+"""`Problem.margin` of trees. They are predicted with weights of one byte, which changes the difference of the scores of
+two trees with a few different arcs by some hundredths."""
+
+
 def tree_problem(trees: Trees, rates: Rates | None = None, known: Extent | None = None) -> Problem:
     """The problem of sentences with trees; it offers marginals and the k best where only single arcs are scored.
 
@@ -346,6 +351,7 @@ def tree_problem(trees: Trees, rates: Rates | None = None, known: Extent | None 
         kbest_oracle=kbest_oracle if first_order else None,
         exact=trees.shape.structure != LOOPY,
         rates=rates,
+        margin=ROUNDING_MARGIN,
         unit=known.unit,
         max_plane_entries=known.max_plane_entries,
     )

@@ -435,3 +435,11 @@ def test_samples_of_a_learning_curve_contain_smaller_ones(monkeypatch, tmp_path)
         path = curves.part(str(tmp_path / "all.spacy"), size, tmp_path)
         texts.append({doc.text for doc in DocBin().from_disk(path).get_docs(vocab)})
     assert texts[0] < texts[1] and [len(found) for found in texts] == [2, 5]
+
+
+def test_times_of_updates_are_printed_by_fifths() -> None:
+    corpus = REPOSITORY / "projects" / "quickstart" / "corpus" / "mail.conllu"
+    command = "-m", "scripts.update_times", str(corpus), "--updates", "5", "--predicts", "--components", "ssvm_senter"
+    rows = [line.split() for line in run(PROJECT, *command).splitlines()[1:]]
+    assert [" ".join(row[:-7]) for row in rows] == ["no component", "ssvm_senter"]
+    assert all(float(number) >= 0 for row in rows for number in row[-7:-2])

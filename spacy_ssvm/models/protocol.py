@@ -554,12 +554,8 @@ class StructuredModel(Protocol):
             ValueError: it is the index of another model.
         """
 
-    def trained(self, data: "DataSet", vector: np.ndarray, written: np.ndarray | None = None) -> Any:
-        """The weights to predict with and to save, from a solver's vector, float64 [d].
-
-        written: the numbers of those that have changed since the start, int64, if the weights are only to predict with:
-        no others need to be read, and what only training reads is left out.
-        """
+    def trained(self, data: "DataSet", vector: np.ndarray) -> Any:
+        """The weights to predict with and to save, from a solver's vector, float64 [d]."""
 
     def zero(self) -> Any:
         """The weights before anything is learnt."""

@@ -70,7 +70,7 @@ class Learnt:
         if self._predictor is None:
             # The examples of the last update may be gone.
             release()
-            self._predictor = self.structured.predictor(self._to_predict())
+            self._predictor = self.structured.predictor(self._as_saved())
         return self._predictor
 
     def are_any(self) -> bool:
@@ -241,13 +241,6 @@ class Learnt:
         start = self._start()
         return start is not None and start.are_corrected and not start.are_exact
 
-    def _to_predict(self) -> Any:
-        """The present weights as they will be saved, as far as a predictor reads them."""
-        written = None if self.training is None else self.training.written()
-        if self.training is None or written is None or not self._is_as_saved():
-            return self._as_saved()
-        return self.structured.trained(self.training.data, self.training.weights(), written)
-
     def _as_saved(self) -> Any:
         """The present weights as they will be saved."""
         if self._is_as_saved():
@@ -265,8 +258,7 @@ class Learnt:
 
     def _present(self) -> Any:
         """The weights as they are learnt."""
-        is_whole = self.training is None or self.training.written() is None
-        if self._predictor is not None and is_whole and self._is_as_saved():
+        if self._predictor is not None and self._is_as_saved():
             return self._predictor.weights
         if self.training is not None:
             return self.structured.trained(self.training.data, self.training.weights())

@@ -4,12 +4,9 @@ A passive–aggressive step (Crammer et al. 2006) changes w as little as possibl
 often each feature was seen in training: weights that stand in many other sentences hardly move.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from ..growth import extended
-from ..kernels import Int64Array, kernel
+from ..kernels import kernel
 from .learner import Learner, Progress
 from .parameters import Correction
 from .planes import dot, find_plane, plane_buffer
@@ -20,22 +17,6 @@ TOLERANCE = 0.01
 
 NEW_RATE = np.float32(1.0)
 """The rate of weights that were never seen in training."""
-
-
-class Written(NamedTuple):
-    """The weights that corrections have written to.
-
-    flags: uint8 [d], 1 for each of them. indices: int64 [m], of the first ones, in the order in which they were written
-    first. n: int64 [1], how many they are, more than m where there was no room.
-    """
-
-    flags: np.ndarray
-    indices: Int64Array
-    n: Int64Array
-
-
-ROOM = 1 << 14
-"""Weights for which a visit finds room among those that are written to."""
 
 NO_RATES = Rates(np.zeros(0, np.float32), np.zeros(0, np.float32), np.ones(1, np.int64))
 
@@ -50,7 +31,7 @@ def _rate(rates, index):
 
 
 @kernel
-def _step(weights, rates, violation, plane, size, written):
+def _step(weights, rates, violation, plane, size):
     """w ← argmin ½(w′ − w)ᵀD⁻¹(w′ − w) such that w′ᵀΔΦ = wᵀΔΦ + violation, D = diag(rates)."""
     gain = 0.0
     for k in range(size):
@@ -59,15 +40,10 @@ def _step(weights, rates, violation, plane, size, written):
         for k in range(size):
             index = plane.indices[k]
             weights[index] += violation / gain * _rate(rates, index) * plane.values[k]
-            if not written.flags[index]:
-                written.flags[index] = 1
-                if written.n[0] < len(written.indices):
-                    written.indices[written.n[0]] = index
-                written.n[0] += 1
 
 
 @kernel
-def _visit(oracle, data, examples, weights, rates, max_updates, with_margin, margin, plane, written):
+def _visit(oracle, data, examples, weights, rates, max_updates, with_margin, margin, plane):
     suffered = 0.0
     for example in examples:
         for_margin = False
@@ -82,7 +58,7 @@ def _visit(oracle, data, examples, weights, rates, max_updates, with_margin, mar
             violation = loss - dot(weights, plane.indices, plane.values, size)
             if for_margin and violation <= TOLERANCE * loss:
                 break
-            _step(weights, rates, violation, plane, size, written)
+            _step(weights, rates, violation, plane, size)
     return suffered
 
 
@@ -111,28 +87,10 @@ class CorrectionLearner(Learner):
 
     parameters: Correction
 
-    def __init__(self, parameters: Correction, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self._written = Written(np.zeros(len(self.w), np.uint8), np.zeros(0, np.int64), np.zeros(1, np.int64))
-
     def visit(self, examples: np.ndarray) -> None:
         rates = NO_RATES if self.problem.rates is None else self.problem.rates
         limits = self.parameters.max_updates, self.problem.with_margin, self.problem.margin
-        flags, indices, n = self._all_written()
-        self._written = Written(flags, extended(indices, int(n[0]) + ROOM), n)
-        self.loss += call(_visit, self.problem, examples, self.w, rates, *limits, self.buffer, self._written)
-
-    def written(self) -> np.ndarray:
-        """The numbers of the weights that have been written to, int64, each once; all others are as at the start."""
-        _, indices, n = self._all_written()
-        return indices[: n[0]]
-
-    def _all_written(self) -> Written:
-        """With the indices of all of them, and maybe of others behind."""
-        flags, indices, n = self._written
-        if n[0] > len(indices):
-            self._written = Written(flags, np.flatnonzero(flags), n)
-        return self._written
+        self.loss += call(_visit, self.problem, examples, self.w, rates, *limits, self.buffer)
 
     def progress(self) -> Progress:
         return Progress(self.loss, None, None, None)
@@ -142,4 +100,3 @@ class CorrectionLearner(Learner):
         super().extend(problem)
         if problem.initial is not None:
             self.w[before:] = problem.initial(before)
-        self._written = self._written._replace(flags=extended(self._written.flags, len(self.w)))

@@ -14,7 +14,7 @@ from ..corpus.wording import quoted
 from ..growth import extended
 from ..memory import release
 from ..models.protocol import DataSet
-from ..solvers.correction import CorrectionLearner, losses
+from ..solvers.correction import losses
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Correction, Parameters
 from .examples import Recognised, Recognition
@@ -303,10 +303,6 @@ class Training:
         if self._learner is not None:
             return self._learner.prediction_weights()
         return self._widened(self._start_weights if self._last_weights is None else self._last_weights)
-
-    def written(self) -> np.ndarray | None:
-        """The numbers of the weights that corrections have written to, int64; None where others may have changed."""
-        return self._learner.written() if isinstance(self._learner, CorrectionLearner) else None
 
     def _widened(self, weights: np.ndarray | None) -> np.ndarray:
         """These weights, and the initial ones of features that have come since."""

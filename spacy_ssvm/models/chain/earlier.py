@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .sparse_rows import dense, joined, taken
-from .weights import ChainWeights, in_use
+from .weights import ChainWeights
 
 ABSENT = -1
 """No row has such a key."""
@@ -49,29 +49,6 @@ def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
     return blocks.ravel()
 
 
-def changed_rows(
-    weights: ChainWeights, keys: np.ndarray, vector: np.ndarray, written: np.ndarray
-) -> tuple[np.ndarray, ChainWeights]:
-    """The keys of the rows of a vector that differ from the earlier `weights`, uint64, and their weights, not `seen`.
-
-    keys: uint64 [R], of its rows. written: int64, each once, the numbers of the weights that may differ.
-    """
-    n_labels = len(weights.transitions)
-    begin = n_labels * n_labels
-    of_rows = np.sort(written[written >= begin] - begin)
-    rows = _distinct(of_rows // n_labels)
-    places = _places(weights, keys[rows])
-    present = np.flatnonzero(places != ABSENT)
-    before = taken(weights.rows, places[present])
-    before_at = np.repeat(rows[present] * n_labels, np.diff(before.starts)) + before.labels
-    at = _distinct(np.sort(np.concatenate([of_rows, before_at]), kind="stable"))
-    row, label = np.divmod(at, n_labels)
-    indices = np.concatenate([np.arange(begin), begin + np.searchsorted(rows, row) * n_labels + label])
-    values = np.concatenate([vector[:begin], vector[begin + at]])
-    is_used = np.flatnonzero(values)
-    return keys[rows], in_use(indices[is_used], values[is_used], keys[rows], weights.hash_bits, n_labels, None)
-
-
 def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -> ChainWeights:
     """The learnt weights, and the earlier `weights` of all rows but those with these keys, uint64."""
     is_other, places = np.ones(len(weights.keys), np.bool_), _places(weights, keys)
@@ -84,11 +61,6 @@ def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -
     seen = [np.zeros(len(part.keys), np.uint8) if part.seen is None else part.seen for part in (learnt, weights)]
     rows = taken(joined([learnt.rows, weights.rows]), chosen)
     return learnt._replace(keys=together[order], rows=rows, seen=np.concatenate(seen)[chosen])
-
-
-def _distinct(ascending: np.ndarray) -> np.ndarray:
-    """The different ones of numbers in ascending order."""
-    return ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
 
 
 def _places(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:

@@ -116,20 +116,15 @@ class ChainModel:
         data.resume_numbering(pairs, steps)
         return data
 
-    def trained(self, data: "ChainSet", vector: np.ndarray, written: np.ndarray | None = None) -> ChainWeights:
-        from .earlier import changed_rows, with_others
+    def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
+        from .earlier import with_others
 
-        keys, earlier = data.keys(), data.earlier.weights
-        if earlier is None or written is None:
-            weights = files.in_use(*data.non_zeros(vector), keys, data.hash_bits(), len(self.labels), data.seen())
-        else:
-            keys, weights = changed_rows(earlier, keys, vector, written)
-        if earlier is not None:
-            weights = with_others(earlier, weights, keys)
+        keys = data.keys()
+        weights = files.in_use(*data.non_zeros(vector), keys, data.hash_bits(), len(self.labels), data.seen())
+        if data.earlier.weights is not None:
+            weights = with_others(data.earlier.weights, weights, keys)
         if data.seen_labels is not None:
             weights = weights._replace(first_pass=data.seen_labels.first_pass.weights)
-        if written is not None:
-            return weights
         names = self._names
         return weights if names is None else weights._replace(names=names.of_rows(weights.keys))
 

@@ -109,9 +109,7 @@ class TreeModel:
             raise ValueError("its solver state has no first pass")
         return self._data_set(index, self._counts(self.load()))
 
-    def trained(self, data: "TreeSet", vector: np.ndarray, written: np.ndarray | None = None) -> TreeWeights:
-        if written is not None:
-            return TreeWeights(masked(vector), data.index())
+    def trained(self, data: "TreeSet", vector: np.ndarray) -> TreeWeights:
         return TreeWeights(masked(vector), data.index(), data.packed_counts())
 
     def zero(self) -> TreeWeights:

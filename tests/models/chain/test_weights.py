@@ -9,6 +9,7 @@ from spacy_ssvm.features.sets import templates
 from spacy_ssvm.models.architectures import chain
 from spacy_ssvm.models.chain.sparse_rows import dense, sparse_rows
 from spacy_ssvm.models.chain.weights import (
+    FREQUENT,
     MAX_NAME,
     TYPES,
     ChainWeights,
@@ -58,15 +59,16 @@ def stored(given, n_labels=3, **settings):
 
 
 @given(st.integers(0, 30), st.integers(1, 3), st.sampled_from([0, 6, 30]), st.integers(0))
-def test_what_is_stored_comes_back_without_empty_rows(n_rows, n_labels, hash_bits, seed):
+def test_what_is_stored_comes_back_without_rare_empty_rows(n_rows, n_labels, hash_bits, seed):
     given = weights(n_rows, n_labels, hash_bits, seed)
     model = stored(given, n_labels)
     loaded = load(model, LABELS[:n_labels])
     assert is_exact(model)
     assert as_dict(loaded) == as_dict(given)
-    assert len(loaded.keys) == len(as_dict(given)) and loaded.hash_bits == hash_bits
+    stays = rows(given).any(axis=1) | (given.seen >= FREQUENT)
+    assert np.array_equal(loaded.keys, given.keys[stays]) and loaded.hash_bits == hash_bits
     assert np.array_equal(loaded.transitions, given.transitions)
-    seen = given.seen[rows(given).any(axis=1)]
+    seen = given.seen[stays]
     assert np.array_equal(loaded.seen, seen) if len(seen) else loaded.seen is None
     arrays = [loaded.keys, loaded.transitions, *loaded.rows]
     assert [array.dtype for array in arrays] == [np.uint64, np.float32, np.int64, np.int32, np.float32]

@@ -11,7 +11,7 @@ from ..corpus.checks.trees import circles
 MAX_SENTENCE = 250
 """The max number of tokens of a sentence that is parsed as a whole: time is cubic in it, and memory quadratic."""
 
-MAX_PART = 100
+MAX_PART = 60
 """The max number of tokens of a part of a longer one. Sentences are seldom longer, so that parts of more tokens hold
 several, are slower and, where there is punctuation, worse."""
 

@@ -151,14 +151,15 @@ def test_no_more_tokens_than_the_limit_are_parsed_together(learnt, monkeypatch):
 @pytest.mark.parametrize("tree", STRUCTURES)
 def test_a_long_sentence_stays_one(tree):
     nlp = trained("ssvm_parser", 1, model=tree_of(*tree))
-    words = text(2 * MAX_SENTENCE + 50, (79,))
+    end = MAX_PART - 10
+    words = text(2 * MAX_SENTENCE + 50, (end - 1,))
     found = nlp(one_sentence(nlp, words))
     assert starts(found) == [0] and is_tree(found)
     root = next(found.sents).root
     linked = [token for token in found if token.dep_ == "dep" and token.head == root]
     assert len(linked) >= 2, "the roots of the other parts"
     without = nlp(Doc(nlp.vocab, words=words))
-    assert starts(without) == [0, 80, 180, 280, 380, 480] and is_tree(without)
+    assert starts(without) == [0, *range(end, len(words), MAX_PART)] and is_tree(without)
     some = nlp(Doc(nlp.vocab, words=words, sent_starts=[None] * 100 + [True] + [None] * (len(words) - 101)))
     assert starts(some) == [0, 100] and is_tree(some)
 
@@ -237,14 +238,14 @@ def test_a_correction_of_a_long_tree(order):
     """One update sets right what lies within the parts, and says how many heads do not."""
     nlp = trained("ssvm_parser", 3, model={**SMALL_TREE, "order": order})
     nlp.get_pipe("ssvm_parser").from_bytes(nlp.get_pipe("ssvm_parser").to_bytes())
-    n = 4 * MAX_PART
+    n = 5 * MAX_PART
     with pytest.warns(
-        UserWarning, match=rf"gold heads count as missing.*more than {MAX_SENTENCE}.*: 3, in .*token {MAX_PART} "
+        UserWarning, match=rf"gold heads count as missing.*more than {MAX_SENTENCE}.*: 4, in .*token {MAX_PART} "
     ):
         nlp.update([chain(nlp, n)])
     found = nlp(one_sentence(nlp, text(n)))
     wrong = [token.i for token in found if token.head.i != max(token.i - 1, 0)]
-    assert wrong == [MAX_PART, 2 * MAX_PART, 3 * MAX_PART]
+    assert wrong == [MAX_PART, 2 * MAX_PART, 3 * MAX_PART, 4 * MAX_PART]
     assert starts(found) == [0]
 
 
@@ -259,12 +260,12 @@ def test_long_trees_alone_train_the_first_pass():
 def test_what_is_asked_about_a_long_sentence():
     """Its parts are separate sequences: answers are about their own trees."""
     nlp = trained("ssvm_parser", 1, model=tree_of("projective", 1))
-    pipe, made = nlp.get_pipe("ssvm_parser"), one_sentence(nlp, text(MAX_SENTENCE + 30))
+    pipe, made = nlp.get_pipe("ssvm_parser"), one_sentence(nlp, text(MAX_PART * 5 - 10))
     predicted = nlp(made.copy())
     ((_, arcs),) = pipe.kbest(made, 1)
     assert [token for _, token, _ in arcs] == list(range(len(made)))
     others = [token for head, token, _ in arcs if predicted[token].head.i != head]
-    assert len(others) == 2, "the roots of the second and third part"
+    assert len(others) == 4, "the roots of all parts but the first"
     heads, _ = pipe.scored_parses(made)
     assert {token for token, _ in heads} == set(range(len(made)))
     assert len(pipe.explain(made).findings) == len(made)
@@ -455,12 +456,12 @@ def test_a_senter_divides_what_is_too_long(plain):
 def test_long_documents_are_read_for_training(plain, tmp_path, settings):
     """One correction: all heads are learnt but those in other parts."""
     nlp = reloaded(plain)
-    DocBin(docs=[chain(nlp, 4 * MAX_PART).reference], store_user_data=True).to_disk(tmp_path / "long.spacy")
+    DocBin(docs=[chain(nlp, 5 * MAX_PART).reference], store_user_data=True).to_disk(tmp_path / "long.spacy")
     reader = registry.readers.get("spacy-ssvm.Corpus.v1")(tmp_path / "long.spacy", **settings)
     examples = list(reader(nlp))
-    assert [len(example.predicted) for example in examples] == [4 * MAX_PART]
+    assert [len(example.predicted) for example in examples] == [5 * MAX_PART]
     with pytest.warns(UserWarning, match="heads count as missing"):
         nlp.update(examples)
-    found = nlp(one_sentence(nlp, text(4 * MAX_PART)))
+    found = nlp(one_sentence(nlp, text(5 * MAX_PART)))
     wrong = [token.i for token in found if token.head.i != max(token.i - 1, 0)]
-    assert wrong == [MAX_PART, 2 * MAX_PART, 3 * MAX_PART]
+    assert wrong == [MAX_PART, 2 * MAX_PART, 3 * MAX_PART, 4 * MAX_PART]

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli import treebank_choices
 from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.corpus.conllu_reader import MAX_SENTENCES, Sentence, Word, doc_of, merged, parse, read_blocks
+from spacy_ssvm.corpus.conllu_reader import MAX_SENTENCES, ConlluSentence, Word, doc_of, merged, parse, read_blocks
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.treebank import has_crossing_arcs, look_at
 from spacy_ssvm.distributed.corpus_shards import deal
@@ -300,7 +300,7 @@ def test_workers_get_the_same_sentences_and_entities(tmp_path):
 
 
 def sentence_of(heads):
-    return Sentence([Word("a", "", "", "", "", head, "", True) for head in heads], [], 0)
+    return ConlluSentence([Word("a", "", "", "", "", head, "", True) for head in heads], [], 0)
 
 
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=8))

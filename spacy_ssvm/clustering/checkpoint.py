@@ -12,7 +12,7 @@ from ..files import replace_files
 from ..kernels import source_digest
 from .bigrams import Bigrams
 from .brown import window_size
-from .learning import STAGES, Settings, State, learn
+from .learning import STAGES, ClusteringSettings, State, learn
 from .merging import OUTSIDE
 
 INTERVAL = 20.0
@@ -20,7 +20,7 @@ INTERVAL = 20.0
 
 
 def learn_with_checkpoints(
-    path: Path, bigrams: Bigrams, settings: Settings, n_threads: int = 1, interval: float = INTERVAL
+    path: Path, bigrams: Bigrams, settings: ClusteringSettings, n_threads: int = 1, interval: float = INTERVAL
 ) -> Iterator[State]:
     """As `learn`, with a checkpoint at `path` every few seconds; goes on from the file that is there.
 
@@ -49,7 +49,7 @@ def _save(path: Path, key: str, state: State) -> None:
     replace_files(path.parent, {path.name: contents.getvalue()})
 
 
-def _load(path: Path, key: str, bigrams: Bigrams, settings: Settings) -> State | None:
+def _load(path: Path, key: str, bigrams: Bigrams, settings: ClusteringSettings) -> State | None:
     """The state of a file, or None if there is none, or none for this text and these settings."""
     try:
         with np.load(path, allow_pickle=False) as arrays:

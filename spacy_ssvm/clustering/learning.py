@@ -19,7 +19,7 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
 @dataclass(frozen=True)
-class Settings:
+class ClusteringSettings:
     """What is learnt. method: brown, with a window and sweeps, or exchange, with sweeps and a prior of spellings.
 
     Raises:
@@ -50,7 +50,9 @@ class State:
     classes: np.ndarray
 
 
-def learn(bigrams: Bigrams, settings: Settings, state: State | None = None, n_threads: int = 1) -> Iterator[State]:
+def learn(
+    bigrams: Bigrams, settings: ClusteringSettings, state: State | None = None, n_threads: int = 1
+) -> Iterator[State]:
     """Learn classes, from the beginning or from a state on; the last state that is yielded is finished.
 
     Going on from a state ends as if there had been no interruption. With fewer words than classes, each word is one.

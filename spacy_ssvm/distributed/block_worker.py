@@ -27,7 +27,7 @@ from ..solvers.blocks import Block, LearningBlock, Pace, kind_of_block
 from ..solvers.certificate import Slacks
 from ..solvers.descent_block import DescentBlock
 from ..solvers.dual_block import DualBlock
-from ..solvers.sparse import Sparse, sparse
+from ..solvers.sparse import SparseVector, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
 from .common_weights import check_dimension
@@ -35,7 +35,7 @@ from .messages import BlockEpoch, Layout, Setup, SubtreeSum
 
 
 @dataclass(frozen=True)
-class Shard:
+class TrainingShard:
     """What one worker learns from.
 
     config: of the pipeline, interpolated. parts: the config of a reader for each part of the corpus in the shard.
@@ -95,7 +95,7 @@ class BlockWorker:
     from there. Every method may be called again with the same arguments, and then returns the same.
     """
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: TrainingShard) -> None:
         os.chdir(shard.directory)
         if shard.code_path is not None:
             util.import_file("python_code", shard.code_path)
@@ -221,7 +221,7 @@ class BlockWorker:
         pace: Pace,
         digest: bytes,
         eta: float,
-        change: Sparse,
+        change: SparseVector,
         is_ahead: bool,
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
@@ -244,11 +244,11 @@ class BlockWorker:
         begun.epochs, begun.latest = number + 1, None
         self._save(component)
 
-    def common(self, component: str) -> Sparse:
+    def common(self, component: str) -> SparseVector:
         """The common vector."""
         return sparse(self._loaded(component).block.common)
 
-    def dual_sum(self, component: str) -> tuple[Sparse, tuple[float, float]]:
+    def dual_sum(self, component: str) -> tuple[SparseVector, tuple[float, float]]:
         """As `DualBlock.dual_sum`."""
         block = self._loaded(component).block
         assert isinstance(block, DualBlock)
@@ -267,11 +267,11 @@ class BlockWorker:
         block.eta0 = eta0
         self._save(component)
 
-    def slacks(self, component: str, change: Sparse) -> Slacks:
+    def slacks(self, component: str, change: SparseVector) -> Slacks:
         """Those of the block's examples at the w of the common vector + change."""
         return self._loaded(component).block.slacks(change)
 
-    def sums(self, component: str, weights: Sparse) -> list[SubtreeSum]:
+    def sums(self, component: str, weights: SparseVector) -> list[SubtreeSum]:
         """The sums over the examples of the shard's parts at w."""
         begun = self._loaded(component)
         assert isinstance(begun.block, SumBlock)
@@ -332,7 +332,7 @@ class BlockWorker:
 class BlockWorkerProcess(BlockWorker):
     """A worker in a process of its own: if its memory is limited, large arrays lie in files of the shard's folder."""
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: TrainingShard) -> None:
         super().__init__(shard)
         if is_limited():
             map_large_arrays(shard.folder)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..solvers.blocks import Moved, Pace
 from ..solvers.learner import Certificate, Progress, plain
-from ..solvers.sparse import NOTHING, Sparse
+from ..solvers.sparse import NOTHING, SparseVector
 from .messages import BlockEpoch
 from .shared_blocks import Answers, SharedBlocks
 
@@ -20,7 +20,7 @@ class Step(NamedTuple):
     pace: Pace
     digests: list[bytes]
     eta: float = 0.0
-    change: Sparse = NOTHING
+    change: SparseVector = NOTHING
     is_ahead: bool = False
 
 
@@ -102,7 +102,7 @@ class CommonSteps(ABC):
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state, and from where the blocks are once they have taken its step."""
         step, self._pace = state["step"], Pace(**state["pace"])
-        parts = {"pace": Pace(**step["pace"]), "change": Sparse(**step["change"])}
+        parts = {"pace": Pace(**step["pace"]), "change": SparseVector(**step["change"])}
         self._step, self._is_due = Step(**{**step, **parts}), True
         self.step()
         self.wait()

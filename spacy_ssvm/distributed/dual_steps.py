@@ -13,7 +13,7 @@ from ..solvers.dual_block import DualBlock
 from ..solvers.dual_step import dual_objective
 from ..solvers.learner import Certificate, Progress, plain
 from ..solvers.parameters import DualParameters
-from ..solvers.sparse import Sparse, difference, sparse
+from ..solvers.sparse import SparseVector, difference, sparse
 from .common_steps import CommonSteps, Step
 from .shared_blocks import SharedBlocks
 
@@ -83,7 +83,7 @@ class DualSteps(CommonSteps):
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
         self._time, self._dual = state["time"], state["dual"]
-        self._point = Sparse(**state["point"]).dense(len(self.common))
+        self._point = SparseVector(**state["point"]).dense(len(self.common))
 
     def weights(self) -> np.ndarray:
         return self._objective.penalty.weights(self._point)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..solvers.blocks import Moved
-from ..solvers.sparse import Sparse
+from ..solvers.sparse import SparseVector
 from ..solvers.sum_block import Range
 
 
@@ -52,4 +52,4 @@ class SubtreeSum(NamedTuple):
 
     parts: Range
     values: np.ndarray
-    vector: Sparse
+    vector: SparseVector

@@ -9,7 +9,7 @@ from ..solvers.blocks import Moved, Pace
 from ..solvers.learner import Progress, plain
 from ..solvers.parameters import Parameters
 from ..solvers.sgd import best_rate
-from ..solvers.sparse import Sparse, sparse
+from ..solvers.sparse import SparseVector, sparse
 from ..solvers.vectors import squared_distance
 from .common_steps import CommonSteps, Step
 from .shared_blocks import SharedBlocks
@@ -24,7 +24,7 @@ class Mixing(CommonSteps):
         step.change.add_to(self.common)
         return step, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
 
-    def _direction(self, found: list[Moved]) -> Sparse:
+    def _direction(self, found: list[Moved]) -> SparseVector:
         """Where the blocks have moved w, summed up."""
         return self.blocks.sum([message.direction for message in found])
 
@@ -55,7 +55,7 @@ class AveragedMixing(Mixing):
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
-        self._means, self._epochs = Sparse(**state["means"]).dense(len(self.common)), state["epochs"]
+        self._means, self._epochs = SparseVector(**state["means"]).dense(len(self.common)), state["epochs"]
 
 
 class DescentMixing(Mixing):
@@ -74,7 +74,7 @@ class DescentMixing(Mixing):
             self.blocks.all("set_rate", [(rate,)] * n_blocks)
         super().begin(number)
 
-    def _direction(self, found: list[Moved]) -> Sparse:
+    def _direction(self, found: list[Moved]) -> SparseVector:
         # Blocks shrink the weights of features that they do not have, too.
         shrinking = math.fsum(message.sums.shrinkage - 1.0 for message in found)
         total = shrinking * self.common

@@ -70,7 +70,7 @@ class SharedTraining:
         LOGGER.debug("[%s] %s, %s bytes sent", name, self.figures, f"{self._rule.blocks.n_bytes:,}")
         self.finished = not self.repeats and self._is_done(self.figures)
         if self.finished:
-            LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", name)
+            LOGGER.info("[%s] converged: the duality gap is within the tolerance; further updates change nothing", name)
         self._begin()
         return self.figures.loss
 

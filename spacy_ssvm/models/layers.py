@@ -30,7 +30,7 @@ class Layers(NamedTuple):
         return Layers(*(part._replace(indices=places(part.indices)) for part in self))
 
 
-class Earlier(NamedTuple):
+class SavedLayers(NamedTuple):
     """The layers of the file from which training has started.
 
     are_exact: whether the base is neither pruned nor rounded. are_corrected: whether training has been corrections, so
@@ -50,7 +50,7 @@ def exact(indices: np.ndarray, weights: np.ndarray) -> Sparse:
 NOTHING = exact(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
-def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier: Earlier | None = None) -> Layers:
+def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier: SavedLayers | None = None) -> Layers:
     """The layers of a vector that is to be saved with a packing.
 
     indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero. earlier: at the same

@@ -19,8 +19,9 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..registry import ssvm_models
+from ..structures.scored import Known, Listing
+from .named_parts import FactorFeatures, NamedPart, PartNames, ScoredSequence
 from .packing import EXACT, Packing
-from .scored import FactorFeatures, Known, Listing, NamedPart, PartNames, ScoredSequence
 from .store import Saved
 
 if TYPE_CHECKING:
@@ -121,17 +122,6 @@ class Settings:
 def values_of(doc: Doc, attributes: Sequence[int]) -> np.ndarray:
     """The values of A attributes of a Doc's tokens, uint64 [T, A]."""
     return np.asarray(doc.to_array(list(attributes)), np.uint64).reshape(len(doc), len(attributes))
-
-
-class Contradiction(ValueError):
-    """No structure satisfies the constraints of a token.
-
-    token: its number, counted through all these Docs. reason: why nothing is left.
-    """
-
-    def __init__(self, token: int, reason: str) -> None:
-        super().__init__(f"token {token}: {reason}")
-        self.token, self.reason = token, reason
 
 
 class LabelRules(Protocol):

@@ -27,11 +27,13 @@ from ..files import replace_files
 from ..inspect.confidence import best_analyses, checked_count, checked_min_score, inverse_temperature, scored_parts
 from ..memory import return_large
 from ..models import store
+from ..models.named_parts import NamedPart, ScoredSequence
 from ..models.packing import EXACT, Packing
-from ..models.protocol import Codec, Contradiction, Gaps, Predictor, Settings, Survey, Warn, require_architecture
+from ..models.protocol import Codec, Gaps, Predictor, Settings, Survey, Warn, require_architecture
 from ..models.resources import release_tables
-from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Correction, Parameters
+from ..structures.contradiction import Contradiction
+from ..structures.scored import Listing
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
 from ..training.examples import BATCH, ExampleReader, is_placeholder

@@ -90,6 +90,6 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
         beta = rounded(beta)
     unlearnt = cfg.get(UNLEARNT, [])
     if not isinstance(unlearnt, list) or not all(label in cfg["labels"] for label in unlearnt):
-        raise ValueError("its cfg names labels that are not learnt yet, but are none of its labels")
+        raise ValueError("its cfg names labels to learn that are not among its labels")
     codec = replace(codec, labels=tuple(cfg["labels"]), unlearnt=tuple(unlearnt), **{key: cfg[key] for key in saved})
     return codec.with_notes(cfg), Facts(tuple(cfg["reads"]), cfg["labels_are_given"], beta)

@@ -21,11 +21,12 @@ from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.named_parts import NamedPart
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import NOTHING, Gaps, Given, Mistake, Settings, Survey, Warn
-from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
+from ..structures.scored import Listing
 from .chain_component import ChainComponent, filled
 from .component import as_docs
 from .patterns import Patterns

@@ -16,10 +16,11 @@ from ..corpus.checks.corpora import CorpusData, Issue
 from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.named_parts import NamedPart
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Gaps, Given, Mistake, Predictor, Settings, Warn, values_of
-from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
+from ..structures.scored import Listing
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 

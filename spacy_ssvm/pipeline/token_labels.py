@@ -11,8 +11,8 @@ from spacy.training import Example
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.named_parts import NamedPart
 from ..models.protocol import Mistake
-from ..models.scored import NamedPart
 from .chain_component import ChainComponent
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from .certificate import Slacks, slacks
 from .learner import implementation
 from .parameters import Parameters
 from .problem import Problem
-from .sparse import NOTHING, Sparse, sparse
+from .sparse import NOTHING, SparseVector, sparse
 
 
 class EpochSums(NamedTuple):
@@ -59,10 +59,10 @@ class Moved(NamedTuple):
     """
 
     sums: EpochSums
-    removed: Sparse = NOTHING
-    direction: Sparse = NOTHING
-    ahead: Sparse = NOTHING
-    mean: Sparse = NOTHING
+    removed: SparseVector = NOTHING
+    direction: SparseVector = NOTHING
+    ahead: SparseVector = NOTHING
+    mean: SparseVector = NOTHING
 
     def digest(self) -> bytes:
         """The same for the same vectors."""
@@ -97,9 +97,9 @@ class Block:
         """
         if state["dimension"] != len(self.common):
             raise ValueError(f"a block's state has {state['dimension']:,} weights, not {len(self.common):,}")
-        self.common = Sparse(state["indices"], state["values"]).dense(len(self.common))
+        self.common = SparseVector(state["indices"], state["values"]).dense(len(self.common))
 
-    def slacks(self, change: Sparse) -> Slacks:
+    def slacks(self, change: SparseVector) -> Slacks:
         """Σ ξ and Σ ξ² of the examples at the w of the common vector + change."""
         point = self.common.copy()
         change.add_to(point)
@@ -116,7 +116,7 @@ class LearningBlock(Block, ABC):
         void: examples whose gold has changed, int64; their planes go.
         """
 
-    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
+    def step(self, eta: float, change: SparseVector, is_ahead: bool) -> None:
         """Take the common step.
 
         eta: the length of this block's step along its direction. change: of the common vector, by all blocks. is_ahead:

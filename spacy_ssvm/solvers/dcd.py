@@ -81,10 +81,10 @@ MIN_SHARE = 0.1
 """A call whose plane raises the dual by less than this part of the average call's rise makes the pause longer."""
 
 UPDATES, CALLS = 0, 1
-"""Places in `Schedule.averages`."""
+"""Places in `RestSchedule.averages`."""
 
 
-class Schedule(NamedTuple):
+class RestSchedule(NamedTuple):
     """Which of n examples still rest from updates and oracle calls, as the last ones have hardly raised the dual.
 
     rests: int64 [n], visits without an update to come. pauses: int64 [n], visits without an oracle call to come.
@@ -99,10 +99,10 @@ class Schedule(NamedTuple):
     averages: np.ndarray
 
 
-def schedule(n_examples: int) -> Schedule:
+def schedule(n_examples: int) -> RestSchedule:
     """No example rests."""
     rests, pauses, lengths = (np.zeros(n_examples, np.int64) for _ in range(3))
-    return Schedule(rests, pauses, lengths, np.zeros(n_examples), np.zeros(2))
+    return RestSchedule(rests, pauses, lengths, np.zeros(n_examples), np.zeros(2))
 
 
 @kernel
@@ -204,7 +204,7 @@ class DcdLearner(DualLearner, CertifiedLearner):
                 self._wake(examples)
             self._resting = []
             rests, pauses, lengths, slacks = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
-            self.schedule = Schedule(rests, pauses, lengths, slacks, np.zeros(2))
+            self.schedule = RestSchedule(rests, pauses, lengths, slacks, np.zeros(2))
         super().extend(problem)
 
     def remove(self, examples: np.ndarray) -> None:

@@ -10,7 +10,7 @@ from .learner import run_epoch, start
 from .parameters import Sgd
 from .problem import Problem
 from .sgd import SgdLearner
-from .sparse import Sparse, difference
+from .sparse import SparseVector, difference
 
 
 class DescentBlock(LearningBlock):
@@ -40,7 +40,7 @@ class DescentBlock(LearningBlock):
             direction=difference(w, shrinkage * self.common),
         )
 
-    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
+    def step(self, eta: float, change: SparseVector, is_ahead: bool) -> None:
         super().step(eta, change, is_ahead)
         self._steps += self.problem.n_examples
 

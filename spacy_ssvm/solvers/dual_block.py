@@ -17,7 +17,7 @@ from .frank_wolfe import FrankWolfeLearner
 from .learner import run_epoch, start
 from .parameters import DualParameters
 from .problem import Problem
-from .sparse import NOTHING, Sparse, difference, sparse
+from .sparse import NOTHING, SparseVector, difference, sparse
 from .working_set import NONE, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
 
 
@@ -128,7 +128,7 @@ class DualBlock(LearningBlock):
         removed = difference(begin, self.common) if len(void) else NOTHING
         return Moved(figures, removed, direction, self._momentum(pace.momentum, moved))
 
-    def _momentum(self, momentum: float, zeros: np.ndarray) -> Sparse:
+    def _momentum(self, momentum: float, zeros: np.ndarray) -> SparseVector:
         """How far the momentum of the present epoch moves the common vector. zeros: float64 [d], overwritten."""
         if not momentum:
             return NOTHING
@@ -138,7 +138,7 @@ class DualBlock(LearningBlock):
         _go_ahead(planes, stepped, previous, momentum, bound, self._ahead, zeros)
         return sparse(zeros)
 
-    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
+    def step(self, eta: float, change: SparseVector, is_ahead: bool) -> None:
         super().step(eta, change, is_ahead)
         planes, stepped = self.learner.planes, np.maximum(0.0, self._before + eta * self._moves)
         planes.alpha[:] = self._ahead if is_ahead and len(self._ahead) else stepped
@@ -172,7 +172,7 @@ class DualBlock(LearningBlock):
         if len(self._previous) != len(self.learner.planes.alpha):
             raise ValueError("a block's state has other planes with momentum than without")
 
-    def dual_sum(self) -> tuple[Sparse, tuple[float, float]]:
+    def dual_sum(self) -> tuple[SparseVector, tuple[float, float]]:
         """Σ α ΔΦ after the last step without momentum, over the block's planes, and its Σ αΔ and Σ_i A_i²."""
         planes = self.learner.planes._replace(alpha=self._of_all(self._previous))
         s = np.zeros(self.problem.dimension)
@@ -185,7 +185,7 @@ class MeanBlock(DualBlock):
 
     has_momentum = False
 
-    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
+    def step(self, eta: float, change: SparseVector, is_ahead: bool) -> None:
         super().step(eta, change, is_ahead)
         assert isinstance(self.learner, FrankWolfeLearner)
         self.learner.parameters = self.parameters

@@ -78,7 +78,7 @@ CONTRACTION = 0.9
 """Upper bound of step length times local Lipschitz constant of the gradient; below 1 the method converges."""
 
 
-class Point(NamedTuple):
+class SaddlePoint(NamedTuple):
     """A point z = (u, v, α) of the saddle problem, and what its gradient F(z) consists of.
 
     u, v: float64 [d], at least 0. planes: working sets with α. w: float64 [d], u − v. s: float64 [d], Σ α ΔΦ.
@@ -221,8 +221,8 @@ class ExtragradientLearner(CollectingLearner):
         C, unit = self.parameters.C, self.problem.unit
         self.step = _approach_saddle(here, ahead, support, 2.0 * self.step, C, unit)
 
-    def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> Point:
-        return Point(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))
+    def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> SaddlePoint:
+        return SaddlePoint(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)

@@ -9,7 +9,7 @@ MAX_DIMENSION = int(np.iinfo(np.int32).max)
 """The largest dimension whose indices are int32."""
 
 
-class Sparse(NamedTuple):
+class SparseVector(NamedTuple):
     """What is not zero of a vector: indices int32 [n], each once, and values float64 [n]."""
 
     indices: np.ndarray
@@ -27,9 +27,9 @@ class Sparse(NamedTuple):
             digest.update(np.ascontiguousarray(part).data)
         return digest.digest()
 
-    def times(self, factor: float) -> "Sparse":
+    def times(self, factor: float) -> "SparseVector":
         """The multiple of the vector."""
-        return self if factor == 1.0 else Sparse(self.indices, factor * self.values)
+        return self if factor == 1.0 else SparseVector(self.indices, factor * self.values)
 
     def add_to(self, vector: np.ndarray, factor: float = 1.0) -> None:
         """vector += factor · this; vector: float64 [d]."""
@@ -43,22 +43,22 @@ class Sparse(NamedTuple):
         return vector
 
 
-NOTHING = Sparse(np.zeros(0, np.int32), np.zeros(0))
+NOTHING = SparseVector(np.zeros(0, np.int32), np.zeros(0))
 
 PART = 1 << 14
 """Entries that are compared at a time: memory for large arrays in between takes longer to get than to fill."""
 
 
-def sparse(vector: np.ndarray) -> Sparse:
+def sparse(vector: np.ndarray) -> SparseVector:
     """What is not zero of a vector, float64 [d]."""
     return difference(vector, np.broadcast_to(0.0, vector.shape))
 
 
-def difference(after: np.ndarray, before: np.ndarray) -> Sparse:
+def difference(after: np.ndarray, before: np.ndarray) -> SparseVector:
     """after − before, float64 [d] both."""
     parts = [slice(first, first + PART) for first in range(0, len(after), PART)]
     size = sum(np.count_nonzero(after[part] != before[part]) for part in parts)
-    found, end = Sparse(np.empty(size, np.int32), np.empty(size)), 0
+    found, end = SparseVector(np.empty(size, np.int32), np.empty(size)), 0
     for part in parts:
         its_after, its_before = after[part], before[part]
         places = np.flatnonzero(its_after != its_before)

@@ -446,7 +446,9 @@ class Training:
         LOGGER.debug("[%s] %s", self.name, self.figures)
         state.finished = learner.done() and not self.data.is_incomplete()
         if state.finished:
-            LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", self.name)
+            LOGGER.info(
+                "[%s] converged: the duality gap is within the tolerance; further updates change nothing", self.name
+            )
 
     def _extend_flags(self, n_more: int) -> None:
         """Extend the arrays of flags by examples that are neither visited nor from a saved state."""

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.conllu_reader import read_blocks
 from spacy_ssvm.corpus.reader import SentenceCorpus
-from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
+from spacy_ssvm.distributed.block_worker import BlockWorker, TrainingShard
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.corpus_shards import DOCBIN, deal, dealt_parts
 from spacy_ssvm.distributed.learning import initialized, shards_of
@@ -122,16 +122,16 @@ def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) 
         deal(tmp_path / "bad.spacy", tmp_path, 2)
 
 
-def shard(corpus: Path, folder: Path, component: str, **overrides: Any) -> Shard:
+def shard(corpus: Path, folder: Path, component: str, **overrides: Any) -> TrainingShard:
     given = {"paths.train": str(corpus), "paths.dev": str(corpus), **overrides}
     if component == "parser":
         given |= {"components.parser.model.features.hash_bits": 12}
     config = util.load_config(CONFIGS / component / "dcd.cfg", given).interpolate()
     folder.mkdir(exist_ok=True)
-    return Shard(config, (config["corpora"]["train"],), 0, 1, 0, folder, Path.cwd())
+    return TrainingShard(config, (config["corpora"]["train"],), 0, 1, 0, folder, Path.cwd())
 
 
-def begun(shard: Shard, component: str) -> BlockWorker:
+def begun(shard: TrainingShard, component: str) -> BlockWorker:
     worker = BlockWorker(shard)
     layout = begin(worker, component)
     # Each token is an example of a lemmatizer.
@@ -177,7 +177,7 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
 
 def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -> None:
     config = util.load_config(CONFIGS / "tagger" / "sgd.cfg", {"paths.train": str(corpus)}).interpolate()
-    its_shard = Shard(config, (config["corpora"]["train"],), 0, 1, 0, tmp_path, Path.cwd())
+    its_shard = TrainingShard(config, (config["corpora"]["train"],), 0, 1, 0, tmp_path, Path.cwd())
     worker = begun(its_shard, "tagger")
     trials = worker.trials("tagger", 2.0)
     assert np.array_equal(BlockWorker(its_shard).trials("tagger", 2.0), trials)
@@ -300,7 +300,7 @@ def test_gold_known_in_part_is_refused_for_sums(tmp_path: Path) -> None:
     config = util.load_config(CONFIGS / "tagger" / "dcd.cfg", {"paths.train": str(tmp_path / "partial.spacy")})
     config["components"]["tagger"]["solver"] = {"@ssvm_solvers": "spacy-ssvm.LBFGS.v1"}
     train = config.interpolate()["corpora"]["train"]
-    worker = BlockWorker(Shard(config.interpolate(), (train,), 0, 1, 0, tmp_path, Path.cwd()))
+    worker = BlockWorker(TrainingShard(config.interpolate(), (train,), 0, 1, 0, tmp_path, Path.cwd()))
     with pytest.raises(ValueError, match="do not learn gold annotation that is known in part by Lbfgs"):
         begin(worker, "tagger")
 

@@ -119,7 +119,7 @@ def test_an_entity_among_the_incorrect_spans():
 @pytest.mark.parametrize(
     ("heads", "complaint"),
     [
-        ([1, 0, 0, 0], "go round in circles"),
+        ([1, 0, 0, 0], "contain cycles"),
         ([2, 3, 2, 2], "cannot produce"),
     ],
 )

@@ -145,7 +145,7 @@ def test_values_of_real_features_are_one_feature():
 
 def test_what_cannot_be_listed_is_refused():
     tagger = with_names("ssvm_tagger").get_pipe("ssvm_tagger")
-    with pytest.raises(ValueError, match=r"'XYZ' is none of its labels, which are ADJ, ADV"):
+    with pytest.raises(ValueError, match=r"unknown label 'XYZ': the labels are ADJ, ADV"):
         tagger.top_features("XYZ")
     with pytest.raises(ValueError, match="n must be a whole number of at least 1, not 0"):
         tagger.top_features("NOUN", 0)

@@ -18,7 +18,7 @@ from spacy_ssvm.distributed.messages import BlockEpoch, Setup
 from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
 from spacy_ssvm.models.protocol import DataSet
 from spacy_ssvm.solvers.blocks import Pace
-from spacy_ssvm.solvers.sparse import Sparse, difference, sparse
+from spacy_ssvm.solvers.sparse import SparseVector, difference, sparse
 
 from .tasks import Task
 
@@ -39,7 +39,7 @@ class Present:
 
 def nbytes(message: Any) -> int:
     """The size of the vectors in a message."""
-    if isinstance(message, Sparse):
+    if isinstance(message, SparseVector):
         return message.nbytes
     return sum(map(nbytes, message)) if isinstance(message, list | tuple) else 0
 
@@ -91,7 +91,7 @@ class Blocks:
         return epochs
 
     def step(
-        self, number: int, factor: float, epochs: Sequence[BlockEpoch], eta: float, changes: Sequence[Sparse]
+        self, number: int, factor: float, epochs: Sequence[BlockEpoch], eta: float, changes: Sequence[SparseVector]
     ) -> None:
         """Move each block's w by η times its change, and its dual variables by η times what its epoch has moved."""
         given = [
@@ -102,20 +102,20 @@ class Blocks:
         for w, change in zip(self._own, changes):
             change.add_to(w, eta)
 
-    def send(self, vector: np.ndarray) -> list[Sparse]:
+    def send(self, vector: np.ndarray) -> list[SparseVector]:
         """What each block reads of a vector, float64 [d]."""
         parts = [self._weights.part(block, sparse(vector)) for block in range(len(self))]
         self.down += sum(part.nbytes for part in parts)
         return parts
 
-    def sum(self, parts: Sequence[Sparse]) -> np.ndarray:
+    def sum(self, parts: Sequence[SparseVector]) -> np.ndarray:
         """The sum of the blocks' vectors, float64 [d]."""
         together = np.zeros(self.dimension)
         for block, part in enumerate(parts):
             self._weights.whole(block, part).add_to(together)
         return together
 
-    def dual_sums(self) -> tuple[list[Sparse], float, float]:
+    def dual_sums(self) -> tuple[list[SparseVector], float, float]:
         """Σ α ΔΦ of each block, and Σ αΔ and Σ_i A_i² of all."""
         found = self._ask("dual_sum", [()] * len(self))
         linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))

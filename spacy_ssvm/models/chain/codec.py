@@ -13,8 +13,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ...solvers.parameters import require_moderate
+from ...structures.scored import Listing
+from ..named_parts import NamedPart, numbers_of
 from ..protocol import Codec, Gaps, Warn
-from ..scored import Listing, NamedPart, numbers_of
 
 if TYPE_CHECKING:
     from ...structures.chain.constraints import Constraints
@@ -178,7 +179,7 @@ class ChainCodec(Codec):
             ValueError: the component does not have it.
         """
         if label not in self.labels:
-            raise ValueError(f"{label!r} is none of its labels, which are {', '.join(self.labels)}")
+            raise ValueError(f"unknown label {label!r}: the labels are {', '.join(self.labels)}")
         return self.labels.index(label)
 
     def listing(self) -> Listing:

@@ -15,7 +15,7 @@ from ..documents import examples_of, replaced_by_last
 from ..protocol import DataSet, Rows
 from .completion import complete, complete_without, new_labels_ruled_out, project
 from .data import Chains, dimension, joined, make_chains, with_more
-from .earlier import Earlier, blocks_of, nothing_earlier, seen_of
+from .earlier import StartWeights, blocks_of, no_start_weights, seen_of
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
 from .many_labels import ManyLabelChains, StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
@@ -47,7 +47,7 @@ class ChainSet(DataSet):
         program: Program,
         table: Table,
         constraints: Constraints,
-        earlier: Earlier | None = None,
+        earlier: StartWeights | None = None,
         seen_labels: SeenLabels | None = None,
         of_tokens: bool = False,
     ) -> None:
@@ -58,7 +58,7 @@ class ChainSet(DataSet):
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
         """The keys of the rows, while there is no table, or where some are those of earlier weights."""
-        self.earlier = nothing_earlier(len(constraints.start)) if earlier is None else earlier
+        self.earlier = no_start_weights(len(constraints.start)) if earlier is None else earlier
         self._rates_of_rows = np.zeros(0, np.float32)
         """Of the rows so far."""
         self.annotated = np.zeros(0, np.int32)
@@ -183,7 +183,7 @@ class ChainSet(DataSet):
         data = self.without_docs()
         if not self.hash_bits():
             data._table = table_of(keys, 0)
-        data.earlier = nothing_earlier(len(self._constraints.start), seen)
+        data.earlier = no_start_weights(len(self._constraints.start), seen)
         data._keys, data._rates_of_rows = np.zeros(0, np.uint64), np.zeros(0, np.float32)
         return data
 
@@ -336,7 +336,7 @@ class ChainSet(DataSet):
         place = self._tokens(doc)
         given = self.annotated[place]
         if gold.shape != given.shape or not ((gold >= 0) & (gold < len(self._constraints.start))).all():
-            raise ValueError("its solver state has gold labels that the component does not have")
+            raise ValueError("the saved solver state belongs to a component with other labels")
         chains.gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":

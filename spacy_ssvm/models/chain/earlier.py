@@ -11,7 +11,7 @@ ABSENT = -1
 """No row has such a key."""
 
 
-class Earlier(NamedTuple):
+class StartWeights(NamedTuple):
     """What a data set knows of the weights from which training starts.
 
     seen: as in `ChainWeights`, of the rows that its table has from the start; None if unknown. is_new: bool [L], the
@@ -25,9 +25,9 @@ class Earlier(NamedTuple):
     weights: ChainWeights | None = None
 
 
-def nothing_earlier(n_labels: int, seen: np.ndarray | None = None) -> Earlier:
+def no_start_weights(n_labels: int, seen: np.ndarray | None = None) -> StartWeights:
     """That of training from zero. seen: of a table with rows."""
-    return Earlier(seen, np.ones(n_labels, np.bool_), False)
+    return StartWeights(seen, np.ones(n_labels, np.bool_), False)
 
 
 def seen_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray | None:

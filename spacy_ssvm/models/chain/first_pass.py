@@ -32,7 +32,7 @@ LONGEST = 25
 """The largest number of tokens that the first pass learns from at once."""
 
 
-class FirstPass:
+class LabelFirstPass:
     """The first pass by fixed weights.
 
     extractor: of the templates of both passes. weights: of the chain over its `first_pass`, with a label for each of
@@ -82,12 +82,12 @@ class SeenLabels:
     first_pass: gives all other Docs their labels. jackknifed: digest of a Doc → its labels, int32.
     """
 
-    def __init__(self, first_pass: FirstPass, jackknifed: dict[bytes, np.ndarray]) -> None:
+    def __init__(self, first_pass: LabelFirstPass, jackknifed: dict[bytes, np.ndarray]) -> None:
         self.first_pass = first_pass
         self.jackknifed = jackknifed
 
     @classmethod
-    def resumed(cls, first_pass: FirstPass, notes: Sequence[np.ndarray]) -> "SeenLabels":
+    def resumed(cls, first_pass: LabelFirstPass, notes: Sequence[np.ndarray]) -> "SeenLabels":
         """What has written these notes, from a file that may hold anything; nothing is jackknifed without notes.
 
         Raises:

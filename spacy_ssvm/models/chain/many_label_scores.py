@@ -16,7 +16,7 @@ from .scores import add_attributes_of_allowed, add_limits, longest, require_fini
 from .weights import ChainWeights
 
 
-class FixedWeights(NamedTuple):
+class ManyLabelWeights(NamedTuple):
     """The weights that decoding reads. rows: of label weights. transitions: float64 [L, L]. bounds: of these."""
 
     rows: FixedRows
@@ -69,7 +69,7 @@ class ManyLabelScores:
         transitions = weights.transitions.astype(np.float64)
         rows = fixed_rows(weights.rows, len(transitions))
         self._allowed = allowed_labels(constraints)
-        self._weights = FixedWeights(rows, transitions, bounds_of(transitions))
+        self._weights = ManyLabelWeights(rows, transitions, bounds_of(transitions))
 
     def labelling(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints

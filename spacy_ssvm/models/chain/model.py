@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ...features.columns import ColumnReader
     from ...features.extractor import Extractor
     from .data_set import ChainSet
-    from .earlier import Earlier
+    from .earlier import StartWeights
     from .encoded import EncodedChains
-    from .first_pass import FirstPass, SeenLabels
+    from .first_pass import LabelFirstPass, SeenLabels
     from .predictor import ChainPredictor
 
 
@@ -81,12 +81,12 @@ class ChainModel:
         self, weights: ChainWeights | None, batches: Sequence[Any], seed: int, only_present: bool = False
     ) -> "tuple[ChainSet, np.ndarray | None]":
         from ...features.index import empty_table, table_of
-        from .earlier import Earlier
+        from .earlier import StartWeights
 
         if weights is None:
             return self._data_set(empty_table(self._hash_bits), seen_labels=self._learnt_labels(batches, seed)), None
         is_new = ~files.has_weight(weights)
-        earlier = Earlier(weights.seen, is_new, self._has_new_labels(is_new))
+        earlier = StartWeights(weights.seen, is_new, self._has_new_labels(is_new))
         labels = self._seen_labels(weights.first_pass)
         if weights.hash_bits:
             weights = files.spread(weights)
@@ -101,7 +101,7 @@ class ChainModel:
     def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "ChainSet":
         from ...features.index import empty_table, table_of
         from .data_set import split_index
-        from .earlier import nothing_earlier, seen_of
+        from .earlier import no_start_weights, seen_of
 
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
@@ -111,7 +111,7 @@ class ChainModel:
         weights = self.load()
         labels = self._seen_labels(weights.first_pass, notes)
         seen = files.spread(weights).seen if weights.hash_bits else seen_of(weights, keys)
-        earlier = nothing_earlier(len(self.labels), seen)
+        earlier = no_start_weights(len(self.labels), seen)
         data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), earlier, labels)
         data.resume_numbering(pairs, steps)
         return data
@@ -159,7 +159,7 @@ class ChainModel:
     def _data_set(
         self,
         table: Any,
-        earlier: "Earlier | None" = None,
+        earlier: "StartWeights | None" = None,
         seen_labels: "SeenLabels | None" = None,
     ) -> "ChainSet":
         from .data_set import ChainSet
@@ -182,11 +182,11 @@ class ChainModel:
 
         return None if weights is None else SeenLabels.resumed(self._first_pass(weights), notes)
 
-    def _first_pass(self, weights: ChainWeights) -> "FirstPass":
-        from .first_pass import FirstPass
+    def _first_pass(self, weights: ChainWeights) -> "LabelFirstPass":
+        from .first_pass import LabelFirstPass
 
         names = self.codec.first_pass_names()[: len(weights.transitions)]
-        return FirstPass(self.extractor, weights, names, self._vocab)
+        return LabelFirstPass(self.extractor, weights, names, self._vocab)
 
     def _has_new_labels(self, is_new: np.ndarray) -> bool:
         """Whether a label of the component has no weight: `widened` has appended it. is_new: of weight labels."""

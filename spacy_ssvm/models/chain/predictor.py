@@ -15,10 +15,10 @@ from ...features.index import Columns, look_up_features, table_of
 from ...features.program import select
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited, without
 from ...structures.chain.scored import Between, ChainScores
-from ..protocol import Contradiction
-from ..scored import ScoredSequence
+from ...structures.contradiction import Contradiction
+from ..named_parts import ScoredSequence
 from .codec import ChainCodec
-from .first_pass import FirstPass
+from .first_pass import LabelFirstPass
 from .many_label_scores import ManyLabelScores
 from .many_labels import has_many_labels
 from .scores import add_attributes
@@ -44,7 +44,7 @@ class ChainPredictor:
         codec: ChainCodec,
         weights: ChainWeights,
         vocab: Vocab,
-        first_pass: FirstPass | None = None,
+        first_pass: LabelFirstPass | None = None,
     ) -> None:
         self.extractor = extractor
         self._vocab = vocab
@@ -139,7 +139,7 @@ class ChainPredictor:
             best = decode()
             if constraints is not self.constraints:
                 for token in np.flatnonzero(broken(constraints, kinds, columns.starts, best))[:1].tolist():
-                    raise Contradiction(token, "patterns leave it no label that can follow those before it")
+                    raise Contradiction(token, "no label that the patterns allow may follow the label before it")
             return [best[first:end] for first, end in bounds]
 
         return labels

@@ -15,8 +15,8 @@ from ...features.templates import parse_templates, reads
 from ..layers import (
     CORRECTED_TYPES,
     NOTHING,
-    Earlier,
     Layers,
+    SavedLayers,
     layered,
     pack_corrected,
     unpack_corrected,
@@ -183,7 +183,7 @@ class _Rows(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, Earlier]:
+def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, SavedLayers]:
     """The rows of both the weights and the file, ascending, with so many labels each, and the layers of the file."""
     _, _, n_before, bits = saved.arrays[SHAPE].tolist()
     before = _keys("", saved.arrays, bits)
@@ -205,7 +205,7 @@ def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, Earl
         names = tuple(by_key.get(place, "") for place in range(len(keys)))
     layers = _layers(saved.arrays, len(before) * n_before).moved(lambda indices: moved(indices, of_file, n_before))
     together = _Rows(keys, moved(rows.indices, own, n_labels), seen, names)
-    return together, Earlier(layers, saved.are_exact, saved.are_corrected)
+    return together, SavedLayers(layers, saved.are_exact, saved.are_corrected)
 
 
 def _packed(

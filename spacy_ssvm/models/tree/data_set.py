@@ -21,7 +21,7 @@ from ..documents import examples_of, replaced_by_last
 from ..packing import pack_numbers
 from ..protocol import DataSet
 from .admission import admitting
-from .candidates import TRAINING_SLACK, FirstPass
+from .candidates import TRAINING_SLACK, ArcFirstPass
 from .completion import complete, project
 from .data import Shape, Trees, dimension, joined, n_rows, with_more
 from .oracles import count_features, extent, tree_problem
@@ -94,7 +94,7 @@ class TreeSet(DataSet):
     impossible = "such as crossing arcs where only projective trees are built, or a second root"
 
     def __init__(
-        self, program: ArcProgram, first_pass: FirstPass, shape: Shape, seen: np.ndarray | None = None
+        self, program: ArcProgram, first_pass: ArcFirstPass, shape: Shape, seen: np.ndarray | None = None
     ) -> None:
         self._seen = seen
         self._program = program
@@ -198,7 +198,7 @@ class TreeSet(DataSet):
         if len(labels) != n or np.bincount(token[possible], minlength=n).min(initial=1) < 1:
             raise ValueError("its solver state has gold heads that cannot be heads there")
         if not ((labels >= 0) & (labels < self._shape.n_labels)).all():
-            raise ValueError("its solver state has gold labels that the component does not have")
+            raise ValueError("the saved solver state belongs to a component with other labels")
         trees.gold[place], trees.gold_labels[place] = heads, labels
 
     def shared(self) -> np.ndarray:

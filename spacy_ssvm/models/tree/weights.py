@@ -9,8 +9,8 @@ from thinc.api import Model
 from ..layers import (
     CORRECTED_TYPES,
     NOTHING,
-    Earlier,
     Layers,
+    SavedLayers,
     layered,
     pack_corrected,
     unpack_corrected,
@@ -83,12 +83,12 @@ def store(
     store_arrays(model, arrays, [len(labels), trees.length, first_pass.length], labels, is_exact)
 
 
-def _layered(prefix: str, vector: Masked, packing: Packing, earlier: Earlier) -> dict[str, np.ndarray]:
+def _layered(prefix: str, vector: Masked, packing: Packing, earlier: SavedLayers) -> dict[str, np.ndarray]:
     layers = layered(vector.indices(), vector.values, packing, earlier)
     return pack_bits(prefix, layers.base, vector.length) | pack_corrected(prefix, layers.corrected)
 
 
-def _earlier(prefix: str, saved: Saved, length: int, n_labels: int) -> Earlier:
+def _earlier(prefix: str, saved: Saved, length: int, n_labels: int) -> SavedLayers:
     """The layers of a file, at the indices of a vector of this length, with so many labels."""
     _, _, n_before, *lengths = saved.arrays[SHAPE].tolist()
     before = lengths[PREFIXES.index(prefix)]
@@ -96,7 +96,7 @@ def _earlier(prefix: str, saved: Saved, length: int, n_labels: int) -> Earlier:
     if length != before:
         n_arcs = before - (length - before) // (n_labels - n_before) * n_before
         layers = layers.moved(lambda indices: _widened(indices, n_arcs, n_before, n_labels))
-    return Earlier(layers, saved.are_exact, saved.are_corrected)
+    return SavedLayers(layers, saved.are_exact, saved.are_corrected)
 
 
 def _widened(indices: np.ndarray, n_arcs: int, n_before: int, n_after: int) -> np.ndarray:

@@ -189,7 +189,7 @@ class LemmatizerCodec(TokenCodec):
     def with_notes(self, notes: Mapping[str, Any]) -> "Self":
         return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
 
-    # Limits
+    # ScriptLimits
 
     def constraints(self) -> "Constraints":
         from ...structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
@@ -275,8 +275,8 @@ class LemmatizerCodec(TokenCodec):
         return _scripts(self.labels)
 
     @cached_property
-    def _limits(self) -> "Limits":
-        return Limits(self.labels, self.lexicon)
+    def _limits(self) -> "ScriptLimits":
+        return ScriptLimits(self.labels, self.lexicon)
 
     # Predictions
 
@@ -388,7 +388,7 @@ class FormLimits:
         return (min(len(form), self._longest) - 1) * (1 << len(CASES)) + mask
 
 
-class Limits:
+class ScriptLimits:
     """The scripts that tokens may have, as kinds of tokens: those of `FormLimits`, then those of sets of the lexicon.
 
     allowed: bool [K, L]. of_sets: int64 [S], the kind of each set of the lexicon, −1 where none of its scripts is a

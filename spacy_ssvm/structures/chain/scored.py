@@ -95,7 +95,7 @@ class Between:
 class ChainScores:
     """The scores of all label sequences y: Σ tokens[t, y_t] + Σ transitions[y_(t−1), y_t] + start[y_1] + end[y_T].
 
-    Implements `models.protocol.Scored`, with `LabelSequence`, `Run` and `KnownLabels`.
+    Implements `structures.scored.Scored`, with `LabelSequence`, `Run` and `KnownLabels`.
 
     tokens: float64 [T, L]. between: the other scores. In all of these, a score of FORBIDDEN / 2 or less rules out the
     label or transition.

@@ -172,7 +172,7 @@ def heads_and_labels_above(values: TreeMarginals | TreeMargins, min_value: float
 class TreeScores:
     """The scores of all labelled trees of n tokens: a tree's score by `Parts`, plus the label scores of its arcs.
 
-    Implements `models.protocol.Scored`, with `LabelledTree`, `Arc` and `KnownTree`.
+    Implements `structures.scored.Scored`, with `LabelledTree`, `Arc` and `KnownTree`.
 
     parts: A candidate arcs. label_scores: float64 [A, L], FORBIDDEN where an arc cannot have a label; [0, 1] where
     there is one label only. structure: one of the five in `parts`; `best` and margins need one with exact decoding,

@@ -185,10 +185,10 @@ class ListSet(DataSet):
     def complete(self, docs, weights):
         return np.zeros(0, np.int64)
 
-    def settle(self, weights):
+    def complete_once(self, weights):
         pass
 
-    def admit(self, docs):
+    def keep_gold(self, docs):
         pass
 
     def index(self):

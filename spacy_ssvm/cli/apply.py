@@ -22,7 +22,7 @@ from ..distributed import folder
 from ..distributed.annotation import Annotation, Annotator, Result
 from ..distributed.pool import WorkerDied
 from ..distributed.shards import DOCS, MAX_BYTES, SUFFIXES, Shard, cut
-from ..distributed.workers import results
+from ..distributed.workers import map_unordered
 from .pipelines import CodePath, PipelineName, loaded
 
 
@@ -76,7 +76,7 @@ def apply_command(
             files = [path.resolve() for path in files]
             begin = partial(_annotator_there, _resolved(model), code_path and code_path.resolve(), how)
         work = Annotator(nlp, how)
-        annotated = partial(results, work, begin, n_workers=n_workers, address=address, name=_name, ahead=AHEAD)
+        annotated = partial(map_unordered, work, begin, n_workers=n_workers, address=address, name=_name, ahead=AHEAD)
         with folder.locked(output):
             _apply(files, annotated, how, of, force)
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ from spacy.language import Language
 from thinc.api import Config
 from wasabi import msg
 
-from ..corpus.treebank import look_at
+from ..corpus.treebank import analyse_treebank
 from ..registry import ssvm_solvers
 from .languages import ANY, spacy_language
 from .treebank_choices import SMALL, SMALL_PARSER, TRAINING, Choices, choose, described
@@ -180,7 +180,7 @@ def init_treebank_config(path: Path, output: Path, lang: str | None, solver: str
     """Write the config for a treebank; `output` is - for stdout."""
     try:
         with show_validation_error(hint_fill=False):
-            treebank = look_at(path, merge_subtokens)
+            treebank = analyse_treebank(path, merge_subtokens)
             choices = choose(treebank, lang, merge_subtokens)
             config = treebank_config(choices, solver, merge_subtokens)
     except (ImportError, OSError, ValueError) as error:

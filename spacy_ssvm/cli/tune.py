@@ -20,7 +20,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from ..distributed.pool import WorkerDied
-from ..distributed.workers import results
+from ..distributed.workers import map_unordered
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import (
     GRID,
@@ -202,14 +202,14 @@ def _tried_by_workers(
     """All trials, in their order, each from scratch; this process bisects.
 
     Raises:
-        ImportError, ConnectionError, ValueError, WorkerDied: as in `workers.results`.
+        ImportError, ConnectionError, ValueError, WorkerDied: as in `workers.map_unordered`.
     """
     work = _tuner(plan)
     begin = partial(_worker, plan, Path.cwd(), code_path and code_path.resolve())
     row = _rows(plan.points, "Epochs")
     found: dict[int, Trial] = {}
     n_workers = min(n_workers, len(plan.points))
-    for number, trial in results(work, begin, enumerate(plan.points), n_workers, address, _name):
+    for number, trial in map_unordered(work, begin, enumerate(plan.points), n_workers, address, _name):
         row(trial.values, trial.epochs, trial.score)
         found[number] = trial
     trials = [found[number] for number in range(len(plan.points))]

@@ -200,7 +200,7 @@ Also the number of tokens that are jackknifed together.
 """
 
 
-class Kept(NamedTuple):
+class CachedCorpus(NamedTuple):
     """A corpus in memory.
 
     files: the path, time and size of each file at the time of reading. docs: predicted and reference Docs; in place of
@@ -211,7 +211,7 @@ class Kept(NamedTuple):
     docs: list[tuple[Doc | list[np.ndarray], Doc]]
 
 
-_kept_with_gold_tokens: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
+_kept_with_gold_tokens: WeakKeyDictionary[Language, dict[Any, CachedCorpus]] = WeakKeyDictionary()
 """Corpora with gold tokens, by the settings of their reader, since `spacy train` makes two readers of a corpus.
 
 Other corpora belong to their reader, since the tokenizer of a pipeline can change.
@@ -258,7 +258,7 @@ class ColumnCorpus:
         self.jackknife = tuple(dict.fromkeys(jackknife))
         self.folds = folds
         self.seed = seed
-        self._kept: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[Language, dict[Any, CachedCorpus]] = WeakKeyDictionary()
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Yield the examples; a token that is not aligned with a single reference token gets no given value.
@@ -292,7 +292,7 @@ class ColumnCorpus:
                 docs.append((made if self.corpus.gold_tokens else predicted.copy(), example.reference))
             yield example
         if docs is not None:
-            kept[settings] = Kept(files, docs)
+            kept[settings] = CachedCorpus(files, docs)
 
     def require_path(self, nlp: Language) -> None:
         """Raise a ValueError that names the setting in `nlp.config`, if there is no file to read at the path."""

@@ -57,7 +57,7 @@ class Treebank:
     several_roots: float
 
 
-def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
+def analyse_treebank(path: Path, merge_subtokens: bool = False) -> Treebank:
     """The treebank at a path: a training file in CoNLL-U, or a folder as `find_files` reads it.
 
     merge_subtokens: take each multi-word token for a word, as the reader does.

@@ -23,7 +23,7 @@ from ..memory import is_limited
 from ..models.protocol import DataSet, Survey
 from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
-from ..solvers.blocks import Block, LearningBlock, Pace, kind_of_block
+from ..solvers.blocks import Block, EpochSettings, LearningBlock, kind_of_block
 from ..solvers.certificate import Slacks
 from ..solvers.descent_block import DescentBlock
 from ..solvers.dual_block import DualBlock
@@ -191,7 +191,7 @@ class BlockWorker:
         )
 
     def epoch(
-        self, component: str, number: int, seed: Sequence[int], pace: Pace, last_step: Sequence[Any] = ()
+        self, component: str, number: int, seed: Sequence[int], pace: EpochSettings, last_step: Sequence[Any] = ()
     ) -> BlockEpoch:
         """Epoch `number`, from 0, of the block from the common vector.
 
@@ -218,15 +218,15 @@ class BlockWorker:
         component: str,
         number: int,
         seed: Sequence[int],
-        pace: Pace,
+        pace: EpochSettings,
         digest: bytes,
         eta: float,
         change: SparseVector,
-        is_ahead: bool,
+        with_momentum: bool,
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
 
-        digest: of the epoch that the block has run. eta, change, is_ahead: as of `LearningBlock.step`.
+        digest: of the epoch that the block has run. eta, change, with_momentum: as of `LearningBlock.step`.
 
         Raises:
             RuntimeError: the epoch moves something else on this machine than on the one that ran it before.
@@ -240,7 +240,7 @@ class BlockWorker:
                 "differ. Install a wheel with machine code, which is the same on all processors"
             )
         assert isinstance(begun.block, LearningBlock)
-        begun.block.step(eta, change, is_ahead)
+        begun.block.step(eta, change, with_momentum)
         begun.epochs, begun.latest = number + 1, None
         self._save(component)
 

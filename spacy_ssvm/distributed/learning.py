@@ -171,7 +171,7 @@ def initialized(
     for name in names:
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
-        pipe.take_note(surveys.pop(name))
+        pipe.apply_survey(surveys.pop(name))
         setup = Setup(list(pipe.labels), dict(pipe.codec.notes), seed)
         shared = np.mean(send("encode", [(name, setup)] * n_workers)(), axis=0)
         layouts: list[Layout] = send("begin", [(name, setup, shared)] * n_workers)()

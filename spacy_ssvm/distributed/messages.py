@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..solvers.blocks import Moved
+from ..solvers.blocks import EpochResult
 from ..solvers.sparse import SparseVector
 from ..solvers.sum_block import Range
 
@@ -43,7 +43,7 @@ class Layout(NamedTuple):
 class BlockEpoch(NamedTuple):
     """What an epoch on one block has moved, and a digest of it, the same for the same vectors."""
 
-    moved: Moved
+    moved: EpochResult
     digest: bytes
 
 

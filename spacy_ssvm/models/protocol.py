@@ -189,7 +189,7 @@ class Codec(ABC):
         """What these examples and their gold annotation say; without any, it is empty."""
         return Survey(len(gold), self.label_counts(gold))
 
-    def noted(self, survey: Any) -> "Self":
+    def with_survey(self, survey: Any) -> "Self":
         """The codec with notes of examples added, from their survey; itself if they say nothing new."""
         return self
 
@@ -250,7 +250,7 @@ class Codec(ABC):
     def write(self, docs: Iterable[Doc], predictions: Sequence[Any], given: Sequence[Given]) -> None:
         """Annotate the Docs with the predictions of a predictor. given: of each Doc, before anything is written."""
 
-    def of_others(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
+    def without_own(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
         """The present values of `attributes` without those that `write` has written, uint64 [T, A].
 
         present, written, before: uint64 [T, A], the values now, directly after writing, and before.
@@ -279,15 +279,15 @@ class Codec(ABC):
         """A part in an analysis of the k best."""
         return part.label
 
-    asked_form: ClassVar[str] = "nothing of its own"
-    """The items that `asked` takes, in words."""
+    query_form: ClassVar[str] = "nothing of its own"
+    """The items that `part_from_query` takes, in words."""
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         """The part that a user asks about; any error but a ValueError says that `item` is not of that form."""
         raise TypeError
 
     def missed(self, mistake: Mistake) -> Any:
-        """The gold part of a mistake, as `asked` takes it; None if there is none."""
+        """The gold part of a mistake, as `part_from_query` takes it; None if there is none."""
         return None
 
     @abstractmethod
@@ -357,7 +357,7 @@ class DataSet(ABC):
         """The same with the weights of each feature side by side, for every solver and any number of threads."""
         return self.problem()
 
-    def rest(self) -> None:
+    def release_index(self) -> None:
         """Give up what is needed to add Docs; it is made anew if some are added. By default, there is nothing."""
         return None
 
@@ -403,7 +403,7 @@ class DataSet(ABC):
         """
 
     @abstractmethod
-    def settle(self, weights: np.ndarray) -> None:
+    def complete_once(self, weights: np.ndarray) -> None:
         """Complete the gold structures of all Docs in the same way, once: from then on the completion counts as
         annotated, and a prediction that differs from it has a loss.
 
@@ -411,7 +411,7 @@ class DataSet(ABC):
         """
 
     @abstractmethod
-    def admit(self, docs: np.ndarray) -> None:
+    def keep_gold(self, docs: np.ndarray) -> None:
         """Change what excludes gold structures of these Docs, int64, from prediction, whatever the weights are."""
 
     def rows(self) -> Rows:

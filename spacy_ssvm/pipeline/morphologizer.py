@@ -185,14 +185,14 @@ class MorphologizerCodec(TagCodec):
             for label in self.weight_labels
         ]
 
-    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
         if self.overwrite or not any(doc.has_annotation("POS") for doc in docs):
-            return self.kinds(docs, preset)
+            return self.token_kinds(docs, values)
         found = self._analyses
         tags = np.concatenate([values_of(doc, (POS,))[:, 0] for doc in docs])
         # In prediction, too, only labels with the token's tag compete. Where that is wrong, the gold tag is taken.
         of_labels = np.where(found.values[:, 1] != 0, found.kinds[:, 1], np.int32(0))
-        kinds = found.limited(self.kinds(docs, preset), 1, tags)
+        kinds = found.limited(self.token_kinds(docs, values), 1, tags)
         has_both = (tags != 0) & (gold >= 0)
         kinds[has_both] = of_labels[gold[has_both]]
         return kinds

@@ -213,7 +213,7 @@ class NerCodec(ChainCodec):
             outside = [Span(doc, int(a), int(b)) for a, b in zip(runs[::2], runs[1::2])]
             doc.set_ents(found, outside=outside, default="unmodified")
 
-    def of_others(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
+    def without_own(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Entities are compared whole: one that has been extended is not the one that was written."""
         own = _spans(written) - _spans(before)
         left = np.where((present[:, :1] == _OUTSIDE) & (present == written).all(axis=1, keepdims=True), before, present)
@@ -228,17 +228,17 @@ class NerCodec(ChainCodec):
         return biluo_constraints(len(self.labels))
 
     @property
-    def preset(self) -> tuple[int, ...]:
+    def kind_attributes(self) -> tuple[int, ...]:
         return IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE
 
-    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        return self.kinds_to_learn(docs, preset, np.full(len(preset), UNKNOWN))
+    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        return self.gold_kinds(docs, values, np.full(len(values), UNKNOWN))
 
-    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
         from ..structures.chain.biluo import FIXED, OUTSIDE, Kind, continues
 
-        space, start, iob, entity = preset.T
+        space, start, iob, entity = values.T
         is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
         kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
         kinds[(iob == _BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
@@ -271,13 +271,13 @@ class NerCodec(ChainCodec):
     def item(self, part: NamedPart) -> tuple[int, int, str]:
         return part[:3]
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         if isinstance(item, Span):
             return NamedPart(item.start, item.end, item.label_)
         start, end, label = item
         return NamedPart(start, end, label)
 
-    asked_form = "an entity: a Span with a label, or (start, end, label)"
+    query_form = "an entity: a Span with a label, or (start, end, label)"
 
     def missed(self, mistake: Mistake) -> Any:
         return None if mistake.gold == NOTHING else (mistake.start, mistake.end, mistake.gold)
@@ -324,7 +324,7 @@ class NerCodec(ChainCodec):
         return np.take(np.array(values, np.uint64), labels, axis=0)
 
     def _fix_entities(self, doc: Doc, kinds: np.ndarray, gold: np.ndarray) -> None:
-        """Hold preset entities of known labels where they are; others are outside as far as the chain goes.
+        """Hold existing entities of known labels where they are; others are outside as far as the chain goes.
 
         gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities that
         contradict them.

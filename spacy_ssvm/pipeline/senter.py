@@ -160,8 +160,8 @@ class SenterCodec(ChainCodec):
 
         return with_fixed(unconstrained(len(LABELS)))
 
-    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        kinds = super().kinds(docs, preset)
+    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        kinds = super().token_kinds(docs, values)
         kinds[_first_tokens(docs)] = 1 + LABELS.index(START)
         return kinds
 
@@ -201,10 +201,10 @@ class SenterCodec(ChainCodec):
     def item(self, part: NamedPart) -> int:
         return part.start
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         return NamedPart(item, item + 1, START)
 
-    asked_form = "a sentence start: the number of a token"
+    query_form = "a sentence start: the number of a token"
 
     def missed(self, mistake: Mistake) -> Any:
         return mistake.start if mistake.gold == "start" else None

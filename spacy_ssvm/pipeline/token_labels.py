@@ -42,11 +42,11 @@ class TokenCodec(ChainCodec):
 
         return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         token, label = item
         return NamedPart(token, token + 1, label)
 
-    asked_form = "a tag: (token, tag)"
+    query_form = "a tag: (token, tag)"
 
     # The second best tag of a token has the negative of the best one's margin, and others have smaller margins.
     smallest_doubtful_margin = 0.0

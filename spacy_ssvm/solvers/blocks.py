@@ -39,7 +39,7 @@ class EpochSums(NamedTuple):
     shrinkage: float = 1.0
 
 
-class Pace(NamedTuple):
+class EpochSettings(NamedTuple):
     """How an epoch on one block allows for the others.
 
     factor: what C is multiplied by. momentum: β, how far beyond the end of the epoch momentum goes, in parts of the way
@@ -50,7 +50,7 @@ class Pace(NamedTuple):
     momentum: float = 0.0
 
 
-class Moved(NamedTuple):
+class EpochResult(NamedTuple):
     """What an epoch on one block has moved, of the common vector.
 
     removed: what it loses with the planes that are void. direction: how far it has moved otherwise, without what
@@ -110,17 +110,17 @@ class LearningBlock(Block, ABC):
     """A block with a learner of its own, which moves the common vector."""
 
     @abstractmethod
-    def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
+    def epoch(self, rng: np.random.Generator, settings: EpochSettings, void: np.ndarray) -> EpochResult:
         """Run an epoch from the common vector, which stays as it is.
 
         void: examples whose gold has changed, int64; their planes go.
         """
 
-    def step(self, eta: float, change: SparseVector, is_ahead: bool) -> None:
+    def step(self, eta: float, change: SparseVector, with_momentum: bool) -> None:
         """Take the common step.
 
-        eta: the length of this block's step along its direction. change: of the common vector, by all blocks. is_ahead:
-        whether it goes on with momentum.
+        eta: the length of this block's step along its direction. change: of the common vector, by all blocks.
+        with_momentum: whether it goes on with momentum.
         """
         change.add_to(self.common)
 

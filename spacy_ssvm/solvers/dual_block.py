@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..kernels import kernel
-from .blocks import EpochSums, LearningBlock, Moved, Pace
+from .blocks import EpochResult, EpochSettings, EpochSums, LearningBlock
 from .dual import DualLearner
 from .dual_step import dual_objective
 from .frank_wolfe import FrankWolfeLearner
@@ -98,8 +98,8 @@ class DualBlock(LearningBlock):
         # Of each plane in the present epoch: α before it, Δα, and α after it with momentum.
         self._before = self._moves = self._ahead = np.zeros(0)
 
-    def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
-        learner, planes, factor = self.learner, self.learner.planes, pace.factor
+    def epoch(self, rng: np.random.Generator, settings: EpochSettings, void: np.ndarray) -> EpochResult:
+        learner, planes, factor = self.learner, self.learner.planes, settings.factor
         learner.move_to(self.common)
         begin = self.common
         if len(void):
@@ -126,7 +126,7 @@ class DualBlock(LearningBlock):
         direction = sparse(moved)
         moved[:] = 0.0
         removed = difference(begin, self.common) if len(void) else NOTHING
-        return Moved(figures, removed, direction, self._momentum(pace.momentum, moved))
+        return EpochResult(figures, removed, direction, self._momentum(settings.momentum, moved))
 
     def _momentum(self, momentum: float, zeros: np.ndarray) -> SparseVector:
         """How far the momentum of the present epoch moves the common vector. zeros: float64 [d], overwritten."""
@@ -138,10 +138,10 @@ class DualBlock(LearningBlock):
         _go_ahead(planes, stepped, previous, momentum, bound, self._ahead, zeros)
         return sparse(zeros)
 
-    def step(self, eta: float, change: SparseVector, is_ahead: bool) -> None:
-        super().step(eta, change, is_ahead)
+    def step(self, eta: float, change: SparseVector, with_momentum: bool) -> None:
+        super().step(eta, change, with_momentum)
         planes, stepped = self.learner.planes, np.maximum(0.0, self._before + eta * self._moves)
-        planes.alpha[:] = self._ahead if is_ahead and len(self._ahead) else stepped
+        planes.alpha[:] = self._ahead if with_momentum and len(self._ahead) else stepped
         _drop(planes, stepped + planes.alpha)
         self._previous = self._trimmed(stepped)
         self._before = self._moves = self._ahead = np.zeros(0)
@@ -185,8 +185,8 @@ class MeanBlock(DualBlock):
 
     has_momentum = False
 
-    def step(self, eta: float, change: SparseVector, is_ahead: bool) -> None:
-        super().step(eta, change, is_ahead)
+    def step(self, eta: float, change: SparseVector, with_momentum: bool) -> None:
+        super().step(eta, change, with_momentum)
         assert isinstance(self.learner, FrankWolfeLearner)
         self.learner.parameters = self.parameters
         self.learner.merge_means()

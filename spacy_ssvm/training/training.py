@@ -159,7 +159,7 @@ class Training:
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
-        self.data.rest()
+        self.data.release_index()
         release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 
@@ -324,12 +324,12 @@ class Training:
         n_before = len(self)
         self._known.append(encoded.digests())
         projected = self.data.add(encoded)
-        if self.parameters.settles:
+        if self.parameters.completes_once:
             if self.data.is_incomplete():
                 before = self._start_weights if self._completes_by is None else self._completes_by
                 self._completes_by = self._widened(before)
-                self.data.settle(self._completes_by)
-            self.data.admit(np.arange(n_before, len(self)))
+                self.data.complete_once(self._completes_by)
+            self.data.keep_gold(np.arange(n_before, len(self)))
         return projected
 
     def _take_in(self, batch: Recognised, encoded: Any) -> list[int]:
@@ -354,7 +354,7 @@ class Training:
         if self._learner is None:
             warm = None if self._start_weights is None else self._widened(self._start_weights)
             # Whatever the number of threads is: the order of weights is that of the sums over them.
-            if self.parameters.moves_few and warm is None and not self.data.is_incomplete():
+            if self.parameters.has_sparse_updates and warm is None and not self.data.is_incomplete():
                 self.data.number_weights(by_use=True)
             try:
                 self._learner = start(self.parameters, self.data.problem(), warm, self.n_threads)

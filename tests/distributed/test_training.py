@@ -30,7 +30,7 @@ from spacy_ssvm.distributed.corpus_shards import DOCBIN, deal, dealt_parts
 from spacy_ssvm.distributed.learning import initialized, shards_of
 from spacy_ssvm.distributed.messages import Setup
 from spacy_ssvm.distributed.shared_blocks import Answers
-from spacy_ssvm.solvers.blocks import Pace
+from spacy_ssvm.solvers.blocks import EpochSettings
 
 from .toy import descendants
 from .toy_training import CONFIGS, SMALL, arguments, begin, long_run, toy_docs, weights_of, write_corpus
@@ -145,7 +145,7 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
     its_shard = shard(corpus, tmp_path / "lost", component)
     lost = begun(its_shard, component)
     for number in range(4):
-        seed, pace = (0, number), Pace(2.0, 0.2 * number)
+        seed, pace = (0, number), EpochSettings(2.0, 0.2 * number)
         epoch = whole.epoch(component, number, seed, pace)
         # Called twice, as when the answer was lost.
         assert whole.epoch(component, number, seed, pace) is epoch
@@ -166,13 +166,13 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
     its_shard = shard(corpus, tmp_path, "tagger")
     worker = begun(its_shard, "tagger")
     with pytest.raises(RuntimeError, match="is at epoch 0, not 3: to begin anew"):
-        worker.epoch("tagger", 3, (0,), Pace())
-    epoch = worker.epoch("tagger", 0, (0,), Pace())
+        worker.epoch("tagger", 3, (0,), EpochSettings())
+    epoch = worker.epoch("tagger", 0, (0,), EpochSettings())
     with pytest.raises(RuntimeError, match="has computed other numbers"):
-        worker.step("tagger", 0, (0,), Pace(), b"", 1.0, epoch.moved.direction, True)
+        worker.step("tagger", 0, (0,), EpochSettings(), b"", 1.0, epoch.moved.direction, True)
     other = BlockWorker(shard(corpus, tmp_path, "tagger", **{"corpora.train.limit": 20}))
     with pytest.raises(RuntimeError, match="is the state of other examples"):
-        other.epoch("tagger", 0, (0,), Pace())
+        other.epoch("tagger", 0, (0,), EpochSettings())
 
 
 def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -
     BlockWorker(its_shard).set_rate("tagger", 0.125)
     worker.set_rate("tagger", 0.125)
     for number in range(3):
-        settings = "tagger", number, (0, number), Pace(2.0)
+        settings = "tagger", number, (0, number), EpochSettings(2.0)
         epoch, successor = worker.epoch(*settings), BlockWorker(its_shard)
         found = successor.epoch(*settings)
         assert found.digest == epoch.digest and found.moved.sums == epoch.moved.sums

@@ -27,7 +27,10 @@ def weights_by_name(pipe, examples) -> dict[tuple[str, str], float]:
     decoder, found = pipe._predictor(), {}
     extractor = decoder.extractor
     for example in examples:
-        text, columns = example.predicted, pipe._learnt.structured.encode([example], [pipe.codec.gold(example)]).columns
+        text, columns = (
+            example.predicted,
+            pipe._trained.structured.encode([example], [pipe.codec.gold(example)]).columns,
+        )
         source = Source(text, extractor.reader.attributes, columns.keys, extractor.classes)
         for token, features in enumerate(decoder.contributions(columns)):
             for number, added in features:

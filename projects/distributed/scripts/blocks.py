@@ -17,7 +17,7 @@ from spacy_ssvm.distributed.learning import shards_of, together
 from spacy_ssvm.distributed.messages import BlockEpoch, Setup
 from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
 from spacy_ssvm.models.protocol import DataSet
-from spacy_ssvm.solvers.blocks import Pace
+from spacy_ssvm.solvers.blocks import EpochSettings
 from spacy_ssvm.solvers.sparse import SparseVector, difference, sparse
 
 from .tasks import Task
@@ -61,7 +61,7 @@ class Blocks:
         self._pipe: Any = self._nlp.get_pipe(task.component)
         for label in self._pipe.new_labels(survey):
             self._pipe.add_label(label)
-        self._pipe.take_note(survey)
+        self._pipe.apply_survey(survey)
         setup = Setup(list(self._pipe.labels), dict(self._pipe.codec.notes), SEED)
         shared = np.mean(self._ask("encode", [(setup,)] * n_blocks), axis=0)
         layouts = self._ask("begin", [(setup, shared)] * n_blocks)
@@ -85,7 +85,7 @@ class Blocks:
         return self._weights.dimension
 
     def epoch(self, number: int, factor: float) -> list[BlockEpoch]:
-        """Epoch `number` on each block; factor: as in `Pace`."""
+        """Epoch `number` on each block; factor: as in `EpochSettings`."""
         epochs = self._ask("epoch", [self._epoch(number, block, factor) for block in range(len(self))])
         self.up += nbytes(epochs)
         return epochs
@@ -141,7 +141,7 @@ class Blocks:
             own[:] = self._weights.part(block, whole).dense(len(own))
 
     def _epoch(self, number: int, block: int, factor: float) -> tuple[Any, ...]:
-        return number, (SEED, number, block), Pace(factor)
+        return number, (SEED, number, block), EpochSettings(factor)
 
     def _answers(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
         self.down += nbytes(arguments)

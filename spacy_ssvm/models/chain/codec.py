@@ -60,30 +60,30 @@ class ChainCodec(Codec):
         """The constraints of the chain; its last L kinds are those of tokens with a fixed label: see `with_fixed`."""
 
     @property
-    def preset(self) -> tuple[int, ...]:
-        """spaCy's numbers of the token attributes that `kinds` reads."""
+    def kind_attributes(self) -> tuple[int, ...]:
+        """spaCy's numbers of the token attributes that `token_kinds` reads."""
         return ()
 
-    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
         """The kind of each token of these Docs, int32 [T]: a row of the token constraints.
 
-        preset: uint64 [T, A], the values of the A attributes of `preset`.
+        values: uint64 [T, A], the values of the A attributes of `kind_attributes`.
         """
-        return np.zeros(len(preset), np.int32)
+        return np.zeros(len(values), np.int32)
 
-    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        """As `kinds`, in training: existing annotation constrains tokens without a gold label, and gold goes before it.
+    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """The kinds in training: existing annotation constrains tokens without a gold label, and gold goes before it.
 
         gold: int32 [T], gold labels, -1 where unknown.
         """
-        return self.kinds(docs, preset)
+        return self.token_kinds(docs, values)
 
-    def mark(
-        self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
+    def write_columns(
+        self, docs: Sequence[Doc], values: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
     ) -> None:
         """Write the attributes that only the codec knows into their columns, uint64 [T] by name.
 
-        preset, kinds: as above, of the tokens.
+        values, kinds: as above, of the tokens.
         """
         return None
 

@@ -15,12 +15,12 @@ from ..documents import examples_of, replaced_by_last
 from ..protocol import DataSet, Rows
 from .completion import complete, complete_without, new_labels_ruled_out, project
 from .data import Chains, dimension, joined, make_chains, with_more
-from .earlier import StartWeights, blocks_of, no_start_weights, seen_of
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
 from .many_labels import ManyLabelChains, StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
 from .numbered import FREQUENT, NONE, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
 from .oracles import chain_problem, extent
+from .start_weights import StartWeights, blocks_of, no_start_weights, seen_of
 from .weights import ChainWeights
 
 _IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
@@ -34,7 +34,7 @@ class ChainSet(DataSet):
     """Chains with their feature rows.
 
     program: compiled templates. table: the feature index so far; it grows as chains are added, and is made from its
-    keys after `rest`.
+    keys after `release_index`.
     constraints: of all of them. earlier: of the weights from which training starts; by default, that is zero.
     seen_labels: of the first pass, if there is one. of_tokens: as in `ChainCodec`.
     annotated: int32 [T], gold labels within the constraints, -1 where unknown.
@@ -82,7 +82,7 @@ class ChainSet(DataSet):
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
-        columns = encoded.columns if self.seen_labels is None else self.seen_labels.mark(encoded)
+        columns = encoded.columns if self.seen_labels is None else self.seen_labels.columns_of(encoded)
         n_rows_before = self.n_rows()
         self._table, feature_starts, rows, values = add_features(columns, self._program, self.table)
         if self.earlier.weights is not None:
@@ -158,7 +158,7 @@ class ChainSet(DataSet):
                 self._keys = np.zeros(0, np.uint64)
         return self._table
 
-    def rest(self) -> None:
+    def release_index(self) -> None:
         if self._table is not None and not self.hash_bits():
             self._keys = self.keys()
             self._table = None
@@ -291,7 +291,7 @@ class ChainSet(DataSet):
         also = [example for example in examples[constrained] if self._complete_without(int(example), weights)]
         return np.sort(np.append(changed, also).astype(np.int64))
 
-    def settle(self, weights: np.ndarray) -> None:
+    def complete_once(self, weights: np.ndarray) -> None:
         with new_labels_ruled_out(weights, self.earlier.is_new):
             self.complete(None, weights)
         chains = self._chains()
@@ -302,7 +302,7 @@ class ChainSet(DataSet):
             self._extent = self._extent._replace(min_cost=min(self._extent.min_cost, 1.0))
             self._problem = None
 
-    def admit(self, docs: np.ndarray) -> None:
+    def keep_gold(self, docs: np.ndarray) -> None:
         """Nothing to do: a chain is decoded among all label sequences."""
 
     def _complete_without(self, example: int, weights: np.ndarray) -> bool:

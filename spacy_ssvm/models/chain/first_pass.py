@@ -57,13 +57,13 @@ class LabelFirstPass:
                     value = f"{name}, {'most' if differ else 'all'} of {number_of_others}"
                     self._keys[number, differ, count] = strings.add(value, allow_transient=False)
 
-    def marking(self, columns: Columns, types: Types) -> Callable[[], None]:
+    def label_writer(self, columns: Columns, types: Types) -> Callable[[], None]:
         """A function that writes the attribute into the columns, in any thread; types: of the tokens."""
         kinds = np.zeros(len(types.ids), np.int32)
         labels = self._scores.labelling(columns, types, kinds, self._constraints)
-        return lambda: self.mark(columns, labels())
+        return lambda: self.write_labels(columns, labels())
 
-    def mark(self, columns: Columns, labels: np.ndarray) -> None:
+    def write_labels(self, columns: Columns, labels: np.ndarray) -> None:
         """Write the attribute into the columns, from labels of the first pass, int32 [T]."""
         previous, following = links(columns.starts, columns.keys[self._parts.words])
         vote(previous, following, labels, self._keys, columns.keys[self._parts.marks])
@@ -116,14 +116,14 @@ class SeenLabels:
             np.concatenate([np.zeros(0, np.int32), *parts]),
         ]
 
-    def mark(self, encoded: EncodedChains) -> Columns:
+    def columns_of(self, encoded: EncodedChains) -> Columns:
         """The columns of a batch with the attribute."""
         columns = encoded.columns._replace(keys=encoded.columns.keys.copy())
         labels = self.first_pass.labels(columns)
         for (first, end), digest in zip(pairwise(columns.starts.tolist()), encoded.digests()):
             if digest in self.jackknifed:
                 labels[first:end] = self.jackknifed[digest]
-        self.first_pass.mark(columns, labels)
+        self.first_pass.write_labels(columns, labels)
         return columns
 
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ...features.columns import ColumnReader
     from ...features.extractor import Extractor
     from .data_set import ChainSet
-    from .earlier import StartWeights
     from .encoded import EncodedChains
     from .first_pass import LabelFirstPass, SeenLabels
     from .predictor import ChainPredictor
+    from .start_weights import StartWeights
 
 
 class ChainModel:
@@ -61,11 +61,11 @@ class ChainModel:
         from .encoded import EncodedChains
 
         docs = [example.predicted for example in examples]
-        columns, _, preset = self.reader.read_types(docs, self._vocab, self.codec.preset)
+        columns, _, values = self.reader.read_types(docs, self._vocab, self.codec.kind_attributes)
         numbers = self.codec.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
-        kinds = self.codec.kinds_to_learn(docs, preset, annotated)
-        self.codec.mark(docs, preset, kinds, self.reader.by_name(columns))
+        kinds = self.codec.gold_kinds(docs, values, annotated)
+        self.codec.write_columns(docs, values, kinds, self.reader.by_name(columns))
         forbidden = [
             [
                 (first, np.array([numbers[label] for label in run], np.int32))
@@ -81,7 +81,7 @@ class ChainModel:
         self, weights: ChainWeights | None, batches: Sequence[Any], seed: int, only_present: bool = False
     ) -> "tuple[ChainSet, np.ndarray | None]":
         from ...features.index import empty_table, table_of
-        from .earlier import StartWeights
+        from .start_weights import StartWeights
 
         if weights is None:
             return self._data_set(empty_table(self._hash_bits), seen_labels=self._learnt_labels(batches, seed)), None
@@ -101,7 +101,7 @@ class ChainModel:
     def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "ChainSet":
         from ...features.index import empty_table, table_of
         from .data_set import split_index
-        from .earlier import no_start_weights, seen_of
+        from .start_weights import no_start_weights, seen_of
 
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
@@ -117,7 +117,7 @@ class ChainModel:
         return data
 
     def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
-        from .earlier import with_others
+        from .start_weights import with_others
 
         keys = data.keys()
         weights = files.in_use(*data.non_zeros(vector), keys, data.hash_bits(), len(self.labels), data.seen())

@@ -16,7 +16,7 @@ from ...kernels import Int64Array, Int64Array2d, kernel, numba_type, prefetch
 from ...solvers.problem import Extent, Problem
 from .data import Chains, value_of
 from .oracles import extent, feature_difference
-from .scores import add_limits, add_loss, best_path
+from .scores import add_attributes_and_constraints, add_loss, best_path
 
 NONE = -1
 """No chunk: the end of a row's list."""
@@ -166,7 +166,7 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
         score = scores[t]
         score[:] = 0.0
         add_rows_in_use(data, first + t, found[features[t] - features[0] :], weights, score)
-        add_limits(chains, first + t, score)
+        add_attributes_and_constraints(chains, first + t, score)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
     path = np.empty(len(scores), np.int32)

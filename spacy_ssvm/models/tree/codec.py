@@ -71,11 +71,11 @@ class TreeCodec(Codec):
     def item(self, part: NamedPart) -> tuple[int | None, int, str]:
         return part.head, part.start, part.label
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         head, token, label = item
         return NamedPart(token, token + 1, label, operator.index(head))
 
-    asked_form = "an arc: (head, token, label), where a root is its own head"
+    query_form = "an arc: (head, token, label), where a root is its own head"
 
     def missed(self, mistake: Mistake) -> Any:
         return mistake.head, mistake.start, mistake.gold

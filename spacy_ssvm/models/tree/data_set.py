@@ -157,7 +157,7 @@ class TreeSet(DataSet):
         asked = np.arange(self._n_known, self._n_sentences) if docs is None else np.unique(self.examples_of(docs))
         return complete(trees, self._unknown(asked), weights)
 
-    def settle(self, weights: np.ndarray) -> None:
+    def complete_once(self, weights: np.ndarray) -> None:
         self.complete(None, weights)
         trees = self._all()
         known = trees.columns.starts[self._n_known]
@@ -173,7 +173,7 @@ class TreeSet(DataSet):
         unknown = tokens[(trees.head_costs[tokens] == 0) | (trees.label_costs[tokens] == 0)]
         return ranges_of(trees.columns.starts, unknown)
 
-    def admit(self, docs: np.ndarray) -> None:
+    def keep_gold(self, docs: np.ndarray) -> None:
         trees, examples = self._all(), self.examples_of(docs)
         columns = take_columns(trees.columns, examples)
         self._first_pass = admitting(self._first_pass, columns, trees.gold[elements(trees.columns.starts, examples)])

@@ -165,7 +165,7 @@ class LemmatizerCodec(TokenCodec):
                     survey.scripts.setdefault(word, Counter())[label] += 1
         return survey
 
-    def noted(self, survey: "WordSurvey") -> "Self":
+    def with_survey(self, survey: "WordSurvey") -> "Self":
         # What corrections alone read would be missing from the keys of all other words.
         read = self.lexicon.read if survey.of_corrections and self.lexicon.read else survey.read
         return self._with_known(survey.known(read), survey.pairs, read)
@@ -198,17 +198,17 @@ class LemmatizerCodec(TokenCodec):
         return with_fixed(unconstrained(len(self.labels))._replace(token=limits))
 
     @property
-    def preset(self) -> tuple[int, ...]:
+    def kind_attributes(self) -> tuple[int, ...]:
         return READ
 
-    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        kinds = self._kinds_of_forms(docs, preset)
-        known = self.lexicon.look_up(preset)
+    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        kinds = self._kinds_of_forms(docs, values)
+        known = self.lexicon.look_up(values)
         rows = np.append(self._limits.of_sets, -1)[known]
         return np.where(rows >= 0, rows, kinds).astype(np.int32)
 
-    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        return self._kinds_of_forms(docs, preset)
+    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        return self._kinds_of_forms(docs, values)
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
         if self.overwrite or not any(doc.has_annotation("LEMMA") for doc in docs):
@@ -221,9 +221,9 @@ class LemmatizerCodec(TokenCodec):
                 kinds[place] = kinds[place] if label is None else len(self._limits.allowed) + label
         return kinds
 
-    def _kinds_of_forms(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+    def _kinds_of_forms(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
         """The kind of each token by what applies to its form, int32 [T]."""
-        orths, places = np.unique(preset[:, 0], return_inverse=True)
+        orths, places = np.unique(values[:, 0], return_inverse=True)
         if not docs:
             return np.zeros(0, np.int32)
         known = self._known_kinds
@@ -236,8 +236,8 @@ class LemmatizerCodec(TokenCodec):
             kinds.append(known[orth])
         return np.array(kinds, np.int32)[places.ravel()]
 
-    def mark(
-        self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
+    def write_columns(
+        self, docs: Sequence[Doc], values: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
     ) -> None:
         marked = [columns[name] for name in KNOWN_SCRIPTS if name in columns]
         tokens = np.arange(len(kinds))
@@ -248,7 +248,7 @@ class LemmatizerCodec(TokenCodec):
         known = self._known_scripts
         if len(known) > MAX_WORDS:
             known.clear()
-        orths, places = np.unique(preset[tokens, 0], return_inverse=True)
+        orths, places = np.unique(values[tokens, 0], return_inverse=True)
         rows = np.zeros((len(orths), len(KNOWN_SCRIPTS)), np.uint64)
         for row, orth in zip(rows, orths.tolist()):
             if orth not in known:
@@ -330,7 +330,7 @@ class LemmatizerCodec(TokenCodec):
     # Parts
 
     gold_name = "gold lemma"
-    asked_form = "an edit script: (token, script)"
+    query_form = "an edit script: (token, script)"
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)

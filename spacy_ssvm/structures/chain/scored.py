@@ -65,7 +65,7 @@ PRECISION = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Between:
+class TransitionScores:
     """The scores that do not depend on tokens; what is computed from them serves all sequences that share them.
 
     transitions: float64 [L, L]. start, end: float64 [L].
@@ -102,7 +102,7 @@ class ChainScores:
     """
 
     tokens: np.ndarray
-    between: Between
+    between: TransitionScores
 
     @property
     def transitions(self) -> np.ndarray:

@@ -29,7 +29,7 @@ DECIDED = 0.95
 Afrikaans-AfriBooms 2.5, where all follow: LAS on the development set 81.5 with them, 81.8 without.
 """
 
-LARGE = 100_000
+LARGE_TREEBANK = 100_000
 """The number of training words from which the taggers do without LONG_AFFIXES.
 
 On development sets of UD 2.5, these raise UPOS by 0.9 points for Turkish, 0.4 for Gothic, 0.3 for Hungarian, 0.2 for
@@ -160,10 +160,10 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
     _choose_if_annotated(choices, "parser", "HEAD", treebank.heads)
     if not set(components) - {"senter"}:
         raise ValueError(f"{treebank.train} has no annotation to learn: XPOS, UPOS, LEMMA or HEAD")
-    if treebank.n_words < LARGE and {"tagger", "pos_tagger"} & set(components):
+    if treebank.n_words < LARGE_TREEBANK and {"tagger", "pos_tagger"} & set(components):
         choices.affixes = LONG_AFFIXES
         reasons["components.*tagger.model.features.extra"] = (
-            f"long affixes help taggers that learn from fewer than {LARGE:,} words"
+            f"long affixes help taggers that learn from fewer than {LARGE_TREEBANK:,} words"
         )
     known = {
         "tag": "tagger" in components,

@@ -218,7 +218,7 @@ def _run_late() -> None:
 def _run_rarities() -> None:
     """Jackknifed tags of which there are many, and sums over scores far apart."""
     from ..corpus.jackknife import Jackknife
-    from ..structures.chain.constraints import FORBIDDEN
+    from ..structures import FORBIDDEN
     from ..structures.chain.pruning import MANY
     from ..structures.chain.scored import ChainScores, TransitionScores
 

@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..features.hashing import ABSENT
 from ..models import frequency
 from ..solvers.sparse import MAX_DIMENSION, SparseVector
 from .messages import Layout
-
-ABSENT = -1
 
 
 def check_dimension(component: str, dimension: int) -> None:

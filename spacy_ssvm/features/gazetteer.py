@@ -8,7 +8,8 @@ from spacy.strings import get_string_id
 from ..kernels import kernel
 from .compressed import compressed_ascending, decompressed_ascending
 from .gazetteer_sources import PhraseSource
-from .index import ABSENT, Table, insert, insert_all, look_up, low_bits, mix, new_table, row_keys
+from .hashing import ABSENT
+from .index import Table, insert, insert_all, look_up, low_bits, mix, new_table, row_keys
 
 SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
 """Marks of a token by its position in a matched phrase; 0 outside of matches."""

@@ -5,14 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, kernel, prefetch
+from .hashing import ABSENT, MULTIPLIER, SHIFT
 from .sets import KEY_BITS
 
 OUTSIDE = np.uint64(0x9E3779B97F4A7C15)
 """The key of every attribute before the first and after the last token of a sequence."""
-ABSENT = -1
-"""The row of a key that a table does not have."""
-_MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
-_SHIFT = np.uint64(32)
 _KEY = np.uint64((1 << KEY_BITS) - 1)
 
 
@@ -59,8 +56,8 @@ class Columns(NamedTuple):
 @kernel
 def mix(state, key):
     """The 64-bit hash state after one more 64-bit key."""
-    state = (state ^ key) * _MULTIPLIER
-    return state ^ (state >> _SHIFT)
+    state = (state ^ key) * MULTIPLIER
+    return state ^ (state >> SHIFT)
 
 
 @kernel

@@ -7,7 +7,8 @@ import numpy as np
 import wasabi
 
 from ..models.chain.weights import ChainWeights
-from ..structures.chain.constraints import FORBIDDEN, Constraints
+from ..structures import FORBIDDEN
+from ..structures.chain.constraints import Constraints
 
 UNNAMED = "?"
 """The name of a feature that was learnt before names were collected."""

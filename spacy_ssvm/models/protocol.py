@@ -34,6 +34,9 @@ Warn = Callable[[str], None]
 """Issues a warning in the name of a component."""
 
 
+DIGEST_SIZE = 16
+"""Bytes of the digest of a Doc, of its input and its annotation."""
+
 NOTHING = "-"
 """The missing side of a mistake: an entity that was missed, or a predicted one that is not in the gold annotation."""
 
@@ -333,8 +336,9 @@ class DataSet(ABC):
     """The Docs that are learnt from, as examples of a solver; one Doc can hold several of them.
 
     A batch, as the structured model encodes it, has three methods besides what its data set reads: `take(docs)`, the
-    same batch with these Docs only; `digests()`, 16 bytes for each Doc, equal for equal input and annotation; and, of a
-    batch without Docs, `reserved(sizes)`, Docs of so many examples without tokens, whose places others can take.
+    same batch with these Docs only; `digests()`, DIGEST_SIZE bytes for each Doc, equal for equal input and
+    annotation; and, of a batch without Docs, `reserved(sizes)`, Docs of so many examples without tokens, whose places
+    others can take.
     """
 
     impossible: str

@@ -21,6 +21,7 @@ from ..models.chain.codec import ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Settings, values_of
 from ..solvers.parameters import AnyParameters
+from ..structures import FORBIDDEN
 from .analyses import ANY, NO_FEATURES, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_component import filled
 from .patterns import Patterns
@@ -169,7 +170,7 @@ class MorphologizerCodec(TagCodec):
         return key
 
     def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_attributes, with_fixed
+        from ..structures.chain.constraints import unconstrained, with_attributes, with_fixed
 
         allowed = self._analyses.allowed
         limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))

@@ -18,7 +18,7 @@ from .learner import Field
 from .oracle_pass import add_if_violated, add_slack
 from .parameters import Cpd, Dcd
 from .problem import Problem
-from .working_set import NONE, drop_inactive, dual_slack, plane_axpy, plane_dot, total_alpha
+from .working_set import NO_PLANE, drop_inactive, dual_slack, plane_axpy, plane_dot, total_alpha
 
 
 @kernel
@@ -29,7 +29,7 @@ def _sweep(example, weights, planes, C):
     """
     total, rise = total_alpha(planes, example), 0.0
     p = planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         violation = planes.loss[p] - plane_dot(weights, planes, p) - total / (2.0 * C)
         curvature = planes.norm[p] + 1.0 / (2.0 * C)
         alpha = max(0.0, planes.alpha[p] + violation / curvature)
@@ -50,10 +50,10 @@ def update_weight(example, weights, planes, C, sweeps, keeps):
     keeps: whether planes whose α is 0 stay in the working set; otherwise they leave it, which is not part of the
     algorithm as printed. Returns the rise of the dual objective.
     """
-    if planes.head[example] == NONE:
+    if planes.head[example] == NO_PLANE:
         return 0.0
     rise = _sweep(example, weights, planes, C)
-    if planes.next[planes.head[example]] != NONE:
+    if planes.next[planes.head[example]] != NO_PLANE:
         for _ in range(sweeps - 1):
             rise += _sweep(example, weights, planes, C)
     if not keeps:
@@ -115,7 +115,7 @@ def _average(schedule, place, rise):
 
 @kernel
 def _update_or_rest(example, weights, planes, C, schedule, keeps):
-    if planes.head[example] == NONE:
+    if planes.head[example] == NO_PLANE:
         return
     if schedule.rests[example] > 0:
         schedule.rests[example] -= 1
@@ -238,7 +238,7 @@ def _gap_of(first, end, weights, planes, C):
     for example in range(first, end):
         slack = 0.0
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             violation = planes.loss[p] - plane_dot(weights, planes, p)
             slack = max(slack, violation)
             gap -= planes.alpha[p] * violation

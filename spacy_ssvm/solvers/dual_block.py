@@ -18,7 +18,7 @@ from .learner import run_epoch, start
 from .parameters import DualParameters
 from .problem import Problem
 from .sparse import NOTHING, SparseVector, difference, sparse
-from .working_set import NONE, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
+from .working_set import NO_PLANE, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
 
 
 @kernel
@@ -31,13 +31,13 @@ def _go_ahead(planes, stepped, previous, momentum, bound, ahead, change):
     for example in range(len(planes.head)):
         total = 0.0
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             ahead[p] = max(0.0, stepped[p] + momentum * (stepped[p] - previous[p]))
             total += ahead[p]
             p = planes.next[p]
         scale = bound / total if total > bound else 1.0
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             ahead[p] *= scale
             if ahead[p] != stepped[p]:
                 plane_axpy(change, ahead[p] - stepped[p], planes, p)
@@ -54,7 +54,7 @@ def _dual_move(planes, before, moves, bound):
     for example in range(len(planes.head)):
         total, change = 0.0, 0.0
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             linear += moves[p] * planes.loss[p]
             total += before[p]
             change += moves[p]
@@ -155,7 +155,7 @@ class DualBlock(LearningBlock):
     def _trimmed(self, values: np.ndarray) -> np.ndarray:
         """Let the planes close their gaps; what stays of an array of a value of each plane."""
         numbers = trim(self.learner.planes)
-        return values[: len(numbers)][numbers != NONE]
+        return values[: len(numbers)][numbers != NO_PLANE]
 
     def weights(self, point: np.ndarray) -> np.ndarray:
         return self._objective.penalty.weights(point)

@@ -14,7 +14,7 @@ from .learner import Field, Learner, Progress
 from .parameters import Extragradient, ProjectedSubgradient
 from .planes import axpy, dot, find_plane, shell_sort
 from .problem import Problem, call
-from .working_set import NONE, WorkingSet, plane_dot, read, total_alpha, weighted_sum
+from .working_set import NO_PLANE, WorkingSet, plane_dot, read, total_alpha, weighted_sum
 
 
 def project(w: np.ndarray, radius: float) -> np.ndarray:
@@ -99,7 +99,7 @@ def _support(u, v, planes):
     occurs = (u > 0.0) | (v > 0.0)
     for example in range(len(planes.head)):
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             for index in read(planes, p)[0]:
                 occurs[index] = True
             p = planes.next[p]
@@ -115,7 +115,7 @@ def _evaluate(point, support):
     weighted_sum(point.planes, point.s)
     for example in range(len(point.planes.head)):
         p = point.planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             point.gains[p] = point.planes.loss[p] - plane_dot(point.w, point.planes, p)
             p = point.planes.next[p]
 
@@ -129,7 +129,7 @@ def _onto_simplex(example, origin, slope, step, C, target, sorted_):
     sorted_[0] = C - total_alpha(origin.planes, example)
     size = 1
     p = origin.planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         sorted_[size] = origin.planes.alpha[p] + step * slope.gains[p]
         size += 1
         p = origin.planes.next[p]
@@ -139,7 +139,7 @@ def _onto_simplex(example, origin, slope, step, C, target, sorted_):
         total += sorted_[size - 1 - k]
         theta = max(theta, total / (k + 1))
     p = origin.planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         target.planes.alpha[p] = max(0.0, origin.planes.alpha[p] + step * slope.gains[p] - theta)
         p = origin.planes.next[p]
 
@@ -166,7 +166,7 @@ def _distances(here, ahead, unit, support):
         gradient_distance += 2.0 * (here.s[j] - ahead.s[j]) ** 2
     for example in range(len(here.planes.head)):
         p = here.planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             distance += (here.planes.alpha[p] - ahead.planes.alpha[p]) ** 2
             gradient_distance += (here.gains[p] - ahead.gains[p]) ** 2 / (unit * unit)
             p = here.planes.next[p]

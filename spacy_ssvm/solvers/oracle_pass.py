@@ -13,7 +13,7 @@ from ..kernels import kernel
 from ..threads import in_threads, worked_ahead
 from .planes import dot, find_plane, plane_buffer
 from .problem import Problem, call
-from .working_set import NONE, WorkingSet, add, dual_slack, find, plane_dot
+from .working_set import NO_PLANE, WorkingSet, add, dual_slack, find, plane_dot
 
 PART = 64
 """Number of examples that a thread processes at a time where their planes are kept."""
@@ -107,7 +107,7 @@ def find_violations(problem: Problem, weights: np.ndarray, examples: np.ndarray,
 
 @kernel
 def _add_if_new(example, planes, plane, size, loss):
-    if find(planes, example, plane, size, loss) == NONE:
+    if find(planes, example, plane, size, loss) == NO_PLANE:
         add(planes, example, plane, size, loss)
 
 
@@ -153,18 +153,18 @@ SINGLE_PRECISION = 1e-5
 
 @kernel
 def _first_exceeded(examples, violations, weights, tolerance, unit, planes):
-    """The first example with a stored plane whose g exceeds that of its oracle (violations); NONE without one.
+    """The first example with a stored plane whose g exceeds that of its oracle (violations); −1 without one.
 
     Returns the example, the g of its oracle, and the g of the plane.
     """
     for example, by_oracle in zip(examples, violations):
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             stored = planes.loss[p] - plane_dot(weights, planes, p)
             if stored > by_oracle + tolerance * max(unit, abs(by_oracle), planes.loss[p]):
                 return example, by_oracle, stored
             p = planes.next[p]
-    return NONE, 0.0, 0.0
+    return -1, 0.0, 0.0
 
 
 def assert_oracles_are_maximal(problem: Problem, weights: np.ndarray, planes: WorkingSet, n_threads: int = 1) -> None:
@@ -177,7 +177,7 @@ def assert_oracles_are_maximal(problem: Problem, weights: np.ndarray, planes: Wo
         example, by_oracle, stored = _first_exceeded(
             part, found.violations, weights, SINGLE_PRECISION, problem.unit, planes
         )
-        if example != NONE:
+        if example >= 0:
             raise AssertionError(oracle_failure(f"the oracle of example {example:,}", by_oracle, stored))
 
 

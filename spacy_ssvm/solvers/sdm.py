@@ -11,7 +11,7 @@ from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference, differenc
 from .parameters import Sdm
 from .planes import axpy, squared_norm
 from .problem import Problem
-from .working_set import NONE, drop_inactive, total_alpha
+from .working_set import NO_PLANE, drop_inactive, total_alpha
 
 
 @kernel
@@ -25,7 +25,7 @@ def _solve(example, weights, C, unit, keeps, direction, planes):
         high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
         if high == low or g_high - g_low <= NEGLIGIBLE_RISE * unit:
             break
-        limit = gold_alpha if low == NONE else planes.alpha[low]
+        limit = gold_alpha if low == NO_PLANE else planes.alpha[low]
         size, _ = difference(planes, high, low, direction)
         step = pair_step(g_high - g_low, limit, squared_norm(direction.values, size))
         move_alpha(planes, high, low, step)

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from ..corpus.wording import quoted
 from ..growth import extended
 from ..memory import release
-from ..models.protocol import DataSet
+from ..models.protocol import DIGEST_SIZE, DataSet
 from ..solvers.correction import losses
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Correction, Parameters
@@ -23,7 +23,6 @@ from .state_file import saved_solver
 
 LOGGER = logging.getLogger("spacy")
 
-DIGEST_SIZE = 16
 
 MAX_EXAMPLES = 1 << 20
 """The limit for the examples of one Doc in a saved state: more than the tokens that spaCy allows."""

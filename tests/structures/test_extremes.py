@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain import forward_backward, scored
 from spacy_ssvm.structures.chain.biluo import biluo_constraints, n_states, run, segments_above
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN
 from spacy_ssvm.structures.chain.scored import ChainScores, Run, TransitionScores
 from spacy_ssvm.structures.tree import projective
 from spacy_ssvm.structures.tree.max_marginals import arc_max_marginals, max_marginals

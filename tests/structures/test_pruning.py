@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN, allowed_labels, unconstrained
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.chain.constraints import allowed_labels, unconstrained
 from spacy_ssvm.structures.chain.pruning import bounds_of, prune_labels, viterbi_pruned
 from spacy_ssvm.structures.chain.viterbi import steps_of, viterbi
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import double_precision
 from spacy_ssvm.models.tree.predictor import tree_scores
-from spacy_ssvm.structures import NONE_OF_THESE, UNKNOWN
+from spacy_ssvm.structures import FORBIDDEN, NONE_OF_THESE, UNKNOWN
 from spacy_ssvm.structures.chain.biluo import Kind, biluo_constraints, n_states, run, segments, segments_above
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN
 from spacy_ssvm.structures.chain.scored import (
     ChainScores,
     KnownLabels,

@@ -18,7 +18,7 @@ from .data import Chains, dimension, joined, make_chains, with_more
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
 from .many_labels import ManyLabelChains, StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
-from .numbered import FREQUENT, NONE, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
+from .numbered import FREQUENT, NO_PAIR, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
 from .oracles import chain_problem, extent
 from .start_weights import StartWeights, blocks_of, no_start_weights, seen_of
 from .weights import ChainWeights
@@ -318,7 +318,7 @@ class ChainSet(DataSet):
         keys = np.zeros(0, np.uint64) if self.hash_bits() else self.keys()
         if self._numbering is None:
             return keys
-        pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NONE).astype(np.uint64)
+        pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NO_PAIR).astype(np.uint64)
         steps = np.zeros(0, np.int64) if self._steps is None else used_steps(self._steps)
         return np.concatenate([keys, steps.astype(np.uint64) | _IS_STEP, pairs | _IS_PAIR])
 
@@ -427,5 +427,8 @@ def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The keys of rows, uint64, the pairs and the transitions, int64, of an index as `ChainSet.index` returns it."""
     is_pair = index & _IS_PAIR != 0
     is_step = ~is_pair & (index & _IS_STEP != 0)
-    pairs, steps = (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NONE, (index[is_step] & ~_IS_STEP).astype(np.int64)
+    pairs, steps = (
+        (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NO_PAIR,
+        (index[is_step] & ~_IS_STEP).astype(np.int64),
+    )
     return index[~(is_pair | is_step)], pairs, steps

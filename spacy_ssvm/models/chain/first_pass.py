@@ -18,8 +18,9 @@ from ...features.document import MAX_COUNT, links, vote
 from ...features.extractor import Extractor
 from ...features.index import Columns, table_of
 from ...structures.chain.constraints import unconstrained
+from ..protocol import DIGEST_SIZE
 from .codec import ChainCodec
-from .encoded import DIGEST_SIZE, EncodedChains
+from .encoded import EncodedChains
 from .jackknife import Labelling, annotated_documents, frequent_features
 from .type_scores import TypeScores
 from .weights import ChainWeights, in_use

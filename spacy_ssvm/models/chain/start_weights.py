@@ -4,11 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...features.hashing import ABSENT
 from .sparse_rows import dense, joined, taken
 from .weights import ChainWeights
-
-ABSENT = -1
-"""No row has such a key."""
 
 
 class StartWeights(NamedTuple):

@@ -19,7 +19,7 @@ from ...structures.tree.parts import UNKNOWN
 from .. import frequency
 from ..documents import examples_of, replaced_by_last
 from ..packing import pack_numbers
-from ..protocol import DataSet
+from ..protocol import DIGEST_SIZE, DataSet
 from .admission import admitting
 from .candidates import TRAINING_SLACK, ArcFirstPass
 from .completion import complete, project
@@ -70,12 +70,12 @@ class EncodedTrees:
         return take_columns(self.columns, chosen), self.heads[tokens], self.labels[tokens]
 
     def digests(self) -> list[bytes]:
-        """A digest of each Doc, 16 bytes: equal for equal input and annotation."""
+        """A digest of each Doc, DIGEST_SIZE bytes: equal for equal input and annotation."""
         digests = []
         for first_sentence, last_sentence in pairwise(self.docs):
             starts = self.columns.starts[first_sentence : last_sentence + 1]
             first, end = starts[0], starts[-1]
-            digest = blake2b((starts - first).tobytes(), digest_size=16)
+            digest = blake2b((starts - first).tobytes(), digest_size=DIGEST_SIZE)
             digest.update(self.columns.keys[:, first:end].tobytes())
             digest.update(self.columns.reals[:, first:end].tobytes())
             digest.update(self.heads[first:end].tobytes())

@@ -28,7 +28,8 @@ from ...features.arc_program import (
     write_features,
 )
 from ...kernels import kernel, prefetch
-from ...structures.tree.parts import FORBIDDEN, NONE, PROJECTIVE_GRANDPARENTS, ROOT_LABEL, Parts
+from ...structures import FORBIDDEN
+from ...structures.tree.parts import NONE, PROJECTIVE_GRANDPARENTS, ROOT_LABEL, Parts
 
 CHUNK = 64
 """Number of arcs whose features are hashed before their weights are fetched: enough to keep memory busy, without

@@ -14,6 +14,7 @@ from spacy.attrs import MORPH, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
+from ...features.hashing import mixed
 from ...files import read_records
 from . import packed_text
 from .edit_scripts import script_of
@@ -25,8 +26,6 @@ LEVELS = ((0, 1, 2, 3), (0, 2), (0,))
 """The attributes of a key, by their places in READ: all of them, the form and its coarse tag, the form alone."""
 LEARNT = LEVELS[:2]
 """Those by which the examples are noted: with other tags, a form may have a lemma that they do not show."""
-_MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
-_SHIFT = np.uint64(32)
 
 Known = Mapping[int, Iterable[str]]
 """Key → the scripts that a word with this key has."""
@@ -40,15 +39,6 @@ def keys_of(values: np.ndarray, level: tuple[int, ...]) -> np.ndarray:
 def only(values: np.ndarray, read: Collection[int]) -> np.ndarray:
     """These values, uint64 [T, 4], of READ, with zeros for the attributes that are not in `read`, by their places."""
     return np.where(np.isin(np.arange(len(READ)), list(read)), values, np.uint64(0))
-
-
-def mixed(values: np.ndarray) -> np.ndarray:
-    """A hash of each row of values, uint64 [T, A] → uint64 [T]."""
-    state = np.full(len(values), values.shape[1], np.uint64)
-    for column in np.ascontiguousarray(values.T, np.uint64):
-        state = (state ^ column) * _MULTIPLIER
-        state ^= state >> _SHIFT
-    return state
 
 
 def read_lemma_lexicon(path: str | Path) -> list[tuple[str, str, str]]:

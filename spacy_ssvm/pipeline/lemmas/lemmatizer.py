@@ -19,17 +19,19 @@ from thinc.api import Config, Model
 from ... import registry  # noqa: F401  creates the registries that the default config names
 from ...corpus.reader import same_tokens
 from ...features.attributes import KNOWN_SCRIPTS
+from ...features.hashing import mixed
 from ...features.vocabularies import text_of
 from ...models.chain.codec import ChainGold
 from ...models.packing import Packing, WeightDtype
 from ...models.protocol import Given, Mistake, Settings, values_of
 from ...solvers.parameters import AnyParameters
+from ...structures import FORBIDDEN
 from ..chain_component import ChainComponent
 from ..patterns import Patterns
 from ..token_labels import TokenCodec
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
 from .known_lemmas import Candidates, Endings, KnownLemmas
-from .lemma_lexicon import READ, LemmaLexicon, known_entries, mixed
+from .lemma_lexicon import READ, LemmaLexicon, known_entries
 from .word_survey import WordSurvey
 
 if TYPE_CHECKING:
@@ -192,7 +194,7 @@ class LemmatizerCodec(TokenCodec):
     # ScriptLimits
 
     def constraints(self) -> "Constraints":
-        from ...structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+        from ...structures.chain.constraints import unconstrained, with_fixed
 
         limits = np.where(self._limits.allowed, 0.0, FORBIDDEN)
         return with_fixed(unconstrained(len(self.labels))._replace(token=limits))

@@ -6,7 +6,8 @@ from enum import IntFlag
 import numpy as np
 
 from ...kernels import kernel
-from .constraints import FORBIDDEN, Constraints, with_fixed
+from .. import FORBIDDEN
+from .constraints import Constraints, with_fixed
 from .scored import Margins, Probabilities, Run
 
 OUTSIDE = 0

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float64Array, Float64Array2d, Int32Array, Int64Array
-
-FORBIDDEN = -1e30
-"""Score of a label or transition that is ruled out. Finite, so that decoders break as few constraints as possible."""
+from .. import FORBIDDEN
 
 
 class Attributes(NamedTuple):

@@ -11,10 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float64Array, Float64Array2d, kernel
-from .constraints import FORBIDDEN
-
-FAINT = 1e-200
-"""Products are relative to sums of at least this, so that those that underflow, below 1e-307, have no effect."""
+from .. import FAINT, FORBIDDEN
 
 
 class Factors(NamedTuple):

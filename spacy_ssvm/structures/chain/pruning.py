@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float64Array, Float64Array2d, Int32Array, kernel
-from .constraints import FORBIDDEN
+from .. import FORBIDDEN
 from .viterbi import steps_of, viterbi
 
 MANY = 64

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import kernel
-from .. import UNKNOWN
-from .constraints import FORBIDDEN
+from .. import FORBIDDEN, UNKNOWN
 from .forward_backward import Factors, factors_of, normalised, sum_logs, sum_products
 from .viterbi import Steps, best_steps, k_viterbi, steps_of, viterbi
 

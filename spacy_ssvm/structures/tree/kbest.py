@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from ...kernels import kernel
-from .parts import FORBIDDEN, NONE, ROOT_LABEL
+from .. import FORBIDDEN
+from .parts import NONE, ROOT_LABEL
 from .projective import best_option, expand, fill_charts, new_agenda, option_score, options
 from .spanning import maximum_spanning_tree
 

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import FORBIDDEN
 from ..contradiction import CYCLE, SECOND_ROOT, Contradiction
-from .parts import FORBIDDEN, LOOPY, ROOT_LABEL, SPANNING, UNKNOWN
+from .parts import LOOPY, ROOT_LABEL, SPANNING, UNKNOWN
 from .projective import eisner
 from .scored import TreeScores
 from .spanning import maximum_spanning_tree

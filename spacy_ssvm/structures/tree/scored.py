@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ...kernels import FirstClassFunction, kernel
-from .. import UNKNOWN
+from .. import FORBIDDEN, UNKNOWN
 from .kbest import labelled_kbest, sum_out_labels
 from .max_marginals import arc_max_marginals, max_marginals
-from .parts import FORBIDDEN, PROJECTIVE, ROOT_LABEL, SPANNING, Parts, dense_scores, has_grandparents, has_siblings
+from .parts import PROJECTIVE, ROOT_LABEL, SPANNING, Parts, dense_scores, has_grandparents, has_siblings
 from .projective import projective_marginals
 from .spanning import tree_marginals
 

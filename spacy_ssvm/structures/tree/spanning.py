@@ -21,7 +21,8 @@ import math
 import numpy as np
 
 from ...kernels import kernel
-from .parts import FORBIDDEN, NONE
+from .. import FORBIDDEN
+from .parts import NONE
 
 
 @kernel

@@ -13,7 +13,8 @@ from spacy_ssvm.models.chain.numbered import NONE, new_numbering, pairs_of
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Dcd, Perceptron
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.chain.constraints import unconstrained, with_fixed
 
 from .test_numbered import R, random_chains
 

@@ -178,7 +178,7 @@ def _resolved(model: str) -> str:
 
 
 def _identity(nlp: Language) -> dict[str, str]:
-    """What tells a pipeline from others: its name and version, and a digest of its files."""
+    """The identity of a pipeline: its name and version, and a digest of its files."""
     digest = hashlib.sha256()
     root = nlp.path or Path()
     for path in sorted(path for path in root.rglob("*") if path.is_file()) if nlp.path else []:

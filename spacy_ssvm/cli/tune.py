@@ -109,7 +109,7 @@ SMALLER = 0.1
 
 
 class TuningPlan(NamedTuple):
-    """What is to be tuned.
+    """A solver block and the values to try in it.
 
     config: of the pipeline. name, solver: of the component, and its block with all defaults. points: the values to try.
     epochs: the most with the same values. weights: of the scores that make the development score.

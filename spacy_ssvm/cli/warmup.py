@@ -59,7 +59,7 @@ MAX_PROCESSES = 16
 """More would wait for each other's kernels, and each needs some 300 MB."""
 KINDS = ("hits", "misses")
 Job: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
-"""What a process runs, and its arguments."""
+"""A function that a process runs, and its arguments."""
 
 
 def warmup(
@@ -206,7 +206,7 @@ def _run_clusters() -> None:
 
 
 def _run_late() -> None:
-    """What three sentences do not lead to: working sets that are closed up, and jackknifed tags."""
+    """Compile kernels that three sentences do not reach: of working sets that are closed up, and of jackknifed tags."""
     from ..corpus.jackknife import Jackknife
     from ..solvers.working_set import empty, trim
 

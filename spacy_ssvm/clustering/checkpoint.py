@@ -22,7 +22,7 @@ INTERVAL = 20.0
 def learn_with_checkpoints(
     path: Path, bigrams: Bigrams, settings: ClusteringSettings, n_threads: int = 1, interval: float = INTERVAL
 ) -> Iterator[State]:
-    """As `learn`, with a checkpoint at `path` every few seconds; goes on from the file that is there.
+    """Learn classes as `learn` does, with a checkpoint at `path` every few seconds; resume from the file that is there.
 
     A file that is damaged, or belongs to another text, other settings or another version of the algorithms, is written
     over. The caller removes the file.

@@ -20,7 +20,9 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 
 @dataclass(frozen=True)
 class ClusteringSettings:
-    """What is learnt. method: brown, with a window and sweeps, or exchange, with sweeps and a prior of spellings.
+    """The settings of learning classes.
+
+    method: brown, with a window and sweeps, or exchange, with sweeps and a prior of spellings. n_classes: at least 2.
 
     Raises:
         ValueError: there is no such method, or there are less than 2 classes.
@@ -87,7 +89,7 @@ def _first_state(method: Method, n_words: int, n_classes: int) -> State:
 
 
 def renumbered(classes: np.ndarray) -> np.ndarray:
-    """The same classes, numbered by their most frequent words, without empty ones: int32 [V]."""
+    """Classes numbered by their most frequent words, without empty ones: int32 [V]."""
     _, firsts, inverse = np.unique(classes, return_index=True, return_inverse=True)
     numbers = np.empty(len(firsts), np.int32)
     numbers[np.argsort(firsts)] = np.arange(len(firsts), dtype=np.int32)

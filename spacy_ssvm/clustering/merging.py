@@ -239,7 +239,10 @@ def _sum_with_word(window, word, place, neighbours, opposite, of_class, of_neigh
 
 @kernel
 def _gather(window, neighbours, word):
-    """As `_count_neighbours`, where `column` is 0; returns the number of classes, whose places are in `touched`."""
+    """Count neighbours by class, as `_count_neighbours`, where `column` is 0.
+
+    Returns the number of classes, whose places are in `touched`.
+    """
     n = 0
     for at in range(neighbours.starts[word], neighbours.starts[word + 1]):
         place = window.places[neighbours.words[at]]
@@ -326,7 +329,7 @@ def _sum_outside(window, a, b, neighbours, opposite):
 
 @kernel
 def _sum_inside(window, a, b, of_class, of_neighbour):
-    """As `_sum_outside`, of the neighbours in the window."""
+    """Add to `sums` what the neighbours of b in the window contribute more, as `_sum_outside` does for the others."""
     terms, size = window.terms, len(window.sizes)
     for neighbour in range(size):
         of_b = np.int64(of_class[b, neighbour])

@@ -29,7 +29,7 @@ MAX_SENTENCES = 100
 _ENTITY = re.compile("(?:(?:name|NE)=)?([BILU])-([A-Z_]+)|O$")
 """An entity tag in MISC, as spaCy's converter finds it."""
 _NO_TEXT = re.compile("[\udc80-\udcff]")
-"""What stands for a byte that is not in UTF-8."""
+"""Stand-ins for bytes that are not in UTF-8."""
 
 
 class SentenceLines(NamedTuple):

@@ -38,7 +38,7 @@ def corpus_files(path: Path) -> list[Path]:
 
 
 def kind_of(files: Iterable[Path]) -> str:
-    """What cannot be read of these files is left out in pieces of this kind."""
+    """The kind of pieces, sentences or documents, in which unreadable parts of these files are left out."""
     return "sentences" if all(file.name.endswith(conllu_reader.SUFFIX) for file in files) else "documents"
 
 
@@ -336,7 +336,7 @@ class ColumnCorpus:
         return example
 
     def _jackknifed(self, n_threads: int, examples: list[Example]) -> list[Example]:
-        """The same examples, with predicted tags on their predicted Docs."""
+        """Examples with predicted tags on their predicted Docs."""
         from .jackknife import Jackknife
 
         filled = [example for example in examples if len(example.predicted)]

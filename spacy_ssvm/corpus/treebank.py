@@ -17,7 +17,7 @@ LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNOREC
 
 @dataclass(frozen=True)
 class Treebank:
-    """What a treebank annotates; all shares are from 0 to 1.
+    """The annotation of a treebank; all shares are from 0 to 1.
 
     train: a file, or a folder of files. dev: a file, None if there is none. lang: the language's code in the name of a
     file, None if there is none. bad: the sentences of all these files that cannot be read, each with its place and the

@@ -54,7 +54,7 @@ class SetAside(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a shard has become.
+    """The result of annotating one shard.
 
     file: the name in the folder of results. source, sha256: of the shard's documents, and of the file.
     """

@@ -36,7 +36,7 @@ from .messages import BlockEpoch, Layout, Setup, SubtreeSum
 
 @dataclass(frozen=True)
 class TrainingShard:
-    """What one worker learns from.
+    """The part of a corpus that one worker learns from.
 
     config: of the pipeline, interpolated. parts: the config of a reader for each part of the corpus in the shard.
     first_part: the number of the first one, from 0, among all n_parts. number: of the shard, from 0. folder: for the
@@ -132,7 +132,7 @@ class BlockWorker:
             return [name_of(number, example.predicted) for number, example in examples if number in wanted]
 
     def survey(self, component: str) -> Survey:
-        """What the shard's examples say before any is encoded."""
+        """The survey of the shard's examples, before any is encoded."""
         return self._pipe(component).survey(self._examples(), self._nlp)
 
     def encode(self, component: str, setup: Setup) -> np.ndarray:
@@ -249,13 +249,13 @@ class BlockWorker:
         return sparse(self._loaded(component).block.common)
 
     def dual_sum(self, component: str) -> tuple[SparseVector, tuple[float, float]]:
-        """As `DualBlock.dual_sum`."""
+        """Σ α ΔΦ over the block's planes, and its figures, from `DualBlock.dual_sum`."""
         block = self._loaded(component).block
         assert isinstance(block, DualBlock)
         return block.dual_sum()
 
     def trials(self, component: str, factor: float) -> np.ndarray:
-        """As `DescentBlock.trials`."""
+        """The primal objectives of the candidates for η₀, float64, from `DescentBlock.trials`."""
         block = self._loaded(component).block
         assert isinstance(block, DescentBlock)
         return block.trials(factor)
@@ -268,7 +268,7 @@ class BlockWorker:
         self._save(component)
 
     def slacks(self, component: str, change: SparseVector) -> Slacks:
-        """Those of the block's examples at the w of the common vector + change."""
+        """The slacks of the block's examples at the w of the common vector + change."""
         return self._loaded(component).block.slacks(change)
 
     def sums(self, component: str, weights: SparseVector) -> list[SubtreeSum]:

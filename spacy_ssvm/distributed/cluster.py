@@ -19,7 +19,7 @@ START = 300.0
 """Seconds in which at least one worker has to be ready: the cluster may have to start a machine first."""
 
 CANNOT_START = "a worker cannot start"
-"""What has happened if a worker that was not ready yet has died."""
+"""The failure of a worker that has died before it was ready."""
 
 CONNECT = 10.0
 """Seconds in which the cluster has to answer."""
@@ -50,7 +50,7 @@ def map_unordered(
     name: Callable[[Argument], str],
     ahead: int,
 ) -> Iterator[Result]:
-    """What the function that `make_worker` returns gives for each argument, in the order in which they are finished.
+    """Yield the results of the function that `make_worker` returns, in the order in which they are finished.
 
     make_worker: is called once by each worker, on its machine; it has to be picklable, as arguments and results have.
     address: of the cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
@@ -124,7 +124,7 @@ def _taken(ray: Any, begun: dict[Any, tuple[Any, str]], reference: Any) -> tuple
 
 
 def result_of(ray: Any, reference: Any, failure: str) -> Any:
-    """What a call of a worker's method returns; it is waited for. failure: what has happened if the worker has died.
+    """Wait for the result of a call of a worker's method. failure: what has happened if the worker has died.
 
     Raises:
         WorkerDied: the worker has died, or the cluster has ended.

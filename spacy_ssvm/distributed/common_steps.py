@@ -13,8 +13,7 @@ from .shared_blocks import Answers, SharedBlocks
 
 
 class Step(NamedTuple):
-    """What blocks need to take a step: the number of its epoch, its pace, digests of what each has moved in it, and the
-    step."""
+    """A step of all blocks: the number of its epoch, its settings, the digest of each block's result, and the step."""
 
     number: int
     pace: EpochSettings
@@ -32,7 +31,7 @@ class CommonSteps(ABC):
         self.blocks = blocks
         self.common = np.zeros(blocks.weights.dimension)
         self._pace = EpochSettings()
-        """Of the next epoch."""
+        """Settings of the next epoch."""
         self._step = Step(0, self._pace, [])
         self._is_due = False
         """Whether blocks have not been told this step yet."""
@@ -95,7 +94,7 @@ class CommonSteps(ABC):
         return None
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes, after `epoch`: what blocks may not know yet."""
+        """The state for `restore`, after `epoch`: what blocks may not know yet."""
         parts = {name: plain(getattr(self._step, name)) for name in ("pace", "change")}
         return {"pace": plain(self._pace), "step": plain(self._step) | parts}
 
@@ -109,6 +108,6 @@ class CommonSteps(ABC):
         self.common = self.blocks.joined(self.blocks.all("common"))
 
     def _settings(self, number: int, pace: EpochSettings) -> list[tuple[Any, ...]]:
-        """Of each block's epoch, whichever worker runs it: its number, its seed, and its pace."""
+        """The number, the seed and the settings of each block's epoch, whichever worker runs it."""
         seed = self.parameters.seed or 0
         return [(number, (seed, number, block), pace) for block in range(self.blocks.n_blocks)]

@@ -46,7 +46,7 @@ class Common(NamedTuple):
         return self._moved(part, self.rows[block])
 
     def part(self, block: int, whole: SparseVector) -> SparseVector:
-        """What a block has of a vector of all weights; its indices are not in order."""
+        """A block's part of a vector of all weights; its indices are not in order."""
         if not len(self.keys):
             return whole
         numbers = np.full(len(self.keys), ABSENT)

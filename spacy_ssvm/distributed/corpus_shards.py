@@ -17,7 +17,7 @@ ENOUGH = 100_000
 NEW_TEXT = "# newpar"
 """The comment in CoNLL-U before the first sentence of a text."""
 OUTSIDE = "|O"
-"""What says in MISC that a word is outside entities, and thus that entities are annotated."""
+"""The entry in MISC of a word outside entities, which says that entities are annotated."""
 
 
 def deal(

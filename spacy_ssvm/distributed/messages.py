@@ -1,4 +1,4 @@
-"""What a worker that learns and the driver send to each other."""
+"""Messages between a worker that learns and the driver."""
 
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 
 class BlockEpoch(NamedTuple):
-    """What an epoch on one block has moved, and a digest of it, the same for the same vectors."""
+    """The result of an epoch on one block, and its digest, the same for the same vectors."""
 
     moved: EpochResult
     digest: bytes

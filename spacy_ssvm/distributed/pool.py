@@ -21,7 +21,7 @@ _INTERVAL = 0.5
 """Seconds between two looks of a worker whether its parent is there."""
 
 _work: Callable[[Any], Any] | None = None
-"""Of this process; a forked worker has that of its parent, and shares its memory."""
+"""The work of this process; a forked worker has that of its parent, and shares its memory."""
 
 
 class WorkerDied(RuntimeError):

@@ -60,7 +60,7 @@ class SharedBlocks:
             raise
 
     def all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
-        """What this method of each worker returns. arguments: as in `send`, none by default."""
+        """The results of this method of each worker. arguments: as in `send`, none by default."""
         return self.send(method, [()] * self.n_blocks if arguments is None else arguments)()
 
     def sum(self, parts: Sequence[SparseVector]) -> SparseVector:
@@ -91,7 +91,7 @@ class SharedBlocks:
         return vector
 
     def parts(self, vector: SparseVector) -> list[SparseVector]:
-        """What each block has of a vector of all weights."""
+        """Each block's part of a vector of all weights."""
         parts = [self.weights.part(block, vector) for block in range(self.n_blocks)]
         self.n_bytes += sum(part.nbytes for part in parts)
         return parts

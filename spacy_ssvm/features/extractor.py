@@ -16,7 +16,7 @@ from .word_classes import WordClasses
 
 
 class FirstPassParts(NamedTuple):
-    """What a first pass reads, and what it writes.
+    """The templates and columns that a first pass reads, and the column that it writes.
 
     program, split: the templates that do not read DOCUMENT_LABEL. words: the column with lower-cased words. marks: the
     column of DOCUMENT_LABEL.

@@ -245,7 +245,7 @@ def new_table(slots: int, hash_bits: int = 0) -> Table:
 
 
 def grown(table: Table, slots: int) -> Table:
-    """The same table with more slots, a power of two."""
+    """A copy of a table with more slots, a power of two."""
     larger = new_table(slots)
     rehash(table, larger)
     return larger
@@ -275,7 +275,7 @@ def look_up_features(columns: Columns, program: Program, table: Table) -> tuple[
 
 
 def add_features(columns: Columns, program: Program, table: Table) -> tuple[Table, np.ndarray, np.ndarray, np.ndarray]:
-    """The same as `look_up_features`, but unknown features are added to the table, which is enlarged as needed.
+    """Look up features, and add unknown ones to the table, which is enlarged as needed.
 
     Returns the table, feature starts, rows and values.
     """

@@ -26,7 +26,7 @@ class Layers(NamedTuple):
     corrected: Sparse
 
     def moved(self, places: Callable[[np.ndarray], np.ndarray]) -> "Layers":
-        """The same entries at other indices, in the same order."""
+        """Layers with the same entries at other indices, in the same order."""
         return Layers(*(part._replace(indices=places(part.indices)) for part in self))
 
 

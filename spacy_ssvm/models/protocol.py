@@ -52,7 +52,7 @@ class Mistake(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """What is known of gold annotation, summed up over the parts of a corpus.
+    """Counts of what is missing, contradictory or not learnt in gold annotation, summed up over the parts of a corpus.
 
     counts: of tokens, examples and others, by names of the codec's; "unknown" is what is not annotated. labels: the
     component's that occur. named: the names of the examples in which something is wrong or unknown, by the same names.
@@ -63,21 +63,21 @@ class Gaps(NamedTuple):
     named: dict[str, list[str]]
 
     def add(self, others: "Gaps") -> None:
-        """Add what is known of the next part."""
+        """Add the gaps of the next part."""
         self.counts.update(others.counts)
         self.labels.update(others.labels)
         for name, examples in others.named.items():
             self.named.setdefault(name, []).extend(examples)
 
     def wrong(self) -> "Gaps":
-        """What is wrong, without what is only missing."""
+        """Gaps that are wrong, without what is only missing."""
         named = {name: examples for name, examples in self.named.items() if name != "unknown"}
         return Gaps(Counter({name: self.counts[name] for name in named}), set(), named)
 
 
 @dataclass
 class Survey:
-    """What examples say of a component's labels before any is encoded; what several say adds up.
+    """A survey of a component's labels in examples, before any is encoded; several surveys add up.
 
     n_examples: their number. label_counts: how often each label occurs. of_corrections: whether they correct a loaded
     component, so that nothing in them is too rare to be learnt.
@@ -139,7 +139,7 @@ class LabelRules(Protocol):
         """The tokens that match, int64 [M], among those that are `free`, bool [T], and their labels, bool [M, L]."""
 
     def renamed(self, name: str) -> "LabelRules":
-        """The same rules, of a component with this name."""
+        """Rules of a component with this name."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Codec(ABC):
 
     @property
     def notes(self) -> Mapping[str, str]:
-        """What the codec keeps of the examples besides labels, as texts by name, for the file "cfg"."""
+        """Notes of the examples that the codec keeps besides labels, as texts by name, for the file "cfg"."""
         return {}
 
     def with_notes(self, notes: Mapping[str, Any]) -> "Self":
@@ -189,7 +189,7 @@ class Codec(ABC):
         return self
 
     def survey(self, examples: Iterable[Example], gold: Sequence[Any]) -> Survey:
-        """What these examples and their gold annotation say; without any, it is empty."""
+        """The survey of these examples and their gold annotation; without any, it is empty."""
         return Survey(len(gold), self.label_counts(gold))
 
     def with_survey(self, survey: Any) -> "Self":
@@ -214,7 +214,7 @@ class Codec(ABC):
         """How often the component's labels occur there."""
 
     def labels_to_learn(self, counts: Counter[str]) -> set[str]:
-        """Those of the labels that occur so often which become labels of the component."""
+        """The labels that occur often enough to be learnt."""
         return set(counts)
 
     def labels_in(self, gold: Iterable[Any]) -> set[str]:
@@ -222,7 +222,7 @@ class Codec(ABC):
         return self.labels_to_learn(self.label_counts(gold))
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Gaps:
-        """What is missing, contradictory or not learnt in the gold annotation of the examples with these numbers."""
+        """The gaps in the gold annotation of the examples with these numbers: missing, contradictory or not learnt."""
         return Gaps(Counter(examples=len(gold)), self.labels_in(gold.values()), {})
 
     @abstractmethod
@@ -244,7 +244,7 @@ class Codec(ABC):
         return False
 
     def given(self, doc: Doc) -> Given:
-        """What the component finds on a Doc."""
+        """The annotation that the component finds on a Doc."""
         has_starts = not self.reads_starts or doc.has_annotation(SENT_START)
         has_values = bool(self.attributes) and doc.has_annotation(self.attributes[0])
         return Given(values_of(doc, self.attributes) if has_values else None, has_starts)
@@ -313,7 +313,7 @@ class Codec(ABC):
         """The differences of the predicted annotation from the gold one."""
 
     def without_patterns(self) -> "Self":
-        """The same without `patterns`, which are no prediction of the weights."""
+        """The codec without `patterns`, which are no prediction of the weights."""
         return replace(self, patterns=())
 
     def renamed(self, name: str) -> "Self":
@@ -358,7 +358,7 @@ class DataSet(ABC):
         """All examples; the same object until something is added or replaced."""
 
     def problem_by_row(self) -> "Problem":
-        """The same with the weights of each feature side by side, for every solver and any number of threads."""
+        """All examples, with the weights of each feature side by side, for every solver and any number of threads."""
         return self.problem()
 
     def release_index(self) -> None:
@@ -432,8 +432,7 @@ class DataSet(ABC):
         return np.zeros(0, np.uint8)
 
     def shared(self) -> np.ndarray:
-        """What all data sets of one training have to share, float [m]: the mean of what they have; by default, there
-        is nothing."""
+        """Numbers that all data sets of one training have to share, float [m]: the mean of theirs; none by default."""
         return np.zeros(0)
 
     def with_shared(self, shared: np.ndarray) -> "DataSet":
@@ -449,7 +448,7 @@ class DataSet(ABC):
         """The data that maps features to weights; `StructuredModel.resumed` takes it."""
 
     def notes(self) -> list[np.ndarray]:
-        """What else `StructuredModel.resumed` takes; nothing by default."""
+        """Further arrays for `StructuredModel.resumed`; none by default."""
         return []
 
     @abstractmethod
@@ -477,7 +476,7 @@ class Predictor(Protocol):
     """Predicts with fixed weights; other weights need another predictor."""
 
     weights: Any
-    """As `StructuredModel.load` returns them."""
+    """Weights as `StructuredModel.load` returns them."""
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
         """Read the Docs; returns a function that predicts, in any thread, an item for each Doc, for `Codec.write`.
@@ -495,7 +494,7 @@ class Predictor(Protocol):
         """
 
     def explained(self, doc: Doc) -> Sequence[tuple[ScoredSequence, FactorFeatures[Any]]]:
-        """The same for one Doc, with the features that fire in each sequence."""
+        """The sequences of one Doc with their scores, and the features that fire in each."""
 
     def forget_types(self) -> None:
         """Drop cached values of word types; they are computed again when needed."""

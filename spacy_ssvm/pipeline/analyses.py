@@ -12,7 +12,7 @@ from spacy.strings import get_string_id
 POS_FEATURE = "POS"
 """The feature of a label that is the coarse tag, as in spaCy's labels."""
 NO_FEATURES = Morphology.EMPTY_MORPH
-"""What spaCy stores for an analysis without features; nothing stands for a missing analysis."""
+"""The string that spaCy stores for an analysis without features; nothing stands for a missing analysis."""
 ANY = "any|"
 """Before the name of an attribute, such as `any|Case=Nom`, which has weights for all labels with this feature."""
 
@@ -54,7 +54,7 @@ def weight_labels_of(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Analyses:
-    """What L weight labels say, and the kinds of tokens that are limited to labels with certain features or tags.
+    """The analyses of L weight labels, and kinds of tokens that are limited to labels with certain features or tags.
 
     Kind 0 allows all labels; then there are K − 1 kinds, one for each set of features and for each coarse tag, and L
     kinds of `with_fixed`. pairs: the coarse tag and the features of each label, both empty for attributes. values:

@@ -56,7 +56,7 @@ LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
 Answer = TypeVar("Answer")
 NO_ANNOTATION = {"-", "_"}
-"""What stands for missing annotation in the columns of files, and is no label if it is the only one."""
+"""Signs for missing annotation in the columns of files; none is a label if it is the only one."""
 MAX_KEPT = 1 << 15
 """The largest number of tokens of the parts of a batch that `update` keeps although it knows all of their examples."""
 SUGGESTED_TOGETHER = 128
@@ -279,7 +279,7 @@ class SsvmPipe(TrainablePipe):
     # Learning with several workers
 
     def survey(self, examples: Iterable[Example], nlp: Language) -> Survey:
-        """What these examples say before any is encoded. None is kept."""
+        """The survey of these examples, before any is encoded. None is kept."""
         survey = self.codec.survey([], [])
         n_examples = 0
         with nlp.memory_zone():
@@ -398,7 +398,7 @@ class SsvmPipe(TrainablePipe):
         return losses
 
     def _update(self, examples: Sequence[Example], losses: dict[str, float]) -> list[Example]:
-        """As `update`; returns the examples that were corrected."""
+        """Update the component; returns the examples that were corrected."""
         n_before = max((number for part, _, _ in self._waiting for number in part), default=-1) + 1
         numbered = _numbered(examples, n_before)
         if not numbered:
@@ -502,7 +502,7 @@ class SsvmPipe(TrainablePipe):
                 )
 
     def _limits_of_prediction(self, example: Example) -> str | None:
-        """What may keep the component from predicting what it has learnt from an example; None without anything."""
+        """A reason that may keep the component from predicting what it has learnt from an example, or None."""
         doc, reference = example.predicted, example.reference
         if self.codec.patterns:
             return "patterns limit what is predicted"
@@ -519,7 +519,7 @@ class SsvmPipe(TrainablePipe):
         self._check_corrected(self._finish_update())
 
     def _finish_update(self) -> list[Example]:
-        """As `finish_update`; returns the examples that were corrected."""
+        """Finish the update of a batch in parts; returns the examples that were corrected."""
         losses, waiting = self._losses, self._waiting
         self._losses, self._waiting = None, []
         if losses is None:
@@ -1065,7 +1065,7 @@ class SsvmPipe(TrainablePipe):
         return self._record.labels_are_given and (self._trained.has_begun or self._tutor is None)
 
     def _survey_of_read(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Survey:
-        """Of these examples, as far as their gold annotation was read."""
+        """Survey the examples whose gold annotation could be read."""
         read = [number for number, found in gold.items() if found is not None]
         return self.codec.survey([examples[number] for number in read], [gold[number] for number in read])
 
@@ -1256,7 +1256,7 @@ def _numbered(examples: Sequence[Example], first: int = 0) -> dict[int, Example]
 
 
 def _together(parts: Iterable[Mapping[int, Answer]]) -> dict[int, Answer]:
-    """What several parts of a batch have, by the numbers of the examples."""
+    """The answers of several parts of a batch together, by the numbers of the examples."""
     return {number: value for part in parts for number, value in part.items()}
 
 

@@ -24,7 +24,7 @@ UNNAMED = "dep"
 """spaCy's label of an unclassified dependency."""
 
 FLAWS = ("headless", "circular", "crossing", "cut", "second", "named", "unnamed")
-"""What can be wrong with gold trees, as keys of `TreeGold.flaws`.
+"""Flaws of gold trees, as keys of `TreeGold.flaws`.
 
 Left out are tokens with a relation and no head; sentences whose heads contain a cycle, of which the first token
 counts; heads in another sentence, or on the other side of a cut in a long one. Then second roots of sentences that may

@@ -241,7 +241,7 @@ class SsvmMorphologizer(TagComponent):
     codec: MorphologizerCodec
 
     def _checked_labels(self, labels: Any) -> list[str]:
-        """Of the label data of spaCy's morphologizer, a dictionary of two mappings by label, the labels are taken."""
+        """Labels as given, or from the label data of spaCy's morphologizer: a dictionary of two mappings by label."""
         if isinstance(labels, Mapping) and labels.keys() == SPACYS_LABEL_DATA:
             labels = list(labels["morph"]) if isinstance(labels["morph"], Mapping) else labels
         return super()._checked_labels(labels)

@@ -401,7 +401,7 @@ class SsvmNer(ChainComponent):
         return self._in_kind(docs, lambda asked: self._candidates(asked, min_score))
 
     def _candidates(self, docs: Sequence[Doc], min_score: float | None) -> list[dict[tuple[int, int, str], float]]:
-        """As `scored_ents`, with all annotation of the Docs as constraints."""
+        """The entities that `scored_ents` lists, with all annotation of the Docs as constraints."""
         return [{part[:3]: score for part, score in found} for found in self._scored(docs, min_score)]
 
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
@@ -428,7 +428,7 @@ def _spans(values: np.ndarray) -> set[tuple[int, int, int]]:
 
 
 def gold_entities(example: Example) -> list[str | None]:
-    """As `Example.get_aligned_ner`, in a tenth of its time if both Docs have the same words.
+    """The tags of `Example.get_aligned_ner`, in a tenth of its time if both Docs have the same words.
 
     A tag is None if the annotation is missing. Whitespace tokens, which spaCy does not align, are left to spaCy.
 

@@ -36,7 +36,7 @@ class OwnAnnotation:
         self._predictions: WeakKeyDictionary[Doc, Prediction] = WeakKeyDictionary()
 
     def given(self, codec: Codec, docs: Sequence[Doc]) -> list[Given]:
-        """What the component, which is about to write to these Docs, finds there besides its own."""
+        """The annotation besides its own that the component finds on these Docs, to which it is about to write."""
         return [codec.given(doc) for doc in self._without(codec, docs, self._remembered(docs))]
 
     def remember(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
@@ -63,7 +63,7 @@ class OwnAnnotation:
         return self._without(codec, docs, writings)
 
     def _remembered(self, docs: Sequence[Doc]) -> dict[int, Prediction]:
-        """What is known to have been written, by the Doc's number; Docs that were retokenised since are left out."""
+        """The predictions that were written, by the Doc's number; Docs that were retokenised since are left out."""
         found = ((number, self._predictions.get(doc)) for number, doc in enumerate(docs))
         return {number: writing for number, writing in found if writing and writing.n_tokens == len(docs[number])}
 
@@ -94,7 +94,7 @@ def _values(codec: Codec, doc: Doc, given: Given) -> np.ndarray:
 def _predicted(
     codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], predict: Predict, given: Given
 ) -> list[Prediction]:
-    """What the component writes to the Docs with these numbers if it finds no annotation of its own there."""
+    """The predictions for the Docs with these numbers, made as if there were no annotation of its own on them."""
     chosen = [docs[number] for number in numbers]
     blank = [_copied(doc, codec.attributes, _values(codec, doc, given), given.has_starts) for doc in chosen]
     predictions = predict(blank) if blank else []

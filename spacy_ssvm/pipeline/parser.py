@@ -401,7 +401,7 @@ _FLAWS = {
     "named": "roots have another relation than ROOT, which is not learnt",
     "unnamed": "tokens with a head have the relation ROOT, which counts as missing",
 }
-"""What is said of each of `gold_trees.FLAWS`."""
+"""The message about each of `gold_trees.FLAWS`."""
 
 
 def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, multi_root: bool) -> None:

@@ -61,7 +61,7 @@ class Patterns:
         return Patterns, (self._name, self._vocab, self._given)
 
     def renamed(self, name: str) -> "Patterns":
-        """The same rules, of a component with this name."""
+        """Rules of a component with this name."""
         return Patterns(name, self._vocab, self._given)
 
     def require_known(self, labels: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ class TokenCodec(ChainCodec):
     """A codec whose weight labels are the component's labels, one for each token."""
 
     gold_name: ClassVar[str] = "gold tag"
-    """What messages call the gold annotation of a token."""
+    """The name of a token's gold annotation in messages."""
 
     @abstractmethod
     def gold(self, example: Example) -> ChainGold: ...

@@ -1,4 +1,4 @@
-"""What a component has learnt: weights in its model or a training under way, and the predictor made from them."""
+"""The trained state of a component: weights in its model or a training under way, and the predictor made from them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,9 +32,9 @@ class TrainedState:
         self.training: Training | None = None
         self.saved_state: bytes | None = None
         self.seed = 0
-        """That of a solver whose parameters have none."""
+        """The seed of a solver whose parameters have none."""
         self.gets_parts = False
-        """As in `Training`."""
+        """Whether batches come in parts, as in `Training`."""
         self.has_begun = False
         """Whether training goes on, from zero or from a saved state: weights without one are corrected."""
         self._model, self._codec, self._vocab, self._settings = model, codec, vocab, settings
@@ -45,7 +45,7 @@ class TrainedState:
         """The arrays of the model from which training has started, if it was loaded."""
 
     def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "TrainedState":
-        """The same object, bound to these; the predictor is dropped if one of them has changed."""
+        """This object, bound to these; the predictor is dropped if one of them has changed."""
         if not (model is self._model and codec is self._codec and settings is self._settings):
             as_before = codec.weight_labels == self._codec.weight_labels and codec.saved == self._codec.saved
             self._predictor = None
@@ -158,7 +158,7 @@ class TrainedState:
         self.moved(self._training(solver.seeded(self.seed), data, weights))
 
     def relabelled(self, codec: Codec) -> "TrainedState":
-        """The same weights, with zeros for the new labels of this codec; training starts anew."""
+        """A state with these weights, and zeros for the new labels of this codec; training starts anew."""
         self.store()
         weights = self._stored() if store.has_weights(self._model) else None
         after = TrainedState(self._model, codec, self._vocab, self._settings)

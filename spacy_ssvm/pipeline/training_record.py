@@ -20,7 +20,7 @@ SEAL = "seal"
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What a component keeps of its training besides the weights.
+    """Facts of a component's training that it keeps besides the weights.
 
     reads: token attributes that its features have learnt from. labels_are_given: whether `initialize` was given the
     labels, so that `update` adds none. inverse_temperature: β of the calibration, None without one.

@@ -40,7 +40,7 @@ class EpochSums(NamedTuple):
 
 
 class EpochSettings(NamedTuple):
-    """How an epoch on one block allows for the others.
+    """The settings of an epoch on one block, which allow for the other blocks.
 
     factor: what C is multiplied by. momentum: β, how far beyond the end of the epoch momentum goes, in parts of the way
     from the end of the last one.
@@ -51,7 +51,7 @@ class EpochSettings(NamedTuple):
 
 
 class EpochResult(NamedTuple):
-    """What an epoch on one block has moved, of the common vector.
+    """The result of an epoch on one block: how far it has moved the common vector.
 
     removed: what it loses with the planes that are void. direction: how far it has moved otherwise, without what
     `EpochSums.shrinkage` does to it. ahead: how far momentum goes beyond. mean: how far its mean over the epoch is from
@@ -65,7 +65,7 @@ class EpochResult(NamedTuple):
     mean: SparseVector = NOTHING
 
     def digest(self) -> bytes:
-        """The same for the same vectors."""
+        """A digest of the vectors, equal for equal ones."""
         return hashlib.sha256(b"".join(vector.digest() for vector in self[1:])).digest()
 
 
@@ -86,7 +86,7 @@ class Block:
         return point
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes, between a step and the next epoch; arrays are not copied."""
+        """The state for `restore`, between a step and the next epoch; arrays are not copied."""
         return {"dimension": len(self.common), **sparse(self.common)._asdict()}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ class DescentBlock(LearningBlock):
         self._steps += self.problem.n_examples
 
     def trials(self, factor: float) -> np.ndarray:
-        """Those of `SgdLearner.trials` before the first epoch."""
+        """The primal objectives of `SgdLearner.trials` before the first epoch, float64."""
         return self._learner(factor, self.common).trials(self.parameters.generator())
 
     def state(self) -> dict[str, Any]:

@@ -19,7 +19,10 @@ PART = 64
 """Number of examples that a thread processes at a time where their planes are kept."""
 
 PART_WITHOUT_PLANES = 256
-"""The same where they are not: to call a kernel takes as long as the oracles of some ten sentences, and is serial."""
+"""Number of examples that a thread processes at a time where planes are not kept.
+
+To call a kernel takes as long as the oracles of some ten sentences, and is serial.
+"""
 
 AHEAD = 16
 """Number of parts whose planes are in memory at a time."""

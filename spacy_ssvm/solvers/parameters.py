@@ -46,7 +46,7 @@ class Parameters:
             _whole(self, "seed")
 
     def seeded(self, seed: int) -> "Self":
-        """The same parameters with this seed, if they have none."""
+        """Parameters with this seed, if they have none."""
         return replace(self, seed=seed) if self.seed is None else self
 
     def generator(self) -> np.random.Generator:

@@ -10,7 +10,7 @@ MAX_DIMENSION = int(np.iinfo(np.int32).max)
 
 
 class SparseVector(NamedTuple):
-    """What is not zero of a vector: indices int32 [n], each once, and values float64 [n]."""
+    """The entries of a vector that are not zero: indices int32 [n], each once, and values float64 [n]."""
 
     indices: np.ndarray
     values: np.ndarray
@@ -21,7 +21,7 @@ class SparseVector(NamedTuple):
         return int(self.indices.nbytes + self.values.nbytes)
 
     def digest(self) -> bytes:
-        """The same for the same vector."""
+        """A digest of the vector, equal for equal ones."""
         digest = hashlib.blake2b(digest_size=32)
         for part in self:
             digest.update(np.ascontiguousarray(part).data)
@@ -50,7 +50,7 @@ PART = 1 << 14
 
 
 def sparse(vector: np.ndarray) -> SparseVector:
-    """What is not zero of a vector, float64 [d]."""
+    """The entries of a vector, float64 [d], that are not zero."""
     return difference(vector, np.broadcast_to(0.0, vector.shape))
 
 

@@ -74,7 +74,7 @@ def empty(n_examples: int, planes: int = SPARE_PLANES, codes: int = SPARE_CODES)
 
 
 def resized(planes: WorkingSet, n_examples: int) -> WorkingSet:
-    """The same planes, of another number of examples: new ones get an empty list; dropped ones must have no planes."""
+    """Planes of another number of examples: new ones get an empty list; dropped ones must have no planes."""
     more = n_examples - len(planes.head)
     head = planes.head[:n_examples] if more < 0 else appended(planes.head, np.full(more, NO_PLANE))
     return planes._replace(head=head)

@@ -93,9 +93,9 @@ class Training:
         self.figures: Figures | None = None
         self._start_weights = weights
         self._completes_by: np.ndarray | None = None
-        """Those to start from, of all features so far, by which gold structures are completed; None before."""
+        """Weights to start from, of all features so far, by which gold structures are completed; None before."""
         self._last_weights: np.ndarray | None = None
-        """Those of a solver that another one replaces, until that one starts."""
+        """Weights of a solver that another one replaces, until that one starts."""
         self._rng = parameters.generator()
         self._known = Recognition()
         self._learner: Learner | None = None

@@ -167,7 +167,7 @@ class ChainCodec(Codec):
         """The parts of a label sequence, as `PartNames.parts`."""
 
     def part(self, named: NamedPart, first: int) -> "Run":
-        """As `PartNames.part`, for the label of a single token."""
+        """The part of a single token with this label, for `PartNames.part`."""
         from ...structures.chain.scored import Run
 
         return Run(named.start - first, (self.number_of(named.label),))

@@ -60,7 +60,7 @@ class ChainSet(DataSet):
         """The keys of the rows, while there is no table, or where some are those of earlier weights."""
         self.earlier = no_start_weights(len(constraints.start)) if earlier is None else earlier
         self._rates_of_rows = np.zeros(0, np.float32)
-        """Of the rows so far."""
+        """Learning rates of the rows so far."""
         self.annotated = np.zeros(0, np.int32)
         self._n_known = 0
         """The labels of so many of the first tokens are known."""
@@ -68,15 +68,15 @@ class ChainSet(DataSet):
         self._constraints = constraints
         self._joined: Chains | None = None
         self._extent: Extent | None = None
-        """Of the joined chains."""
+        """The extent of the joined chains."""
         self._chunks: list[Chains] = []
-        """Those that are not joined yet."""
+        """Chains that are not joined yet."""
         self._counts, self._n_counted = np.zeros(0, np.int32), 0
         """How often each row occurs among so many of the first features."""
         self._problem: Problem | None = None
         self._numbering: Numbering | None = None
         self._steps: StepNumbering | None = None
-        """That of transitions, if there are many labels and weights are numbered by use."""
+        """The numbering of transitions, if there are many labels and weights are numbered by use."""
         self._first: ManyLabelChains | None = None
         """The data of the last problem with such a numbering."""
         self._wrong: list[Runs] = []
@@ -357,7 +357,7 @@ class ChainSet(DataSet):
         return frequency.exponents(self.counts(), self._seen_earlier())
 
     def _seen_earlier(self) -> np.ndarray | None:
-        """The same of earlier Docs alone, uint8 [≤ R], of the first rows, as no others are theirs; None if unknown."""
+        """How often each row occurred before this training, uint8 [≤ R], None if unknown. Later rows are new."""
         weights = self.earlier.weights
         return self.earlier.seen if weights is None else seen_of(weights, self.keys())
 
@@ -372,7 +372,7 @@ class ChainSet(DataSet):
         return self._counts
 
     def _rates(self) -> Rates | None:
-        """Those of transitions are those of the most frequent feature."""
+        """Learning rates of the weights. Transitions have the rate of the most frequent feature."""
         if self.earlier.seen is None:
             return None
         n_before, weights = len(self._rates_of_rows), self.earlier.weights

@@ -89,7 +89,7 @@ class SeenLabels:
 
     @classmethod
     def resumed(cls, first_pass: LabelFirstPass, notes: Sequence[np.ndarray]) -> "SeenLabels":
-        """What has written these notes, from a file that may hold anything; nothing is jackknifed without notes.
+        """Seen labels from notes of a file that may hold anything; nothing is jackknifed without notes.
 
         Raises:
             ValueError: they are no notes of this first pass.

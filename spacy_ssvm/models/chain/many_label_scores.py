@@ -80,11 +80,11 @@ class ManyLabelScores:
     def labelling(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], np.ndarray]:
-        """As `TypeScores.labelling`. Holds Python's lock for next to nothing."""
+        """A function that finds labels, as `TypeScores.labelling`. Holds Python's lock for next to nothing."""
         return partial(self._labels, columns, kinds, constraints)
 
     def scores(self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
-        """As `TypeScores.scores`."""
+        """The scores of tokens, as `TypeScores.scores`."""
         scores = np.zeros((len(kinds), len(constraints.start)))
         chains = unlabelled(columns, self._program, kinds, constraints)
         _score(columns, self._program, self._table, chains, self._weights, scores)

@@ -168,7 +168,7 @@ class ChainModel:
         return ChainSet(program, table, constraints, earlier, seen_labels, self.codec.of_tokens)
 
     def _learnt_labels(self, batches: "Sequence[EncodedChains]", seed: int) -> "SeenLabels | None":
-        """Those of a first pass that learns from the batches; None if no template reads its labels."""
+        """Labels of a first pass that learns from the batches; None if no template reads them."""
         from .first_pass import SeenLabels, learn
 
         if self.extractor.first_pass is None or not batches:
@@ -177,7 +177,7 @@ class ChainModel:
         return None if learnt is None else SeenLabels(self._first_pass(learnt[0]), learnt[1])
 
     def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> "SeenLabels | None":
-        """Those of a first pass with these weights. notes: `DataSet.notes` of its Docs."""
+        """Labels of a first pass with these weights. notes: `DataSet.notes` of its Docs."""
         from .first_pass import SeenLabels
 
         return None if weights is None else SeenLabels.resumed(self._first_pass(weights), notes)

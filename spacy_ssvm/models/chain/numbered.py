@@ -75,7 +75,7 @@ def new_numbering(n_rows: int, n_labels: int, frequent: np.ndarray) -> Numbering
 
 
 def with_rows(numbering: Numbering, n_rows: int, n_labels: int) -> Numbering:
-    """The same places, for n_rows rows: at least as many as before."""
+    """A numbering with the same places, for n_rows rows: at least as many as before."""
     more, n_chunks = np.full(n_rows - len(numbering.first), NO_CHUNK), int(numbering.counts[0])
     chunks = extended(numbering.chunks, n_rows * chunks_of_row(n_labels), n_chunks)
     return Numbering(appended(numbering.first, more), chunks, numbering.counts)

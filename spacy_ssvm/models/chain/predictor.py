@@ -57,7 +57,7 @@ class ChainPredictor:
         self._scorer = self._new_scorer()
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
-        """As `Predictor.prepared`: the best labels of each Doc, int32 [tokens]."""
+        """A function that finds the best labels of each Doc, int32 [tokens], as `Predictor.prepared`."""
         if not any(len(doc) for doc in docs):
             return lambda: [np.zeros(0, np.int32) for _ in docs]
         return self._decoding(*self._read(docs))
@@ -93,7 +93,7 @@ class ChainPredictor:
         return columns, types, kinds, self._preferred(constraints)
 
     def _preferred(self, constraints: Constraints) -> Constraints:
-        """The same constraints, without labels that are not learnt yet where there are others."""
+        """Constraints without labels that are not learnt yet where there are others."""
         codec = self._codec
         if not codec.unlearnt:
             return constraints

@@ -10,7 +10,7 @@ from .weights import ChainWeights
 
 
 class StartWeights(NamedTuple):
-    """What a data set knows of the weights from which training starts.
+    """The weights from which training starts, as far as a data set needs them.
 
     seen: as in `ChainWeights`, of the rows that its table has from the start; None if unknown. is_new: bool [L], the
     labels without any weight. has_new_labels: whether such a label is still to be learnt, although others have been.
@@ -24,7 +24,7 @@ class StartWeights(NamedTuple):
 
 
 def no_start_weights(n_labels: int, seen: np.ndarray | None = None) -> StartWeights:
-    """That of training from zero. seen: of a table with rows."""
+    """Start weights of zero. seen: how often each row occurred, uint8 [R], or None."""
     return StartWeights(seen, np.ones(n_labels, np.bool_), False)
 
 

@@ -51,11 +51,11 @@ class TokenScores:
     def labelling(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], np.ndarray]:
-        """As `TypeScores.labelling`."""
+        """A function that finds labels, as `TypeScores.labelling`."""
         return partial(self._labels, columns, kinds, constraints)
 
     def scores(self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
-        """As `TypeScores.scores`."""
+        """The scores of tokens, as `TypeScores.scores`."""
         tokens = np.arange(len(kinds))
         chains = self._chains(tokens, kinds, constraints)
         scores = np.zeros((len(kinds), len(constraints.start)))

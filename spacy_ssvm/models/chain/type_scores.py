@@ -112,7 +112,7 @@ class TypeScores:
         return partial(self._labels, columns, self._split.rest, chains, self._shared(types))
 
     def labels_without_types(self, columns: Columns, program: Program, constraints: Constraints) -> np.ndarray:
-        """The same labels, without stored scores, by all templates, `program`."""
+        """The labels that `labelling` gives, without stored scores, by all templates, `program`."""
         kinds = np.zeros(columns.keys.shape[1], np.int32)
         chains = unlabelled(columns, program, kinds, constraints)
         return self._labels(columns, program, chains, nothing_shared(self._n_labels))

@@ -83,7 +83,7 @@ class ChainWeights(NamedTuple):
 
 
 def no_weights(n_labels: int) -> ChainWeights:
-    """Those before anything is learnt."""
+    """The weights of an untrained component."""
     return ChainWeights(np.zeros(0, np.uint64), np.zeros((n_labels, n_labels), np.float32), NO_ROWS, 0)
 
 
@@ -298,7 +298,7 @@ def has_weight(weights: ChainWeights) -> np.ndarray:
 
 
 def widen(weights: ChainWeights, n_labels: int) -> ChainWeights:
-    """The same weights, and zeros for labels that have been appended, up to n_labels."""
+    """Weights with zeros for labels that have been appended, up to n_labels."""
     more = n_labels - len(weights.transitions)
     return weights._replace(transitions=np.pad(weights.transitions, ((0, more), (0, more))))
 

@@ -101,10 +101,10 @@ class TreeSet(DataSet):
         self._first_pass = first_pass
         self._shape = shape
         self._chunks: list[Trees] = []
-        """Those that are not joined yet."""
+        """Trees that are not joined yet."""
         self._joined: Trees | None = None
         self._extent: Extent | None = None
-        """Of the joined trees."""
+        """The extent of the joined trees."""
         self._n_sentences = self._n_known = 0
         """The number of sentences, and for how many of the first ones all heads and labels are known."""
         self._docs = np.zeros((0, 2), np.int64)
@@ -167,7 +167,7 @@ class TreeSet(DataSet):
             self._extent = self._extent._replace(min_cost=1.0)
 
     def _unknown(self, examples: np.ndarray) -> np.ndarray:
-        """Those of these examples, int64, ascending, whose gold tree is not known completely."""
+        """The examples, int64, among these, ascending, whose gold tree is not known completely."""
         trees = self._all()
         tokens = elements(trees.columns.starts, examples)
         unknown = tokens[(trees.head_costs[tokens] == 0) | (trees.label_costs[tokens] == 0)]
@@ -224,7 +224,7 @@ class TreeSet(DataSet):
         return frequency.exponents(self.counts(), self._seen)
 
     def packed_counts(self) -> np.ndarray:
-        """What `seen` returns, as in `TreeWeights`; rows are counted in gold trees."""
+        """The counts that `seen` returns, packed as in `TreeWeights`; rows are counted in gold trees."""
         if self._packed_counts is None:
             self._packed_counts = pack_numbers(self.seen())
         return self._packed_counts

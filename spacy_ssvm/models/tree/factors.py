@@ -170,7 +170,7 @@ class ArcNames(NamedTuple):
         return [self.named(arc, first) for arc in y.arcs()]
 
     def part(self, named: NamedPart, first: int) -> Arc:
-        """As `PartNames.part`; a root is its own head, and has the label of roots."""
+        """The arc that has this name, for `PartNames.part`; a root is its own head, and has the label of roots."""
         modifier, is_root = named.start - first + 1, named.head == named.start
         known = self.labels[:1] if is_root else self.labels[1:] or (self.unnamed,)
         if named.label not in known:

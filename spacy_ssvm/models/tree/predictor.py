@@ -75,7 +75,7 @@ class TreePredictor:
         return parses
 
     def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
-        """As `Predictor.scored`: each sentence of each Doc.
+        """The sentences of each Doc with the scores of their trees, for `Predictor.scored`.
 
         Raises:
             ValueError: the structure is not decoded exactly.

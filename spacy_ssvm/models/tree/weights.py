@@ -131,7 +131,7 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> Mas
 
 
 def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:
-    """The same weights with zeros for appended labels, whose number grows from n_before to n_after.
+    """Weights with zeros for appended labels, whose number grows from n_before to n_after.
 
     n_arcs: the number of weights before the blocks of labels.
     """

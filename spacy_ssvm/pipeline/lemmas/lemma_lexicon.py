@@ -25,7 +25,7 @@ READ = (ORTH, TAG, POS, MORPH)
 LEVELS = ((0, 1, 2, 3), (0, 2), (0,))
 """The attributes of a key, by their places in READ: all of them, the form and its coarse tag, the form alone."""
 LEARNT = LEVELS[:2]
-"""Those by which the examples are noted: with other tags, a form may have a lemma that they do not show."""
+"""The levels by which examples are noted: with other tags, a form may have a lemma that they do not show."""
 
 Known = Mapping[int, Iterable[str]]
 """Key → the scripts that a word with this key has."""

@@ -69,7 +69,7 @@ C = 0.03
 BACKOFF = ("orth", "lower", "norm")
 """The attributes of words that can stand in for a lemma."""
 NO_LEMMA = "_"
-"""What CoNLL-U files have for a missing lemma."""
+"""The sign for a missing lemma in CoNLL-U files."""
 MAX_WORDS = 1 << 18
 """Words whose scripts or lemmas are remembered."""
 CODECS = 16
@@ -458,8 +458,9 @@ class SsvmLemmatizer(ChainComponent):
         labels: Sequence[str] | Mapping[str, Any] | None = None,
         lexicon: Sequence[tuple[str, str, str]] | None = None,
     ) -> None:
-        """As `SsvmPipe.initialize`. lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved
-        with the component.
+        """Learn from examples, as `SsvmPipe.initialize`.
+
+        lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved with the component.
         """
         before = self.codec
         self.codec = before.with_entries(lexicon or ())

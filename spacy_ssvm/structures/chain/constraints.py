@@ -12,7 +12,9 @@ from .. import FORBIDDEN
 
 
 class Attributes(NamedTuple):
-    """What labels have in common: each attribute is a label that no token can have, and that has no attributes itself.
+    """The attributes that labels have in common.
+
+    Each attribute is a label that no token can have, and that has no attributes itself.
 
     The score of a label at a token is that of its own weights plus those of its attributes' weights. So what is learnt
     of one label holds for others, too. Labels whose attributes begin alike share nodes of a tree, and partial sums.
@@ -53,7 +55,7 @@ def unconstrained(n_labels: int) -> Constraints:
 
 
 def with_attributes(constraints: Constraints, attributes: Sequence[Sequence[int]]) -> Constraints:
-    """The same constraints, where labels have these attributes, which no token can have.
+    """Constraints where labels have these attributes, which no token can have.
 
     attributes: for each of the L labels, the labels that are its attributes.
     """
@@ -79,7 +81,7 @@ def max_attributes(attributes: Attributes) -> int:
 
 
 def with_fixed(constraints: Constraints) -> Constraints:
-    """The same constraints with L further kinds of tokens, the last ones: those whose label must be 0, 1, …"""
+    """Constraints with L further kinds of tokens, the last ones: those whose label must be 0, 1, …"""
     fixed = np.where(np.eye(len(constraints.start), dtype=np.bool_), 0.0, FORBIDDEN)
     return constraints._replace(token=np.concatenate([constraints.token, fixed]))
 

@@ -76,17 +76,17 @@ class TransitionScores:
 
     @cached_property
     def steps(self) -> Steps:
-        """Those of decoding, from a label to the next one."""
+        """Steps of decoding, from a label to the next one."""
         return steps_of(self.transitions)
 
     @cached_property
     def steps_back(self) -> Steps:
-        """Those of decoding, from a label to the one before."""
+        """Steps of decoding, from a label to the one before."""
         return steps_of(self.steps.reverse)
 
     @cached_property
     def factors(self) -> Callable[[float], Factors]:
-        """Those of sums, a function of β that remembers the last one."""
+        """Factors of sums, as a function of β that remembers the last one."""
         return lru_cache(1)(partial(factors_of, self.transitions, self.start, self.end))
 
 
@@ -240,7 +240,7 @@ class ChainScores:
 
 
 class Lattice(NamedTuple):
-    """What the value of all sequences with a run of labels is computed from: before · Π (transition · token) · after.
+    """The terms of the value of all sequences with a run of labels: before · Π (transition · token) · after.
 
     The value is the probability of these sequences or, `in_logs`, a sum: its logarithm, or the score of the best one.
 
@@ -322,7 +322,7 @@ def _all_products(scores, factors, beta):
 
 @kernel
 def _all_logs(scores, transitions, start, end):
-    """The same in log space, of scores times β."""
+    """The log-partition, labels, before and after of `_all_products`, computed in log space, of scores times β, and its rounding."""
     before, after = np.empty_like(scores), np.empty_like(scores)
     total = sum_logs(scores, transitions, start, end, before, after)
     return total, normalised(before, after, True), before, after, _rounding(before, total)
@@ -341,7 +341,7 @@ def _rounding(before, total):
 
 @kernel
 def _maxima(scores, steps, steps_back, start, end):
-    """What `Margins` consists of: before, after, through, others, total, rounding."""
+    """The fields of `Margins`: before, after, through, others, total, rounding."""
     length, n_labels = scores.shape
     before, after = np.empty_like(scores), np.empty_like(scores)
     through, others = np.empty_like(scores), np.empty_like(scores)

@@ -68,7 +68,7 @@ def limited_candidates(
 
 
 def with_labels(scores: TreeScores, allowed: np.ndarray) -> TreeScores:
-    """The same scores without the labels that are not allowed for an arc's modifier; allowed: bool [n, L]."""
+    """Scores without the labels that are not allowed for an arc's modifier; allowed: bool [n, L]."""
     if not len(scores.label_scores):
         return scores
     kept = allowed[scores.parts.modifiers - 1]

@@ -285,7 +285,7 @@ class TreeScores:
     def _others_by_decoding(
         self, scores: np.ndarray, arcs: np.ndarray, labels: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same as `_others`, for any structure with exact decoding."""
+        """The scores that `_others` returns, for any structure with exact decoding."""
         of_heads, of_labels = np.full(len(arcs), -np.inf), np.full(len(arcs), -np.inf)
         for place, (arc, label) in enumerate(zip(arcs, labels)):
             without = scores.copy()

@@ -19,7 +19,7 @@ from wasabi import msg
 
 from ..corpus.treebank import analyse_treebank
 from ..registry import ssvm_solvers
-from .languages import ANY, spacy_language
+from .languages import ANY_LANGUAGE, spacy_language
 from .treebank_choices import SMALL, SMALL_PARSER, TRAINING, Choices, choose, described
 
 PREFIX = "ssvm_"
@@ -198,7 +198,7 @@ def init_treebank_config(path: Path, output: Path, lang: str | None, solver: str
     for line in [*facts, *reasons]:
         msg.text(line)
     msg.info(f"Language {choices.lang}, components {', '.join(config['nlp']['pipeline'])}")
-    if (lang or treebank.lang) not in (None, ANY) and choices.lang == ANY:
+    if (lang or treebank.lang) not in (None, ANY_LANGUAGE) and choices.lang == ANY_LANGUAGE:
         msg.warn(f"nlp.lang is {choices.lang}: {choices.reasons['nlp.lang']}")
     if treebank.bad:
         msg.warn(f"{len(treebank.bad):,} sentences cannot be read and are left out")

@@ -8,7 +8,7 @@ from shlex import quote
 from ..corpus.reader import corpus_files
 from ..corpus.treebank import Treebank
 from ..files import listed
-from .languages import ANY, spacy_language
+from .languages import ANY_LANGUAGE, spacy_language
 
 ANNOTATED = 0.5
 """The share of words that have an annotation, from which it is learnt; that of FEATS is smaller in many languages."""
@@ -121,11 +121,11 @@ def _language(treebank: Treebank, lang: str | None) -> tuple[str, str]:
         found, reason = spacy_language(lang)
         return found, reason or "as --lang says"
     if treebank.lang is None:
-        return ANY, "no language: the name of the training file does not begin with a code; --lang names one"
+        return ANY_LANGUAGE, "no language: the name of the training file does not begin with a code; --lang names one"
     try:
         found, reason = spacy_language(treebank.lang)
     except ImportError:
-        found, reason = ANY, f"a package is missing for spaCy's language {treebank.lang}"
+        found, reason = ANY_LANGUAGE, f"a package is missing for spaCy's language {treebank.lang}"
     return found, f"{reason}; --lang names another" if reason else "from the name of the training file"
 
 

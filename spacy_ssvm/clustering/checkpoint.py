@@ -13,7 +13,7 @@ from ..kernels import source_digest
 from .bigrams import Bigrams
 from .brown import window_size
 from .learning import STAGES, ClusteringSettings, State, learn
-from .merging import OUTSIDE
+from .merging import UNMERGED
 
 INTERVAL = 20.0
 """Seconds between two checkpoints."""
@@ -68,10 +68,10 @@ def _is_possible(state: State, n_words: int, n_classes: int) -> bool:
     classes = state.classes
     if classes.shape != (n_words,) or classes.dtype != np.int32 or not 0 <= state.word <= n_words:
         return False
-    if classes.min() < OUTSIDE or classes.max() > window_size(n_words, n_classes):
+    if classes.min() < UNMERGED or classes.max() > window_size(n_words, n_classes):
         return False
     if state.stage == "window":
         placed, waiting = classes[: state.word], classes[state.word :]
         size = window_size(n_words, n_classes)
-        return len(np.unique(placed)) == size and placed.min() >= 0 and bool((waiting == OUTSIDE).all())
+        return len(np.unique(placed)) == size and placed.min() >= 0 and bool((waiting == UNMERGED).all())
     return classes.min() >= 0 and classes.max() <= n_classes

@@ -193,7 +193,7 @@ COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM,
 TAGS = ("tag", "pos", "morph")
 """Columns that can be jackknifed."""
 
-MAX_KEPT = 2_000_000
+MAX_CACHED = 2_000_000
 """The size, in tokens, up to which a corpus is kept in memory; a larger one is read from disk in each pass.
 
 Also the number of tokens that are jackknifed together.
@@ -284,7 +284,7 @@ class ColumnCorpus:
         n_tokens = 0
         for example in self._read(nlp):
             n_tokens += len(example.reference)
-            if n_tokens > MAX_KEPT:
+            if n_tokens > MAX_CACHED:
                 docs = None
             if docs is not None:
                 predicted = example.predicted
@@ -360,13 +360,13 @@ def _max_threads(nlp: Language) -> int:
 
 
 def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    """The examples in lists of at most MAX_KEPT tokens and one example; of several lists, each has at least half."""
+    """The examples in lists of at most MAX_CACHED tokens and one example; of several lists, each has at least half."""
     part: list[Example] = []
     n_tokens = 0
     for example in examples:
         part.append(example)
         n_tokens += len(example.predicted)
-        if n_tokens > MAX_KEPT and len(part) > 1:
+        if n_tokens > MAX_CACHED and len(part) > 1:
             half = len(part) // 2
             yield part[:half]
             part = part[half:]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..solvers.blocks import EpochResult, EpochSettings
 from ..solvers.learner import Certificate, Progress, plain
-from ..solvers.sparse import NOTHING, SparseVector
+from ..solvers.sparse import ZERO, SparseVector
 from .messages import BlockEpoch
 from .shared_blocks import Answers, SharedBlocks
 
@@ -19,7 +19,7 @@ class Step(NamedTuple):
     pace: EpochSettings
     digests: list[bytes]
     eta: float = 0.0
-    change: SparseVector = NOTHING
+    change: SparseVector = ZERO
     with_momentum: bool = False
 
 

@@ -68,14 +68,14 @@ def compile_gazetteer(phrases: Iterable[np.ndarray]) -> Table:
     return table
 
 
-def pack(table: Table) -> bytes:
+def pack_gazetteer(table: Table) -> bytes:
     """A table of `compile_gazetteer` as a model file stores it."""
     # The hash of a reduced key is one less, so that it has 32 bits.
     return compressed_ascending(np.sort(row_keys(table)) - np.uint64(1))
 
 
-def unpack(stored: bytes) -> Table:
-    """The table that `pack` was given, up to the order of its rows, which says nothing.
+def unpack_gazetteer(stored: bytes) -> Table:
+    """The table that `pack_gazetteer` was given, up to the order of its rows, which says nothing.
 
     stored: checked by `resources.check_gazetteers`.
     """

@@ -8,7 +8,7 @@ from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, ke
 from .hashing import ABSENT, MULTIPLIER, SHIFT
 from .sets import KEY_BITS
 
-OUTSIDE = np.uint64(0x9E3779B97F4A7C15)
+BOUNDARY_KEY = np.uint64(0x9E3779B97F4A7C15)
 """The key of every attribute before the first and after the last token of a sequence."""
 _KEY = np.uint64((1 << KEY_BITS) - 1)
 
@@ -132,7 +132,7 @@ def feature(columns, program, template, token, first, end):
     for part in range(program.starts[template], program.starts[template + 1]):
         at = token + program.offsets[part]
         if at < first or at >= end:
-            state = mix(state, OUTSIDE)
+            state = mix(state, BOUNDARY_KEY)
             continue
         column = program.columns[part]
         key = columns.keys[column, at]

@@ -47,7 +47,7 @@ def exact(indices: np.ndarray, weights: np.ndarray) -> Sparse:
     return Sparse(indices, weights, np.zeros(0, np.float32))
 
 
-NOTHING = exact(np.zeros(0, np.int64), np.zeros(0, np.float32))
+NO_ENTRIES = exact(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
 def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier: SavedLayers | None = None) -> Layers:
@@ -60,7 +60,7 @@ def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier:
         ValueError: a weight is not finite, or too large to be loaded.
     """
     if earlier is None:
-        return Layers(compress(indices, weights, packing), NOTHING)
+        return Layers(compress(indices, weights, packing), NO_ENTRIES)
     require_savable(weights)
     before = earlier.layers
     if earlier.are_corrected:

@@ -37,7 +37,7 @@ Warn = Callable[[str], None]
 DIGEST_SIZE = 16
 """Bytes of the digest of a Doc, of its input and its annotation."""
 
-NOTHING = "-"
+MISSING = "-"
 """The missing side of a mistake: an entity that was missed, or a predicted one that is not in the gold annotation."""
 
 

@@ -13,7 +13,7 @@ POS_FEATURE = "POS"
 """The feature of a label that is the coarse tag, as in spaCy's labels."""
 NO_FEATURES = Morphology.EMPTY_MORPH
 """The string that spaCy stores for an analysis without features; nothing stands for a missing analysis."""
-ANY = "any|"
+SHARED = "any|"
 """Before the name of an attribute, such as `any|Case=Nom`, which has weights for all labels with this feature."""
 
 
@@ -49,7 +49,7 @@ def weight_labels_of(labels: tuple[str, ...]) -> tuple[str, ...]:
     counts = Counter[str]()
     for label in labels:
         counts.update(attributes_of(label))
-        found += [label, *(ANY + attribute for attribute in attributes_of(label) if counts[attribute] == 2)]
+        found += [label, *(SHARED + attribute for attribute in attributes_of(label) if counts[attribute] == 2)]
     return tuple(found)
 
 
@@ -64,7 +64,7 @@ class Analyses:
     """
 
     def __init__(self, weight_labels: Sequence[str]) -> None:
-        self.pairs = [("", "") if label.startswith(ANY) else divided(label) for label in weight_labels]
+        self.pairs = [("", "") if label.startswith(SHARED) else divided(label) for label in weight_labels]
         numbers = [(get_string_id(morph), COARSE_TAGS[pos]) for pos, morph in self.pairs]
         self.values = np.array(numbers, np.uint64).reshape(-1, 2)
         n_labels = len(weight_labels)

@@ -22,7 +22,7 @@ from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Settings, values_of
 from ..solvers.parameters import AnyParameters
 from ..structures import FORBIDDEN
-from .analyses import ANY, NO_FEATURES, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
+from .analyses import NO_FEATURES, SHARED, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_component import filled
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
@@ -116,7 +116,7 @@ class MorphologizerCodec(TagCodec):
         return weight_labels_of(self.labels) if self.by_attribute else self.labels
 
     def label_of(self, weight_label: str) -> str | None:
-        return None if weight_label.startswith(ANY) else weight_label
+        return None if weight_label.startswith(SHARED) else weight_label
 
     def number_of(self, label: str) -> int:
         super().number_of(label)
@@ -180,7 +180,7 @@ class MorphologizerCodec(TagCodec):
         """The attributes of each weight label, by number."""
         numbers = self.numbers()
         return [
-            [numbers[ANY + name] for name in attributes_of(label) if ANY + name in numbers]
+            [numbers[SHARED + name] for name in attributes_of(label) if SHARED + name in numbers]
             if self.label_of(label)
             else []
             for label in self.weight_labels

@@ -23,7 +23,7 @@ from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.named_parts import NamedPart
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import NOTHING, Gaps, Given, Mistake, Settings, Survey, Warn
+from ..models.protocol import MISSING, Gaps, Given, Mistake, Settings, Survey, Warn
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
 from ..structures.scored import Listing
@@ -280,7 +280,7 @@ class NerCodec(ChainCodec):
     query_form = "an entity: a Span with a label, or (start, end, label)"
 
     def missed(self, mistake: Mistake) -> Any:
-        return None if mistake.gold == NOTHING else (mistake.start, mistake.end, mistake.gold)
+        return None if mistake.gold == MISSING else (mistake.start, mistake.end, mistake.gold)
 
     def listing(self) -> Listing:
         from ..structures.chain.biluo import segments_above
@@ -309,11 +309,11 @@ class NerCodec(ChainCodec):
         for start, end, label in gold - found:
             others = sorted(other for other in found if other[0] < end and start < other[1])
             named = [f"{label}, other tokens" if other[2] == label else other[2] for other in others]
-            listed.append(Mistake(start, end, label, next(iter(named), NOTHING)))
+            listed.append(Mistake(start, end, label, next(iter(named), MISSING)))
         for start, end, label in found - gold:
             overlaps = any(other[0] < end and start < other[1] for other in gold)
             if all(known[start:end]) and not overlaps:
-                listed.append(Mistake(start, end, NOTHING, label))
+                listed.append(Mistake(start, end, MISSING, label))
         return sorted(listed)
 
     def _values(self, vocab: Vocab, labels: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from .certificate import Slacks, slacks
 from .learner import implementation
 from .parameters import Parameters
 from .problem import Problem
-from .sparse import NOTHING, SparseVector, sparse
+from .sparse import ZERO, SparseVector, sparse
 
 
 class EpochSums(NamedTuple):
@@ -59,10 +59,10 @@ class EpochResult(NamedTuple):
     """
 
     sums: EpochSums
-    removed: SparseVector = NOTHING
-    direction: SparseVector = NOTHING
-    ahead: SparseVector = NOTHING
-    mean: SparseVector = NOTHING
+    removed: SparseVector = ZERO
+    direction: SparseVector = ZERO
+    ahead: SparseVector = ZERO
+    mean: SparseVector = ZERO
 
     def digest(self) -> bytes:
         """A digest of the vectors, equal for equal ones."""

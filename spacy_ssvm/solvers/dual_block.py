@@ -17,7 +17,7 @@ from .frank_wolfe import FrankWolfeLearner
 from .learner import run_epoch, start
 from .parameters import DualParameters
 from .problem import Problem
-from .sparse import NOTHING, SparseVector, difference, sparse
+from .sparse import ZERO, SparseVector, difference, sparse
 from .working_set import NO_PLANE, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
 
 
@@ -125,13 +125,13 @@ class DualBlock(LearningBlock):
         moved /= factor
         direction = sparse(moved)
         moved[:] = 0.0
-        removed = difference(begin, self.common) if len(void) else NOTHING
+        removed = difference(begin, self.common) if len(void) else ZERO
         return EpochResult(figures, removed, direction, self._momentum(settings.momentum, moved))
 
     def _momentum(self, momentum: float, zeros: np.ndarray) -> SparseVector:
         """How far the momentum of the present epoch moves the common vector. zeros: float64 [d], overwritten."""
         if not momentum:
-            return NOTHING
+            return ZERO
         planes, bound = self.learner.planes, self._objective.bound
         stepped, previous = self._before + self._moves, self._of_all(self._previous)
         self._ahead = np.zeros_like(stepped)

@@ -13,7 +13,7 @@ from .pairs import combine, pair_step
 from .parameters import FrankWolfe
 from .planes import axpy, dot, find_plane, squared_norm
 from .problem import Problem
-from .working_set import NO_PLANE, append, drop_inactive, make_room, max_codes, read
+from .working_set import NO_PLANE, append, drop_inactive, make_room, max_codes, read_plane
 
 VISITS, LOSS = 0, 1
 """Places in `history`: the number of visits so far, and Σ_t t(t + 1)/2 · (change of Σ ℓ_i after t earlier visits)."""
@@ -29,7 +29,7 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, keeps, s
     for example in examples:
         size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
         mean = planes.head[example]
-        indices, values = read(planes, mean)
+        indices, values = read_plane(planes, mean)
         mean_size = len(indices)
         new_indices, new_values = np.empty(size + mean_size, np.int64), np.empty(size + mean_size, np.float32)
         mean_loss = 0.0 if mean == NO_PLANE else planes.loss[mean]
@@ -84,7 +84,7 @@ def _merge_means(planes, C):
         indices, values, loss = np.empty(0, np.int64), np.empty(0, np.float32), 0.0
         while p != NO_PLANE:
             share = planes.alpha[p] / C
-            its_indices, its_values = read(planes, p)
+            its_indices, its_values = read_plane(planes, p)
             its_size = len(its_indices)
             merged = np.empty(len(indices) + its_size, np.int64)
             merged_values = np.empty(len(merged), np.float32)

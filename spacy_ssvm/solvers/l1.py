@@ -14,10 +14,10 @@ from .learner import Field, Learner, Progress
 from .parameters import Extragradient, ProjectedSubgradient
 from .planes import axpy, dot, find_plane, shell_sort
 from .problem import Problem, call
-from .working_set import NO_PLANE, WorkingSet, plane_dot, read, total_alpha, weighted_sum
+from .working_set import NO_PLANE, WorkingSet, plane_dot, read_plane, total_alpha, weighted_sum
 
 
-def project(w: np.ndarray, radius: float) -> np.ndarray:
+def project_onto_ball(w: np.ndarray, radius: float) -> np.ndarray:
     """The point of the L1 ball that is nearest to w, float64 [d]; w itself if it lies in the ball.
 
     That is soft(w, θ) with the largest θ = (sum of the k largest magnitudes − radius)/k over all k (Duchi et al. 2008).
@@ -58,11 +58,11 @@ class ProjectedSubgradientLearner(Learner):
         self.loss += call(_visit, self.problem, examples, self.w, eta, self.buffer)
 
     def end_epoch(self) -> None:
-        self.w = project(self.w, self.parameters.epsilon)
+        self.w = project_onto_ball(self.w, self.parameters.epsilon)
         self.epoch += 1
 
     def prediction_weights(self) -> np.ndarray:
-        return project(self.w, self.parameters.epsilon)
+        return project_onto_ball(self.w, self.parameters.epsilon)
 
     def progress(self) -> Progress:
         return Progress(self.loss, None, None, None)
@@ -100,7 +100,7 @@ def _support(u, v, planes):
     for example in range(len(planes.head)):
         p = planes.head[example]
         while p != NO_PLANE:
-            for index in read(planes, p)[0]:
+            for index in read_plane(planes, p)[0]:
                 occurs[index] = True
             p = planes.next[p]
     return np.flatnonzero(occurs)

@@ -8,7 +8,7 @@ import numpy as np
 from ..kernels import kernel
 from .planes import PlaneBuffer, plane_buffer
 from .problem import Problem
-from .working_set import NO_PLANE, plane_dot, read
+from .working_set import NO_PLANE, plane_dot, read_plane
 
 PAIR_STEPS = 10
 """Pair steps in one visit, at most: more would refine an example's α against a w that the next visits move."""
@@ -89,15 +89,15 @@ def difference_buffer(problem: Problem) -> PlaneBuffer:
 
 
 @kernel
-def difference(planes, p, q, direction):
+def plane_difference(planes, p, q, direction):
     """Write ΔΦ_p − ΔΦ_q to `direction`. Returns its size and Δ_p − Δ_q."""
     loss = 0.0
     if p != NO_PLANE:
         loss += planes.loss[p]
     if q != NO_PLANE:
         loss -= planes.loss[q]
-    p_indices, p_values = read(planes, p)
-    q_indices, q_values = read(planes, q)
+    p_indices, p_values = read_plane(planes, p)
+    q_indices, q_values = read_plane(planes, q)
     size = combine(
         1.0,
         p_indices,

@@ -14,7 +14,7 @@ from .certificate import CertifiedLearner, Slacks
 from .dual import CollectingLearner, DualLearner
 from .learner import Field, Progress
 from .oracle_pass import add_if_violated
-from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
+from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
 from .parameters import Sap
 from .planes import squared_norm
 from .problem import Problem
@@ -92,7 +92,7 @@ def _solve(example, s, weights, C, rho1, rho2, unit, planes, direction):
         if high == low or g_high - g_low <= NEGLIGIBLE_RISE * unit:
             return
         limit = gold_alpha if low == NO_PLANE else planes.alpha[low]
-        size, loss = difference(planes, high, low, direction)
+        size, loss = plane_difference(planes, high, low, direction)
         step = line_search(s, limit, rho1, rho2, unit, direction, size, loss)
         move_alpha(planes, high, low, step)
         for k in range(size):
@@ -241,7 +241,7 @@ def solve_alpha(example, s, weights, C, rho2, mu, unit, box, planes, before, dir
         high, low, violation, limit = _proximal_pair(example, weights, C, mu, planes, before)
         if high == low or violation <= NEGLIGIBLE_RISE * unit:
             return steps
-        size, _ = difference(planes, high, low, direction)
+        size, _ = plane_difference(planes, high, low, direction)
         curvature = squared_norm(direction.values, size) / rho2 + 2.0 * mu
         step = pair_step(violation, limit, curvature)
         move_alpha(planes, high, low, step)

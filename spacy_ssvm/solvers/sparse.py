@@ -43,7 +43,7 @@ class SparseVector(NamedTuple):
         return vector
 
 
-NOTHING = SparseVector(np.zeros(0, np.int32), np.zeros(0))
+ZERO = SparseVector(np.zeros(0, np.int32), np.zeros(0))
 
 PART = 1 << 14
 """Entries that are compared at a time: memory for large arrays in between takes longer to get than to fill."""

@@ -280,7 +280,7 @@ def _next_entry(codes, at, end, index):
 
 
 @kernel
-def read(planes, p):
+def read_plane(planes, p):
     """The entries of plane p, ascending indices int64 [m] and values float32 [m]; none for NO_PLANE, the gold plane."""
     begin = 0 if p == NO_PLANE else planes.begin[p]
     end = 0 if p == NO_PLANE else begin + planes.size[p]

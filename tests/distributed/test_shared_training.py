@@ -35,7 +35,7 @@ from spacy_ssvm.solvers.parameters import (
     dcd_light,
 )
 from spacy_ssvm.solvers.sgd import CANDIDATES
-from spacy_ssvm.solvers.sparse import NOTHING, sparse
+from spacy_ssvm.solvers.sparse import ZERO, sparse
 from spacy_ssvm.solvers.sum_block import subtrees, tree_sum
 from spacy_ssvm.training import state_file
 
@@ -350,7 +350,7 @@ def test_step_is_the_best_one_along_the_direction():
     assert (
         objective.best_step(w, sparse(direction), losses.sum(), sums @ changes, changes @ changes, eta / 2) == eta / 2
     )
-    assert objective.best_step(w, NOTHING, 0.0, 0.0, 0.0, np.inf) == 0.0
+    assert objective.best_step(w, ZERO, 0.0, 0.0, 0.0, np.inf) == 0.0
     assert objective.best_step(np.zeros(6), sparse(direction), -1.0, 0.0, 0.0, np.inf) == 0.0
 
 

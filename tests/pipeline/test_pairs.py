@@ -20,7 +20,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_ssvm.inspect.weight_tables import UNNAMED
+from spacy_ssvm.inspect.weight_tables import NO_NAME
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.solvers.parameters import Dcd
 
@@ -309,7 +309,7 @@ def has_names(run: Run, first, second) -> None:
     first(run)
     second(run)
     features = [top.feature for label in run.pipe.labels for top in run.pipe.top_features(label, 10**6)]
-    assert features and UNNAMED not in features
+    assert features and NO_NAME not in features
 
 
 def keeps_probabilities(run: Run, first, second) -> None:

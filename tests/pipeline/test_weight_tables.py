@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.features.names import Source, feature_name
-from spacy_ssvm.inspect.weight_tables import UNNAMED
+from spacy_ssvm.inspect.weight_tables import NO_NAME
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.store import NAMES, DamagedModel, store_arrays
 
@@ -215,4 +215,4 @@ def test_names_stay_when_a_component_is_changed(factory, change):
         pipe.update(examples)
     again = blank(factory, save_feature_names=True).get_pipe(factory).from_bytes(pipe.to_bytes())
     features = [top.feature for label in again.labels for top in again.top_features(label, ALL)]
-    assert features and UNNAMED not in features
+    assert features and NO_NAME not in features

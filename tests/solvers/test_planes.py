@@ -138,7 +138,7 @@ def test_working_set(additions, data):
         for example in range(3):
             p = current.head[example]
             for loss, dense, alpha in model[example]:
-                stored, (indices, values) = np.zeros(D), working_set.read(current, p)
+                stored, (indices, values) = np.zeros(D), working_set.read_plane(current, p)
                 stored[indices] = values
                 assert (current.loss[p], current.alpha[p]) == (loss, alpha)
                 assert stored.tolist() == dense.tolist() and current.norm[p] == dense @ dense
@@ -172,7 +172,7 @@ def test_codes_of_any_plane(first, second):
         for k, index in enumerate(sorted(entries)):
             buffer.indices[k], buffer.values[k] = index, entries[index]
         p = working_set.add(planes, 0, buffer, len(entries), 1.0)
-        indices, values = working_set.read(planes, p)
+        indices, values = working_set.read_plane(planes, p)
         assert dict(zip(indices.tolist(), values.tolist())) == entries and indices.tolist() == sorted(entries)
         assert planes.size[p] <= working_set.max_codes(len(entries))
         assert working_set.is_plane(planes, p, buffer, len(entries), 1.0)

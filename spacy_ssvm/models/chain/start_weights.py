@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...features.hashing import ABSENT
-from .sparse_rows import dense, joined, taken
+from .sparse_rows import dense, joined_rows, taken
 from .weights import ChainWeights
 
 
@@ -57,7 +57,7 @@ def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -
     order = np.argsort(together, kind="stable")
     chosen = chosen[order]
     seen = [np.zeros(len(part.keys), np.uint8) if part.seen is None else part.seen for part in (learnt, weights)]
-    rows = taken(joined([learnt.rows, weights.rows]), chosen)
+    rows = taken(joined_rows([learnt.rows, weights.rows]), chosen)
     return learnt._replace(keys=together[order], rows=rows, seen=np.concatenate(seen)[chosen])
 
 

@@ -14,7 +14,7 @@ from ...features.sets import KEY_BITS, MAX_HASH_BITS
 from ...features.templates import parse_templates, reads
 from ..layers import (
     CORRECTED_TYPES,
-    NOTHING,
+    NO_ENTRIES,
     Layers,
     SavedLayers,
     layered,
@@ -240,7 +240,7 @@ def _packed_first_pass(weights: ChainWeights, packing: Packing) -> dict[str, np.
     """The arrays of FIRST_PASS_TYPES: nothing corrects these weights."""
     sparse = compress(indices_of(weights.rows, len(weights.transitions)), weights.rows.values, packing)
     stays = np.zeros(len(weights.keys), np.bool_)
-    arrays, _ = _packed(FIRST_PASS, weights.keys, Layers(sparse, NOTHING), weights.transitions, stays)
+    arrays, _ = _packed(FIRST_PASS, weights.keys, Layers(sparse, NO_ENTRIES), weights.transitions, stays)
     return {name: arrays[name] for name in FIRST_PASS_TYPES}
 
 
@@ -263,7 +263,7 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], n_labels: int, bits
     keys = _keys(prefix, arrays, bits)
     require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
     length = len(keys) * n_labels
-    layers = Layers(unpack_sparse(prefix, arrays, length), NOTHING) if prefix else _layers(arrays, length)
+    layers = Layers(unpack_sparse(prefix, arrays, length), NO_ENTRIES) if prefix else _layers(arrays, length)
     indices, values = whole(layers)
     require_weights(values)
     transitions = transitions if len(transitions) else np.zeros((n_labels, n_labels), np.float32)

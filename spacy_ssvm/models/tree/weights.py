@@ -8,7 +8,7 @@ from thinc.api import Model
 
 from ..layers import (
     CORRECTED_TYPES,
-    NOTHING,
+    NO_ENTRIES,
     Layers,
     SavedLayers,
     layered,
@@ -72,7 +72,7 @@ def store(
     if saved is None:
         arrays = pack_masked("", trees, packing) | pack_masked(FIRST_PASS, first_pass, rounding)
         for prefix in PREFIXES:
-            arrays |= pack_corrected(prefix, NOTHING)
+            arrays |= pack_corrected(prefix, NO_ENTRIES)
     else:
         arrays = _layered("", trees, packing, _earlier("", saved, trees.length, len(labels)))
         # Nothing but corrections changes a first pass.

@@ -82,7 +82,7 @@ class LemmaLexicon:
     packed: text for a file; empty if nothing is known.
 
     Raises:
-        ValueError: `pack` has not made the text.
+        ValueError: `pack_lexicon` has not made the text.
     """
 
     def __init__(self, packed: str = "") -> None:
@@ -113,7 +113,7 @@ class LemmaLexicon:
     def packed(self) -> str:
         """Text for a file; empty if nothing is known."""
         if self._packed is None:
-            self._packed = pack(self.known(), self.read).packed
+            self._packed = pack_lexicon(self.known(), self.read).packed
         return self._packed
 
     def known(self) -> dict[int, Sequence[str]]:
@@ -154,7 +154,7 @@ class LemmaLexicon:
             return self
         growth, read = self._growth.with_changes(added), sorted({*self.read, *read})
         if growth is None:
-            return pack({**self.known(), **added}, read)
+            return pack_lexicon({**self.known(), **added}, read)
         grown = LemmaLexicon()
         grown._first, grown._growth, grown._packed, grown.read = self._first, growth, None, read
         return grown
@@ -189,11 +189,11 @@ class First(NamedTuple):
 def _unpacked(packed: str) -> tuple[np.ndarray, np.ndarray, list[list[str]], list[int]]:
     if not packed:
         return np.zeros(0, np.uint64), np.zeros(0, np.int32), [], []
-    keys, sets, scripts, read = packed_text.unpack(packed)
+    keys, sets, scripts, read = packed_text.unpack_text(packed)
     return np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts, read
 
 
-def pack(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
+def pack_lexicon(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
     """The lexicon of these keys, which were made of values of `read`."""
     numbers: dict[tuple[str, ...], int] = {}
     ordered = sorted((key, tuple(sorted(scripts))) for key, scripts in known.items())
@@ -205,4 +205,4 @@ def pack(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
         [list(scripts) for scripts in numbers],
         sorted(read),
     ]
-    return LemmaLexicon(packed_text.pack(contents))
+    return LemmaLexicon(packed_text.pack_text(contents))

@@ -322,7 +322,7 @@ def _all_products(scores, factors, beta):
 
 @kernel
 def _all_logs(scores, transitions, start, end):
-    """The log-partition, labels, before and after of `_all_products`, computed in log space, of scores times β, and its rounding."""
+    """The log-partition, probabilities of labels, arrays of `sum_logs` and a bound of rounding, of scores times β."""
     before, after = np.empty_like(scores), np.empty_like(scores)
     total = sum_logs(scores, transitions, start, end, before, after)
     return total, normalised(before, after, True), before, after, _rounding(before, total)
@@ -341,7 +341,7 @@ def _rounding(before, total):
 
 @kernel
 def _maxima(scores, steps, steps_back, start, end):
-    """The fields of `Margins`: before, after, through, others, total, rounding."""
+    """The parts of `Margins`: before, after, through, others, total, rounding."""
     length, n_labels = scores.shape
     before, after = np.empty_like(scores), np.empty_like(scores)
     through, others = np.empty_like(scores), np.empty_like(scores)

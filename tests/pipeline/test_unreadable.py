@@ -171,7 +171,7 @@ def test_what_makes_trees_no_trees_is_named(annotation, complaint):
 
 def test_complaints_that_were_made_take_no_more_memory(monkeypatch):
     """Each flawed tree is named, however many there were before."""
-    monkeypatch.setattr("spacy_ssvm.pipeline.component.MAX_SAID", 3)
+    monkeypatch.setattr("spacy_ssvm.pipeline.component.MAX_WARNED", 3)
     nlp = blank("ssvm_parser")
     examples = parser_examples(nlp)
     nlp.initialize(lambda: examples)

@@ -77,8 +77,8 @@ def find_all(
     """
 
     def find(part: np.ndarray) -> FoundPlanes:
-        found: FoundPlanes = call(_find, problem, part, weights, plane_buffer(problem.max_plane_entries))
-        return found
+        planes: FoundPlanes = call(_find, problem, part, weights, plane_buffer(problem.max_plane_entries))
+        return planes
 
     parts = _parts(examples, PART)
     yield from zip(parts, worked_ahead(1 if problem.one_thread else n_threads, find, parts, AHEAD))
@@ -137,17 +137,17 @@ def add_if_violated(oracle, data, example, weights, dual_slack, delta, sums, pla
 
 
 @kernel
-def collect(examples, found, C, delta, sums, planes, plane):
+def collect(examples, planes, C, delta, sums, working_sets, plane):
     """Add the planes found for these examples to their working sets, under the condition of `add_if_violated`.
 
     C: that of the L2-loss; ∞ with the L1-loss. plane: a buffer.
     """
     for k in range(len(examples)):
-        if found.violations[k] - dual_slack(planes, examples[k], C) > delta:
-            size = found.starts[k + 1] - found.starts[k]
-            _copy(found.indices, found.values, found.starts[k], size, plane.indices, plane.values, 0)
-            _add_if_new(examples[k], planes, plane, size, found.losses[k])
-        add_slack(sums, found.violations[k])
+        if planes.violations[k] - dual_slack(working_sets, examples[k], C) > delta:
+            size = planes.starts[k + 1] - planes.starts[k]
+            _copy(planes.indices, planes.values, planes.starts[k], size, plane.indices, plane.values, 0)
+            _add_if_new(examples[k], working_sets, plane, size, planes.losses[k])
+        add_slack(sums, planes.violations[k])
 
 
 SINGLE_PRECISION = 1e-5
@@ -176,9 +176,9 @@ def assert_oracles_are_maximal(problem: Problem, weights: np.ndarray, planes: Wo
     Raises:
         AssertionError: an oracle finds a smaller violation than that of a stored plane.
     """
-    for part, found in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
+    for part, found_planes in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
         example, by_oracle, stored = _first_exceeded(
-            part, found.violations, weights, SINGLE_PRECISION, problem.unit, planes
+            part, found_planes.violations, weights, SINGLE_PRECISION, problem.unit, planes
         )
         if example >= 0:
             raise AssertionError(oracle_failure(f"the oracle of example {example:,}", by_oracle, stored))

@@ -58,11 +58,11 @@ def difference(after: np.ndarray, before: np.ndarray) -> SparseVector:
     """after − before, float64 [d] both."""
     parts = [slice(first, first + PART) for first in range(0, len(after), PART)]
     size = sum(np.count_nonzero(after[part] != before[part]) for part in parts)
-    found, end = SparseVector(np.empty(size, np.int32), np.empty(size)), 0
+    result, end = SparseVector(np.empty(size, np.int32), np.empty(size)), 0
     for part in parts:
         its_after, its_before = after[part], before[part]
         places = np.flatnonzero(its_after != its_before)
         begin, end = end, end + len(places)
-        np.add(places, part.start, out=found.indices[begin:end], casting="unsafe")
-        np.subtract(its_after[places], its_before[places], out=found.values[begin:end])
-    return found
+        np.add(places, part.start, out=result.indices[begin:end], casting="unsafe")
+        np.subtract(its_after[places], its_before[places], out=result.values[begin:end])
+    return result

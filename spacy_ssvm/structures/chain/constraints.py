@@ -110,11 +110,11 @@ class AllowedLabels(NamedTuple):
     nodes: Int32Array
 
 
-def allowed_labels(constraints: Constraints, known: AllowedLabels | None = None) -> AllowedLabels:
-    """The `AllowedLabels` of all kinds. known: those of the first ones, which are not looked at again."""
-    if known is not None:
-        further = constraints._replace(token=constraints.token[len(known.label_starts) - 1 :])
-        return _joined(known, allowed_labels(further)) if len(further.token) else known
+def allowed_labels(constraints: Constraints, first_kinds: AllowedLabels | None = None) -> AllowedLabels:
+    """The `AllowedLabels` of all kinds. first_kinds: those of the first ones, which are not looked at again."""
+    if first_kinds is not None:
+        further = constraints._replace(token=constraints.token[len(first_kinds.label_starts) - 1 :])
+        return _joined(first_kinds, allowed_labels(further)) if len(further.token) else first_kinds
     allowed = constraints.token > FORBIDDEN / 2
     allowed[~allowed.any(axis=1)] = True
     nodes, parents = constraints.attributes.nodes.tolist(), constraints.attributes.parents.tolist()

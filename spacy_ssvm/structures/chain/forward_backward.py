@@ -203,10 +203,10 @@ def marginals(scores, transitions, start, end, labels, counts):
     in_logs = math.isnan(log_partition)
     if in_logs:
         log_partition = sum_logs(scores, transitions, start, end, before, after)
-    found = normalised(before, after, in_logs)
+    probabilities = normalised(before, after, in_logs)
     for t in range(length):
         for j in range(n_labels):
-            labels[t, j] = found[t, j]
+            labels[t, j] = probabilities[t, j]
             ahead[j] = scores[t, j] + after[t, j] if in_logs else tokens[t, j] * after[t, j]
         if t > 0:
             _count_steps(before[t - 1], transitions if in_logs else factors.steps, ahead, in_logs, counts)

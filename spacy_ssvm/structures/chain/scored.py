@@ -53,10 +53,10 @@ class KnownLabels(NamedTuple):
     def agrees(self, part: Run) -> bool | None:
         """Whether the gold labels contain the run; None if the known ones do not decide it."""
         gold = self.labels[part.tokens]
-        known = gold != UNKNOWN
-        if (np.array(part.labels) != gold)[known].any():
+        is_known = gold != UNKNOWN
+        if (np.array(part.labels) != gold)[is_known].any():
             return False
-        return True if known.all() else None
+        return True if is_known.all() else None
 
 
 PRECISION = 1e-12
@@ -124,8 +124,8 @@ class ChainScores:
         shape = length, n_labels, k
         paths, scores = np.zeros((k, length), np.int32), np.zeros(k)
         arrays = self.tokens, self.transitions, self.between.start, self.between.end
-        found = k_viterbi(*arrays, np.zeros(shape), np.zeros(shape, np.int64), paths, scores)
-        return [LabelSequence(float(score), labels) for score, labels in zip(scores[:found], paths)]
+        n_found = k_viterbi(*arrays, np.zeros(shape), np.zeros(shape, np.int64), paths, scores)
+        return [LabelSequence(float(score), labels) for score, labels in zip(scores[:n_found], paths)]
 
     def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
         """log Σ exp(β · score) over all sequences, or over those whose labels are `possible`; −∞ if there are none.
@@ -303,9 +303,9 @@ class Margins(NamedTuple):
         return self.through - self.others
 
 
-def labels_above(found: Probabilities | Margins, min_value: float) -> Iterator[tuple[Run, float]]:
+def labels_above(measures: Probabilities | Margins, min_value: float) -> Iterator[tuple[Run, float]]:
     """The labels of single tokens whose probability or margin is at least `min_value`, with that value."""
-    values = found.values()
+    values = measures.values()
     tokens, labels = (values >= min_value).nonzero()
     return zip(map(Run, tokens.tolist(), zip(labels.tolist())), values[tokens, labels].tolist())
 

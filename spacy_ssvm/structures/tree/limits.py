@@ -83,10 +83,10 @@ def _possible(limits: Limits) -> np.ndarray:
     arcs[0, 1:] = limits.labels[:, ROOT_LABEL]
     if n_labels > 1:
         arcs[1:, 1:] &= limits.labels[:, ROOT_LABEL + 1 :].any(axis=1)
-    known = np.flatnonzero(limits.heads != UNKNOWN)
-    only = np.zeros((n + 1, len(known)), np.bool_)
-    only[limits.heads[known], np.arange(len(known))] = True
-    arcs[:, known + 1] &= only
+    limited = np.flatnonzero(limits.heads != UNKNOWN)
+    only = np.zeros((n + 1, len(limited)), np.bool_)
+    only[limits.heads[limited], np.arange(len(limited))] = True
+    arcs[:, limited + 1] &= only
     return arcs
 
 

@@ -139,8 +139,8 @@ class TreeMarginals(NamedTuple):
 
     def heads_above(self, min_value: float) -> Iterator[tuple[Arc, float]]:
         """The candidate arcs, with any label, that are at least as probable as this, and their probabilities."""
-        chosen = (self.arcs >= min_value).nonzero()[0]
-        columns = (self.parts.heads[chosen], self.parts.modifiers[chosen], self.arcs[chosen])
+        arcs = (self.arcs >= min_value).nonzero()[0]
+        columns = (self.parts.heads[arcs], self.parts.modifiers[arcs], self.arcs[arcs])
         for head, m, probability in zip(*(column.tolist() for column in columns)):
             yield Arc(m, head, ANY), probability
 
@@ -301,8 +301,8 @@ class TreeScores:
 
     def margins_of(self, best: LabelledTree, parts: Sequence[Arc]) -> list[float]:
         """How far the best tree without each labelled arc of the best tree is below it; ∞ if there is none."""
-        found = self.margins()
-        margins = np.minimum(found.heads, found.labels).tolist()
+        all_margins = self.margins()
+        margins = np.minimum(all_margins.heads, all_margins.labels).tolist()
         return [margins[part.modifier - 1] for part in parts]
 
     def best_without(self, best: LabelledTree, part: Arc) -> LabelledTree | None:
@@ -411,16 +411,16 @@ def _sums(parts, label_scores, beta, structure, multi_root):
 def _of_tokens(parts, arcs, labels):
     """The probabilities of labels in `TreeMarginals`; labels: given the arc, as `sum_out_labels` leaves them."""
     n, n_labels = len(parts.number) - 1, labels.shape[1]
-    found = np.zeros((n, n_labels + 1))
+    probabilities = np.zeros((n, n_labels + 1))
     for arc in range(len(arcs)):
-        row, is_root = found[parts.modifiers[arc] - 1], parts.heads[arc] == 0
+        row, is_root = probabilities[parts.modifiers[arc] - 1], parts.heads[arc] == 0
         if len(labels) == 0:
             row[ROOT_LABEL if is_root else n_labels] += arcs[arc]
             continue
         if arcs[arc] != 0.0:
             for label in range(n_labels):
                 row[label] += arcs[arc] * labels[arc, label]
-    return found
+    return probabilities
 
 
 @kernel

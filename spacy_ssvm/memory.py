@@ -50,7 +50,7 @@ def _windows_peak() -> int | None:
 _MMAP_THRESHOLD = -3
 """glibc's number of the size, in bytes, from which an allocation is a mapping of its own."""
 
-LARGE = 1 << 18
+LARGE_ALLOCATION = 1 << 18
 """Bytes of an array that is returned to the system as soon as it is freed."""
 
 
@@ -61,7 +61,7 @@ def return_large() -> None:
     """
     if sys.platform == "linux":
         try:
-            ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, LARGE)
+            ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, LARGE_ALLOCATION)
         except (OSError, AttributeError):
             return
 

@@ -317,7 +317,7 @@ def test_large_corpus_is_jackknifed_in_parts(tmp_path, nlp, monkeypatch, caplog)
     words = [[*words, f"number{number}"] for number, (words, _, _) in enumerate(REPEATED * 4)]
     docs = [Doc(nlp.vocab, words=words, tags=tags) for words, tags in zip(words, tags)]
     corpus = create_corpus(saved(tmp_path / "large.spacy", docs), jackknife=["tag"])
-    monkeypatch.setattr("spacy_ssvm.corpus.reader.MAX_KEPT", 130)
+    monkeypatch.setattr("spacy_ssvm.corpus.reader.MAX_CACHED", 130)
     with caplog.at_level(logging.INFO, "spacy"):
         examples = list(corpus(nlp))
     assert [[token.tag_ for token in example.predicted] for example in examples] == tags
@@ -326,7 +326,7 @@ def test_large_corpus_is_jackknifed_in_parts(tmp_path, nlp, monkeypatch, caplog)
 
 @pytest.mark.parametrize("most", [1, 2, 5, 9, 1000])
 def test_parts_are_the_whole_in_order(tagged, nlp, monkeypatch, most):
-    monkeypatch.setattr("spacy_ssvm.corpus.reader.MAX_KEPT", most)
+    monkeypatch.setattr("spacy_ssvm.corpus.reader.MAX_CACHED", most)
     examples = list(create_corpus(tagged)(nlp))
     parts = list(_parts(iter(examples)))
     assert [id(example) for part in parts for example in part] == list(map(id, examples))

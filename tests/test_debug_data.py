@@ -290,7 +290,7 @@ def test_circles(check, circle, gold_preproc):
     """One in a sentence of its own, and one around a root."""
     train = [parsed([1, 1, 1]), parsed(circle)]
     issues = check(train, [parsed([0, 0])], "ssvm_parser", gold_preproc=gold_preproc)
-    assert those(issues, "round in a circle") == [("error", "train", 1)]
+    assert those(issues, "heads contain a cycle") == [("error", "train", 1)]
     assert "document 1, tokens 0-2" in issues[0].where[0]
     assert not those(issues, "another sentence")
     assert not those(check([parsed(TREE)], [parsed([0, 0])], "ssvm_parser"), "circle")

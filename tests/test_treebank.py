@@ -21,9 +21,9 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli import treebank_choices
 from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.corpus.conllu_reader import MAX_SENTENCES, Sentence, Word, doc_of, merged, parse, read_blocks
+from spacy_ssvm.corpus.conllu_reader import MAX_SENTENCES, ConlluSentence, Word, doc_of, merged, parse, read_blocks
 from spacy_ssvm.corpus.reader import create_corpus
-from spacy_ssvm.corpus.treebank import has_crossing_arcs, look_at
+from spacy_ssvm.corpus.treebank import analyse_treebank, has_crossing_arcs
 from spacy_ssvm.distributed.corpus_shards import deal
 
 NLP = spacy.blank("xx")
@@ -110,7 +110,7 @@ def test_several_roots_are_one_sentence(tmp_path):
     two = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t0\troot\t_\t_\n"
     (doc,) = docs(saved(tmp_path / "a.conllu", two, two))
     assert [len(sentence) for sentence in doc.sents] == [2, 2]
-    assert look_at(tmp_path / "a.conllu").several_roots == 1.0
+    assert analyse_treebank(tmp_path / "a.conllu").several_roots == 1.0
 
 
 BAD = pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_bad_sentences_are_left_out(bad, said, settings, tmp_path):
     path = saved(tmp_path / "a.conllu", OTHER, bad, SENTENCE, OTHER)
     with pytest.warns(UserWarning, match=r"1 sentences of .* cannot be read and are left out: a.conllu, line") as found:
         read = docs(path, **settings)
-    assert len(found) == 1 and said in str(found[0].message) and said in look_at(path).bad[0]
+    assert len(found) == 1 and said in str(found[0].message) and said in analyse_treebank(path).bad[0]
     good = docs(saved(tmp_path / "good.conllu", OTHER, SENTENCE, OTHER), **settings)
     assert list(map(annotation, read)) == list(map(annotation, good))
     with pytest.raises(ValueError, match=r"none of the sentences of .* can be read: b.conllu, line \d+: ") as found:
@@ -192,7 +192,7 @@ def test_comments_alone_are_no_sentence(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert [len(doc) for doc in docs(path)] == [5, 1]
-        assert not look_at(path).bad and look_at(path).n_sentences == 2
+        assert not analyse_treebank(path).bad and analyse_treebank(path).n_sentences == 2
     blocks = list(read_blocks(path))
     assert [block.line for block in blocks] == [1, 14] and [block.begins_text for block in blocks] == [False, True]
     assert docs(saved(tmp_path / "none.conllu", header)) == []
@@ -300,7 +300,7 @@ def test_workers_get_the_same_sentences_and_entities(tmp_path):
 
 
 def sentence_of(heads):
-    return Sentence([Word("a", "", "", "", "", head, "", True) for head in heads], [], 0)
+    return ConlluSentence([Word("a", "", "", "", "", head, "", True) for head in heads], [], 0)
 
 
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=8))
@@ -471,12 +471,12 @@ def test_the_parser_reads_features_that_the_tags_leave_open(tmp_path):
         assert config["corpora"]["train"]["columns"] == (["lemma"] if reads else None)
         assert "morph" in config["components"]["lemmatizer"]["model"]["features"]["tags"]
         assert ("no morph: FEATS follow from the tags of 95 % of the words" in text) != reads
-    assert look_at(path).feats_by_tags == 0.95
+    assert analyse_treebank(path).feats_by_tags == 0.95
 
 
 def test_taggers_read_long_affixes_of_small_treebanks(treebank, monkeypatch):
     for large in (72, 73):
-        monkeypatch.setattr(treebank_choices, "LARGE", large)
+        monkeypatch.setattr(treebank_choices, "LARGE_TREEBANK", large)
         config, text = config_of("-t", treebank)
         extra = config["components"]["pos_tagger"]["model"]["features"]["extra"]
         assert extra == (treebank_choices.LONG_AFFIXES if large == 73 else None)

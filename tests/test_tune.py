@@ -447,7 +447,7 @@ def test_what_a_worker_complains_about_is_said(config):
 
 
 def test_values_are_checked_before_workers_start(config, monkeypatch):
-    monkeypatch.setattr("spacy_ssvm.cli.tune.results", None)
+    monkeypatch.setattr("spacy_ssvm.cli.tune.map_unordered", None)
     assert "C must be positive" in complaint(tune(config("ssvm_tagger"), "--grid", "C=1,-1", "--workers", 2))
 
 

@@ -14,9 +14,9 @@ from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.features.ranges import elements, joined_starts, taken_starts
 from spacy_ssvm.kernels import Int64Array, kernel, numba_type
 from spacy_ssvm.models.chain.codec import ChainCodec, ChainGold
+from spacy_ssvm.models.named_parts import NamedPart
 from spacy_ssvm.models.packing import EXACT
 from spacy_ssvm.models.protocol import Codec, DataSet
-from spacy_ssvm.models.scored import NamedPart
 from spacy_ssvm.models.store import load_arrays, make_model, require, require_weights, store_arrays
 from spacy_ssvm.pipeline.component import SsvmPipe
 from spacy_ssvm.registry import ssvm_models
@@ -185,10 +185,10 @@ class ListSet(DataSet):
     def complete(self, docs, weights):
         return np.zeros(0, np.int64)
 
-    def settle(self, weights):
+    def complete_once(self, weights):
         pass
 
-    def admit(self, docs):
+    def keep_gold(self, docs):
         pass
 
     def index(self):

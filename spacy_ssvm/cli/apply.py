@@ -22,7 +22,7 @@ from ..distributed import folder
 from ..distributed.annotation import Annotation, Annotator, Result
 from ..distributed.pool import WorkerDied
 from ..distributed.shards import DOCS, MAX_BYTES, SUFFIXES, Shard, cut
-from ..distributed.workers import results
+from ..distributed.workers import map_unordered
 from .pipelines import CodePath, PipelineName, loaded
 
 
@@ -76,7 +76,7 @@ def apply_command(
             files = [path.resolve() for path in files]
             begin = partial(_annotator_there, _resolved(model), code_path and code_path.resolve(), how)
         work = Annotator(nlp, how)
-        annotated = partial(results, work, begin, n_workers=n_workers, address=address, name=_name, ahead=AHEAD)
+        annotated = partial(map_unordered, work, begin, n_workers=n_workers, address=address, name=_name, ahead=AHEAD)
         with folder.locked(output):
             _apply(files, annotated, how, of, force)
     except KeyboardInterrupt:
@@ -178,7 +178,7 @@ def _resolved(model: str) -> str:
 
 
 def _identity(nlp: Language) -> dict[str, str]:
-    """What tells a pipeline from others: its name and version, and a digest of its files."""
+    """The identity of a pipeline: its name and version, and a digest of its files."""
     digest = hashlib.sha256()
     root = nlp.path or Path()
     for path in sorted(path for path in root.rglob("*") if path.is_file()) if nlp.path else []:

@@ -15,7 +15,7 @@ from ..files import replace_files
 
 if TYPE_CHECKING:
     from ..clustering.bigrams import Bigrams
-    from ..clustering.learning import Settings
+    from ..clustering.learning import ClusteringSettings
 
 
 def cluster_command(
@@ -44,10 +44,10 @@ def cluster_command(
     """
     # Imported here, as no other command is to wait for the compiler.
     from ..clustering.bigrams import count_bigrams
-    from ..clustering.learning import Method, Settings
+    from ..clustering.learning import ClusteringSettings, Method
 
     try:
-        settings = Settings(cast(Method, method), classes)
+        settings = ClusteringSettings(cast(Method, method), classes)
         if output.is_dir():
             raise ValueError(f"{output} is a folder: name a file for the classes")
         if output.exists() and output.name.endswith(SUFFIXES):
@@ -83,7 +83,7 @@ def _sentences(files: list[Path], nlp: Language, tokenised: bool) -> Iterator[li
             yield from read_sentences(path, tokenise, nlp.vocab)
 
 
-def _learn(bigrams: "Bigrams", settings: "Settings", output: Path, n_threads: int) -> float:
+def _learn(bigrams: "Bigrams", settings: "ClusteringSettings", output: Path, n_threads: int) -> float:
     """Learn classes and save them; returns their average mutual information."""
     from ..clustering.checkpoint import learn_with_checkpoints
     from ..clustering.learning import named

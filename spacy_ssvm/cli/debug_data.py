@@ -81,7 +81,7 @@ def debug_data_command(
     msg.good(result)
 
 
-class Plan(NamedTuple):
+class ConfigContents(NamedTuple):
     """The contents of a config.
 
     pipes: the spacy-ssvm components that are not frozen. corpora: the names of the sections of the training and the
@@ -94,7 +94,7 @@ class Plan(NamedTuple):
     labels: dict[str, Sequence[str] | None]
 
 
-def _plan(config_path: Path, overrides: dict[str, Any]) -> Plan:
+def _plan(config_path: Path, overrides: dict[str, Any]) -> ConfigContents:
     nlp = util.load_model_from_config(read_config(config_path, overrides), auto_fill=True)
     config = nlp.config.interpolate()
     training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
@@ -104,7 +104,7 @@ def _plan(config_path: Path, overrides: dict[str, Any]) -> Plan:
     if hasattr(nlp.tokenizer, "initialize"):
         nlp.tokenizer.initialize(list, nlp=nlp, **config["initialize"]["tokenizer"])
     initialize = registry.resolve(config["initialize"]["components"])
-    return Plan(nlp, pipes, corpora, {name: settings.get("labels") for name, settings in initialize.items()})
+    return ConfigContents(nlp, pipes, corpora, {name: settings.get("labels") for name, settings in initialize.items()})
 
 
 def _sizes(corpus: CorpusData) -> list[str]:

@@ -17,9 +17,9 @@ from spacy.language import Language
 from thinc.api import Config
 from wasabi import msg
 
-from ..corpus.treebank import look_at
+from ..corpus.treebank import analyse_treebank
 from ..registry import ssvm_solvers
-from .languages import ANY, spacy_language
+from .languages import ANY_LANGUAGE, spacy_language
 from .treebank_choices import SMALL, SMALL_PARSER, TRAINING, Choices, choose, described
 
 PREFIX = "ssvm_"
@@ -180,7 +180,7 @@ def init_treebank_config(path: Path, output: Path, lang: str | None, solver: str
     """Write the config for a treebank; `output` is - for stdout."""
     try:
         with show_validation_error(hint_fill=False):
-            treebank = look_at(path, merge_subtokens)
+            treebank = analyse_treebank(path, merge_subtokens)
             choices = choose(treebank, lang, merge_subtokens)
             config = treebank_config(choices, solver, merge_subtokens)
     except (ImportError, OSError, ValueError) as error:
@@ -198,7 +198,7 @@ def init_treebank_config(path: Path, output: Path, lang: str | None, solver: str
     for line in [*facts, *reasons]:
         msg.text(line)
     msg.info(f"Language {choices.lang}, components {', '.join(config['nlp']['pipeline'])}")
-    if (lang or treebank.lang) not in (None, ANY) and choices.lang == ANY:
+    if (lang or treebank.lang) not in (None, ANY_LANGUAGE) and choices.lang == ANY_LANGUAGE:
         msg.warn(f"nlp.lang is {choices.lang}: {choices.reasons['nlp.lang']}")
     if treebank.bad:
         msg.warn(f"{len(treebank.bad):,} sentences cannot be read and are left out")

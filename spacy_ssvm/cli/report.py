@@ -31,7 +31,7 @@ PER_TYPE = {"ents_per_type": "Entities", "dep_las_per_type": "Labelled arcs, wit
 CURVES = {"primal": "primal, estimated", "dual": "dual"}
 
 
-class Sentence(NamedTuple):
+class SentenceMistakes(NamedTuple):
     """Tokens start … end − 1 of an example, by its number, and the mistakes of a component there."""
 
     number: int
@@ -142,7 +142,7 @@ def _add_pairs(page: Page, mistakes: Sequence[Mistake]) -> None:
     page.table(("Gold", "Predicted", "Times"), rows, texts=2)
 
 
-def _sentences(examples: Sequence[Example], mistakes: Sequence[list[Mistake]]) -> list[Sentence]:
+def _sentences(examples: Sequence[Example], mistakes: Sequence[list[Mistake]]) -> list[SentenceMistakes]:
     """The sentences with mistakes; a Doc without sentence boundaries is one sentence."""
     sentences = []
     for number, (example, of_example) in enumerate(zip(examples, mistakes)):
@@ -151,11 +151,11 @@ def _sentences(examples: Sequence[Example], mistakes: Sequence[list[Mistake]]) -
         for start, end in bounds:
             inside = [mistake for mistake in of_example if start <= mistake.start < end]
             if inside:
-                sentences.append(Sentence(number, start, end, inside))
+                sentences.append(SentenceMistakes(number, start, end, inside))
     return sentences
 
 
-def _add_sentence(page: Page, doc: Doc, sentence: Sentence, reasons: str) -> None:
+def _add_sentence(page: Page, doc: Doc, sentence: SentenceMistakes, reasons: str) -> None:
     wrong = {i for mistake in sentence.mistakes for i in range(mistake.start, mistake.end)}
     tokens = range(sentence.start, sentence.end)
     lines = [
@@ -165,7 +165,7 @@ def _add_sentence(page: Page, doc: Doc, sentence: Sentence, reasons: str) -> Non
     page.folded([doc[i].text for i in tokens], [i in wrong for i in tokens], "\n".join([*lines, "", reasons]).strip())
 
 
-def _reasons(pipe: Any, doc: Doc, sentence: Sentence) -> str:
+def _reasons(pipe: Any, doc: Doc, sentence: SentenceMistakes) -> str:
     """The explanation of a component's wrong predictions in a sentence, and of the gold parts that it missed."""
     wrong = [(mistake.start, mistake.end) for mistake in sentence.mistakes]
     try:

@@ -12,7 +12,7 @@ from spacy.training import Example
 from ..pipeline.parser_scores import count
 
 Counts = tuple[int, int]
-"""Of a document, or of all: twice the number of right predictions, and the number of predictions and of gold parts.
+"""Twice the number of right predictions, and the number of predictions and of gold parts, in one or all documents.
 
 Their ratio is F1, or, where there is one prediction for each gold part, accuracy.
 """

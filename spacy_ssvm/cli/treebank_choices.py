@@ -1,4 +1,4 @@
-"""What suits a treebank: language, components, what they read of each other, and the structure of the parser."""
+"""Choices for a treebank: language, components, what they read of each other, and the structure of the parser."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from shlex import quote
 from ..corpus.reader import corpus_files
 from ..corpus.treebank import Treebank
 from ..files import listed
-from .languages import ANY, spacy_language
+from .languages import ANY_LANGUAGE, spacy_language
 
 ANNOTATED = 0.5
 """The share of words that have an annotation, from which it is learnt; that of FEATS is smaller in many languages."""
@@ -29,7 +29,7 @@ DECIDED = 0.95
 Afrikaans-AfriBooms 2.5, where all follow: LAS on the development set 81.5 with them, 81.8 without.
 """
 
-LARGE = 100_000
+LARGE_TREEBANK = 100_000
 """The number of training words from which the taggers do without LONG_AFFIXES.
 
 On development sets of UD 2.5, these raise UPOS by 0.9 points for Turkish, 0.4 for Gothic, 0.3 for Hungarian, 0.2 for
@@ -44,7 +44,7 @@ SMALL = {"weight_dtype": "int8", "keep_fraction": 0.4}
 """Settings of the components of a treebank, whose lexical features are many and mostly rare."""
 
 SMALL_PARSER = {**SMALL, "keep_fraction": 0.5}
-"""Those of the parser.
+"""Settings of the parser's weights.
 
 Turkish-IMST 2.5 takes 14.6 MB in place of the 22.2 that all of its weights take in this type; on its development set,
 LAS changes from 61.3 to 61.1, and UPOS, XPOS, UFeats and lemmas by 0.1 at most (12 epochs).
@@ -88,7 +88,7 @@ FULL = Choices(
     lemmas=True,
     affixes=LONG_AFFIXES,
 )
-"""Those for a small treebank that annotates everything, with few crossing arcs.
+"""Choices for a small treebank that annotates everything, with few crossing arcs.
 
 Templates of single morphological features and of lemmas raise LAS on development sets of UD 2.5, with predicted tags,
 features, lemmas and sentences, from 57.7 by 1.8 and 0.6 for Turkish, from 64.6 by 1.1 and 0.5 for Gothic, from 81.7 by
@@ -121,11 +121,11 @@ def _language(treebank: Treebank, lang: str | None) -> tuple[str, str]:
         found, reason = spacy_language(lang)
         return found, reason or "as --lang says"
     if treebank.lang is None:
-        return ANY, "no language: the name of the training file does not begin with a code; --lang names one"
+        return ANY_LANGUAGE, "no language: the name of the training file does not begin with a code; --lang names one"
     try:
         found, reason = spacy_language(treebank.lang)
     except ImportError:
-        found, reason = ANY, f"a package is missing for spaCy's language {treebank.lang}"
+        found, reason = ANY_LANGUAGE, f"a package is missing for spaCy's language {treebank.lang}"
     return found, f"{reason}; --lang names another" if reason else "from the name of the training file"
 
 
@@ -160,10 +160,10 @@ def _choose_components(choices: Choices, treebank: Treebank) -> None:
     _choose_if_annotated(choices, "parser", "HEAD", treebank.heads)
     if not set(components) - {"senter"}:
         raise ValueError(f"{treebank.train} has no annotation to learn: XPOS, UPOS, LEMMA or HEAD")
-    if treebank.n_words < LARGE and {"tagger", "pos_tagger"} & set(components):
+    if treebank.n_words < LARGE_TREEBANK and {"tagger", "pos_tagger"} & set(components):
         choices.affixes = LONG_AFFIXES
         reasons["components.*tagger.model.features.extra"] = (
-            f"long affixes help taggers that learn from fewer than {LARGE:,} words"
+            f"long affixes help taggers that learn from fewer than {LARGE_TREEBANK:,} words"
         )
     known = {
         "tag": "tagger" in components,

@@ -20,7 +20,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from ..distributed.pool import WorkerDied
-from ..distributed.workers import results
+from ..distributed.workers import map_unordered
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import (
     GRID,
@@ -108,8 +108,8 @@ SMALLER = 0.1
 """The share of weights that an equally good model has to save to be named."""
 
 
-class Plan(NamedTuple):
-    """What is to be tuned.
+class TuningPlan(NamedTuple):
+    """A solver block and the values to try in it.
 
     config: of the pipeline. name, solver: of the component, and its block with all defaults. points: the values to try.
     epochs: the most with the same values. weights: of the scores that make the development score.
@@ -123,7 +123,7 @@ class Plan(NamedTuple):
     weights: dict[str, float]
 
 
-def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: int, epochs: int) -> Plan:
+def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: int, epochs: int) -> TuningPlan:
     nlp = util.load_model_from_config(config, auto_fill=True)
     training = nlp.config.interpolate()["training"]
     pipes = {name: pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe)}
@@ -148,7 +148,7 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
     if bisect and len({values.get("C") for values in points}) < 2:
         raise ValueError("--bisect needs two values of C to begin with")
     weights = {score: weight for score, weight in training["score_weights"].items() if weight}
-    return Plan(config, name, solver, points, epochs, weights)
+    return TuningPlan(config, name, solver, points, epochs, weights)
 
 
 def _parsed_grid(grid: Sequence[str], solver: dict[str, Any]) -> dict[str, list[Any]]:
@@ -185,7 +185,7 @@ def _number(name: str, text: str) -> int | float | str:
     raise ValueError(f"--grid {name}: {text!r} is not a number; expected values such as {name}=0.1,1")
 
 
-def _tried_here(plan: Plan, bisect: int) -> list[Trial]:
+def _tried_here(plan: TuningPlan, bisect: int) -> list[Trial]:
     """All trials, in their order, each from the result of the previous one."""
     attempt = _begun(plan, anew=False)
     row = _rows(plan.points, "Epoch")
@@ -197,19 +197,19 @@ def _tried_here(plan: Plan, bisect: int) -> list[Trial]:
 
 
 def _tried_by_workers(
-    plan: Plan, bisect: int, n_workers: int, address: str | None, code_path: Path | None
+    plan: TuningPlan, bisect: int, n_workers: int, address: str | None, code_path: Path | None
 ) -> list[Trial]:
     """All trials, in their order, each from scratch; this process bisects.
 
     Raises:
-        ImportError, ConnectionError, ValueError, WorkerDied: as in `workers.results`.
+        ImportError, ConnectionError, ValueError, WorkerDied: as in `workers.map_unordered`.
     """
     work = _tuner(plan)
     begin = partial(_worker, plan, Path.cwd(), code_path and code_path.resolve())
     row = _rows(plan.points, "Epochs")
     found: dict[int, Trial] = {}
     n_workers = min(n_workers, len(plan.points))
-    for number, trial in results(work, begin, enumerate(plan.points), n_workers, address, _name):
+    for number, trial in map_unordered(work, begin, enumerate(plan.points), n_workers, address, _name):
         row(trial.values, trial.epochs, trial.score)
         found[number] = trial
     trials = [found[number] for number in range(len(plan.points))]
@@ -220,17 +220,17 @@ def _tried_by_workers(
     return trials
 
 
-Point = tuple[int, Values]
+GridPoint = tuple[int, Values]
 """The number of some values, and the values."""
 
 
-def _tuner(plan: Plan) -> Callable[[Point], tuple[int, Trial]]:
+def _tuner(plan: TuningPlan) -> Callable[[GridPoint], tuple[int, Trial]]:
     """A function that tries values from scratch, and returns their number, too."""
     attempt = _begun(plan, anew=True)
     return lambda point: (point[0], attempt(point[1], lambda *_: None))
 
 
-def _worker(plan: Plan, directory: Path, code_path: Path | None) -> Callable[[Point], tuple[int, Trial]]:
+def _worker(plan: TuningPlan, directory: Path, code_path: Path | None) -> Callable[[GridPoint], tuple[int, Trial]]:
     # Workers of a cluster begin in another folder.
     os.chdir(directory)
     if code_path is not None:
@@ -238,11 +238,11 @@ def _worker(plan: Plan, directory: Path, code_path: Path | None) -> Callable[[Po
     return _tuner(plan)
 
 
-def _name(point: Point) -> str:
+def _name(point: GridPoint) -> str:
     return _named(point[1])
 
 
-def _begun(plan: Plan, anew: bool) -> Callable[[Values, Callable[[int, float], None]], Trial]:
+def _begun(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, float], None]], Trial]:
     """Read the corpora, train the components that are not tuned, and return what tries values, with a report.
 
     anew: whether values are tried from scratch, and not from the result of the previous ones.

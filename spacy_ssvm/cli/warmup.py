@@ -59,7 +59,7 @@ MAX_PROCESSES = 16
 """More would wait for each other's kernels, and each needs some 300 MB."""
 KINDS = ("hits", "misses")
 Job: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
-"""What a process runs, and its arguments."""
+"""A function that a process runs, and its arguments."""
 
 
 def warmup(
@@ -206,7 +206,7 @@ def _run_clusters() -> None:
 
 
 def _run_late() -> None:
-    """What three sentences do not lead to: working sets that are closed up, and jackknifed tags."""
+    """Compile kernels that three sentences do not reach: of working sets that are closed up, and of jackknifed tags."""
     from ..corpus.jackknife import Jackknife
     from ..solvers.working_set import empty, trim
 
@@ -218,13 +218,13 @@ def _run_late() -> None:
 def _run_rarities() -> None:
     """Jackknifed tags of which there are many, and sums over scores far apart."""
     from ..corpus.jackknife import Jackknife
-    from ..structures.chain.constraints import FORBIDDEN
+    from ..structures import FORBIDDEN
     from ..structures.chain.pruning import MANY
-    from ..structures.chain.scored import Between, ChainScores
+    from ..structures.chain.scored import ChainScores, TransitionScores
 
     many = np.arange(1, 2 * MANY + 1, dtype=np.uint64)
     Jackknife([Doc(spacy.blank("en").vocab, words=["one"] * MANY)] * 2, 2, 0).predict(many, "tags")
-    same = Between(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))
+    same = TransitionScores(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))
     ChainScores(1e4 * np.eye(2), same).marginals(1.0)
 
 
@@ -260,7 +260,7 @@ def _run(nlp: Language, everything: bool) -> None:
 
 def _run_block(solver: Any, problem: Any) -> None:
     """Learning with several workers, as far as it has kernels of its own."""
-    from ..solvers.blocks import LearningBlock, Pace, kind_of_block
+    from ..solvers.blocks import EpochSettings, LearningBlock, kind_of_block
 
     try:
         kind = kind_of_block(solver)
@@ -269,7 +269,7 @@ def _run_block(solver: Any, problem: Any) -> None:
     if issubclass(kind, LearningBlock):
         block = kind(solver, problem)
         for momentum in (0.0, 0.5):
-            moved = block.epoch(np.random.default_rng(0), Pace(momentum=momentum), np.zeros(1, np.int64))
+            moved = block.epoch(np.random.default_rng(0), EpochSettings(momentum=momentum), np.zeros(1, np.int64))
             block.step(1.0, moved.direction, True)
 
 

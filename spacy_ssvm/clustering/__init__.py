@@ -6,7 +6,7 @@ Of this package: `brown_classes` and `exchange_classes`, for any sentences that 
 from collections.abc import Iterable
 
 from .bigrams import count_bigrams
-from .learning import Settings, learn, named
+from .learning import ClusteringSettings, learn, named
 
 __all__ = ["brown_classes", "exchange_classes"]
 
@@ -24,7 +24,7 @@ def brown_classes(
         TypeError: a sentence is a string.
         ValueError: there is no word, all words are too rare, or there are less than 2 classes.
     """
-    return _classes(sentences, Settings("brown", n_classes), min_count, n_threads)
+    return _classes(sentences, ClusteringSettings("brown", n_classes), min_count, n_threads)
 
 
 def exchange_classes(
@@ -34,10 +34,12 @@ def exchange_classes(
 
     Source: Clark (2003).
     """
-    return _classes(sentences, Settings("exchange", n_classes), min_count, n_threads)
+    return _classes(sentences, ClusteringSettings("exchange", n_classes), min_count, n_threads)
 
 
-def _classes(sentences: Iterable[Iterable[str]], settings: Settings, min_count: int, n_threads: int) -> dict[str, str]:
+def _classes(
+    sentences: Iterable[Iterable[str]], settings: ClusteringSettings, min_count: int, n_threads: int
+) -> dict[str, str]:
     bigrams = count_bigrams(sentences, min_count)
     *_, state = learn(bigrams, settings, n_threads=n_threads)
     return named(bigrams, state.classes)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .bigrams import Bigrams
-from .merging import OUTSIDE, enter_and_merge, merge_pairs, new_window
+from .merging import UNMERGED, enter_and_merge, merge_pairs, new_window
 
 STEP = 64
 """Words after which a clustering can be interrupted."""
@@ -26,9 +26,9 @@ def window_size(n_words: int, n_classes: int) -> int:
 
 
 def first_places(n_words: int, size: int) -> np.ndarray:
-    """The places of the words at first: int32 [V], OUTSIDE but for the W most frequent ones."""
+    """The places of the words at first: int32 [V], UNMERGED but for the W most frequent ones."""
     numbers = np.arange(n_words)
-    return np.where(numbers < size, numbers, OUTSIDE).astype(np.int32)
+    return np.where(numbers < size, numbers, UNMERGED).astype(np.int32)
 
 
 def merge_in_window(
@@ -38,7 +38,7 @@ def merge_in_window(
 
     Before the last word is yielded, classes are merged until C are left.
 
-    places: int32 [V], from 0 to W, or OUTSIDE from `word` on. One place is free; which one changes.
+    places: int32 [V], from 0 to W, or UNMERGED from `word` on. One place is free; which one changes.
     Memory: 16 bytes for each pair of classes in the window.
     """
     n_words = len(bigrams.words)

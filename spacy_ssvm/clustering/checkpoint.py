@@ -12,17 +12,17 @@ from ..files import replace_files
 from ..kernels import source_digest
 from .bigrams import Bigrams
 from .brown import window_size
-from .learning import STAGES, Settings, State, learn
-from .merging import OUTSIDE
+from .learning import STAGES, ClusteringSettings, State, learn
+from .merging import UNMERGED
 
 INTERVAL = 20.0
 """Seconds between two checkpoints."""
 
 
 def learn_with_checkpoints(
-    path: Path, bigrams: Bigrams, settings: Settings, n_threads: int = 1, interval: float = INTERVAL
+    path: Path, bigrams: Bigrams, settings: ClusteringSettings, n_threads: int = 1, interval: float = INTERVAL
 ) -> Iterator[State]:
-    """As `learn`, with a checkpoint at `path` every few seconds; goes on from the file that is there.
+    """Learn classes as `learn` does, with a checkpoint at `path` every few seconds; resume from the file that is there.
 
     A file that is damaged, or belongs to another text, other settings or another version of the algorithms, is written
     over. The caller removes the file.
@@ -49,7 +49,7 @@ def _save(path: Path, key: str, state: State) -> None:
     replace_files(path.parent, {path.name: contents.getvalue()})
 
 
-def _load(path: Path, key: str, bigrams: Bigrams, settings: Settings) -> State | None:
+def _load(path: Path, key: str, bigrams: Bigrams, settings: ClusteringSettings) -> State | None:
     """The state of a file, or None if there is none, or none for this text and these settings."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
@@ -68,10 +68,10 @@ def _is_possible(state: State, n_words: int, n_classes: int) -> bool:
     classes = state.classes
     if classes.shape != (n_words,) or classes.dtype != np.int32 or not 0 <= state.word <= n_words:
         return False
-    if classes.min() < OUTSIDE or classes.max() > window_size(n_words, n_classes):
+    if classes.min() < UNMERGED or classes.max() > window_size(n_words, n_classes):
         return False
     if state.stage == "window":
         placed, waiting = classes[: state.word], classes[state.word :]
         size = window_size(n_words, n_classes)
-        return len(np.unique(placed)) == size and placed.min() >= 0 and bool((waiting == OUTSIDE).all())
+        return len(np.unique(placed)) == size and placed.min() >= 0 and bool((waiting == UNMERGED).all())
     return classes.min() >= 0 and classes.max() <= n_classes

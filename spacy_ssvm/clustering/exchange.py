@@ -202,7 +202,7 @@ def _add_side(terms, column, touched, numbers, own, opposite, scores):
 
 @kernel
 def _score(clustering, word, c, to_right, rights, to_left, lefts, itself):
-    """What a word that is taken out of its class adds to N times the mutual information, and to the prior, in class c.
+    """The rise of N times the mutual information, and of the prior, by a word in class c, once taken out of its own.
 
     to_right, to_left: how often each class is its neighbour; rights, lefts: the classes that are; itself: how often
     the word is its own neighbour.

@@ -19,8 +19,10 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What is learnt. method: brown, with a window and sweeps, or exchange, with sweeps and a prior of spellings.
+class ClusteringSettings:
+    """The settings of learning classes.
+
+    method: brown, with a window and sweeps, or exchange, with sweeps and a prior of spellings. n_classes: at least 2.
 
     Raises:
         ValueError: there is no such method, or there are less than 2 classes.
@@ -50,7 +52,9 @@ class State:
     classes: np.ndarray
 
 
-def learn(bigrams: Bigrams, settings: Settings, state: State | None = None, n_threads: int = 1) -> Iterator[State]:
+def learn(
+    bigrams: Bigrams, settings: ClusteringSettings, state: State | None = None, n_threads: int = 1
+) -> Iterator[State]:
     """Learn classes, from the beginning or from a state on; the last state that is yielded is finished.
 
     Going on from a state ends as if there had been no interruption. With fewer words than classes, each word is one.
@@ -85,7 +89,7 @@ def _first_state(method: Method, n_words: int, n_classes: int) -> State:
 
 
 def renumbered(classes: np.ndarray) -> np.ndarray:
-    """The same classes, numbered by their most frequent words, without empty ones: int32 [V]."""
+    """Classes numbered by their most frequent words, without empty ones: int32 [V]."""
     _, firsts, inverse = np.unique(classes, return_index=True, return_inverse=True)
     numbers = np.empty(len(firsts), np.int32)
     numbers[np.argsort(firsts)] = np.arange(len(firsts), dtype=np.int32)

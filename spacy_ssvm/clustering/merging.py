@@ -13,7 +13,7 @@ from ..kernels import Int32Array, Int32Array2d, Int64Array, Int64Array2d, kernel
 from .bigrams import Bigrams, Neighbours
 from .mutual_information import table_of_terms, term
 
-OUTSIDE = -1
+UNMERGED = -1
 """The place of a word that is a class by itself, and not yet among those to merge."""
 NEVER = np.iinfo(np.int64).min
 """A gain less than any."""
@@ -24,7 +24,7 @@ GONE = np.iinfo(np.int64).max
 class Window(NamedTuple):
     """The classes that can be merged, at P places, and two that cannot, of rare words and of boundaries: S = P + 2.
 
-    right, left: the neighbours of all words. places: int32 [V + 2], a word's place, or OUTSIDE.
+    right, left: the neighbours of all words. places: int32 [V + 2], a word's place, or UNMERGED.
     first, following: int32 [S] and [V + 2], the words at a place as linked lists that end in −1.
     sizes: int64 [S], occurrences of the words at a place. after: int32 [S, S], after[c, d] is how often d stands to the
     right of c; before: int32 [S, S], its transpose. since: int64 [S], the time when all gains of a class were last
@@ -59,7 +59,7 @@ class Window(NamedTuple):
 def new_window(bigrams: Bigrams, places: np.ndarray, n_places: int) -> Window:
     """A window in which each word of a place stands at it.
 
-    places: int32 [V], less than n_places, or OUTSIDE. Memory: 16 bytes for each pair of places.
+    places: int32 [V], less than n_places, or UNMERGED. Memory: 16 bytes for each pair of places.
     """
     n, size = len(bigrams.counts), n_places + 2
     window = Window(
@@ -92,21 +92,21 @@ def _fill(window, counts):
     places, size = window.places, len(window.sizes)
     for word in range(len(places)):
         place = places[word]
-        if place == OUTSIDE:
+        if place == UNMERGED:
             continue
         window.following[word] = window.first[place]
         window.first[place] = word
         window.sizes[place] += counts[word]
         for at in range(window.right.starts[word], window.right.starts[word + 1]):
             other = places[window.right.words[at]]
-            if other != OUTSIDE:
+            if other != UNMERGED:
                 window.after[place, other] += window.right.counts[at]
                 window.before[other, place] += window.right.counts[at]
     for neighbour in range(size):
         _add_pairs(window, window.after[neighbour])
         _add_pairs(window, window.before[neighbour])
     for word in range(len(places)):
-        if places[word] == OUTSIDE:
+        if places[word] == UNMERGED:
             _count_neighbours(window, window.left, word)
             _add_pairs(window, window.column)
             _count_neighbours(window, window.right, word)
@@ -146,7 +146,7 @@ def _count_neighbours(window, neighbours, word):
     window.column[:] = 0
     for at in range(neighbours.starts[word], neighbours.starts[word + 1]):
         place = window.places[neighbours.words[at]]
-        if place != OUTSIDE:
+        if place != UNMERGED:
             window.column[place] += neighbours.counts[at]
 
 
@@ -202,12 +202,12 @@ def _enter(window, word, count, place):
     right, left = window.right, window.left
     for at in range(right.starts[word], right.starts[word + 1]):
         other = window.places[right.words[at]]
-        if other != OUTSIDE:
+        if other != UNMERGED:
             window.after[place, other] += right.counts[at]
             window.before[other, place] += right.counts[at]
     for at in range(left.starts[word], left.starts[word + 1]):
         other = window.places[left.words[at]]
-        if other != OUTSIDE and left.words[at] != word:
+        if other != UNMERGED and left.words[at] != word:
             window.before[place, other] += left.counts[at]
             window.after[other, place] += left.counts[at]
     window.sums[:] = 0
@@ -228,7 +228,7 @@ def _sum_with_word(window, word, place, neighbours, opposite, of_class, of_neigh
                     sums[b] += _joint(terms, m, np.int64(of_neighbour[neighbour, b]))
     for at in range(neighbours.starts[word], neighbours.starts[word + 1]):
         neighbour = neighbours.words[at]
-        if window.places[neighbour] == OUTSIDE:
+        if window.places[neighbour] == UNMERGED:
             m = np.int64(neighbours.counts[at])
             n = _gather(window, opposite, neighbour)
             for i in range(n):
@@ -239,11 +239,14 @@ def _sum_with_word(window, word, place, neighbours, opposite, of_class, of_neigh
 
 @kernel
 def _gather(window, neighbours, word):
-    """As `_count_neighbours`, where `column` is 0; returns the number of classes, whose places are in `touched`."""
+    """Count neighbours by class, as `_count_neighbours`, where `column` is 0.
+
+    Returns the number of classes, whose places are in `touched`.
+    """
     n = 0
     for at in range(neighbours.starts[word], neighbours.starts[word + 1]):
         place = window.places[neighbours.words[at]]
-        if place != OUTSIDE:
+        if place != UNMERGED:
             if window.column[place] == 0:
                 window.touched[n] = place
                 n += 1
@@ -311,7 +314,7 @@ def _sum_outside(window, a, b, neighbours, opposite):
     while word != -1:
         for at in range(neighbours.starts[word], neighbours.starts[word + 1]):
             neighbour = neighbours.words[at]
-            if window.places[neighbour] == OUTSIDE and window.seen[neighbour] != window.tick[0]:
+            if window.places[neighbour] == UNMERGED and window.seen[neighbour] != window.tick[0]:
                 window.seen[neighbour] = window.tick[0]
                 n = _gather(window, opposite, neighbour)
                 of_a, of_b = window.column[a], window.column[b]
@@ -326,7 +329,7 @@ def _sum_outside(window, a, b, neighbours, opposite):
 
 @kernel
 def _sum_inside(window, a, b, of_class, of_neighbour):
-    """As `_sum_outside`, of the neighbours in the window."""
+    """Add to `sums` what the neighbours of b in the window contribute more, as `_sum_outside` does for the others."""
     terms, size = window.terms, len(window.sizes)
     for neighbour in range(size):
         of_b = np.int64(of_class[b, neighbour])

@@ -1,4 +1,4 @@
-"""What words look like, for a prior that puts words that look alike into the same class.
+"""The spelling of words, for a prior that puts words that look alike into the same class.
 
 The prior is that of Clark (2003) in a simple form: a class spells its words, each once, however often they occur. It
 first draws the shape of a word, then its letters from the last one backwards, as long as enough words share them: a

@@ -29,10 +29,10 @@ MAX_SENTENCES = 100
 _ENTITY = re.compile("(?:(?:name|NE)=)?([BILU])-([A-Z_]+)|O$")
 """An entity tag in MISC, as spaCy's converter finds it."""
 _NO_TEXT = re.compile("[\udc80-\udcff]")
-"""What stands for a byte that is not in UTF-8."""
+"""Stand-ins for bytes that are not in UTF-8."""
 
 
-class Block(NamedTuple):
+class SentenceLines(NamedTuple):
     """The lines of a sentence.
 
     line: the number of the first one, from 1. lines: all of them, with comments, and empty lines between comments; a
@@ -86,7 +86,7 @@ class MultiWord(NamedTuple):
     end: int
 
 
-class Sentence(NamedTuple):
+class ConlluSentence(NamedTuple):
     """A sentence. n_empty: the number of empty nodes, which are left out."""
 
     words: list[Word]
@@ -94,7 +94,7 @@ class Sentence(NamedTuple):
     n_empty: int
 
 
-def read_blocks(path: Path) -> Iterator[Block]:
+def read_blocks(path: Path) -> Iterator[SentenceLines]:
     """The sentences of a file, not yet parsed; comments before an empty line belong to the sentence after them.
 
     Raises:
@@ -105,14 +105,14 @@ def read_blocks(path: Path) -> Iterator[Block]:
     for number, content in read_lines(path):
         line = content.decode("utf8", "surrogateescape")
         if not line.strip() and has_rows:
-            yield Block(first, lines)
+            yield SentenceLines(first, lines)
             lines, has_rows = [], False
         elif lines or line.strip():
             first = first if lines else number
             lines.append(line)
             has_rows |= bool(line.strip()) and not line.startswith("#")
     if has_rows:
-        yield Block(first, lines)
+        yield SentenceLines(first, lines)
 
 
 def has_entities(path: Path) -> bool:
@@ -125,7 +125,9 @@ def has_entities(path: Path) -> bool:
     return any(_ENTITY.match(part) for row in rows for part in row.rpartition("\t")[2].split("|") if part != "_")
 
 
-def sentences(path: Path, blocks: Iterable[Block], left_out: list[str]) -> Iterator[tuple[Block, Sentence]]:
+def sentences(
+    path: Path, blocks: Iterable[SentenceLines], left_out: list[str]
+) -> Iterator[tuple[SentenceLines, ConlluSentence]]:
     """The sentences of a file that a Doc can have; what to say of each other one is added to `left_out`."""
     for block in blocks:
         try:
@@ -134,7 +136,7 @@ def sentences(path: Path, blocks: Iterable[Block], left_out: list[str]) -> Itera
             left_out.append(f"{path.name}, {error}, in {quoted_text(block.text)}")
 
 
-def parse(block: Block) -> Sentence:
+def parse(block: SentenceLines) -> ConlluSentence:
     """The sentence of a block.
 
     Raises:
@@ -177,10 +179,10 @@ def parse(block: Block) -> Sentence:
     _check_heads(words)
     if any(word.entity != "O" for word in words):
         words = _with_entities(words)
-    return Sentence(words, multi_words, n_empty)
+    return ConlluSentence(words, multi_words, n_empty)
 
 
-def annotated(block: Block) -> Sentence:
+def annotated(block: SentenceLines) -> ConlluSentence:
     """The sentence of a block, with annotation that a Doc can have.
 
     Raises:
@@ -195,7 +197,7 @@ def annotated(block: Block) -> Sentence:
     return sentence
 
 
-def merged(sentence: Sentence) -> Sentence:
+def merged(sentence: ConlluSentence) -> ConlluSentence:
     """The sentence with each multi-word token as one word, as `spacy convert --merge-subtokens` makes it.
 
     Tags are joined by underscores, lemmas by spaces, and the values of a feature by commas. The coarse tag, the head,
@@ -226,10 +228,10 @@ def merged(sentence: Sentence) -> Sentence:
                 entity=_merged_entity(words, first, top),
             )
         )
-    return Sentence(_with_entities(result), [], sentence.n_empty)
+    return ConlluSentence(_with_entities(result), [], sentence.n_empty)
 
 
-def doc_of(sentences: Sequence[Sentence], vocab: Vocab, with_entities: bool = False) -> Doc:
+def doc_of(sentences: Sequence[ConlluSentence], vocab: Vocab, with_entities: bool = False) -> Doc:
     """A Doc of these sentences, with a token for each word.
 
     with_entities: whether entities are annotated.
@@ -262,12 +264,12 @@ def doc_of(sentences: Sequence[Sentence], vocab: Vocab, with_entities: bool = Fa
     return doc
 
 
-def texts(blocks: Iterable[Block], one_each: bool = False) -> Iterator[list[Block]]:
+def texts(blocks: Iterable[SentenceLines], one_each: bool = False) -> Iterator[list[SentenceLines]]:
     """The blocks that become a Doc together: at most MAX_SENTENCES of a text, or SENTENCES of a file without marks.
 
     one_each: a Doc for each sentence.
     """
-    text: list[Block] = []
+    text: list[SentenceLines] = []
     has_marks = False
     for block in blocks:
         has_marks |= block.begins_text
@@ -280,7 +282,7 @@ def texts(blocks: Iterable[Block], one_each: bool = False) -> Iterator[list[Bloc
         yield text
 
 
-def place_of(path: Path, text: Sequence[Block]) -> str:
+def place_of(path: Path, text: Sequence[SentenceLines]) -> str:
     """Where a text is, for messages."""
     return f"{path.name}, line {text[0].line}"
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from spacy.tokens import DocBin
 from spacy.training.corpus import FILE_TYPE
 
-from .conllu_reader import SENTENCES, Block, read_blocks
+from .conllu_reader import SENTENCES, SentenceLines, read_blocks
 from .reader import SUFFIXES, corpus_files
 from .texts import reading_docs, some_docs
 
@@ -150,7 +150,7 @@ def _sentences(files: Sequence[Path]) -> _Pieces:
     return _Pieces([1] * n, places, "sentence", lambda chosen: b"".join(contents[piece] for piece in chosen), units)
 
 
-def _stretches(blocks: Sequence[Block]) -> set[int]:
+def _stretches(blocks: Sequence[SentenceLines]) -> set[int]:
     """The first sentences of stretches of at most SENTENCES sentences of a document or paragraph."""
     starts: list[int] = []
     for place, block in enumerate(blocks):
@@ -159,7 +159,7 @@ def _stretches(blocks: Sequence[Block]) -> set[int]:
     return set(starts)
 
 
-def _begins_document(block: Block) -> bool:
+def _begins_document(block: SentenceLines) -> bool:
     return any(line.startswith("#") and line.lstrip("# ").split(" ")[0] == "newdoc" for line in block.lines)
 
 

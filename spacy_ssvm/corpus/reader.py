@@ -38,7 +38,7 @@ def corpus_files(path: Path) -> list[Path]:
 
 
 def kind_of(files: Iterable[Path]) -> str:
-    """What cannot be read of these files is left out in pieces of this kind."""
+    """The kind of pieces, sentences or documents, in which unreadable parts of these files are left out."""
     return "sentences" if all(file.name.endswith(conllu_reader.SUFFIX) for file in files) else "documents"
 
 
@@ -193,14 +193,14 @@ COLUMNS = {"tag": TAG, "pos": POS, "lemma": LEMMA, "morph": MORPH, "norm": NORM,
 TAGS = ("tag", "pos", "morph")
 """Columns that can be jackknifed."""
 
-MAX_KEPT = 2_000_000
+MAX_CACHED = 2_000_000
 """The size, in tokens, up to which a corpus is kept in memory; a larger one is read from disk in each pass.
 
 Also the number of tokens that are jackknifed together.
 """
 
 
-class Kept(NamedTuple):
+class CachedCorpus(NamedTuple):
     """A corpus in memory.
 
     files: the path, time and size of each file at the time of reading. docs: predicted and reference Docs; in place of
@@ -211,7 +211,7 @@ class Kept(NamedTuple):
     docs: list[tuple[Doc | list[np.ndarray], Doc]]
 
 
-_kept_with_gold_tokens: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
+_kept_with_gold_tokens: WeakKeyDictionary[Language, dict[Any, CachedCorpus]] = WeakKeyDictionary()
 """Corpora with gold tokens, by the settings of their reader, since `spacy train` makes two readers of a corpus.
 
 Other corpora belong to their reader, since the tokenizer of a pipeline can change.
@@ -258,7 +258,7 @@ class ColumnCorpus:
         self.jackknife = tuple(dict.fromkeys(jackknife))
         self.folds = folds
         self.seed = seed
-        self._kept: WeakKeyDictionary[Language, dict[Any, Kept]] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[Language, dict[Any, CachedCorpus]] = WeakKeyDictionary()
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Yield the examples; a token that is not aligned with a single reference token gets no given value.
@@ -284,7 +284,7 @@ class ColumnCorpus:
         n_tokens = 0
         for example in self._read(nlp):
             n_tokens += len(example.reference)
-            if n_tokens > MAX_KEPT:
+            if n_tokens > MAX_CACHED:
                 docs = None
             if docs is not None:
                 predicted = example.predicted
@@ -292,7 +292,7 @@ class ColumnCorpus:
                 docs.append((made if self.corpus.gold_tokens else predicted.copy(), example.reference))
             yield example
         if docs is not None:
-            kept[settings] = Kept(files, docs)
+            kept[settings] = CachedCorpus(files, docs)
 
     def require_path(self, nlp: Language) -> None:
         """Raise a ValueError that names the setting in `nlp.config`, if there is no file to read at the path."""
@@ -336,7 +336,7 @@ class ColumnCorpus:
         return example
 
     def _jackknifed(self, n_threads: int, examples: list[Example]) -> list[Example]:
-        """The same examples, with predicted tags on their predicted Docs."""
+        """Examples with predicted tags on their predicted Docs."""
         from .jackknife import Jackknife
 
         filled = [example for example in examples if len(example.predicted)]
@@ -360,13 +360,13 @@ def _max_threads(nlp: Language) -> int:
 
 
 def _parts(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    """The examples in lists of at most MAX_KEPT tokens and one example; of several lists, each has at least half."""
+    """The examples in lists of at most MAX_CACHED tokens and one example; of several lists, each has at least half."""
     part: list[Example] = []
     n_tokens = 0
     for example in examples:
         part.append(example)
         n_tokens += len(example.predicted)
-        if n_tokens > MAX_KEPT and len(part) > 1:
+        if n_tokens > MAX_CACHED and len(part) > 1:
             half = len(part) // 2
             yield part[:half]
             part = part[half:]

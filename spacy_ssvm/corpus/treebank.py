@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..files import listed
 from . import conllu_reader
-from .conllu_reader import Sentence
+from .conllu_reader import ConlluSentence
 from .reader import corpus_files
 
 LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNORECASE)
@@ -17,7 +17,7 @@ LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNOREC
 
 @dataclass(frozen=True)
 class Treebank:
-    """What a treebank annotates; all shares are from 0 to 1.
+    """The annotation of a treebank; all shares are from 0 to 1.
 
     train: a file, or a folder of files. dev: a file, None if there is none. lang: the language's code in the name of a
     file, None if there is none. bad: the sentences of all these files that cannot be read, each with its place and the
@@ -57,7 +57,7 @@ class Treebank:
     several_roots: float
 
 
-def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
+def analyse_treebank(path: Path, merge_subtokens: bool = False) -> Treebank:
     """The treebank at a path: a training file in CoNLL-U, or a folder as `find_files` reads it.
 
     merge_subtokens: take each multi-word token for a word, as the reader does.
@@ -69,7 +69,7 @@ def look_at(path: Path, merge_subtokens: bool = False) -> Treebank:
     train, dev = find_files(path)
     files = corpus_files(train)
     bad: list[str] = []
-    sentences: list[Sentence] = []
+    sentences: list[ConlluSentence] = []
     n_docs = n_multi_words = 0
     for file in files:
         for blocks in conllu_reader.texts(conllu_reader.read_blocks(file)):
@@ -149,7 +149,7 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
     return train[0] if len(train) == 1 else path, dev_files[0] if dev_files else None
 
 
-def has_crossing_arcs(sentence: Sentence) -> bool:
+def has_crossing_arcs(sentence: ConlluSentence) -> bool:
     """Whether arcs of the tree cross; that from an artificial root on the left counts, too."""
     arcs = []
     for place, word in enumerate(sentence.words):
@@ -166,7 +166,7 @@ def has_crossing_arcs(sentence: Sentence) -> bool:
     return False
 
 
-def n_roots(sentence: Sentence) -> int:
+def n_roots(sentence: ConlluSentence) -> int:
     """The number of words that are roots."""
     return sum(word.head == place for place, word in enumerate(sentence.words))
 

@@ -54,7 +54,7 @@ class SetAside(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a shard has become.
+    """The result of annotating one shard.
 
     file: the name in the folder of results. source, sha256: of the shard's documents, and of the file.
     """
@@ -138,7 +138,7 @@ def _docs(nlp: Language, piece: Piece, how: Annotation) -> Iterator[Doc]:
     for number, content in zip(piece.numbers, piece.contents):
         if piece.path.suffix == conllu_reader.SUFFIX:
             lines = content.decode("utf8", "surrogateescape").split("\n")
-            words = conllu_reader.parse(conllu_reader.Block(number, lines)).words
+            words = conllu_reader.parse(conllu_reader.SentenceLines(number, lines)).words
             yield Doc(nlp.vocab, words=[word.form for word in words], spaces=[word.space for word in words])
         elif format_of(piece.path) == ".jsonl":
             record = texts.record_of(text_of(content), how.text_key)

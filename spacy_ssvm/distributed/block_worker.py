@@ -23,11 +23,11 @@ from ..memory import is_limited
 from ..models.protocol import DataSet, Survey
 from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
-from ..solvers.blocks import Block, LearningBlock, Pace, kind_of_block
+from ..solvers.blocks import Block, EpochSettings, LearningBlock, kind_of_block
 from ..solvers.certificate import Slacks
 from ..solvers.descent_block import DescentBlock
 from ..solvers.dual_block import DualBlock
-from ..solvers.sparse import Sparse, sparse
+from ..solvers.sparse import SparseVector, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
 from .common_weights import check_dimension
@@ -35,8 +35,8 @@ from .messages import BlockEpoch, Layout, Setup, SubtreeSum
 
 
 @dataclass(frozen=True)
-class Shard:
-    """What one worker learns from.
+class TrainingShard:
+    """The part of a corpus that one worker learns from.
 
     config: of the pipeline, interpolated. parts: the config of a reader for each part of the corpus in the shard.
     first_part: the number of the first one, from 0, among all n_parts. number: of the shard, from 0. folder: for the
@@ -95,7 +95,7 @@ class BlockWorker:
     from there. Every method may be called again with the same arguments, and then returns the same.
     """
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: TrainingShard) -> None:
         os.chdir(shard.directory)
         if shard.code_path is not None:
             util.import_file("python_code", shard.code_path)
@@ -132,7 +132,7 @@ class BlockWorker:
             return [name_of(number, example.predicted) for number, example in examples if number in wanted]
 
     def survey(self, component: str) -> Survey:
-        """What the shard's examples say before any is encoded."""
+        """The survey of the shard's examples, before any is encoded."""
         return self._pipe(component).survey(self._examples(), self._nlp)
 
     def encode(self, component: str, setup: Setup) -> np.ndarray:
@@ -191,7 +191,7 @@ class BlockWorker:
         )
 
     def epoch(
-        self, component: str, number: int, seed: Sequence[int], pace: Pace, last_step: Sequence[Any] = ()
+        self, component: str, number: int, seed: Sequence[int], pace: EpochSettings, last_step: Sequence[Any] = ()
     ) -> BlockEpoch:
         """Epoch `number`, from 0, of the block from the common vector.
 
@@ -218,15 +218,15 @@ class BlockWorker:
         component: str,
         number: int,
         seed: Sequence[int],
-        pace: Pace,
+        pace: EpochSettings,
         digest: bytes,
         eta: float,
-        change: Sparse,
-        is_ahead: bool,
+        change: SparseVector,
+        with_momentum: bool,
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
 
-        digest: of the epoch that the block has run. eta, change, is_ahead: as of `LearningBlock.step`.
+        digest: of the epoch that the block has run. eta, change, with_momentum: as of `LearningBlock.step`.
 
         Raises:
             RuntimeError: the epoch moves something else on this machine than on the one that ran it before.
@@ -240,22 +240,22 @@ class BlockWorker:
                 "differ. Install a wheel with machine code, which is the same on all processors"
             )
         assert isinstance(begun.block, LearningBlock)
-        begun.block.step(eta, change, is_ahead)
+        begun.block.step(eta, change, with_momentum)
         begun.epochs, begun.latest = number + 1, None
         self._save(component)
 
-    def common(self, component: str) -> Sparse:
+    def common(self, component: str) -> SparseVector:
         """The common vector."""
         return sparse(self._loaded(component).block.common)
 
-    def dual_sum(self, component: str) -> tuple[Sparse, tuple[float, float]]:
-        """As `DualBlock.dual_sum`."""
+    def dual_sum(self, component: str) -> tuple[SparseVector, tuple[float, float]]:
+        """Σ α ΔΦ over the block's planes, and its figures, from `DualBlock.dual_sum`."""
         block = self._loaded(component).block
         assert isinstance(block, DualBlock)
         return block.dual_sum()
 
     def trials(self, component: str, factor: float) -> np.ndarray:
-        """As `DescentBlock.trials`."""
+        """The primal objectives of the candidates for η₀, float64, from `DescentBlock.trials`."""
         block = self._loaded(component).block
         assert isinstance(block, DescentBlock)
         return block.trials(factor)
@@ -267,11 +267,11 @@ class BlockWorker:
         block.eta0 = eta0
         self._save(component)
 
-    def slacks(self, component: str, change: Sparse) -> Slacks:
-        """Those of the block's examples at the w of the common vector + change."""
+    def slacks(self, component: str, change: SparseVector) -> Slacks:
+        """The slacks of the block's examples at the w of the common vector + change."""
         return self._loaded(component).block.slacks(change)
 
-    def sums(self, component: str, weights: Sparse) -> list[SubtreeSum]:
+    def sums(self, component: str, weights: SparseVector) -> list[SubtreeSum]:
         """The sums over the examples of the shard's parts at w."""
         begun = self._loaded(component)
         assert isinstance(begun.block, SumBlock)
@@ -332,7 +332,7 @@ class BlockWorker:
 class BlockWorkerProcess(BlockWorker):
     """A worker in a process of its own: if its memory is limited, large arrays lie in files of the shard's folder."""
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: TrainingShard) -> None:
         super().__init__(shard)
         if is_limited():
             map_large_arrays(shard.folder)

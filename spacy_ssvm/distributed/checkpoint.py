@@ -1,4 +1,4 @@
-"""What the driver of a training keeps on disk, so that the same command goes on after it has been killed.
+"""The checkpoint that the driver of a training keeps on disk: the same command resumes after it has been killed.
 
 spaCy's loop cannot begin in the middle. So it begins anew, and updates and evaluations repeat what they have returned,
 up to the last epoch that is kept.

@@ -19,21 +19,21 @@ START = 300.0
 """Seconds in which at least one worker has to be ready: the cluster may have to start a machine first."""
 
 CANNOT_START = "a worker cannot start"
-"""What has happened if a worker that was not ready yet has died."""
+"""The failure of a worker that has died before it was ready."""
 
 CONNECT = 10.0
 """Seconds in which the cluster has to answer."""
 
 
 class _Worker:
-    """A process of the cluster. begin: returns the function that it calls.
+    """A process of the cluster. make_worker: returns the function that it calls.
 
     Raises:
-        Exception: what `begin` raises.
+        Exception: what `make_worker` raises.
     """
 
-    def __init__(self, begin: Callable[[], Callable[[Any], Any]]) -> None:
-        self._work = begin()
+    def __init__(self, make_worker: Callable[[], Callable[[Any], Any]]) -> None:
+        self._work = make_worker()
 
     def ready(self) -> None:
         """Returns when the worker has begun."""
@@ -42,17 +42,17 @@ class _Worker:
         return self._work(argument)
 
 
-def results(
-    begin: Callable[[], Callable[[Argument], Result]],
+def map_unordered(
+    make_worker: Callable[[], Callable[[Argument], Result]],
     arguments: Iterable[Argument],
     n_workers: int,
     address: str,
     name: Callable[[Argument], str],
     ahead: int,
 ) -> Iterator[Result]:
-    """What the function that `begin` returns gives for each argument, in the order in which they are finished.
+    """Yield the results of the function that `make_worker` returns, in the order in which they are finished.
 
-    begin: is called once by each worker, on its machine; it has to be picklable, as arguments and results have.
+    make_worker: is called once by each worker, on its machine; it has to be picklable, as arguments and results have.
     address: of the cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
     name: of an argument, for messages. ahead: arguments that each worker has: with 2, it never waits for the next one,
     and with 1, a worker with a long call keeps none from the others.
@@ -62,11 +62,11 @@ def results(
         ConnectionError: there is no such cluster, or it has another version of Ray or Python.
         ValueError: the address has no such form, or the cluster has fewer CPUs than there are workers.
         WorkerDied: workers cannot start, or died again and again with the same argument, or the cluster has ended.
-        Exception: what `begin` or a call has raised.
+        Exception: what `make_worker` or a call has raised.
     """
     with connected(address, n_workers) as ray:
         new_worker = ray.remote(_Worker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
-        workers = [new_worker.remote(begin) for _ in range(n_workers)]
+        workers = [new_worker.remote(make_worker) for _ in range(n_workers)]
         starting = {worker.ready.remote(): worker for worker in workers}
         await_ready(ray, list(starting), 1)
         free: deque[Any] = deque()
@@ -124,7 +124,7 @@ def _taken(ray: Any, begun: dict[Any, tuple[Any, str]], reference: Any) -> tuple
 
 
 def result_of(ray: Any, reference: Any, failure: str) -> Any:
-    """What a call of a worker's method returns; it is waited for. failure: what has happened if the worker has died.
+    """Wait for the result of a call of a worker's method. failure: what has happened if the worker has died.
 
     Raises:
         WorkerDied: the worker has died, or the cluster has ended.

@@ -5,23 +5,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..solvers.blocks import Moved, Pace
+from ..solvers.blocks import EpochResult, EpochSettings
 from ..solvers.learner import Certificate, Progress, plain
-from ..solvers.sparse import NOTHING, Sparse
+from ..solvers.sparse import ZERO, SparseVector
 from .messages import BlockEpoch
 from .shared_blocks import Answers, SharedBlocks
 
 
 class Step(NamedTuple):
-    """What blocks need to take a step: the number of its epoch, its pace, digests of what each has moved in it, and the
-    step."""
+    """A step of all blocks: the number of its epoch, its settings, the digest of each block's result, and the step."""
 
     number: int
-    pace: Pace
+    pace: EpochSettings
     digests: list[bytes]
     eta: float = 0.0
-    change: Sparse = NOTHING
-    is_ahead: bool = False
+    change: SparseVector = ZERO
+    with_momentum: bool = False
 
 
 class CommonSteps(ABC):
@@ -31,8 +30,8 @@ class CommonSteps(ABC):
         self.parameters = parameters
         self.blocks = blocks
         self.common = np.zeros(blocks.weights.dimension)
-        self._pace = Pace()
-        """Of the next epoch."""
+        self._pace = EpochSettings()
+        """Settings of the next epoch."""
         self._step = Step(0, self._pace, [])
         self._is_due = False
         """Whether blocks have not been told this step yet."""
@@ -75,12 +74,12 @@ class CommonSteps(ABC):
         if not self._is_due:
             return [()] * self.blocks.n_blocks
         self._is_due = False
-        number, pace, digests, eta, change, is_ahead = self._step
+        number, pace, digests, eta, change, with_momentum = self._step
         parts = zip(self._settings(number, pace), digests, self.blocks.parts(change))
-        return [(*settings, digest, eta, part, is_ahead) for settings, digest, part in parts]
+        return [(*settings, digest, eta, part, with_momentum) for settings, digest, part in parts]
 
     @abstractmethod
-    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
         """Move the common vector, given what the blocks have moved.
 
         Returns the step with its length and change, and figures of the epoch.
@@ -95,20 +94,20 @@ class CommonSteps(ABC):
         return None
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes, after `epoch`: what blocks may not know yet."""
+        """The state for `restore`, after `epoch`: what blocks may not know yet."""
         parts = {name: plain(getattr(self._step, name)) for name in ("pace", "change")}
         return {"pace": plain(self._pace), "step": plain(self._step) | parts}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state, and from where the blocks are once they have taken its step."""
-        step, self._pace = state["step"], Pace(**state["pace"])
-        parts = {"pace": Pace(**step["pace"]), "change": Sparse(**step["change"])}
+        step, self._pace = state["step"], EpochSettings(**state["pace"])
+        parts = {"pace": EpochSettings(**step["pace"]), "change": SparseVector(**step["change"])}
         self._step, self._is_due = Step(**{**step, **parts}), True
         self.step()
         self.wait()
         self.common = self.blocks.joined(self.blocks.all("common"))
 
-    def _settings(self, number: int, pace: Pace) -> list[tuple[Any, ...]]:
-        """Of each block's epoch, whichever worker runs it: its number, its seed, and its pace."""
+    def _settings(self, number: int, pace: EpochSettings) -> list[tuple[Any, ...]]:
+        """The number, the seed and the settings of each block's epoch, whichever worker runs it."""
         seed = self.parameters.seed or 0
         return [(number, (seed, number, block), pace) for block in range(self.blocks.n_blocks)]

@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..features.hashing import ABSENT
 from ..models import frequency
-from ..solvers.sparse import MAX_DIMENSION, Sparse
+from ..solvers.sparse import MAX_DIMENSION, SparseVector
 from .messages import Layout
-
-ABSENT = -1
 
 
 def check_dimension(component: str, dimension: int) -> None:
@@ -40,27 +39,27 @@ class Common(NamedTuple):
     width: int
     dimension: int
 
-    def whole(self, block: int, part: Sparse) -> Sparse:
+    def whole(self, block: int, part: SparseVector) -> SparseVector:
         """A block's vector among all weights; its indices are not in order."""
         if not len(self.keys):
             return part
         return self._moved(part, self.rows[block])
 
-    def part(self, block: int, whole: Sparse) -> Sparse:
-        """What a block has of a vector of all weights; its indices are not in order."""
+    def part(self, block: int, whole: SparseVector) -> SparseVector:
+        """A block's part of a vector of all weights; its indices are not in order."""
         if not len(self.keys):
             return whole
         numbers = np.full(len(self.keys), ABSENT)
         numbers[self.rows[block]] = np.arange(len(self.rows[block]))
         return self._moved(whole, numbers)
 
-    def _moved(self, vector: Sparse, numbers: np.ndarray) -> Sparse:
+    def _moved(self, vector: SparseVector, numbers: np.ndarray) -> SparseVector:
         """The vector with other numbers of its rows, int64, without those that are ABSENT."""
         row, place = np.divmod(vector.indices.astype(np.int64) - self.first, self.width)
         new = numbers[np.maximum(row, 0)]
         indices = np.where(row < 0, vector.indices, self.first + self.width * new + place).astype(np.int32)
         kept = (row < 0) | (new != ABSENT)
-        return Sparse(indices[kept], vector.values[kept])
+        return SparseVector(indices[kept], vector.values[kept])
 
 
 def common(layouts: Sequence[Layout]) -> Common:

@@ -16,8 +16,8 @@ ENOUGH = 100_000
 """Tokens that are worth a DocBin: workers hold one file at a time."""
 NEW_TEXT = "# newpar"
 """The comment in CoNLL-U before the first sentence of a text."""
-OUTSIDE = "|O"
-"""What says in MISC that a word is outside entities, and thus that entities are annotated."""
+NO_ENTITY = "|O"
+"""The entry in MISC of a word outside entities, which says that entities are annotated."""
 
 
 def deal(
@@ -87,7 +87,7 @@ def _deal_texts(
         for block, _ in conllu_reader.sentences(file, text, left_out):
             if not lines and not block.begins_text:
                 lines.append(NEW_TEXT)
-            outside = OUTSIDE if with_entities else ""
+            outside = NO_ENTITY if with_entities else ""
             lines += [line if line.startswith("#") else line + outside for line in block.lines if line.strip()]
             lines.append("")
         if lines:

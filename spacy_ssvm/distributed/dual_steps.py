@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers.blocks import Moved, Pace, kind_of_block
+from ..solvers.blocks import EpochResult, EpochSettings, kind_of_block
 from ..solvers.dual_block import DualBlock
 from ..solvers.dual_step import dual_objective
 from ..solvers.learner import Certificate, Progress, plain
 from ..solvers.parameters import DualParameters
-from ..solvers.sparse import Sparse, difference, sparse
+from ..solvers.sparse import SparseVector, difference, sparse
 from .common_steps import CommonSteps, Step
 from .shared_blocks import SharedBlocks
 
@@ -35,7 +35,7 @@ class DualSteps(CommonSteps):
         kind = kind_of_block(parameters)
         assert issubclass(kind, DualBlock)
         self._has_momentum = kind.has_momentum and blocks.n_blocks > 1
-        self._pace = Pace(blocks.n_blocks if self._has_momentum else (1.0 + blocks.n_blocks) / 2.0)
+        self._pace = EpochSettings(blocks.n_blocks if self._has_momentum else (1.0 + blocks.n_blocks) / 2.0)
         self._point = np.zeros_like(self.common)
         """The dual point of the weights: the common vector without momentum, float64 [d]."""
         self._after = np.zeros_like(self.common)
@@ -45,7 +45,7 @@ class DualSteps(CommonSteps):
         self._time = 1.0
         """Nesterov's t, from which momentum follows."""
 
-    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
         parts, objective, point = [message.sums for message in found], self._objective, self._point
         sums = {name: math.fsum(getattr(part, name) for part in parts) for name in SUMMED}
         point[:] = self.common
@@ -62,20 +62,20 @@ class DualSteps(CommonSteps):
         linear = sums["linear_before"] + eta * sums["linear"]
         squares = sums["squares_before"] + 2.0 * eta * sums["products"] + eta * eta * sums["curvature"]
         dual = objective.dual(self.weights(), linear, squares)
-        after, is_ahead = point, self._has_momentum and dual >= self._dual
-        if is_ahead:
+        after, with_momentum = point, self._has_momentum and dual >= self._dual
+        if with_momentum:
             after = self._after
             after[:] = point
             self.blocks.add([message.ahead for message in found], after)
         if self._has_momentum:
-            self._time = _next_time(self._time if is_ahead else 1.0)
+            self._time = _next_time(self._time if with_momentum else 1.0)
             self._pace = self._pace._replace(momentum=(self._time - 1.0) / _next_time(self._time))
         self._dual = dual
         # Not `after` itself: workers add the change, too, and the sum may differ from it in the last digit.
         change = difference(after, self.common)
         change.add_to(self.common)
         progress = Progress(sums["loss"], primal, dual, sum(part.planes for part in parts))
-        return step._replace(eta=eta, change=change, is_ahead=is_ahead), progress
+        return step._replace(eta=eta, change=change, with_momentum=with_momentum), progress
 
     def state(self) -> dict[str, Any]:
         return {**super().state(), "time": self._time, "dual": self._dual, "point": plain(sparse(self._point))}
@@ -83,7 +83,7 @@ class DualSteps(CommonSteps):
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
         self._time, self._dual = state["time"], state["dual"]
-        self._point = Sparse(**state["point"]).dense(len(self.common))
+        self._point = SparseVector(**state["point"]).dense(len(self.common))
 
     def weights(self) -> np.ndarray:
         return self._objective.penalty.weights(self._point)

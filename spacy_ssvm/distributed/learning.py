@@ -26,7 +26,7 @@ from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
 from ..solvers.blocks import kind_of_block
-from .block_worker import BlockWorkerProcess, Shard
+from .block_worker import BlockWorkerProcess, TrainingShard
 from .checkpoint import Checkpoint
 from .cluster import RESTARTS, TRIES, await_ready, connected, result_of
 from .common_weights import check_dimension, common
@@ -142,7 +142,7 @@ def _trained(nlp: Language) -> list[str]:
 
 
 def initialized(
-    untrained: Language, names: Sequence[str], send: Send, shards: Sequence[Shard], checkpoint: Checkpoint
+    untrained: Language, names: Sequence[str], send: Send, shards: Sequence[TrainingShard], checkpoint: Checkpoint
 ) -> tuple[Language, list[SharedTraining]]:
     """An initialized pipeline whose components learn by the workers, and their trainings.
 
@@ -171,7 +171,7 @@ def initialized(
     for name in names:
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
-        pipe.take_note(surveys.pop(name))
+        pipe.apply_survey(surveys.pop(name))
         setup = Setup(list(pipe.labels), dict(pipe.codec.notes), seed)
         shared = np.mean(send("encode", [(name, setup)] * n_workers)(), axis=0)
         layouts: list[Layout] = send("begin", [(name, setup, shared)] * n_workers)()
@@ -265,7 +265,7 @@ def _reader(config: Any) -> dict[str, Any]:
 
 def shards_of(
     config: Any, checkpoint: Checkpoint, n_workers: int, n_parts: int, code_path: Path | None = None
-) -> list[Shard]:
+) -> list[TrainingShard]:
     """The workers' shards of the training corpus, as an earlier run has dealt it out, or newly.
 
     config: of the pipeline, interpolated. n_parts: to deal it out in; fewer if there are fewer documents.
@@ -296,6 +296,6 @@ def shards_of(
     bounds = [worker * n_parts // n_workers for worker in range(n_workers + 1)]
     code = code_path and code_path.resolve()
     return [
-        Shard(config, tuple(parts[first:end]), first, n_parts, number, folder, Path.cwd(), code)
+        TrainingShard(config, tuple(parts[first:end]), first, n_parts, number, folder, Path.cwd(), code)
         for number, (first, end) in enumerate(pairwise(bounds))
     ]

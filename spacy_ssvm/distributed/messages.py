@@ -1,11 +1,11 @@
-"""What a worker that learns and the driver send to each other."""
+"""Messages between a worker that learns and the driver."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..solvers.blocks import Moved
-from ..solvers.sparse import Sparse
+from ..solvers.blocks import EpochResult
+from ..solvers.sparse import SparseVector
 from ..solvers.sum_block import Range
 
 
@@ -41,9 +41,9 @@ class Layout(NamedTuple):
 
 
 class BlockEpoch(NamedTuple):
-    """What an epoch on one block has moved, and a digest of it, the same for the same vectors."""
+    """The result of an epoch on one block, and its digest, the same for the same vectors."""
 
-    moved: Moved
+    moved: EpochResult
     digest: bytes
 
 
@@ -52,4 +52,4 @@ class SubtreeSum(NamedTuple):
 
     parts: Range
     values: np.ndarray
-    vector: Sparse
+    vector: SparseVector

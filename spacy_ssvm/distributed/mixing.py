@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers.blocks import Moved, Pace
+from ..solvers.blocks import EpochResult, EpochSettings
 from ..solvers.learner import Progress, plain
 from ..solvers.parameters import Parameters
 from ..solvers.sgd import best_rate
-from ..solvers.sparse import Sparse, sparse
+from ..solvers.sparse import SparseVector, sparse
 from ..solvers.vectors import squared_distance
 from .common_steps import CommonSteps, Step
 from .shared_blocks import SharedBlocks
@@ -18,13 +18,13 @@ from .shared_blocks import SharedBlocks
 class Mixing(CommonSteps):
     """The next w is the mean of all blocks' w."""
 
-    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
         share = 1.0 / self.blocks.n_blocks
         step = step._replace(eta=share, change=self._direction(found).times(share))
         step.change.add_to(self.common)
         return step, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
 
-    def _direction(self, found: list[Moved]) -> Sparse:
+    def _direction(self, found: list[EpochResult]) -> SparseVector:
         """Where the blocks have moved w, summed up."""
         return self.blocks.sum([message.direction for message in found])
 
@@ -41,7 +41,7 @@ class AveragedMixing(Mixing):
         """The sum of the means of w over each epoch."""
         self._epochs = 0
 
-    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
         self._means += self.common
         self.blocks.sum([message.mean for message in found]).add_to(self._means, 1.0 / self.blocks.n_blocks)
         self._epochs += 1
@@ -55,7 +55,7 @@ class AveragedMixing(Mixing):
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
-        self._means, self._epochs = Sparse(**state["means"]).dense(len(self.common)), state["epochs"]
+        self._means, self._epochs = SparseVector(**state["means"]).dense(len(self.common)), state["epochs"]
 
 
 class DescentMixing(Mixing):
@@ -64,7 +64,7 @@ class DescentMixing(Mixing):
     def __init__(self, parameters: Parameters, blocks: SharedBlocks) -> None:
         super().__init__(parameters, blocks)
         # In the mean over the blocks, each example counts once then.
-        self._pace = Pace(blocks.n_blocks)
+        self._pace = EpochSettings(blocks.n_blocks)
 
     def begin(self, number: int) -> None:
         if number == 0 and self._begun is None and self.parameters.eta0 is None:
@@ -74,14 +74,14 @@ class DescentMixing(Mixing):
             self.blocks.all("set_rate", [(rate,)] * n_blocks)
         super().begin(number)
 
-    def _direction(self, found: list[Moved]) -> Sparse:
+    def _direction(self, found: list[EpochResult]) -> SparseVector:
         # Blocks shrink the weights of features that they do not have, too.
         shrinking = math.fsum(message.sums.shrinkage - 1.0 for message in found)
         total = shrinking * self.common
         super()._direction(found).add_to(total)
         return sparse(total)
 
-    def _moved(self, found: list[Moved], step: Step) -> tuple[Step, Progress]:
+    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
         step, progress = super()._moved(found, step)
         primal = squared_distance(self.common) / 2 + self.parameters.C * progress.loss
         return step, progress._replace(primal=primal)

@@ -21,22 +21,22 @@ _INTERVAL = 0.5
 """Seconds between two looks of a worker whether its parent is there."""
 
 _work: Callable[[Any], Any] | None = None
-"""Of this process; a forked worker has that of its parent, and shares its memory."""
+"""The work of this process; a forked worker has that of its parent, and shares its memory."""
 
 
 class WorkerDied(RuntimeError):
     """A worker has died; what it was to do is not done."""
 
 
-def results(
+def map_unordered(
     work: Callable[[Argument], Result],
-    begin: Callable[[], Callable[[Argument], Result]],
+    make_worker: Callable[[], Callable[[Argument], Result]],
     arguments: Iterable[Argument],
     n_workers: int,
 ) -> Iterator[Result]:
     """work(argument) of each argument, in the order in which they are finished.
 
-    begin: returns the same function, where processes cannot inherit it: each worker calls it once. It has to be
+    make_worker: returns the same function, where processes cannot inherit it: each worker calls it once. It has to be
     picklable, as arguments and results have. One worker is this process.
 
     Raises:
@@ -51,7 +51,7 @@ def results(
     if forks:
         _work = work
     context = multiprocessing.get_context("fork" if forks else "spawn")
-    pool = ProcessPoolExecutor(n_workers, context, _begin, (begin, os.getpid()))
+    pool = ProcessPoolExecutor(n_workers, context, _begin, (make_worker, os.getpid()))
     waiting: set[Future[Result]] = set()
     try:
         for argument in arguments:
@@ -72,14 +72,14 @@ def results(
         _work = None
 
 
-def _begin(begin: Callable[[], Callable[[Any], Any]], parent: int) -> None:
+def _begin(make_worker: Callable[[], Callable[[Any], Any]], parent: int) -> None:
     """Begin a worker: get its function if it is not inherited, and end when the parent does."""
     global _work
     # The parent decides what an interrupt means. Commands that a worker starts do not inherit a handler.
     signal.signal(signal.SIGINT, lambda *_: None)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     if _work is None:
-        _work = begin()
+        _work = make_worker()
 
 
 def _end_with(parent: int) -> None:

@@ -49,7 +49,7 @@ class Rule(Protocol):
         """Primal and dual at w; None where there is no certificate."""
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes, after `epoch`: numbers, arrays, lists and dicts."""
+        """The state for `restore`, after `epoch`: numbers, arrays, lists and dicts."""
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state."""

@@ -16,7 +16,7 @@ SUFFIXES = (*texts.SUFFIXES, conllu_reader.SUFFIX)
 MAX_BYTES = 1 << 17
 """Bytes of text in a shard, some 25,000 tokens: about a second of work."""
 BYTES_OF_TOKEN = 5
-"""What a token of a Doc counts."""
+"""Bytes that a token of a Doc counts as."""
 
 
 class Piece(NamedTuple):

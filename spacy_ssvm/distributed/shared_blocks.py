@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers.sparse import Sparse, sparse
+from ..solvers.sparse import SparseVector, sparse
 from .common_weights import Common
 
 Answers = Callable[[], list[Any]]
@@ -60,29 +60,29 @@ class SharedBlocks:
             raise
 
     def all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
-        """What this method of each worker returns. arguments: as in `send`, none by default."""
+        """The results of this method of each worker. arguments: as in `send`, none by default."""
         return self.send(method, [()] * self.n_blocks if arguments is None else arguments)()
 
-    def sum(self, parts: Sequence[Sparse]) -> Sparse:
+    def sum(self, parts: Sequence[SparseVector]) -> SparseVector:
         """The sum of the blocks' vectors, in the order of the blocks."""
         self.add(parts, self._sum)
         total = sparse(self._sum)
         self._sum[total.indices] = 0.0
         return total
 
-    def add(self, parts: Sequence[Sparse], vector: np.ndarray) -> None:
+    def add(self, parts: Sequence[SparseVector], vector: np.ndarray) -> None:
         """Add the blocks' vectors to one of all weights, float64 [d], in the order of the blocks."""
         for block, part in enumerate(parts):
             if len(part.indices):
                 self.weights.whole(block, part).add_to(vector)
             self.n_bytes += part.nbytes
 
-    def placed(self, block: int, part: Sparse) -> np.ndarray:
+    def placed(self, block: int, part: SparseVector) -> np.ndarray:
         """A block's vector among all weights, float64 [d]."""
         self.n_bytes += part.nbytes
         return self.weights.whole(block, part).dense(self.weights.dimension)
 
-    def joined(self, parts: Sequence[Sparse]) -> np.ndarray:
+    def joined(self, parts: Sequence[SparseVector]) -> np.ndarray:
         """The vector of all weights, float64 [d], of which each block has its part."""
         vector = np.zeros(self.weights.dimension)
         for block, part in enumerate(parts):
@@ -90,8 +90,8 @@ class SharedBlocks:
             vector[whole.indices] = whole.values
         return vector
 
-    def parts(self, vector: Sparse) -> list[Sparse]:
-        """What each block has of a vector of all weights."""
+    def parts(self, vector: SparseVector) -> list[SparseVector]:
+        """Each block's part of a vector of all weights."""
         parts = [self.weights.part(block, vector) for block in range(self.n_blocks)]
         self.n_bytes += sum(part.nbytes for part in parts)
         return parts

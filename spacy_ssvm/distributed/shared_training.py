@@ -70,7 +70,7 @@ class SharedTraining:
         LOGGER.debug("[%s] %s, %s bytes sent", name, self.figures, f"{self._rule.blocks.n_bytes:,}")
         self.finished = not self.repeats and self._is_done(self.figures)
         if self.finished:
-            LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", name)
+            LOGGER.info("[%s] converged: the duality gap is within the tolerance; further updates change nothing", name)
         self._begin()
         return self.figures.loss
 
@@ -111,7 +111,7 @@ class SharedTraining:
             self._rule.begin(self.epochs)
 
     def _is_done(self, figures: Figures) -> bool:
-        """As `CertifiedLearner.done`, from what `replay` knows, too."""
+        """Whether training is complete, as `CertifiedLearner.done`, from what `replay` knows, too."""
         tolerance, primal, dual = getattr(self.parameters, "tolerance", 0.0), figures.primal, figures.dual
         if primal is None or dual is None or not tolerance or primal - dual > tolerance * abs(primal):
             return False

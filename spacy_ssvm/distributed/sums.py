@@ -76,11 +76,11 @@ class Sums:
         return self._learner.prediction_weights()
 
     def certificate(self) -> Certificate | None:
-        """That of the solver; None where decoding is not exact, or gold is incomplete."""
+        """The certificate of the solver; None where decoding is not exact, or gold is incomplete."""
         return self._learner.certificate() if self.blocks.is_certified else None
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes."""
+        """The state for `restore`."""
         return self._learner.state()
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -6,9 +6,9 @@ from . import cluster, pool
 from .pool import Argument, Result
 
 
-def results(
+def map_unordered(
     work: Callable[[Argument], Result],
-    begin: Callable[[], Callable[[Argument], Result]],
+    make_worker: Callable[[], Callable[[Argument], Result]],
     arguments: Iterable[Argument],
     n_workers: int,
     address: str | None,
@@ -17,14 +17,14 @@ def results(
 ) -> Iterator[Result]:
     """work(argument) of each argument, in the order in which they are finished.
 
-    begin: returns the same function, in workers that cannot inherit it. address: of the cluster, None for processes of
-    this machine. name, ahead: as in `cluster.results`.
+    make_worker: returns the same function, in workers that cannot inherit it. address: of the cluster, None for
+    processes of this machine. name, ahead: as in `cluster.map_unordered`.
 
     Raises:
-        ImportError, ConnectionError, ValueError: there is no such cluster, as in `cluster.results`.
+        ImportError, ConnectionError, ValueError: there is no such cluster, as in `cluster.map_unordered`.
         WorkerDied: a worker has died, on a cluster again and again.
         Exception: what a call has raised.
     """
     if address is None:
-        return pool.results(work, begin, arguments, n_workers)
-    return cluster.results(begin, arguments, n_workers, address, name, ahead)
+        return pool.map_unordered(work, make_worker, arguments, n_workers)
+    return cluster.map_unordered(make_worker, arguments, n_workers, address, name, ahead)

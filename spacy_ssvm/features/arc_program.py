@@ -13,10 +13,10 @@ from spacy.strings import get_string_id
 
 from ..kernels import Float64Array3d, Int64Array, Int64Array2d, UInt64Array, UInt64Array2d, UInt64Array3d, kernel
 from .arc_templates import ArcTemplate
-from .index import OUTSIDE, Program, mix
+from .index import BOUNDARY_KEY, Program, mix
 from .program import compile_templates
 
-ROOT = np.uint64(0xC2B2AE3D27D4EB4F)
+ROOT_KEY = np.uint64(0xC2B2AE3D27D4EB4F)
 """The key of every word template at the root."""
 NOBODY = np.uint64(0x165667B19E3779F9)
 """The key of every word template at node n + 1, which stands for a missing word."""
@@ -95,7 +95,7 @@ def _read_words(columns, words, first, end):
             for token in range(n):
                 at = first + token + offset
                 inside = first <= at < end
-                key = read[at] if inside else OUTSIDE
+                key = read[at] if inside else BOUNDARY_KEY
                 if key == 0:
                     is_open[token], worth[token + 1] = False, 0.0
                 if is_open[token]:
@@ -106,7 +106,7 @@ def _read_words(columns, words, first, end):
             if is_open[token]:
                 states[token + 1] = mix(states[token + 1], np.uint64(0))
             ones &= worth[token + 1] == 1.0
-        states[0], states[n + 1] = mix(words.seeds[word], ROOT), mix(words.seeds[word], NOBODY)
+        states[0], states[n + 1] = mix(words.seeds[word], ROOT_KEY), mix(words.seeds[word], NOBODY)
     return keys, values, ones
 
 

@@ -7,7 +7,8 @@ from .arc_templates import ArcTemplate, parse_arc_templates
 from .attributes import CLUSTER, GAZETTEER, MORPH_FEATURE
 from .resource_set import Clusters, Named, ResourceSet, resource_set, with_prefix
 
-MAX_HASH_BITS = 28
+MAX_ARC_HASH_BITS = 28
+"""The largest numbers of bits of a set of arc features."""
 
 MORPH = "morph"
 AGREEING = tuple(f"{MORPH_FEATURE}{name}" for name in ("Case", "Gender", "Number", "Person", "VerbForm"))
@@ -66,8 +67,8 @@ def _feature_set(
         read = [part.attribute for word in template.words.values() for part in word.parts]
         resources.require("arc template", template, [*read, *filter(None, [template.between])])
     for name, bits in (("hash_bits", hash_bits), ("label_hash_bits", label_hash_bits)):
-        if not 8 <= int(bits) <= MAX_HASH_BITS:
-            raise ValueError(f"features.{name} must be between 8 and {MAX_HASH_BITS}, not {bits}")
+        if not 8 <= int(bits) <= MAX_ARC_HASH_BITS:
+            raise ValueError(f"features.{name} must be between 8 and {MAX_ARC_HASH_BITS}, not {bits}")
     for name, group in zip(("arcs", "first_pass"), (parsed[0], parsed[2])):
         if not group:
             raise ValueError(f"features.{name}: the list of templates is empty")

@@ -114,7 +114,7 @@ CLUSTER = "cluster"
 CLASS = "class."
 EXTENSION = "_."
 NAME = re.compile(r"[\w.]+", re.ASCII)
-"""What a gazetteer, clusters or classes may be called."""
+"""Names that a gazetteer, clusters or classes may have."""
 _CLASS = re.compile(rf"{CLUSTER}([1-9]\d*)?(\.{NAME.pattern})?|{re.escape(CLASS)}{NAME.pattern}", re.ASCII)
 
 

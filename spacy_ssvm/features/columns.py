@@ -283,7 +283,7 @@ class ColumnReader:
 def _lexemes(
     orths: np.ndarray, keys: np.ndarray, new: np.ndarray, vocab: Vocab, foreign: Sequence[Foreign]
 ) -> list[Lexeme]:
-    """Those of the words with the new ones, uint64 [n], of the keys that `TypeTable` has for them, uint64 [T]."""
+    """The lexemes of words with new keys, uint64 [n], among the keys that `TypeTable` has for the words, uint64 [T]."""
     if keys is orths:
         return [vocab[orth] for orth in new.tolist()]
     places = {key: place for place, key in enumerate(keys.tolist())}

@@ -8,7 +8,7 @@ from .arc_program import compile_arc_templates
 from .arc_templates import parse_arc_templates
 from .attributes import DOCUMENT_LABEL
 from .columns import ColumnReader
-from .gazetteer import unpack
+from .gazetteer import unpack_gazetteer
 from .index import Program, Table
 from .program import SplitProgram, compile_templates, select, split_program
 from .templates import parse_templates, reads
@@ -16,7 +16,7 @@ from .word_classes import WordClasses
 
 
 class FirstPassParts(NamedTuple):
-    """What a first pass reads, and what it writes.
+    """The templates and columns that a first pass reads, and the column that it writes.
 
     program, split: the templates that do not read DOCUMENT_LABEL. words: the column with lower-cased words. marks: the
     column of DOCUMENT_LABEL.
@@ -89,6 +89,6 @@ class ArcExtractor:
 def _tables(gazetteers: dict[str, Any]) -> dict[str, Table]:
     # Earlier versions store the arrays of a table.
     return {
-        name: unpack(stored) if isinstance(stored, bytes) else Table(*map(np.array, stored))
+        name: unpack_gazetteer(stored) if isinstance(stored, bytes) else Table(*map(np.array, stored))
         for name, stored in gazetteers.items()
     }

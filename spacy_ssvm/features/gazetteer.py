@@ -8,7 +8,8 @@ from spacy.strings import get_string_id
 from ..kernels import kernel
 from .compressed import compressed_ascending, decompressed_ascending
 from .gazetteer_sources import PhraseSource
-from .index import ABSENT, Table, insert, insert_all, look_up, low_bits, mix, new_table, row_keys
+from .hashing import ABSENT
+from .index import Table, insert, insert_all, look_up, low_bits, mix, new_table, row_keys
 
 SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
 """Marks of a token by its position in a matched phrase; 0 outside of matches."""
@@ -67,14 +68,14 @@ def compile_gazetteer(phrases: Iterable[np.ndarray]) -> Table:
     return table
 
 
-def pack(table: Table) -> bytes:
+def pack_gazetteer(table: Table) -> bytes:
     """A table of `compile_gazetteer` as a model file stores it."""
     # The hash of a reduced key is one less, so that it has 32 bits.
     return compressed_ascending(np.sort(row_keys(table)) - np.uint64(1))
 
 
-def unpack(stored: bytes) -> Table:
-    """The table that `pack` was given, up to the order of its rows, which says nothing.
+def unpack_gazetteer(stored: bytes) -> Table:
+    """The table that `pack_gazetteer` was given, up to the order of its rows, which says nothing.
 
     stored: checked by `resources.check_gazetteers`.
     """

@@ -23,7 +23,7 @@ _TOKEN_TEXTS = {"LOWER", "ORTH", "TEXT"}
 _NO_PHRASES = (".jsonl", ".json")
 """Formats whose lines are no phrases."""
 _RETURN = "\udc0d"
-"""What stands for a carriage return, at which the csv module would end a row; no text in UTF-8 has it."""
+"""Stand-in for a carriage return, at which the csv module would end a row; no text in UTF-8 has it."""
 
 
 @dataclass(frozen=True)

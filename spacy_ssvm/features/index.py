@@ -5,14 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, kernel, prefetch
+from .hashing import ABSENT, MULTIPLIER, SHIFT
 from .sets import KEY_BITS
 
-OUTSIDE = np.uint64(0x9E3779B97F4A7C15)
+BOUNDARY_KEY = np.uint64(0x9E3779B97F4A7C15)
 """The key of every attribute before the first and after the last token of a sequence."""
-ABSENT = -1
-"""The row of a key that a table does not have."""
-_MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
-_SHIFT = np.uint64(32)
 _KEY = np.uint64((1 << KEY_BITS) - 1)
 
 
@@ -59,8 +56,8 @@ class Columns(NamedTuple):
 @kernel
 def mix(state, key):
     """The 64-bit hash state after one more 64-bit key."""
-    state = (state ^ key) * _MULTIPLIER
-    return state ^ (state >> _SHIFT)
+    state = (state ^ key) * MULTIPLIER
+    return state ^ (state >> SHIFT)
 
 
 @kernel
@@ -135,7 +132,7 @@ def feature(columns, program, template, token, first, end):
     for part in range(program.starts[template], program.starts[template + 1]):
         at = token + program.offsets[part]
         if at < first or at >= end:
-            state = mix(state, OUTSIDE)
+            state = mix(state, BOUNDARY_KEY)
             continue
         column = program.columns[part]
         key = columns.keys[column, at]
@@ -248,7 +245,7 @@ def new_table(slots: int, hash_bits: int = 0) -> Table:
 
 
 def grown(table: Table, slots: int) -> Table:
-    """The same table with more slots, a power of two."""
+    """A copy of a table with more slots, a power of two."""
     larger = new_table(slots)
     rehash(table, larger)
     return larger
@@ -278,7 +275,7 @@ def look_up_features(columns: Columns, program: Program, table: Table) -> tuple[
 
 
 def add_features(columns: Columns, program: Program, table: Table) -> tuple[Table, np.ndarray, np.ndarray, np.ndarray]:
-    """The same as `look_up_features`, but unknown features are added to the table, which is enlarged as needed.
+    """Look up features, and add unknown ones to the table, which is enlarged as needed.
 
     Returns the table, feature starts, rows and values.
     """

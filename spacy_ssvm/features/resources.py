@@ -10,7 +10,7 @@ from spacy.vocab import Vocab
 from .class_sources import Source
 from .compressed import decompressed_ascending
 from .gazetteer_sources import PhraseSource
-from .word_classes import WordClasses, pack
+from .word_classes import WordClasses, pack_classes
 
 
 def load_gazetteers(sources: Mapping[str, PhraseSource], words: Callable[[str], np.ndarray]) -> dict[str, bytes]:
@@ -21,9 +21,9 @@ def load_gazetteers(sources: Mapping[str, PhraseSource], words: Callable[[str], 
     Raises:
         ValueError: a source cannot be read or has no phrase.
     """
-    from .gazetteer import pack, read_gazetteer
+    from .gazetteer import pack_gazetteer, read_gazetteer
 
-    return {name: pack(read_gazetteer(name, source, words)) for name, source in sources.items()}
+    return {name: pack_gazetteer(read_gazetteer(name, source, words)) for name, source in sources.items()}
 
 
 def load_classes(sources: Mapping[str, Source], vocab: Vocab) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def load_classes(sources: Mapping[str, Source], vocab: Vocab) -> dict[str, Any]:
     Raises:
         ValueError: a source cannot be read or is malformed.
     """
-    return pack({name: source(vocab) for name, source in sources.items()}) if sources else {}
+    return pack_classes({name: source(vocab) for name, source in sources.items()}) if sources else {}
 
 
 def stored_size(stored: Mapping[str, Any]) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from .resource_set import Clusters, Named, ResourceSet, resource_set, with_prefi
 from .templates import Template, parse_templates
 
 MAX_HASH_BITS = 30
+"""The largest `hash_bits` of a set of token features."""
 KEY_BITS = 48
 """Low bits of its hash that a feature is known by in an exact index: each is a bit more in the model file.
 

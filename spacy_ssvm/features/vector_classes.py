@@ -57,7 +57,10 @@ def _by_word(vectors: Vectors, words: Sequence[str] | None) -> tuple[np.ndarray,
 
 
 def _by_piece(vectors: Vectors, words: Sequence[str] | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `_by_word`, in a floret table, where a word's vector is the mean of those of its pieces."""
+    """Keys, rows and vectors of words in a floret table, as from `_by_word`.
+
+    A word's vector is the mean of those of its pieces.
+    """
     if words is None:
         raise ValueError(
             "features.classes: a floret table has a vector for any word: name those that are to get a class in a file "

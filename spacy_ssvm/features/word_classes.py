@@ -19,7 +19,7 @@ _FACTOR = 0x9E3779B97F4A7C15
 and "agent", have small numbers for keys. One in 8,600 other words passes for one of 500,000 known ones."""
 
 
-def pack(classes: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
+def pack_classes(classes: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
     """The classes of some sources, word key → class, as a model file stores them.
 
     All sources share one list of words. Returns "hashes", the differences of the ascending hashes as compressed planes
@@ -38,7 +38,7 @@ def pack(classes: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
 
 
 class WordClasses:
-    """The classes of words, from what `pack` returns or a model file has.
+    """The classes of words, from what `pack_classes` returns or a model file has.
 
     names: source → the names of its classes; the first one is that of words without a class, and empty.
 
@@ -54,7 +54,7 @@ class WordClasses:
         try:
             # Earlier versions store the clusters of a single file, as two arrays.
             if "words" in stored:
-                stored = pack({"cluster": dict(zip(stored["words"].tolist(), stored["names"], strict=True))})
+                stored = pack_classes({"cluster": dict(zip(stored["words"].tolist(), stored["names"], strict=True))})
             if stored:
                 self._load(stored)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:

@@ -5,8 +5,9 @@ import operator
 from collections.abc import Iterable, Iterator
 from typing import SupportsIndex
 
-from ..models.scored import MIN_PROBABILITY, Listing, NamedPart, PartNames, ScoredSequence
+from ..models.named_parts import MIN_PROBABILITY, NamedPart, PartNames, ScoredSequence
 from ..solvers.parameters import LossFamily, Parameters
+from ..structures.scored import Listing
 
 
 def inverse_temperature(solver: Parameters) -> float | None:

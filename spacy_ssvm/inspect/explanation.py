@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from spacy import displacy
 
-from ..models.scored import Factor, FactorFeatures, NamedPart, PartNames, Scored, ScoredSequence
+from ..models.named_parts import FactorFeatures, NamedPart, PartNames, ScoredSequence
+from ..structures.scored import Factor, Scored
 
 MAX_REASONS = 8
 """Reasons that a text or a page gives for each finding."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
-from ..models.scored import NamedPart
+from ..models.named_parts import NamedPart
 
 
 class Suggestion(NamedTuple):

@@ -7,9 +7,10 @@ import numpy as np
 import wasabi
 
 from ..models.chain.weights import ChainWeights
-from ..structures.chain.constraints import FORBIDDEN, Constraints
+from ..structures import FORBIDDEN
+from ..structures.chain.constraints import Constraints
 
-UNNAMED = "?"
+NO_NAME = "?"
 """The name of a feature that was learnt before names were collected."""
 
 
@@ -49,7 +50,7 @@ def top_features(weights: ChainWeights, labels: Sequence[str], chosen: Sequence[
     row, column = np.searchsorted(rows.starts, used, "right") - 1, column_of[rows.labels[used]]
     order = np.lexsort((column, row, -np.abs(rows.values[used])))[:n]
     return [
-        TopFeature(labels[chosen[column[place]]], names[row[place]] or UNNAMED, float(rows.values[used[place]]))
+        TopFeature(labels[chosen[column[place]]], names[row[place]] or NO_NAME, float(rows.values[used[place]]))
         for place in order.tolist()
     ]
 

@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 from .contract import FirstClassFunction, kernel
 from .numba_types import signature
 
-LARGE = 1 << 16
+MIN_MAPPED = 1 << 16
 """Bytes of an array that gets a file."""
 
 HEADER, MAPPED_HEADER = 16, 64
@@ -110,7 +110,7 @@ def _mapped(template, n_bytes):
 
 @kernel
 def _allocate(template, n_bytes):
-    array = _mapped(template, n_bytes) if n_bytes >= LARGE else 0
+    array = _mapped(template, n_bytes) if n_bytes >= MIN_MAPPED else 0
     if array == 0:
         begin = _malloc(HEADER + n_bytes)
         array = 0 if begin == 0 else _with_header(begin + HEADER, n_bytes, 0)
@@ -120,7 +120,7 @@ def _allocate(template, n_bytes):
 @kernel
 def _allocate_zeros(template, count, size):
     n_bytes = count * size
-    array = _mapped(template, n_bytes) if n_bytes >= LARGE else 0
+    array = _mapped(template, n_bytes) if n_bytes >= MIN_MAPPED else 0
     if array == 0:
         begin = _calloc(1, HEADER + n_bytes)
         array = 0 if begin == 0 else _with_header(begin + HEADER, n_bytes, 0)
@@ -146,7 +146,7 @@ def _reallocate(template, array, n_bytes):
     if n_bytes <= capacity:
         begin = _mremap(array - MAPPED_HEADER, MAPPED_HEADER + before, MAPPED_HEADER + n_bytes, MAY_MOVE)
         return 0 if begin == FAILED else _with_header(begin + MAPPED_HEADER, n_bytes, capacity)
-    if n_bytes < LARGE:
+    if n_bytes < MIN_MAPPED:
         begin = _realloc(array - HEADER, HEADER + n_bytes)
         return 0 if begin == 0 else _with_header(begin + HEADER, n_bytes, 0)
     other = _allocate(template, n_bytes)
@@ -177,7 +177,7 @@ _HANDLERS: list[_Handler] = []
 
 
 def map_large_arrays(folder: Path) -> None:
-    """From now on, arrays of LARGE bytes or more that this thread makes lie in files of this folder, on Linux.
+    """From now on, arrays of MIN_MAPPED bytes or more that this thread makes lie in files of this folder, on Linux.
 
     Arrays that kernels make stay in memory, and so do those that there is no room for on the disk.
     """

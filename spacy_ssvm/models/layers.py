@@ -26,11 +26,11 @@ class Layers(NamedTuple):
     corrected: Sparse
 
     def moved(self, places: Callable[[np.ndarray], np.ndarray]) -> "Layers":
-        """The same entries at other indices, in the same order."""
+        """Layers with the same entries at other indices, in the same order."""
         return Layers(*(part._replace(indices=places(part.indices)) for part in self))
 
 
-class Earlier(NamedTuple):
+class SavedLayers(NamedTuple):
     """The layers of the file from which training has started.
 
     are_exact: whether the base is neither pruned nor rounded. are_corrected: whether training has been corrections, so
@@ -47,10 +47,10 @@ def exact(indices: np.ndarray, weights: np.ndarray) -> Sparse:
     return Sparse(indices, weights, np.zeros(0, np.float32))
 
 
-NOTHING = exact(np.zeros(0, np.int64), np.zeros(0, np.float32))
+NO_ENTRIES = exact(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
-def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier: Earlier | None = None) -> Layers:
+def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier: SavedLayers | None = None) -> Layers:
     """The layers of a vector that is to be saved with a packing.
 
     indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero. earlier: at the same
@@ -60,7 +60,7 @@ def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier:
         ValueError: a weight is not finite, or too large to be loaded.
     """
     if earlier is None:
-        return Layers(compress(indices, weights, packing), NOTHING)
+        return Layers(compress(indices, weights, packing), NO_ENTRIES)
     require_savable(weights)
     before = earlier.layers
     if earlier.are_corrected:

@@ -19,8 +19,9 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..registry import ssvm_models
+from ..structures.scored import Known, Listing
+from .named_parts import FactorFeatures, NamedPart, PartNames, ScoredSequence
 from .packing import EXACT, Packing
-from .scored import FactorFeatures, Known, Listing, NamedPart, PartNames, ScoredSequence
 from .store import Saved
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ Warn = Callable[[str], None]
 """Issues a warning in the name of a component."""
 
 
-NOTHING = "-"
+DIGEST_SIZE = 16
+"""Bytes of the digest of a Doc, of its input and its annotation."""
+
+MISSING = "-"
 """The missing side of a mistake: an entity that was missed, or a predicted one that is not in the gold annotation."""
 
 
@@ -48,7 +52,7 @@ class Mistake(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """What is known of gold annotation, summed up over the parts of a corpus.
+    """Counts of what is missing, contradictory or not learnt in gold annotation, summed up over the parts of a corpus.
 
     counts: of tokens, examples and others, by names of the codec's; "unknown" is what is not annotated. labels: the
     component's that occur. named: the names of the examples in which something is wrong or unknown, by the same names.
@@ -59,21 +63,21 @@ class Gaps(NamedTuple):
     named: dict[str, list[str]]
 
     def add(self, others: "Gaps") -> None:
-        """Add what is known of the next part."""
+        """Add the gaps of the next part."""
         self.counts.update(others.counts)
         self.labels.update(others.labels)
         for name, examples in others.named.items():
             self.named.setdefault(name, []).extend(examples)
 
     def wrong(self) -> "Gaps":
-        """What is wrong, without what is only missing."""
+        """Gaps that are wrong, without what is only missing."""
         named = {name: examples for name, examples in self.named.items() if name != "unknown"}
         return Gaps(Counter({name: self.counts[name] for name in named}), set(), named)
 
 
 @dataclass
 class Survey:
-    """What examples say of a component's labels before any is encoded; what several say adds up.
+    """A survey of a component's labels in examples, before any is encoded; several surveys add up.
 
     n_examples: their number. label_counts: how often each label occurs. of_corrections: whether they correct a loaded
     component, so that nothing in them is too rare to be learnt.
@@ -123,17 +127,6 @@ def values_of(doc: Doc, attributes: Sequence[int]) -> np.ndarray:
     return np.asarray(doc.to_array(list(attributes)), np.uint64).reshape(len(doc), len(attributes))
 
 
-class Contradiction(ValueError):
-    """No structure satisfies the constraints of a token.
-
-    token: its number, counted through all these Docs. reason: why nothing is left.
-    """
-
-    def __init__(self, token: int, reason: str) -> None:
-        super().__init__(f"token {token}: {reason}")
-        self.token, self.reason = token, reason
-
-
 class LabelRules(Protocol):
     """Limits tokens to sets of labels; see `pipeline.patterns.Patterns`."""
 
@@ -146,7 +139,7 @@ class LabelRules(Protocol):
         """The tokens that match, int64 [M], among those that are `free`, bool [T], and their labels, bool [M, L]."""
 
     def renamed(self, name: str) -> "LabelRules":
-        """The same rules, of a component with this name."""
+        """Rules of a component with this name."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +177,7 @@ class Codec(ABC):
 
     @property
     def notes(self) -> Mapping[str, str]:
-        """What the codec keeps of the examples besides labels, as texts by name, for the file "cfg"."""
+        """Notes of the examples that the codec keeps besides labels, as texts by name, for the file "cfg"."""
         return {}
 
     def with_notes(self, notes: Mapping[str, Any]) -> "Self":
@@ -196,10 +189,10 @@ class Codec(ABC):
         return self
 
     def survey(self, examples: Iterable[Example], gold: Sequence[Any]) -> Survey:
-        """What these examples and their gold annotation say; without any, it is empty."""
+        """The survey of these examples and their gold annotation; without any, it is empty."""
         return Survey(len(gold), self.label_counts(gold))
 
-    def noted(self, survey: Any) -> "Self":
+    def with_survey(self, survey: Any) -> "Self":
         """The codec with notes of examples added, from their survey; itself if they say nothing new."""
         return self
 
@@ -221,7 +214,7 @@ class Codec(ABC):
         """How often the component's labels occur there."""
 
     def labels_to_learn(self, counts: Counter[str]) -> set[str]:
-        """Those of the labels that occur so often which become labels of the component."""
+        """The labels that occur often enough to be learnt."""
         return set(counts)
 
     def labels_in(self, gold: Iterable[Any]) -> set[str]:
@@ -229,7 +222,7 @@ class Codec(ABC):
         return self.labels_to_learn(self.label_counts(gold))
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Gaps:
-        """What is missing, contradictory or not learnt in the gold annotation of the examples with these numbers."""
+        """The gaps in the gold annotation of the examples with these numbers: missing, contradictory or not learnt."""
         return Gaps(Counter(examples=len(gold)), self.labels_in(gold.values()), {})
 
     @abstractmethod
@@ -251,7 +244,7 @@ class Codec(ABC):
         return False
 
     def given(self, doc: Doc) -> Given:
-        """What the component finds on a Doc."""
+        """The annotation that the component finds on a Doc."""
         has_starts = not self.reads_starts or doc.has_annotation(SENT_START)
         has_values = bool(self.attributes) and doc.has_annotation(self.attributes[0])
         return Given(values_of(doc, self.attributes) if has_values else None, has_starts)
@@ -260,7 +253,7 @@ class Codec(ABC):
     def write(self, docs: Iterable[Doc], predictions: Sequence[Any], given: Sequence[Given]) -> None:
         """Annotate the Docs with the predictions of a predictor. given: of each Doc, before anything is written."""
 
-    def of_others(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
+    def without_own(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
         """The present values of `attributes` without those that `write` has written, uint64 [T, A].
 
         present, written, before: uint64 [T, A], the values now, directly after writing, and before.
@@ -289,15 +282,15 @@ class Codec(ABC):
         """A part in an analysis of the k best."""
         return part.label
 
-    asked_form: ClassVar[str] = "nothing of its own"
-    """The items that `asked` takes, in words."""
+    query_form: ClassVar[str] = "nothing of its own"
+    """The items that `part_from_query` takes, in words."""
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         """The part that a user asks about; any error but a ValueError says that `item` is not of that form."""
         raise TypeError
 
     def missed(self, mistake: Mistake) -> Any:
-        """The gold part of a mistake, as `asked` takes it; None if there is none."""
+        """The gold part of a mistake, as `part_from_query` takes it; None if there is none."""
         return None
 
     @abstractmethod
@@ -320,7 +313,7 @@ class Codec(ABC):
         """The differences of the predicted annotation from the gold one."""
 
     def without_patterns(self) -> "Self":
-        """The same without `patterns`, which are no prediction of the weights."""
+        """The codec without `patterns`, which are no prediction of the weights."""
         return replace(self, patterns=())
 
     def renamed(self, name: str) -> "Self":
@@ -343,8 +336,9 @@ class DataSet(ABC):
     """The Docs that are learnt from, as examples of a solver; one Doc can hold several of them.
 
     A batch, as the structured model encodes it, has three methods besides what its data set reads: `take(docs)`, the
-    same batch with these Docs only; `digests()`, 16 bytes for each Doc, equal for equal input and annotation; and, of a
-    batch without Docs, `reserved(sizes)`, Docs of so many examples without tokens, whose places others can take.
+    same batch with these Docs only; `digests()`, DIGEST_SIZE bytes for each Doc, equal for equal input and
+    annotation; and, of a batch without Docs, `reserved(sizes)`, Docs of so many examples without tokens, whose places
+    others can take.
     """
 
     impossible: str
@@ -364,10 +358,10 @@ class DataSet(ABC):
         """All examples; the same object until something is added or replaced."""
 
     def problem_by_row(self) -> "Problem":
-        """The same with the weights of each feature side by side, for every solver and any number of threads."""
+        """All examples, with the weights of each feature side by side, for every solver and any number of threads."""
         return self.problem()
 
-    def rest(self) -> None:
+    def release_index(self) -> None:
         """Give up what is needed to add Docs; it is made anew if some are added. By default, there is nothing."""
         return None
 
@@ -413,7 +407,7 @@ class DataSet(ABC):
         """
 
     @abstractmethod
-    def settle(self, weights: np.ndarray) -> None:
+    def complete_once(self, weights: np.ndarray) -> None:
         """Complete the gold structures of all Docs in the same way, once: from then on the completion counts as
         annotated, and a prediction that differs from it has a loss.
 
@@ -421,7 +415,7 @@ class DataSet(ABC):
         """
 
     @abstractmethod
-    def admit(self, docs: np.ndarray) -> None:
+    def keep_gold(self, docs: np.ndarray) -> None:
         """Change what excludes gold structures of these Docs, int64, from prediction, whatever the weights are."""
 
     def rows(self) -> Rows:
@@ -438,8 +432,7 @@ class DataSet(ABC):
         return np.zeros(0, np.uint8)
 
     def shared(self) -> np.ndarray:
-        """What all data sets of one training have to share, float [m]: the mean of what they have; by default, there
-        is nothing."""
+        """Numbers that all data sets of one training have to share, float [m]: the mean of theirs; none by default."""
         return np.zeros(0)
 
     def with_shared(self, shared: np.ndarray) -> "DataSet":
@@ -455,7 +448,7 @@ class DataSet(ABC):
         """The data that maps features to weights; `StructuredModel.resumed` takes it."""
 
     def notes(self) -> list[np.ndarray]:
-        """What else `StructuredModel.resumed` takes; nothing by default."""
+        """Further arrays for `StructuredModel.resumed`; none by default."""
         return []
 
     @abstractmethod
@@ -483,7 +476,7 @@ class Predictor(Protocol):
     """Predicts with fixed weights; other weights need another predictor."""
 
     weights: Any
-    """As `StructuredModel.load` returns them."""
+    """Weights as `StructuredModel.load` returns them."""
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
         """Read the Docs; returns a function that predicts, in any thread, an item for each Doc, for `Codec.write`.
@@ -501,7 +494,7 @@ class Predictor(Protocol):
         """
 
     def explained(self, doc: Doc) -> Sequence[tuple[ScoredSequence, FactorFeatures[Any]]]:
-        """The same for one Doc, with the features that fire in each sequence."""
+        """The sequences of one Doc with their scores, and the features that fire in each."""
 
     def forget_types(self) -> None:
         """Drop cached values of word types; they are computed again when needed."""

@@ -36,7 +36,7 @@ def store_resources(model: Model, vocab: Vocab, words: Callable[[str], np.ndarra
 
 
 def digest_of_classes(model: Model) -> bytes:
-    """The same for models that have stored the same word classes."""
+    """A digest of the word classes that a model has stored, equal for equal classes."""
     return hashlib.sha256(srsly.msgpack_dumps(model.attrs["clusters"])).digest()
 
 

@@ -12,8 +12,8 @@ from spacy.strings import get_string_id
 POS_FEATURE = "POS"
 """The feature of a label that is the coarse tag, as in spaCy's labels."""
 NO_FEATURES = Morphology.EMPTY_MORPH
-"""What spaCy stores for an analysis without features; nothing stands for a missing analysis."""
-ANY = "any|"
+"""The string that spaCy stores for an analysis without features; nothing stands for a missing analysis."""
+SHARED = "any|"
 """Before the name of an attribute, such as `any|Case=Nom`, which has weights for all labels with this feature."""
 
 
@@ -49,12 +49,12 @@ def weight_labels_of(labels: tuple[str, ...]) -> tuple[str, ...]:
     counts = Counter[str]()
     for label in labels:
         counts.update(attributes_of(label))
-        found += [label, *(ANY + attribute for attribute in attributes_of(label) if counts[attribute] == 2)]
+        found += [label, *(SHARED + attribute for attribute in attributes_of(label) if counts[attribute] == 2)]
     return tuple(found)
 
 
 class Analyses:
-    """What L weight labels say, and the kinds of tokens that are limited to labels with certain features or tags.
+    """The analyses of L weight labels, and kinds of tokens that are limited to labels with certain features or tags.
 
     Kind 0 allows all labels; then there are K − 1 kinds, one for each set of features and for each coarse tag, and L
     kinds of `with_fixed`. pairs: the coarse tag and the features of each label, both empty for attributes. values:
@@ -64,7 +64,7 @@ class Analyses:
     """
 
     def __init__(self, weight_labels: Sequence[str]) -> None:
-        self.pairs = [("", "") if label.startswith(ANY) else divided(label) for label in weight_labels]
+        self.pairs = [("", "") if label.startswith(SHARED) else divided(label) for label in weight_labels]
         numbers = [(get_string_id(morph), COARSE_TAGS[pos]) for pos, morph in self.pairs]
         self.values = np.array(numbers, np.uint64).reshape(-1, 2)
         n_labels = len(weight_labels)

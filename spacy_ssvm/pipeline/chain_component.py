@@ -37,7 +37,7 @@ class ChainComponent(SsvmPipe):
         wanted = [k for k, known in enumerate(self.weight_labels) if label in (known, self.codec.label_of(known))]
         if not wanted:
             raise ValueError(
-                f"[{self.name}] {label!r} is none of its labels, which are {', '.join(self.labels)}; weights are those "
+                f"[{self.name}] unknown label {label!r}: the labels are {', '.join(self.labels)}; weights are those "
                 f"of {', '.join(self.weight_labels)}"
             )
         weights = self._predictor().weights

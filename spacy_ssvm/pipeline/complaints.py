@@ -1,4 +1,4 @@
-"""What is wrong with a corpus, a pipeline or Docs, in the words of a warning; None where nothing is."""
+"""Warnings about a corpus, a pipeline or Docs; None where nothing is wrong."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ from ..models.protocol import DataSet, Mistake, Settings
 
 
 def no_examples(nlp: Language | None) -> str:
-    """What to check where there are no examples; spaCy's reader yields none of a path without .spacy files."""
+    """Advice where there are no examples; spaCy's reader yields none of a path without .spacy files."""
     path = None if nlp is None else (nlp.config.get("paths") or {}).get("train")
     if path is None:
         return "is the corpus empty?"
@@ -24,7 +24,7 @@ def no_examples(nlp: Language | None) -> str:
 
 
 def tokenizer(nlp: Language, references: Sequence[Doc]) -> str | None:
-    """Of a tokenizer that does not find the training tokens in raw text."""
+    """Warning about a tokenizer that does not find the training tokens in raw text."""
     again = retokenised(nlp, references[:: 1 + len(references) // SAMPLE])
     if again is None or again.fits:
         return None
@@ -37,7 +37,7 @@ def tokenizer(nlp: Language, references: Sequence[Doc]) -> str | None:
 def projections(
     numbers: Sequence[int], names: Callable[[list[int]], list[str]], data: DataSet, changed: np.ndarray
 ) -> str | None:
-    """Of gold annotation that the structure does not allow.
+    """Warning about gold annotation that the structure does not allow.
 
     numbers: of the examples in the data set. names: returns those of the examples with some of these numbers. changed:
     the data set's examples, int64, whose gold was replaced.
@@ -56,7 +56,7 @@ def projections(
 
 
 def unlearnt_annotation(names: Sequence[str]) -> str | None:
-    """Of token attributes that the features read, but that no training Doc has."""
+    """Warning about token attributes that the features read, but that no training Doc has."""
     if not names:
         return None
     return (
@@ -67,7 +67,7 @@ def unlearnt_annotation(names: Sequence[str]) -> str | None:
 
 
 def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
-    """Of token attributes that the features have learnt from, but that none of these Docs has."""
+    """Warning about token attributes that the features have learnt from, but that none of these Docs has."""
     filled = [doc for doc in docs if len(doc)]
     missing = [name for name in names if filled and not any(doc.has_annotation(name.upper()) for doc in filled)]
     if not missing:
@@ -79,7 +79,7 @@ def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
 
 
 def unlisted_labels(labels: Sequence[str]) -> str:
-    """Of labels of examples to learn from that are none of those that `initialize` was given."""
+    """Warning about labels of examples that `initialize` was not given."""
     return (
         f"examples have labels that initialize was not given: {', '.join(labels)}; such labels count as missing until "
         "the pipeline is saved and loaded, and nlp.resume_training is called (this is said once)"
@@ -87,7 +87,7 @@ def unlisted_labels(labels: Sequence[str]) -> str:
 
 
 def kept_by_workers(settings: Settings) -> str | None:
-    """Of what a component that others train for is to save, but does not get from them."""
+    """Warning about settings to save what a component does not get from the workers that train it."""
     lost = ["no state of the solver"] * settings.save_solver_state + [
         "no names of features"
     ] * settings.save_feature_names
@@ -95,7 +95,7 @@ def kept_by_workers(settings: Settings) -> str | None:
 
 
 def uncorrected(texts: Sequence[str]) -> str | None:
-    """Of these texts, quoted, which are predicted wrongly after an update of several examples."""
+    """Warning about these texts, quoted, which are predicted wrongly after an update of several examples."""
     if not texts:
         return None
     return (
@@ -106,7 +106,7 @@ def uncorrected(texts: Sequence[str]) -> str | None:
 
 
 def uncorrected_tokens(doc: Doc, mistakes: Sequence[Mistake], reason: str) -> str | None:
-    """Of mistakes in a Doc after an update of this example alone, and their reason."""
+    """Warning about mistakes in a Doc after an update of this example alone, and their reason."""
     if not mistakes:
         return None
     named = [f"token {m.start} ({doc[m.start : m.end].text!r}) is {m.predicted}, not {m.gold}" for m in mistakes]

@@ -27,19 +27,21 @@ from ..files import replace_files
 from ..inspect.confidence import best_analyses, checked_count, checked_min_score, inverse_temperature, scored_parts
 from ..memory import return_large
 from ..models import store
+from ..models.named_parts import NamedPart, ScoredSequence
 from ..models.packing import EXACT, Packing
-from ..models.protocol import Codec, Contradiction, Gaps, Predictor, Settings, Survey, Warn, require_architecture
+from ..models.protocol import Codec, Gaps, Predictor, Settings, Survey, Warn, require_architecture
 from ..models.resources import release_tables
-from ..models.scored import Listing, NamedPart, ScoredSequence
 from ..solvers.parameters import Correction, Parameters
+from ..structures.contradiction import Contradiction
+from ..structures.scored import Listing
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
 from ..training.examples import BATCH, ExampleReader, is_placeholder
 from ..training.figures import Figures
-from . import complaints, facts
-from .facts import Facts
-from .learnt import Learnt
-from .written import Written
+from . import complaints, training_record
+from .own_annotation import OwnAnnotation
+from .trained_state import TrainedState
+from .training_record import TrainingRecord
 
 if TYPE_CHECKING:
     from ..inspect.explanation import Explanation
@@ -54,14 +56,14 @@ LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
 Answer = TypeVar("Answer")
 NO_ANNOTATION = {"-", "_"}
-"""What stands for missing annotation in the columns of files, and is no label if it is the only one."""
+"""Signs for missing annotation in the columns of files; none is a label if it is the only one."""
 MAX_KEPT = 1 << 15
 """The largest number of tokens of the parts of a batch that `update` keeps although it knows all of their examples."""
 SUGGESTED_TOGETHER = 128
 """The number of Docs of which `suggest` reads the features at a time."""
 SMALLEST_DOUBTFUL_PROBABILITY = 1e-4
 """`suggest` neglects parts with smaller probabilities: their entropy is below 0.0015 bits."""
-MAX_SAID = 1000
+MAX_WARNED = 1000
 """The max number of complaints that are remembered, so as not to repeat them: those about examples name their texts."""
 
 
@@ -77,15 +79,15 @@ class SsvmPipe(TrainablePipe):
             of at least 1.
     """
 
-    _facts: Facts
-    _state: Learnt
+    _record: TrainingRecord
+    _state: TrainedState
     _tutor: "SsvmPipe | None"
     _awaits_update: bool
     _losses: dict[str, float] | None
     _waiting: list[tuple[dict[int, Example], dict[int, bytes], dict[int, Any]]]
     _unreadable: Unreadable
-    _said: set[str]
-    _written: Written
+    _warned: set[str]
+    _own_annotation: OwnAnnotation
 
     def __init__(
         self,
@@ -108,7 +110,7 @@ class SsvmPipe(TrainablePipe):
         self.solver = solver
         self.settings = replace(settings, n_threads=checked_threads(name, settings.n_threads))
         self.scorer = scorer
-        self._facts = Facts()
+        self._record = TrainingRecord()
         self._forget()
 
     @property
@@ -122,8 +124,8 @@ class SsvmPipe(TrainablePipe):
         if self.codec.name != name:
             self.codec = self.codec.renamed(name)
             self._unreadable = Unreadable(name)
-            if self._learnt.training is not None:
-                self._learnt.training.name = name
+            if self._trained.training is not None:
+                self._trained.training.name = name
 
     # Labels
 
@@ -145,15 +147,15 @@ class SsvmPipe(TrainablePipe):
     @property
     def cfg(self) -> dict[str, Any]:
         """The contents of the file "cfg": labels, the annotation that was read in training, settings, calibration."""
-        return facts.written(self.codec, self._facts)
+        return training_record.written(self.codec, self._record)
 
     @cfg.setter
     def cfg(self, cfg: dict[str, Any]) -> None:
         # As spaCy's find-threshold does.
-        codec, known = facts.read(cfg, self.codec)
+        codec, known = training_record.read(cfg, self.codec)
         if codec.labels != self.labels:
             raise ValueError(f"[{self.name}] cfg cannot change the labels: use add_label or initialize")
-        self._facts = known
+        self._record = known
         if codec != self.codec:  # with the same one, what it predicts with stays
             self.codec = codec
 
@@ -169,7 +171,7 @@ class SsvmPipe(TrainablePipe):
         self.codec.check_label(label)
         if label in self.labels:
             return 0
-        is_unlearnt = self._learnt.are_any()
+        is_unlearnt = self._trained.are_any()
         self._add_labels([label])
         if is_unlearnt:
             self.codec = replace(self.codec, unlearnt=(*self.codec.unlearnt, label))
@@ -207,12 +209,15 @@ class SsvmPipe(TrainablePipe):
         with self._unchanged_on_error():
             self._forget()
             store.clear(self.model)
-            self._facts, self.codec = Facts(labels_are_given=labels is not None), replace(self.codec, unlearnt=())
+            self._record, self.codec = (
+                TrainingRecord(labels_are_given=labels is not None),
+                replace(self.codec, unlearnt=()),
+            )
             if nlp is not None:
                 settings = nlp.config.interpolate()["training"]
-                self._learnt.gets_parts = (settings.get("accumulate_gradient") or 1) > 1
+                self._trained.gets_parts = (settings.get("accumulate_gradient") or 1) > 1
                 if self.solver.seed is None:
-                    self._learnt.seed = settings.get("seed") or 0
+                    self._trained.seed = settings.get("seed") or 0
             self._load_resources(nlp)
             if is_placeholder(examples):
                 self._prepare_without_examples(checked or [])
@@ -227,13 +232,13 @@ class SsvmPipe(TrainablePipe):
             raise ValueError(
                 f"[{self.name}] has no labels yet: give nlp.initialize the training examples, or call add_label first"
             )
-        self._learnt.moved(self._learnt.begin(self.solver))
+        self._trained.moved(self._trained.begin(self.solver))
 
     def _prepare(self, examples: dict[int, Example], labels: list[str] | None) -> None:
         """Read all examples and start training; nothing is learnt yet. labels: new ones, None for those that occur."""
         read, gold = self._reader.gold(examples)
         survey = self._survey_of_read(examples, gold)
-        self.take_note(survey)
+        self.apply_survey(survey)
         self._add_labels(self.new_labels(survey) if labels is None else labels)
         reasons: list[str] = []
         if not self.labels:
@@ -242,10 +247,10 @@ class SsvmPipe(TrainablePipe):
         self.check_labels_to_learn(self.labels, survey, reasons)
         learnt, batches = self._encode(examples, gold)
         self._report(len(examples), self.codec.gaps(examples, gold))
-        training = self._learnt.begin(self.solver, batches)
+        training = self._trained.begin(self.solver, batches)
         references = [examples[number].reference for number in learnt]
         changed = training.prepare(references, [read[number] for number in learnt], batches)
-        self._learnt.moved(training)
+        self._trained.moved(training)
 
         def names(numbers: list[int]) -> list[str]:
             return [name_of(number, examples[number].predicted) for number in numbers]
@@ -274,7 +279,7 @@ class SsvmPipe(TrainablePipe):
     # Learning with several workers
 
     def survey(self, examples: Iterable[Example], nlp: Language) -> Survey:
-        """What these examples say before any is encoded. None is kept."""
+        """The survey of these examples, before any is encoded. None is kept."""
         survey = self.codec.survey([], [])
         n_examples = 0
         with nlp.memory_zone():
@@ -309,9 +314,9 @@ class SsvmPipe(TrainablePipe):
                 "annotation in files such as CoNLL-U: annotate the corpus, or remove the component"
             )
 
-    def take_note(self, survey: Survey) -> None:
+    def apply_survey(self, survey: Survey) -> None:
         """Let the codec keep what it needs of examples besides labels."""
-        self.codec = self.codec.noted(survey)
+        self.codec = self.codec.with_survey(survey)
 
     def encoded(
         self, examples: Iterable[Example], labels: Sequence[str], notes: Mapping[str, str], nlp: Language
@@ -351,23 +356,23 @@ class SsvmPipe(TrainablePipe):
 
     def data_set(self, batches: Sequence[Any], seed: int) -> "DataSet":
         """A data set without Docs for these batches, with what is learnt from them before the solver learns."""
-        return self._learnt.structured.start(None, batches, seed)[0]
+        return self._trained.structured.start(None, batches, seed)[0]
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The annotation that was there in training, of that which features read."""
-        return self._facts.reads
+        return self._record.reads
 
     def learn_by(self, training: Any, reads: tuple[str, ...], labels_are_given: bool) -> None:
         """Learn by this training, which others do: `update` asks it for an epoch.
 
         reads: of their examples. labels_are_given: to the pipeline, by its user.
         """
-        self._facts = replace(self._facts, reads=reads, labels_are_given=labels_are_given)
+        self._record = replace(self._record, reads=reads, labels_are_given=labels_are_given)
         self._awaits_update = False
         self._warn(complaints.kept_by_workers(self.settings))
         release_tables(self.model, self.vocab)
-        self._learnt.moved(training)
+        self._trained.moved(training)
 
     def update(
         self,
@@ -393,12 +398,12 @@ class SsvmPipe(TrainablePipe):
         return losses
 
     def _update(self, examples: Sequence[Example], losses: dict[str, float]) -> list[Example]:
-        """As `update`; returns the examples that were corrected."""
+        """Update the component; returns the examples that were corrected."""
         n_before = max((number for part, _, _ in self._waiting for number in part), default=-1) + 1
         numbered = _numbered(examples, n_before)
         if not numbered:
             return []
-        training = self._learnt.resume(self.solver, self._warn)
+        training = self._trained.resume(self.solver, self._warn)
         read, gold = self._reader.gold(numbered, training.knows)
         self._report_wrong(numbered, gold, lambda complaint: self._warn_once(complaint, complaint))
         gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
@@ -407,8 +412,8 @@ class SsvmPipe(TrainablePipe):
         if training.gets_parts and (has_new or self._n_kept(numbered) <= MAX_KEPT):
             # Labels that are new in a later part are to be those of this one, too.
             self._waiting.append((numbered, read, gold))
-            if self._learnt.training is None:
-                self._learnt.moved(training)
+            if self._trained.training is None:
+                self._trained.moved(training)
             return []
         corrected = self._learn_from(training, numbered, read, gold, losses)
         return [] if training.gets_parts else corrected
@@ -435,7 +440,7 @@ class SsvmPipe(TrainablePipe):
             return []
         survey, corrects = self._survey_of_read(numbered, gold), isinstance(training.parameters, Correction)
         survey.of_corrections = corrects
-        self.take_note(survey)
+        self.apply_survey(survey)
         if not survey.label_counts.keys().isdisjoint(self.codec.unlearnt):
             rest = tuple(label for label in self.codec.unlearnt if label not in survey.label_counts)
             self.codec = replace(self.codec, unlearnt=rest)
@@ -445,14 +450,14 @@ class SsvmPipe(TrainablePipe):
         elif new:
             losses[self.name] += self._learn_taken()
             self._add_labels(new)
-            training = self._learnt.begin(self.solver)
+            training = self._trained.begin(self.solver)
             gold = {n: self.codec.gold(numbered[n]) if found is None else found for n, found in gold.items()}
         self._require_labels()
         if self._awaits_update:
             self._awaits_update = False
             release_tables(self.model, self.vocab)
             self._note_annotation([numbered[number].predicted for number in gold])
-            unlearnt = [name for name in self._learnt.structured.reader.annotation if name not in self._facts.reads]
+            unlearnt = [name for name in self._trained.structured.reader.annotation if name not in self._record.reads]
             self._warn_once("training", complaints.unlearnt_annotation(unlearnt))
         unknown, encoded = self._reader.encoded({n: numbered[n] for n in gold if gold[n] is not None}, gold)
         self._unreadable.report(len(numbered), len(training))
@@ -462,7 +467,7 @@ class SsvmPipe(TrainablePipe):
             return []
         self._void_calibration()
         # The predictor's weights would take memory while the solver learns.
-        self._learnt.moved(training)
+        self._trained.moved(training)
         references = [numbered[number].reference for number in learnt]
         places = [place for place, number in enumerate(learnt) if number in readable]
         annotation = [read[number] for number in learnt]
@@ -471,7 +476,7 @@ class SsvmPipe(TrainablePipe):
 
     def _check_corrected(self, examples: Sequence[Example]) -> None:
         """Warn where an update of these examples has not made them right: always if it was one, else once."""
-        training = self._learnt.training
+        training = self._trained.training
         if training is None or not examples:
             return
         if len(examples) > 1:
@@ -497,7 +502,7 @@ class SsvmPipe(TrainablePipe):
                 )
 
     def _limits_of_prediction(self, example: Example) -> str | None:
-        """What may keep the component from predicting what it has learnt from an example; None without anything."""
+        """A reason that may keep the component from predicting what it has learnt from an example, or None."""
         doc, reference = example.predicted, example.reference
         if self.codec.patterns:
             return "patterns limit what is predicted"
@@ -514,14 +519,14 @@ class SsvmPipe(TrainablePipe):
         self._check_corrected(self._finish_update())
 
     def _finish_update(self) -> list[Example]:
-        """As `finish_update`; returns the examples that were corrected."""
+        """Finish the update of a batch in parts; returns the examples that were corrected."""
         losses, waiting = self._losses, self._waiting
         self._losses, self._waiting = None, []
         if losses is None:
             return []
         corrected: list[Example] = []
         if waiting:
-            training = self._learnt.resume(self.solver, self._warn)
+            training = self._trained.resume(self.solver, self._warn)
             numbered, read, gold = map(_together, zip(*waiting))
             corrected = self._learn_from(training, numbered, read, gold, losses)
         losses[self.name] += self._learn_taken()
@@ -529,10 +534,10 @@ class SsvmPipe(TrainablePipe):
 
     def _learn_taken(self) -> float:
         """Learn from the parts of a batch that training has taken in; returns the solver's loss."""
-        training = self._learnt.training
+        training = self._trained.training
         if training is None or not training.gets_parts:
             return 0.0
-        self._learnt.moved(training)
+        self._trained.moved(training)
         return training.learn()
 
     @property
@@ -572,7 +577,7 @@ class SsvmPipe(TrainablePipe):
     @property
     def figures(self) -> Figures | None:
         """The solver's figures after its last complete epoch; None before that, and for a loaded component."""
-        return None if self._learnt.training is None else self._learnt.training.figures
+        return None if self._trained.training is None else self._trained.training.figures
 
     def certificate(self) -> "Certificate | None":
         """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
@@ -580,11 +585,11 @@ class SsvmPipe(TrainablePipe):
         None if the solver has no certificate, if examples were forgotten, if gold is incomplete, or if decoding is not
         exact. If training started from earlier weights, the objective is the one that keeps w close to them.
         """
-        training = self._learnt.training
+        training = self._trained.training
         if training is None:
             return None
         # The weights of a predictor would take memory beside those that the certificate sums up.
-        self._learnt.moved(training)
+        self._trained.moved(training)
         return training.certificate()
 
     def problem(self) -> "Problem":
@@ -596,7 +601,7 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component is not initialized.
         """
-        training = self._learnt.training
+        training = self._trained.training
         if training is None or not len(training):
             raise ValueError(f"[{self.name}] there is no problem to solve yet: call initialize first")
         if training.data.is_incomplete():
@@ -609,7 +614,7 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component is not initialized, or `weights` is not of that length.
         """
-        training = self._learnt.training
+        training = self._trained.training
         if training is None:
             raise ValueError(f"[{self.name}] there are no weights to set yet: call initialize first")
         shape = (training.data.dimension(),)
@@ -621,7 +626,7 @@ class SsvmPipe(TrainablePipe):
                 "the weights are set: the state of the solver is dropped, and it continues from these weights; saved "
                 "before the next update, the component has no state to continue from"
             )
-        self._learnt.restart(self.solver, np.array(weights, np.float64))
+        self._trained.restart(self.solver, np.array(weights, np.float64))
 
     def retune(self, solver: Parameters, anew: bool = False) -> None:
         """Learn with this solver from the next `update` on; it converges to the same optimum as training from scratch.
@@ -633,19 +638,19 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component is not initialized.
         """
-        training = self._learnt.training
+        training = self._trained.training
         if training is None:
             raise ValueError(f"[{self.name}] there is nothing to learn anew yet: call initialize first")
-        training.retune(solver.seeded(self._learnt.seed), anew)
+        training.retune(solver.seeded(self._trained.seed), anew)
         self.solver = solver
-        self._learnt.moved(training)
+        self._trained.moved(training)
         self._void_calibration()
 
     def count_weights(self) -> tuple[int, int]:
         """The number of non-zero weights, and of all weights: those of features with a non-zero weight or, if features
         are hashed, of the whole table. Both are 0 before anything is learnt.
         """
-        return self._learnt.count()
+        return self._trained.count()
 
     # Predicting
 
@@ -656,9 +661,9 @@ class SsvmPipe(TrainablePipe):
     def set_annotations(self, docs: Doc | Iterable[Doc], predictions: Sequence[Any]) -> None:
         """Write the predictions, from `predict`, to the Docs."""
         docs = as_docs(docs)
-        given = self._written.given(self.codec, docs)
+        given = self._own_annotation.given(self.codec, docs)
         self.codec.write(docs, predictions, given)
-        self._written.note(docs, given, predictions)
+        self._own_annotation.remember(docs, given, predictions)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Apply the component to a stream of Docs, in order. Threads share the Docs of a batch.
@@ -685,7 +690,7 @@ class SsvmPipe(TrainablePipe):
         try:
             yield mem
         finally:
-            self._learnt.forget_types()
+            self._trained.forget_types()
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """The figures of the scorer, which gets the labels and the codec's `scoring`; none without a scorer."""
@@ -699,7 +704,7 @@ class SsvmPipe(TrainablePipe):
     def inverse_temperature(self) -> float | None:
         """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)), from calibration or, without it, from the solver; None if
         there is no such distribution."""
-        beta = self._facts.inverse_temperature
+        beta = self._record.inverse_temperature
         return inverse_temperature(self.solver) if beta is None else beta
 
     @property
@@ -760,7 +765,7 @@ class SsvmPipe(TrainablePipe):
         """
         if of is not None and not isinstance(docs, Doc):
             raise ValueError(f"[{self.name}] `of` is part of a single Doc: call explain for each Doc")
-        part = None if of is None else self._asked(cast(Doc, docs), of)
+        part = None if of is None else self._part_from_query(cast(Doc, docs), of)
         return self._in_kind(docs, lambda asked: [self._explanation(doc, part) for doc in asked])
 
     def suggest(self, docs: Iterable[Doc]) -> "Iterator[Suggestion]":
@@ -821,7 +826,7 @@ class SsvmPipe(TrainablePipe):
         from ..training.calibration import fit
 
         found = fit(self.name, self.calibration_examples(examples))
-        self._facts = replace(self._facts, inverse_temperature=found.beta)
+        self._record = replace(self._record, inverse_temperature=found.beta)
         return found
 
     # Files
@@ -840,7 +845,7 @@ class SsvmPipe(TrainablePipe):
 
     def to_bytes(self, exclude: Iterable[str] = ()) -> bytes:
         """Serialise; `exclude` names fields among cfg, vocab, model and state."""
-        with self._learnt.packed(self.settings.packing):
+        with self._trained.packed(self.settings.packing):
             fields = {name: contents for name, contents in self._files(None).items() if name not in exclude}
             if "vocab" not in exclude:
                 fields["vocab"] = self.vocab.to_bytes(exclude=exclude)
@@ -855,7 +860,7 @@ class SsvmPipe(TrainablePipe):
             OSError: the disk is full, or the directory cannot be written to; what was saved there before stays.
         """
         folder = util.ensure_path(path)
-        with self._learnt.packed(self.settings.packing):
+        with self._trained.packed(self.settings.packing):
             files = {name: contents for name, contents in self._files(2).items() if name not in exclude}
         try:
             replace_files(folder, files)
@@ -900,28 +905,28 @@ class SsvmPipe(TrainablePipe):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings, weights and the solver's state, if it is to be saved, and nothing that is derived from
         them."""
-        state = self._learnt.state() if self.settings.save_solver_state else None
+        state = self._trained.state() if self.settings.save_solver_state else None
         return _unpickle, (type(self), self._fields(), state)
 
     def _fields(self) -> dict[str, Any]:
         """All attributes that are not derived from others; the model holds the present weights."""
-        self._learnt.store()
+        self._trained.store()
         fields = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         # Fields of the compiled base class are not in vars().
-        return fields | {key: getattr(self, key) for key in ("vocab", "model", "name", "scorer", "_facts")}
+        return fields | {key: getattr(self, key) for key in ("vocab", "model", "name", "scorer", "_record")}
 
     @property
-    def _learnt(self) -> Learnt:
+    def _trained(self) -> TrainedState:
         return self._state.bound_to(self.model, self.codec, self.settings)
 
     @property
     def _reader(self) -> ExampleReader:
-        return ExampleReader(self.codec, self._learnt.structured, self._unreadable)
+        return ExampleReader(self.codec, self._trained.structured, self._unreadable)
 
     def _predictor(self) -> Predictor:
         """The predictor of the present weights."""
         self._require_labels()
-        return self._learnt.predictor
+        return self._trained.predictor
 
     def _prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
         """Read the Docs; returns a function that predicts their structures, in any thread."""
@@ -941,21 +946,21 @@ class SsvmPipe(TrainablePipe):
         with self._naming(docs):
             return self._predictor().scored(docs)
 
-    def _asked(self, doc: Doc, of: Any) -> NamedPart:
+    def _part_from_query(self, doc: Doc, of: Any) -> NamedPart:
         """The part of a Doc that `explain` is asked about.
 
         Raises:
             ValueError: it is none.
         """
         try:
-            part = self.codec.asked(of)
+            part = self.codec.part_from_query(of)
             start, end = operator.index(part.start), operator.index(part.end)
             is_part = 0 <= start < end <= len(doc) and isinstance(part.label, str)
         except (TypeError, ValueError):
             is_part = False
         if not is_part or not 0 <= (start if part.head is None else part.head) < len(doc):
             raise ValueError(
-                f"[{self.name}] explains {self.codec.asked_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
+                f"[{self.name}] explains {self.codec.query_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
             )
         return part
 
@@ -973,7 +978,7 @@ class SsvmPipe(TrainablePipe):
 
     def _without_own(self, docs: Iterable[Doc]) -> list[Doc]:
         """The Docs without what this component has set: copies of them, where it has set anything."""
-        return self._written.without_own(self.codec, list(docs), self.predict)
+        return self._own_annotation.without_own(self.codec, list(docs), self.predict)
 
     def _in_kind(self, docs: Doc | Iterable[Doc], ask: Callable[[Sequence[Doc]], list[Answer]]) -> Any:
         """The answer about a Doc, or the list of answers about Docs, asked without what this component has set.
@@ -1040,15 +1045,15 @@ class SsvmPipe(TrainablePipe):
     def _add_labels(self, labels: Sequence[str]) -> None:
         """Append labels; the weights get zeros for them, and training starts anew from there."""
         self._void_calibration()
-        if self._learnt.saved_state is not None:
+        if self._trained.saved_state is not None:
             # Its solver goes on from the weights.
-            self._learnt.moved(self._learnt.resume(self.solver, self._warn))
-        if self.settings.save_solver_state and self._learnt.has_state():
+            self._trained.moved(self._trained.resume(self.solver, self._warn))
+        if self.settings.save_solver_state and self._trained.has_state():
             self._warn(
                 f"there are new labels, {', '.join(labels)}: the state of the solver is dropped, and it continues from "
                 "the weights alone"
             )
-        learnt, self.codec = self._learnt, replace(self.codec, labels=(*self.labels, *labels))
+        learnt, self.codec = self._trained, replace(self.codec, labels=(*self.labels, *labels))
         for label in labels:
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         self._state = learnt.relabelled(self.codec)
@@ -1057,10 +1062,10 @@ class SsvmPipe(TrainablePipe):
     def _labels_are_fixed(self) -> bool:
         """Whether other labels than those that `initialize` was given count as missing: until `nlp.resume_training`
         begins another training than that of `initialize`."""
-        return self._facts.labels_are_given and (self._learnt.has_begun or self._tutor is None)
+        return self._record.labels_are_given and (self._trained.has_begun or self._tutor is None)
 
     def _survey_of_read(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Survey:
-        """Of these examples, as far as their gold annotation was read."""
+        """Survey the examples whose gold annotation could be read."""
         read = [number for number, found in gold.items() if found is not None]
         return self.codec.survey([examples[number] for number in read], [gold[number] for number in read])
 
@@ -1093,15 +1098,15 @@ class SsvmPipe(TrainablePipe):
 
         # The vocabulary, which is saved with the pipeline, is not to keep all words of gazetteers.
         with self.vocab.memory_zone():
-            self._learnt.structured.load_resources(words)
+            self._trained.structured.load_resources(words)
 
     def _note_annotation(self, docs: Sequence[Doc]) -> None:
         """Keep which annotation the features have to learn from: that of these Docs, and of those before."""
-        features, known = self._learnt.structured.reader.annotation, self._facts.reads
+        features, known = self._trained.structured.reader.annotation, self._record.reads
         reads = tuple(
             name for name in features if name in known or any(doc.has_annotation(name.upper()) for doc in docs)
         )
-        self._facts = replace(self._facts, reads=reads)
+        self._record = replace(self._record, reads=reads)
 
     def _is_first(self, nlp: Language) -> bool:
         """Whether it is the first of our components in the pipeline, for what is to be said once."""
@@ -1109,15 +1114,15 @@ class SsvmPipe(TrainablePipe):
 
     def _check_annotation(self, docs: Sequence[Doc]) -> None:
         """Warn once of Docs to predict on that lack annotation which features have learnt from, or boundaries."""
-        self._warn_once("annotation", complaints.unset_annotation(self._facts.reads, docs))
+        self._warn_once("annotation", complaints.unset_annotation(self._record.reads, docs))
         complaint = self.codec.complaint([doc for doc in docs if len(doc)])
         self._warn_once("codec", complaint and f"{complaint} (this is said once)")
 
     def _warn_once(self, kind: str, complaint: str | None) -> None:
-        if complaint is not None and kind not in self._said:
-            if len(self._said) == MAX_SAID:
-                self._said.clear()
-            self._said.add(kind)
+        if complaint is not None and kind not in self._warned:
+            if len(self._warned) == MAX_WARNED:
+                self._warned.clear()
+            self._warned.add(kind)
             self._warn(complaint)
 
     def _warn(self, complaint: str | None) -> None:
@@ -1125,8 +1130,8 @@ class SsvmPipe(TrainablePipe):
             warnings.warn(f"[{self.name}] {complaint}", stacklevel=4)
 
     def _void_calibration(self) -> None:
-        if self._facts.inverse_temperature is not None:
-            self._facts = replace(self._facts, inverse_temperature=None)
+        if self._record.inverse_temperature is not None:
+            self._record = replace(self._record, inverse_temperature=None)
             self._warn(
                 "its weights are no longer those that it was calibrated with: the calibration is void, calibrate it "
                 "again when it is trained"
@@ -1134,17 +1139,17 @@ class SsvmPipe(TrainablePipe):
 
     def _require_weights(self) -> None:
         """Raise a ValueError where nothing has been learnt."""
-        if not self._learnt.are_any():
+        if not self._trained.are_any():
             raise ValueError(f"[{self.name}] is not trained yet: train it, or call initialize first")
 
     def _require_labels(self) -> None:
         # What has learnt without labels predicts what needs none: no entities, or roots.
-        if not self.labels and not (self.weight_labels and self._learnt.are_any()):
+        if not self.labels and not (self.weight_labels and self._trained.are_any()):
             raise ValueError(f"[{self.name}] has no labels yet: train it, or call initialize or add_label first")
 
     def _files(self, indent: int | None) -> dict[str, bytes]:
         """The contents of the component's files; the model holds what is to be saved."""
-        sealed = facts.sealed(self.cfg, store.digest(self.model))
+        sealed = training_record.sealed(self.cfg, store.digest(self.model))
         cfg = srsly.json_dumps(sealed, **({} if indent is None else {"indent": indent}))
         files = {"cfg": cfg.encode(), "model": self.model.to_bytes()}
         names = self.model.attrs.get(store.NAMES)
@@ -1152,7 +1157,7 @@ class SsvmPipe(TrainablePipe):
             sizes = f"{len(names):,}", f"{len(files['model']):,}"
             LOGGER.info("[%s] the names of the features take %s of the model's %s bytes", self.name, *sizes)
         if self.settings.save_solver_state:
-            packed = self._learnt.state()
+            packed = self._trained.state()
             if packed is not None:
                 files["state"] = state_file.sealed(packed, store.digest(self.model))
                 LOGGER.debug("[%s] the solver state takes %s bytes", self.name, f"{len(packed):,}")
@@ -1160,7 +1165,7 @@ class SsvmPipe(TrainablePipe):
 
     def _read_cfg(self, cfg: Any) -> None:
         config = self.codec.saved
-        self.codec, self._facts = facts.read(cfg, self.codec)
+        self.codec, self._record = training_record.read(cfg, self.codec)
         for key, value in self.codec.saved.items():
             if key in cfg and value != config[key]:
                 self._warn(f"is loaded with {key} = {value!r}, not {config[key]!r}: its weights depend on this setting")
@@ -1196,11 +1201,11 @@ class SsvmPipe(TrainablePipe):
         def read_state(source: Any) -> None:
             contents = None if "model" in exclude else state(source)
             if contents is not None and self.settings.save_solver_state:
-                self._learnt.saved_state = state_file.unsealed(contents, store.digest(self.model))
+                self._trained.saved_state = state_file.unsealed(contents, store.digest(self.model))
 
         has_model = "model" not in exclude
         if not has_model:
-            self._learnt.store()
+            self._trained.store()
         try:
             with self._unchanged_on_error():
                 self._forget()
@@ -1209,9 +1214,9 @@ class SsvmPipe(TrainablePipe):
                     self.codec.check_label(label)
                 if len(set(self.labels)) < len(self.labels):
                     raise ValueError(f"it has a label twice: {', '.join(self.labels)}")
-                self._learnt.check(weights=has_model)
+                self._trained.check(weights=has_model)
                 if found and has_model:
-                    facts.require_seal(found, self.cfg, store.digest(self.model))
+                    training_record.require_seal(found, self.cfg, store.digest(self.model))
         except Exception as error:
             raise store.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
         for label in self.labels:
@@ -1219,25 +1224,25 @@ class SsvmPipe(TrainablePipe):
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
-        before = self.codec, self._facts, self._state, self._tutor, self._awaits_update
+        before = self.codec, self._record, self._state, self._tutor, self._awaits_update
         model = store.snapshot(self.model)
         try:
             yield
         except Exception:
-            self.codec, self._facts, self._state, self._tutor, self._awaits_update = before
+            self.codec, self._record, self._state, self._tutor, self._awaits_update = before
             store.restore(self.model, model)
             raise
 
     def _forget(self) -> None:
         """Drop everything that is derived from settings and model, and all memory of training."""
-        self._state = Learnt(self.model, self.codec, self.vocab, self.settings)
+        self._state = TrainedState(self.model, self.codec, self.vocab, self.settings)
         self._tutor = None
         self._awaits_update = True
         self._losses = None
         self._waiting = []
         self._unreadable = Unreadable(self.name)
-        self._said = set()
-        self._written = Written()
+        self._warned = set()
+        self._own_annotation = OwnAnnotation()
 
 
 def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:
@@ -1251,7 +1256,7 @@ def _numbered(examples: Sequence[Example], first: int = 0) -> dict[int, Example]
 
 
 def _together(parts: Iterable[Mapping[int, Answer]]) -> dict[int, Answer]:
-    """What several parts of a batch have, by the numbers of the examples."""
+    """The answers of several parts of a batch together, by the numbers of the examples."""
     return {number: value for part in parts for number, value in part.items()}
 
 
@@ -1264,5 +1269,5 @@ def _unpickle(component: type[SsvmPipe], fields: Mapping[str, Any], state: bytes
     for key, value in fields.items():
         setattr(pipe, key, value)
     pipe._forget()
-    pipe._learnt.saved_state = state
+    pipe._trained.saved_state = state
     return pipe

@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from ..corpus.checks.trees import circles, headless
 from ..corpus.reader import same_tokens
-from ..models.scored import numbers_of
+from ..models.named_parts import numbers_of
 from ..models.tree.codec import TreeGold
 from ..structures import NONE_OF_THESE, UNKNOWN
 from .long_sentences import parts
@@ -24,9 +24,9 @@ UNNAMED = "dep"
 """spaCy's label of an unclassified dependency."""
 
 FLAWS = ("headless", "circular", "crossing", "cut", "second", "named", "unnamed")
-"""What can be wrong with gold trees, as keys of `TreeGold.flaws`.
+"""Flaws of gold trees, as keys of `TreeGold.flaws`.
 
-Left out are tokens with a relation and no head; sentences whose heads go round in a circle, of which the first token
+Left out are tokens with a relation and no head; sentences whose heads contain a cycle, of which the first token
 counts; heads in another sentence, or on the other side of a cut in a long one. Then second roots of sentences that may
 have one; roots that have another relation than ROOT; and tokens with a head that have this relation.
 """

@@ -19,7 +19,7 @@ _SENTENCE_ENDS = frozenset((*Sentencizer.default_punct_chars, "…"))
 
 
 def parts(docs: Sequence[Doc], starts: np.ndarray) -> np.ndarray:
-    """What is parsed together: the sentences of Docs, those of more than MAX_SENTENCE tokens in parts, int64 [S + 1].
+    """The bounds of what is parsed together: sentences, those of more than MAX_SENTENCE tokens in parts, int64 [S + 1].
 
     A part ends after the last sentence-final punctuation or line break in the second half of the MAX_PART tokens that
     it can have, or else after all of them.

@@ -21,7 +21,8 @@ from ..models.chain.codec import ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Settings, values_of
 from ..solvers.parameters import AnyParameters
-from .analyses import ANY, NO_FEATURES, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
+from ..structures import FORBIDDEN
+from .analyses import NO_FEATURES, SHARED, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_component import filled
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
@@ -115,7 +116,7 @@ class MorphologizerCodec(TagCodec):
         return weight_labels_of(self.labels) if self.by_attribute else self.labels
 
     def label_of(self, weight_label: str) -> str | None:
-        return None if weight_label.startswith(ANY) else weight_label
+        return None if weight_label.startswith(SHARED) else weight_label
 
     def number_of(self, label: str) -> int:
         super().number_of(label)
@@ -169,7 +170,7 @@ class MorphologizerCodec(TagCodec):
         return key
 
     def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_attributes, with_fixed
+        from ..structures.chain.constraints import unconstrained, with_attributes, with_fixed
 
         allowed = self._analyses.allowed
         limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))
@@ -179,20 +180,20 @@ class MorphologizerCodec(TagCodec):
         """The attributes of each weight label, by number."""
         numbers = self.numbers()
         return [
-            [numbers[ANY + name] for name in attributes_of(label) if ANY + name in numbers]
+            [numbers[SHARED + name] for name in attributes_of(label) if SHARED + name in numbers]
             if self.label_of(label)
             else []
             for label in self.weight_labels
         ]
 
-    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
         if self.overwrite or not any(doc.has_annotation("POS") for doc in docs):
-            return self.kinds(docs, preset)
+            return self.token_kinds(docs, values)
         found = self._analyses
         tags = np.concatenate([values_of(doc, (POS,))[:, 0] for doc in docs])
         # In prediction, too, only labels with the token's tag compete. Where that is wrong, the gold tag is taken.
         of_labels = np.where(found.values[:, 1] != 0, found.kinds[:, 1], np.int32(0))
-        kinds = found.limited(self.kinds(docs, preset), 1, tags)
+        kinds = found.limited(self.token_kinds(docs, values), 1, tags)
         has_both = (tags != 0) & (gold >= 0)
         kinds[has_both] = of_labels[gold[has_both]]
         return kinds
@@ -240,7 +241,7 @@ class SsvmMorphologizer(TagComponent):
     codec: MorphologizerCodec
 
     def _checked_labels(self, labels: Any) -> list[str]:
-        """Of the label data of spaCy's morphologizer, a dictionary of two mappings by label, the labels are taken."""
+        """Labels as given, or from the label data of spaCy's morphologizer: a dictionary of two mappings by label."""
         if isinstance(labels, Mapping) and labels.keys() == SPACYS_LABEL_DATA:
             labels = list(labels["morph"]) if isinstance(labels["morph"], Mapping) else labels
         return super()._checked_labels(labels)

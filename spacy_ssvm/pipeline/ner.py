@@ -21,11 +21,12 @@ from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.named_parts import NamedPart
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import NOTHING, Gaps, Given, Mistake, Settings, Survey, Warn
-from ..models.scored import Listing, NamedPart
+from ..models.protocol import MISSING, Gaps, Given, Mistake, Settings, Survey, Warn
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
+from ..structures.scored import Listing
 from .chain_component import ChainComponent, filled
 from .component import as_docs
 from .patterns import Patterns
@@ -212,7 +213,7 @@ class NerCodec(ChainCodec):
             outside = [Span(doc, int(a), int(b)) for a, b in zip(runs[::2], runs[1::2])]
             doc.set_ents(found, outside=outside, default="unmodified")
 
-    def of_others(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
+    def without_own(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Entities are compared whole: one that has been extended is not the one that was written."""
         own = _spans(written) - _spans(before)
         left = np.where((present[:, :1] == _OUTSIDE) & (present == written).all(axis=1, keepdims=True), before, present)
@@ -227,17 +228,17 @@ class NerCodec(ChainCodec):
         return biluo_constraints(len(self.labels))
 
     @property
-    def preset(self) -> tuple[int, ...]:
+    def kind_attributes(self) -> tuple[int, ...]:
         return IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE
 
-    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        return self.kinds_to_learn(docs, preset, np.full(len(preset), UNKNOWN))
+    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        return self.gold_kinds(docs, values, np.full(len(values), UNKNOWN))
 
-    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
         from ..structures.chain.biluo import FIXED, OUTSIDE, Kind, continues
 
-        space, start, iob, entity = preset.T
+        space, start, iob, entity = values.T
         is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
         kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
         kinds[(iob == _BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
@@ -270,16 +271,16 @@ class NerCodec(ChainCodec):
     def item(self, part: NamedPart) -> tuple[int, int, str]:
         return part[:3]
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         if isinstance(item, Span):
             return NamedPart(item.start, item.end, item.label_)
         start, end, label = item
         return NamedPart(start, end, label)
 
-    asked_form = "an entity: a Span with a label, or (start, end, label)"
+    query_form = "an entity: a Span with a label, or (start, end, label)"
 
     def missed(self, mistake: Mistake) -> Any:
-        return None if mistake.gold == NOTHING else (mistake.start, mistake.end, mistake.gold)
+        return None if mistake.gold == MISSING else (mistake.start, mistake.end, mistake.gold)
 
     def listing(self) -> Listing:
         from ..structures.chain.biluo import segments_above
@@ -308,11 +309,11 @@ class NerCodec(ChainCodec):
         for start, end, label in gold - found:
             others = sorted(other for other in found if other[0] < end and start < other[1])
             named = [f"{label}, other tokens" if other[2] == label else other[2] for other in others]
-            listed.append(Mistake(start, end, label, next(iter(named), NOTHING)))
+            listed.append(Mistake(start, end, label, next(iter(named), MISSING)))
         for start, end, label in found - gold:
             overlaps = any(other[0] < end and start < other[1] for other in gold)
             if all(known[start:end]) and not overlaps:
-                listed.append(Mistake(start, end, NOTHING, label))
+                listed.append(Mistake(start, end, MISSING, label))
         return sorted(listed)
 
     def _values(self, vocab: Vocab, labels: np.ndarray) -> np.ndarray:
@@ -323,7 +324,7 @@ class NerCodec(ChainCodec):
         return np.take(np.array(values, np.uint64), labels, axis=0)
 
     def _fix_entities(self, doc: Doc, kinds: np.ndarray, gold: np.ndarray) -> None:
-        """Hold preset entities of known labels where they are; others are outside as far as the chain goes.
+        """Hold existing entities of known labels where they are; others are outside as far as the chain goes.
 
         gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities that
         contradict them.
@@ -400,7 +401,7 @@ class SsvmNer(ChainComponent):
         return self._in_kind(docs, lambda asked: self._candidates(asked, min_score))
 
     def _candidates(self, docs: Sequence[Doc], min_score: float | None) -> list[dict[tuple[int, int, str], float]]:
-        """As `scored_ents`, with all annotation of the Docs as constraints."""
+        """The entities that `scored_ents` lists, with all annotation of the Docs as constraints."""
         return [{part[:3]: score for part, score in found} for found in self._scored(docs, min_score)]
 
     def calibrate(self, examples: Iterable[Example]) -> "Fit":
@@ -427,7 +428,7 @@ def _spans(values: np.ndarray) -> set[tuple[int, int, int]]:
 
 
 def gold_entities(example: Example) -> list[str | None]:
-    """As `Example.get_aligned_ner`, in a tenth of its time if both Docs have the same words.
+    """The tags of `Example.get_aligned_ner`, in a tenth of its time if both Docs have the same words.
 
     A tag is None if the annotation is missing. Whitespace tokens, which spaCy does not align, are left to spaCy.
 

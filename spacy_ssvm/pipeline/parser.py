@@ -21,10 +21,11 @@ from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.wording import name_of, token_name
 from ..files import listed
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Contradiction, Gaps, Given, Mistake, Settings, Warn, values_of
-from ..models.tree.codec import CIRCULAR, SECOND_ROOT, TreeCodec, TreeGold
+from ..models.protocol import Gaps, Given, Mistake, Settings, Warn, values_of
+from ..models.tree.codec import TreeCodec, TreeGold
 from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
+from ..structures.contradiction import CYCLE, SECOND_ROOT, Contradiction
 from .component import SsvmPipe
 from .gold_trees import FLAWS, ROOT, UNNAMED, arcs, gold_trees, known_tree, sets_all_starts
 from .long_sentences import MAX_SENTENCE, joined, parts
@@ -391,7 +392,7 @@ class SsvmParser(SsvmPipe):
 
 _FLAWS = {
     "headless": "tokens have a relation, but no head (they are their own head, and no root), and are left out",
-    "circular": "gold heads go round in circles, and their sentences are left out",
+    "circular": "gold heads contain cycles, and their sentences are left out",
     "crossing": "gold heads lie in another sentence and count as missing (if the treebank has sentences with several "
     "roots, set multi_root = true)",
     "cut": f"gold heads count as missing, as their sentences have more than {MAX_SENTENCE:,} tokens and are cut there",
@@ -400,7 +401,7 @@ _FLAWS = {
     "named": "roots have another relation than ROOT, which is not learnt",
     "unnamed": "tokens with a head have the relation ROOT, which counts as missing",
 }
-"""What is said of each of `gold_trees.FLAWS`."""
+"""The message about each of `gold_trees.FLAWS`."""
 
 
 def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, multi_root: bool) -> None:
@@ -418,7 +419,7 @@ def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, m
         head = token_name(docs, int(heads[token])).partition(" of ")[0]
         raise Contradiction(token, f"its head, {head}, is in another sentence")
     for token in trees.circles(heads)[-1:].tolist():
-        raise Contradiction(token, CIRCULAR)
+        raise Contradiction(token, CYCLE)
     roots = np.flatnonzero(heads == np.arange(len(heads)))
     second = roots[1:][sentence[roots[1:]] == sentence[roots[:-1]]]
     if len(second) and not multi_root:

@@ -22,7 +22,7 @@ MAX_WORDS = 1 << 18
 
 
 @dataclass(frozen=True)
-class Rule:
+class PatternRule:
     """index: the token of a match that it is about, None for all. forbids: the labels are ruled out, not the others."""
 
     index: int | None
@@ -61,7 +61,7 @@ class Patterns:
         return Patterns, (self._name, self._vocab, self._given)
 
     def renamed(self, name: str) -> "Patterns":
-        """The same rules, of a component with this name."""
+        """Rules of a component with this name."""
         return Patterns(name, self._vocab, self._given)
 
     def require_known(self, labels: Sequence[str]) -> None:
@@ -138,7 +138,7 @@ class Patterns:
         self.require_known(labels)
         return np.array([[(label in rule.labels) != rule.forbids for label in labels] for rule in self._rules])
 
-    def _rule(self, number: int, entry: Any) -> Rule:
+    def _rule(self, number: int, entry: Any) -> PatternRule:
         place = f"[{self._name}] patterns[{number}]"
         if not isinstance(entry, dict) or not entry.keys() <= KEYS or ("allow" in entry) == ("forbid" in entry):
             raise ValueError(
@@ -158,4 +158,4 @@ class Patterns:
             (self._of_words if of_words else self._of_texts).add(number + 1, patterns)
         except Exception as error:
             raise ValueError(f"{place}: spaCy's Matcher does not take its patterns: {error}") from error
-        return Rule(index, frozenset(labels), key == "forbid")
+        return PatternRule(index, frozenset(labels), key == "forbid")

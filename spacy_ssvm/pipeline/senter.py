@@ -16,10 +16,11 @@ from ..corpus.checks.corpora import CorpusData, Issue
 from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.named_parts import NamedPart
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Gaps, Given, Mistake, Predictor, Settings, Warn, values_of
-from ..models.scored import Listing, NamedPart
 from ..solvers.parameters import AnyParameters
+from ..structures.scored import Listing
 from .chain_component import ChainComponent, filled
 from .patterns import Patterns
 
@@ -159,8 +160,8 @@ class SenterCodec(ChainCodec):
 
         return with_fixed(unconstrained(len(LABELS)))
 
-    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        kinds = super().kinds(docs, preset)
+    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        kinds = super().token_kinds(docs, values)
         kinds[_first_tokens(docs)] = 1 + LABELS.index(START)
         return kinds
 
@@ -200,10 +201,10 @@ class SenterCodec(ChainCodec):
     def item(self, part: NamedPart) -> int:
         return part.start
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         return NamedPart(item, item + 1, START)
 
-    asked_form = "a sentence start: the number of a token"
+    query_form = "a sentence start: the number of a token"
 
     def missed(self, mistake: Mistake) -> Any:
         return mistake.start if mistake.gold == "start" else None

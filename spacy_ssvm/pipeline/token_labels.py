@@ -11,8 +11,8 @@ from spacy.training import Example
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.named_parts import NamedPart
 from ..models.protocol import Mistake
-from ..models.scored import NamedPart
 from .chain_component import ChainComponent
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class TokenCodec(ChainCodec):
     """A codec whose weight labels are the component's labels, one for each token."""
 
     gold_name: ClassVar[str] = "gold tag"
-    """What messages call the gold annotation of a token."""
+    """The name of a token's gold annotation in messages."""
 
     @abstractmethod
     def gold(self, example: Example) -> ChainGold: ...
@@ -42,11 +42,11 @@ class TokenCodec(ChainCodec):
 
         return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         token, label = item
         return NamedPart(token, token + 1, label)
 
-    asked_form = "a tag: (token, tag)"
+    query_form = "a tag: (token, tag)"
 
     # The second best tag of a token has the negative of the best one's margin, and others have smaller margins.
     smallest_doubtful_margin = 0.0

@@ -15,7 +15,7 @@ from .certificate import Slacks, slacks
 from .learner import implementation
 from .parameters import Parameters
 from .problem import Problem
-from .sparse import NOTHING, Sparse, sparse
+from .sparse import ZERO, SparseVector, sparse
 
 
 class EpochSums(NamedTuple):
@@ -39,8 +39,8 @@ class EpochSums(NamedTuple):
     shrinkage: float = 1.0
 
 
-class Pace(NamedTuple):
-    """How an epoch on one block allows for the others.
+class EpochSettings(NamedTuple):
+    """The settings of an epoch on one block, which allow for the other blocks.
 
     factor: what C is multiplied by. momentum: β, how far beyond the end of the epoch momentum goes, in parts of the way
     from the end of the last one.
@@ -50,8 +50,8 @@ class Pace(NamedTuple):
     momentum: float = 0.0
 
 
-class Moved(NamedTuple):
-    """What an epoch on one block has moved, of the common vector.
+class EpochResult(NamedTuple):
+    """The result of an epoch on one block: how far it has moved the common vector.
 
     removed: what it loses with the planes that are void. direction: how far it has moved otherwise, without what
     `EpochSums.shrinkage` does to it. ahead: how far momentum goes beyond. mean: how far its mean over the epoch is from
@@ -59,13 +59,13 @@ class Moved(NamedTuple):
     """
 
     sums: EpochSums
-    removed: Sparse = NOTHING
-    direction: Sparse = NOTHING
-    ahead: Sparse = NOTHING
-    mean: Sparse = NOTHING
+    removed: SparseVector = ZERO
+    direction: SparseVector = ZERO
+    ahead: SparseVector = ZERO
+    mean: SparseVector = ZERO
 
     def digest(self) -> bytes:
-        """The same for the same vectors."""
+        """A digest of the vectors, equal for equal ones."""
         return hashlib.sha256(b"".join(vector.digest() for vector in self[1:])).digest()
 
 
@@ -86,7 +86,7 @@ class Block:
         return point
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes, between a step and the next epoch; arrays are not copied."""
+        """The state for `restore`, between a step and the next epoch; arrays are not copied."""
         return {"dimension": len(self.common), **sparse(self.common)._asdict()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -97,9 +97,9 @@ class Block:
         """
         if state["dimension"] != len(self.common):
             raise ValueError(f"a block's state has {state['dimension']:,} weights, not {len(self.common):,}")
-        self.common = Sparse(state["indices"], state["values"]).dense(len(self.common))
+        self.common = SparseVector(state["indices"], state["values"]).dense(len(self.common))
 
-    def slacks(self, change: Sparse) -> Slacks:
+    def slacks(self, change: SparseVector) -> Slacks:
         """Σ ξ and Σ ξ² of the examples at the w of the common vector + change."""
         point = self.common.copy()
         change.add_to(point)
@@ -110,17 +110,17 @@ class LearningBlock(Block, ABC):
     """A block with a learner of its own, which moves the common vector."""
 
     @abstractmethod
-    def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
+    def epoch(self, rng: np.random.Generator, settings: EpochSettings, void: np.ndarray) -> EpochResult:
         """Run an epoch from the common vector, which stays as it is.
 
         void: examples whose gold has changed, int64; their planes go.
         """
 
-    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
+    def step(self, eta: float, change: SparseVector, with_momentum: bool) -> None:
         """Take the common step.
 
-        eta: the length of this block's step along its direction. change: of the common vector, by all blocks. is_ahead:
-        whether it goes on with momentum.
+        eta: the length of this block's step along its direction. change: of the common vector, by all blocks.
+        with_momentum: whether it goes on with momentum.
         """
         change.add_to(self.common)
 

@@ -31,8 +31,8 @@ def slacks(problem: Problem, weights: np.ndarray, examples: np.ndarray | None = 
     """Call the oracles of all examples, or of the given ones (int64), at w, float64 [d]: one pass."""
     if problem.passes is not None:
         return Slacks(*problem.passes.slacks(weights))
-    chosen = np.arange(problem.n_examples) if examples is None else examples
-    positive = np.maximum(find_violations(problem, weights, chosen, n_threads), 0.0).tolist()
+    numbers = np.arange(problem.n_examples) if examples is None else examples
+    positive = np.maximum(find_violations(problem, weights, numbers, n_threads), 0.0).tolist()
     return Slacks(math.fsum(positive), math.fsum(slack * slack for slack in positive))
 
 
@@ -109,8 +109,8 @@ class CertifiedLearner(Learner):
             return False
         return figures.primal - figures.dual <= self.parameters.tolerance * figures.primal
 
-    def _primal_objective(self, regulariser: float, found: Slacks) -> float:
-        return regulariser + self.parameters.C * (found.sum if self.power == 1 else found.squares)
+    def _primal_objective(self, regulariser: float, slack_sums: Slacks) -> float:
+        return regulariser + self.parameters.C * (slack_sums.sum if self.power == 1 else slack_sums.squares)
 
     def _dual_objective(self, conjugate: float) -> float:
         linear, squares = self._dual_sums()

@@ -73,9 +73,9 @@ def losses(problem: Problem, weights: np.ndarray, examples: np.ndarray) -> np.nd
 
     Structures that are behind by less than `Problem.margin` count as predicted.
     """
-    found = np.zeros(len(examples))
-    call(_add_losses, problem, examples, weights, problem.margin, plane_buffer(problem.max_plane_entries), found)
-    return found
+    values = np.zeros(len(examples))
+    call(_add_losses, problem, examples, weights, problem.margin, plane_buffer(problem.max_plane_entries), values)
+    return values
 
 
 class CorrectionLearner(Learner):

@@ -18,7 +18,7 @@ from .learner import Field
 from .oracle_pass import add_if_violated, add_slack
 from .parameters import Cpd, Dcd
 from .problem import Problem
-from .working_set import NONE, drop_inactive, dual_slack, plane_axpy, plane_dot, total_alpha
+from .working_set import NO_PLANE, drop_inactive, dual_slack, plane_axpy, plane_dot, total_alpha
 
 
 @kernel
@@ -29,7 +29,7 @@ def _sweep(example, weights, planes, C):
     """
     total, rise = total_alpha(planes, example), 0.0
     p = planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         violation = planes.loss[p] - plane_dot(weights, planes, p) - total / (2.0 * C)
         curvature = planes.norm[p] + 1.0 / (2.0 * C)
         alpha = max(0.0, planes.alpha[p] + violation / curvature)
@@ -50,10 +50,10 @@ def update_weight(example, weights, planes, C, sweeps, keeps):
     keeps: whether planes whose α is 0 stay in the working set; otherwise they leave it, which is not part of the
     algorithm as printed. Returns the rise of the dual objective.
     """
-    if planes.head[example] == NONE:
+    if planes.head[example] == NO_PLANE:
         return 0.0
     rise = _sweep(example, weights, planes, C)
-    if planes.next[planes.head[example]] != NONE:
+    if planes.next[planes.head[example]] != NO_PLANE:
         for _ in range(sweeps - 1):
             rise += _sweep(example, weights, planes, C)
     if not keeps:
@@ -81,10 +81,10 @@ MIN_SHARE = 0.1
 """A call whose plane raises the dual by less than this part of the average call's rise makes the pause longer."""
 
 UPDATES, CALLS = 0, 1
-"""Places in `Schedule.averages`."""
+"""Places in `RestSchedule.averages`."""
 
 
-class Schedule(NamedTuple):
+class RestSchedule(NamedTuple):
     """Which of n examples still rest from updates and oracle calls, as the last ones have hardly raised the dual.
 
     rests: int64 [n], visits without an update to come. pauses: int64 [n], visits without an oracle call to come.
@@ -99,10 +99,10 @@ class Schedule(NamedTuple):
     averages: np.ndarray
 
 
-def schedule(n_examples: int) -> Schedule:
+def schedule(n_examples: int) -> RestSchedule:
     """No example rests."""
     rests, pauses, lengths = (np.zeros(n_examples, np.int64) for _ in range(3))
-    return Schedule(rests, pauses, lengths, np.zeros(n_examples), np.zeros(2))
+    return RestSchedule(rests, pauses, lengths, np.zeros(n_examples), np.zeros(2))
 
 
 @kernel
@@ -115,7 +115,7 @@ def _average(schedule, place, rise):
 
 @kernel
 def _update_or_rest(example, weights, planes, C, schedule, keeps):
-    if planes.head[example] == NONE:
+    if planes.head[example] == NO_PLANE:
         return
     if schedule.rests[example] > 0:
         schedule.rests[example] -= 1
@@ -204,7 +204,7 @@ class DcdLearner(DualLearner, CertifiedLearner):
                 self._wake(examples)
             self._resting = []
             rests, pauses, lengths, slacks = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
-            self.schedule = Schedule(rests, pauses, lengths, slacks, np.zeros(2))
+            self.schedule = RestSchedule(rests, pauses, lengths, slacks, np.zeros(2))
         super().extend(problem)
 
     def remove(self, examples: np.ndarray) -> None:
@@ -238,7 +238,7 @@ def _gap_of(first, end, weights, planes, C):
     for example in range(first, end):
         slack = 0.0
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             violation = planes.loss[p] - plane_dot(weights, planes, p)
             slack = max(slack, violation)
             gap -= planes.alpha[p] * violation

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import EpochSums, LearningBlock, Moved, Pace
+from .blocks import EpochResult, EpochSettings, EpochSums, LearningBlock
 from .learner import run_epoch, start
 from .parameters import Sgd
 from .problem import Problem
 from .sgd import SgdLearner
-from .sparse import Sparse, difference
+from .sparse import SparseVector, difference
 
 
 class DescentBlock(LearningBlock):
@@ -29,23 +29,23 @@ class DescentBlock(LearningBlock):
         """The initial learning rate, the same in all blocks; 0 until it is selected."""
         self._steps = 0
 
-    def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
+    def epoch(self, rng: np.random.Generator, settings: EpochSettings, void: np.ndarray) -> EpochResult:
         # A weight that no feature reads ends as the product of all shrinking.
-        learner = self._learner(pace.factor, np.append(self.common, 1.0))
+        learner = self._learner(settings.factor, np.append(self.common, 1.0))
         learner.step = self._steps
         run_epoch(learner, rng)
         w, shrinkage = np.split(learner.prediction_weights(), [-1])
-        return Moved(
+        return EpochResult(
             EpochSums(learner.loss, shrinkage=float(shrinkage[0])),
             direction=difference(w, shrinkage * self.common),
         )
 
-    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
-        super().step(eta, change, is_ahead)
+    def step(self, eta: float, change: SparseVector, with_momentum: bool) -> None:
+        super().step(eta, change, with_momentum)
         self._steps += self.problem.n_examples
 
     def trials(self, factor: float) -> np.ndarray:
-        """Those of `SgdLearner.trials` before the first epoch."""
+        """The primal objectives of `SgdLearner.trials` before the first epoch, float64."""
         return self._learner(factor, self.common).trials(self.parameters.generator())
 
     def state(self) -> dict[str, Any]:

@@ -75,9 +75,9 @@ class WorkingSetLearner(Learner):
         C: that of the L2-loss; ∞ with the L1-loss.
         """
         sums = np.array([self.loss, self.squares])
-        for part, found in find_all(self.problem, self.w, examples, self.n_threads):
-            self._make_room(len(part), int(working_set.max_codes(np.diff(found.starts)).sum()))
-            collect(part, found, C, delta, sums, self.planes, self.buffer)
+        for part, planes in find_all(self.problem, self.w, examples, self.n_threads):
+            self._make_room(len(part), int(working_set.max_codes(np.diff(planes.starts)).sum()))
+            collect(part, planes, C, delta, sums, self.planes, self.buffer)
         self.loss, self.squares = sums.tolist()
 
     def _parts(self, examples: np.ndarray) -> Iterator[np.ndarray]:

@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..kernels import kernel
-from .blocks import EpochSums, LearningBlock, Moved, Pace
+from .blocks import EpochResult, EpochSettings, EpochSums, LearningBlock
 from .dual import DualLearner
 from .dual_step import dual_objective
 from .frank_wolfe import FrankWolfeLearner
 from .learner import run_epoch, start
 from .parameters import DualParameters
 from .problem import Problem
-from .sparse import NOTHING, Sparse, difference, sparse
-from .working_set import NONE, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
+from .sparse import ZERO, SparseVector, difference, sparse
+from .working_set import NO_PLANE, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
 
 
 @kernel
@@ -31,13 +31,13 @@ def _go_ahead(planes, stepped, previous, momentum, bound, ahead, change):
     for example in range(len(planes.head)):
         total = 0.0
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             ahead[p] = max(0.0, stepped[p] + momentum * (stepped[p] - previous[p]))
             total += ahead[p]
             p = planes.next[p]
         scale = bound / total if total > bound else 1.0
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             ahead[p] *= scale
             if ahead[p] != stepped[p]:
                 plane_axpy(change, ahead[p] - stepped[p], planes, p)
@@ -54,7 +54,7 @@ def _dual_move(planes, before, moves, bound):
     for example in range(len(planes.head)):
         total, change = 0.0, 0.0
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             linear += moves[p] * planes.loss[p]
             total += before[p]
             change += moves[p]
@@ -98,8 +98,8 @@ class DualBlock(LearningBlock):
         # Of each plane in the present epoch: α before it, Δα, and α after it with momentum.
         self._before = self._moves = self._ahead = np.zeros(0)
 
-    def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
-        learner, planes, factor = self.learner, self.learner.planes, pace.factor
+    def epoch(self, rng: np.random.Generator, settings: EpochSettings, void: np.ndarray) -> EpochResult:
+        learner, planes, factor = self.learner, self.learner.planes, settings.factor
         learner.move_to(self.common)
         begin = self.common
         if len(void):
@@ -125,23 +125,23 @@ class DualBlock(LearningBlock):
         moved /= factor
         direction = sparse(moved)
         moved[:] = 0.0
-        removed = difference(begin, self.common) if len(void) else NOTHING
-        return Moved(figures, removed, direction, self._momentum(pace.momentum, moved))
+        removed = difference(begin, self.common) if len(void) else ZERO
+        return EpochResult(figures, removed, direction, self._momentum(settings.momentum, moved))
 
-    def _momentum(self, momentum: float, zeros: np.ndarray) -> Sparse:
+    def _momentum(self, momentum: float, zeros: np.ndarray) -> SparseVector:
         """How far the momentum of the present epoch moves the common vector. zeros: float64 [d], overwritten."""
         if not momentum:
-            return NOTHING
+            return ZERO
         planes, bound = self.learner.planes, self._objective.bound
         stepped, previous = self._before + self._moves, self._of_all(self._previous)
         self._ahead = np.zeros_like(stepped)
         _go_ahead(planes, stepped, previous, momentum, bound, self._ahead, zeros)
         return sparse(zeros)
 
-    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
-        super().step(eta, change, is_ahead)
+    def step(self, eta: float, change: SparseVector, with_momentum: bool) -> None:
+        super().step(eta, change, with_momentum)
         planes, stepped = self.learner.planes, np.maximum(0.0, self._before + eta * self._moves)
-        planes.alpha[:] = self._ahead if is_ahead and len(self._ahead) else stepped
+        planes.alpha[:] = self._ahead if with_momentum and len(self._ahead) else stepped
         _drop(planes, stepped + planes.alpha)
         self._previous = self._trimmed(stepped)
         self._before = self._moves = self._ahead = np.zeros(0)
@@ -155,7 +155,7 @@ class DualBlock(LearningBlock):
     def _trimmed(self, values: np.ndarray) -> np.ndarray:
         """Let the planes close their gaps; what stays of an array of a value of each plane."""
         numbers = trim(self.learner.planes)
-        return values[: len(numbers)][numbers != NONE]
+        return values[: len(numbers)][numbers != NO_PLANE]
 
     def weights(self, point: np.ndarray) -> np.ndarray:
         return self._objective.penalty.weights(point)
@@ -172,7 +172,7 @@ class DualBlock(LearningBlock):
         if len(self._previous) != len(self.learner.planes.alpha):
             raise ValueError("a block's state has other planes with momentum than without")
 
-    def dual_sum(self) -> tuple[Sparse, tuple[float, float]]:
+    def dual_sum(self) -> tuple[SparseVector, tuple[float, float]]:
         """Σ α ΔΦ after the last step without momentum, over the block's planes, and its Σ αΔ and Σ_i A_i²."""
         planes = self.learner.planes._replace(alpha=self._of_all(self._previous))
         s = np.zeros(self.problem.dimension)
@@ -185,8 +185,8 @@ class MeanBlock(DualBlock):
 
     has_momentum = False
 
-    def step(self, eta: float, change: Sparse, is_ahead: bool) -> None:
-        super().step(eta, change, is_ahead)
+    def step(self, eta: float, change: SparseVector, with_momentum: bool) -> None:
+        super().step(eta, change, with_momentum)
         assert isinstance(self.learner, FrankWolfeLearner)
         self.learner.parameters = self.parameters
         self.learner.merge_means()

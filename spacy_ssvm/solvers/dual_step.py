@@ -12,7 +12,7 @@ from .learner import implementation
 from .parameters import DualParameters, Sap
 from .planes import plane_buffer
 from .sap import line_search, shrink
-from .sparse import Sparse
+from .sparse import SparseVector
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class DualObjective(NamedTuple):
         return linear - self.penalty.conjugate(w) - squares / (4.0 * self.kappa)
 
     def best_step(
-        self, s: np.ndarray, direction: Sparse, linear: float, products: float, curvature: float, limit: float
+        self, s: np.ndarray, direction: SparseVector, linear: float, products: float, curvature: float, limit: float
     ) -> float:
         """The η in [0, limit] that maximises the dual of α + ηΔα.
 

@@ -67,7 +67,7 @@ def _ascend(
         begin, end = starts[example], starts[example + 1]
         theta, surplus = all_scores[begin:end], all_surplus[begin:end]
         scores, costs, mixed = buffers[0, : end - begin], buffers[1, : end - begin], buffers[2, : end - begin]
-        found, steps, wrong = buffers[3, : end - begin], buffers[4, : end - begin], buffers[5, : end - begin]
+        expected, steps, wrong = buffers[3, : end - begin], buffers[4, : end - begin], buffers[5, : end - begin]
         score(data, example, weights, scores, costs, wrong)
         rate = rates[example] if rates[example] > 0.0 else 1.0
         for trial in range(TRIES):
@@ -78,17 +78,17 @@ def _ascend(
                 mixed[k] = scores[k]
                 if scores[k] > RULED_OUT:
                     mixed[k] = np.float32(theta[k] + rate * (beta * (scores[k] + gamma * costs[k]) - theta[k]))
-            loss = infer(data, example, mixed, found)
+            loss = infer(data, example, mixed, expected)
             # Sums over the cliques c of: what P_i expects of θ_c, of the target's score, of Δ and of w; the symmetric
             # divergence between old and new P_i along the way to the target; and the size of what is added up.
             of_theta, of_target, cost, of_weights, divergence, size = 0.0, 0.0, 0.0, 0.0, 0.0, abs(loss)
             for k in range(len(theta)):
-                new = np.float64(np.float32(found[k]))
+                new = np.float64(np.float32(expected[k]))
                 change = new - surplus[k]
                 steps[k] = -C * change
                 if scores[k] > RULED_OUT:
                     target = beta * (scores[k] + gamma * costs[k])
-                    of_theta += mixed[k] * found[k]
+                    of_theta += mixed[k] * expected[k]
                     of_target += target * new
                     cost += costs[k] * new
                     of_weights += scores[k] * change
@@ -107,7 +107,7 @@ def _ascend(
                 total += max(0.0, estimate) / beta
             if rise >= -ROUNDING * C / beta * size:
                 for k in range(len(theta)):
-                    theta[k], surplus[k] = mixed[k], found[k]
+                    theta[k], surplus[k] = mixed[k], expected[k]
                 values[example], rates[example] = value, max(MIN_RATE, best)
                 break
             for k in range(len(theta)):

@@ -13,7 +13,7 @@ from .pairs import combine, pair_step
 from .parameters import FrankWolfe
 from .planes import axpy, dot, find_plane, squared_norm
 from .problem import Problem
-from .working_set import NONE, append, drop_inactive, make_room, max_codes, read
+from .working_set import NO_PLANE, append, drop_inactive, make_room, max_codes, read_plane
 
 VISITS, LOSS = 0, 1
 """Places in `history`: the number of visits so far, and Σ_t t(t + 1)/2 · (change of Σ ℓ_i after t earlier visits)."""
@@ -29,10 +29,10 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, keeps, s
     for example in examples:
         size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
         mean = planes.head[example]
-        indices, values = read(planes, mean)
+        indices, values = read_plane(planes, mean)
         mean_size = len(indices)
         new_indices, new_values = np.empty(size + mean_size, np.int64), np.empty(size + mean_size, np.float32)
-        mean_loss = 0.0 if mean == NONE else planes.loss[mean]
+        mean_loss = 0.0 if mean == NO_PLANE else planes.loss[mean]
         slack = loss - dot(weights, plane.indices, plane.values, size)
         rise = slack - (mean_loss - dot(weights, indices, values, mean_size))
         changed = combine(
@@ -62,7 +62,7 @@ def _visit(oracle, data, examples, weights, C, weighted_steps, history, keeps, s
                 axpy(weighted_steps, C * triangle, new_indices, new_values, size)
                 axpy(weighted_steps, -C * triangle, indices, values, mean_size)
                 history[LOSS] += C * triangle * (new_loss - mean_loss)
-            if mean != NONE:
+            if mean != NO_PLANE:
                 planes.alpha[mean] = 0.0
             append(planes, example, new_indices, new_values, size, new_loss, C)
             if not keeps:
@@ -79,12 +79,12 @@ def _merge_means(planes, C):
     """
     for example in range(len(planes.head)):
         p = planes.head[example]
-        if p == NONE or (planes.next[p] == NONE and planes.alpha[p] == C):
+        if p == NO_PLANE or (planes.next[p] == NO_PLANE and planes.alpha[p] == C):
             continue
         indices, values, loss = np.empty(0, np.int64), np.empty(0, np.float32), 0.0
-        while p != NONE:
+        while p != NO_PLANE:
             share = planes.alpha[p] / C
-            its_indices, its_values = read(planes, p)
+            its_indices, its_values = read_plane(planes, p)
             its_size = len(its_indices)
             merged = np.empty(len(indices) + its_size, np.int64)
             merged_values = np.empty(len(merged), np.float32)
@@ -153,14 +153,14 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
         Each visit to an example that is visited several times is counted as if all its visits had enlarged its mean.
         """
         heads, means = self.planes.head[examples], np.zeros(len(examples), np.int64)
-        has_mean = heads != NONE
+        has_mean = heads != NO_PLANE
         means[has_mean] = self.planes.size[heads[has_mean]]
         _, places, visits = np.unique(examples, return_inverse=True, return_counts=True)
         return means + visits[places] * super()._max_entries(examples)
 
     def remove(self, examples: np.ndarray) -> None:
         """The average restarts, because the contribution of single examples to it is not known."""
-        if self.parameters.averaging and (self.planes.head[examples] != NONE).any():
+        if self.parameters.averaging and (self.planes.head[examples] != NO_PLANE).any():
             self._start_average()
         super().remove(examples)
 

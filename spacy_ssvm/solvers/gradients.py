@@ -68,16 +68,16 @@ def sum_losses(
     """
     if problem.passes is not None:
         return LossSum(*problem.passes.losses(weights))
-    chosen = np.arange(problem.n_examples) if examples is None else examples
-    losses = np.zeros(len(chosen) + 1)
+    numbers = np.arange(problem.n_examples) if examples is None else examples
+    losses = np.zeros(len(numbers) + 1)
 
     def add_up(first: int) -> np.ndarray:
         # Shares are interleaved, because neighbouring examples tend to have similar lengths.
-        share, found = np.ascontiguousarray(chosen[first::n_threads]), np.zeros(len(chosen[first::n_threads]))
+        share, own_losses = np.ascontiguousarray(numbers[first::n_threads]), np.zeros(len(numbers[first::n_threads]))
         descent, buffer = np.zeros(problem.dimension), plane_buffer(problem.max_gradient_entries)
-        arguments = share, weights, parameters.beta, parameters.gamma, found, descent, buffer
+        arguments = share, weights, parameters.beta, parameters.gamma, own_losses, descent, buffer
         call(_add_up, problem, *arguments, kind="marginal")
-        losses[1 + first :: n_threads] = found
+        losses[1 + first :: n_threads] = own_losses
         return descent
 
     descent, *others = in_threads(n_threads, add_up, range(n_threads))

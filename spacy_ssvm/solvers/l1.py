@@ -14,10 +14,10 @@ from .learner import Field, Learner, Progress
 from .parameters import Extragradient, ProjectedSubgradient
 from .planes import axpy, dot, find_plane, shell_sort
 from .problem import Problem, call
-from .working_set import NONE, WorkingSet, plane_dot, read, total_alpha, weighted_sum
+from .working_set import NO_PLANE, WorkingSet, plane_dot, read_plane, total_alpha, weighted_sum
 
 
-def project(w: np.ndarray, radius: float) -> np.ndarray:
+def project_onto_ball(w: np.ndarray, radius: float) -> np.ndarray:
     """The point of the L1 ball that is nearest to w, float64 [d]; w itself if it lies in the ball.
 
     That is soft(w, θ) with the largest θ = (sum of the k largest magnitudes − radius)/k over all k (Duchi et al. 2008).
@@ -58,11 +58,11 @@ class ProjectedSubgradientLearner(Learner):
         self.loss += call(_visit, self.problem, examples, self.w, eta, self.buffer)
 
     def end_epoch(self) -> None:
-        self.w = project(self.w, self.parameters.epsilon)
+        self.w = project_onto_ball(self.w, self.parameters.epsilon)
         self.epoch += 1
 
     def prediction_weights(self) -> np.ndarray:
-        return project(self.w, self.parameters.epsilon)
+        return project_onto_ball(self.w, self.parameters.epsilon)
 
     def progress(self) -> Progress:
         return Progress(self.loss, None, None, None)
@@ -78,7 +78,7 @@ CONTRACTION = 0.9
 """Upper bound of step length times local Lipschitz constant of the gradient; below 1 the method converges."""
 
 
-class Point(NamedTuple):
+class SaddlePoint(NamedTuple):
     """A point z = (u, v, α) of the saddle problem, and what its gradient F(z) consists of.
 
     u, v: float64 [d], at least 0. planes: working sets with α. w: float64 [d], u − v. s: float64 [d], Σ α ΔΦ.
@@ -99,8 +99,8 @@ def _support(u, v, planes):
     occurs = (u > 0.0) | (v > 0.0)
     for example in range(len(planes.head)):
         p = planes.head[example]
-        while p != NONE:
-            for index in read(planes, p)[0]:
+        while p != NO_PLANE:
+            for index in read_plane(planes, p)[0]:
                 occurs[index] = True
             p = planes.next[p]
     return np.flatnonzero(occurs)
@@ -115,7 +115,7 @@ def _evaluate(point, support):
     weighted_sum(point.planes, point.s)
     for example in range(len(point.planes.head)):
         p = point.planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             point.gains[p] = point.planes.loss[p] - plane_dot(point.w, point.planes, p)
             p = point.planes.next[p]
 
@@ -129,7 +129,7 @@ def _onto_simplex(example, origin, slope, step, C, target, sorted_):
     sorted_[0] = C - total_alpha(origin.planes, example)
     size = 1
     p = origin.planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         sorted_[size] = origin.planes.alpha[p] + step * slope.gains[p]
         size += 1
         p = origin.planes.next[p]
@@ -139,7 +139,7 @@ def _onto_simplex(example, origin, slope, step, C, target, sorted_):
         total += sorted_[size - 1 - k]
         theta = max(theta, total / (k + 1))
     p = origin.planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         target.planes.alpha[p] = max(0.0, origin.planes.alpha[p] + step * slope.gains[p] - theta)
         p = origin.planes.next[p]
 
@@ -166,7 +166,7 @@ def _distances(here, ahead, unit, support):
         gradient_distance += 2.0 * (here.s[j] - ahead.s[j]) ** 2
     for example in range(len(here.planes.head)):
         p = here.planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             distance += (here.planes.alpha[p] - ahead.planes.alpha[p]) ** 2
             gradient_distance += (here.gains[p] - ahead.gains[p]) ** 2 / (unit * unit)
             p = here.planes.next[p]
@@ -221,8 +221,8 @@ class ExtragradientLearner(CollectingLearner):
         C, unit = self.parameters.C, self.problem.unit
         self.step = _approach_saddle(here, ahead, support, 2.0 * self.step, C, unit)
 
-    def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> Point:
-        return Point(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))
+    def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> SaddlePoint:
+        return SaddlePoint(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))
 
     def extend(self, problem: Problem) -> None:
         super().extend(problem)

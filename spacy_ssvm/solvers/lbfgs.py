@@ -157,11 +157,11 @@ class LbfgsLearner(Learner):
         if step is None:
             self._forget_pairs()
             return None
-        found = line.point(float(step))
+        reached = line.point(float(step))
         if step != 1.0:
             self._combination([float(step)], [direction], out=direction)
-        self._add_pair(direction, self._combination([1.0, -1.0], [found.gradient, point.gradient]))
-        return found
+        self._add_pair(direction, self._combination([1.0, -1.0], [reached.gradient, point.gradient]))
+        return reached
 
     def _add_pair(self, step: np.ndarray, change: np.ndarray) -> None:
         """Keep a pair if ∇P has risen along it, and as many pairs before it as there is room for."""
@@ -179,17 +179,17 @@ class LbfgsLearner(Learner):
         n_known = len(self._known)
         fresh = self._products([*pairs[n_known:], gradient], pairs)
         self._known = np.block([[self._known, fresh[:-1, :n_known].T], [fresh[:-1]]])
-        known = np.column_stack([self._known, fresh[-1]])
+        products = np.column_stack([self._known, fresh[-1]])
         factors, shares = np.zeros(len(pairs) + 1), np.zeros(len(self.steps))
         factors[-1] = -1.0
         for k in reversed(range(len(shares))):
             s, y = 2 * k, 2 * k + 1
-            shares[k] = math.fsum(known[s] * factors) / known[s, y]
+            shares[k] = math.fsum(products[s] * factors) / products[s, y]
             factors[y] -= shares[k]
-        factors *= known[-2, len(pairs) - 1] / known[-1, len(pairs) - 1]
+        factors *= products[-2, len(pairs) - 1] / products[-1, len(pairs) - 1]
         for k in range(len(shares)):
             s, y = 2 * k, 2 * k + 1
-            factors[s] += shares[k] - math.fsum(known[y] * factors) / known[s, y]
+            factors[s] += shares[k] - math.fsum(products[y] * factors) / products[s, y]
         return self._combination(factors.tolist(), [*pairs, gradient])
 
     def _forget_pairs(self) -> None:

@@ -225,7 +225,7 @@ class Learner(ABC):
         """
         fields = fields_of(type(self))
         if set(state) != {field.name for field in fields}:
-            raise ValueError(f"a {type(self).__name__} remembers other things")
+            raise ValueError("its solver state was saved by another solver")
         for field in fields:
             setattr(self, field.name, restored(self, field, state[field.name]))
         self.check()

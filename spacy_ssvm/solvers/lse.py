@@ -17,7 +17,7 @@ from .parameters import Lse, Parameters
 from .planes import dot, find_planes, kbest_buffer, take_plane
 from .problem import Problem
 from .small_qp import smo
-from .working_set import N_PLANES, NONE, add, is_plane, plane_axpy, plane_dot
+from .working_set import N_PLANES, NO_PLANE, add, is_plane, plane_axpy, plane_dot
 
 OUTSIDE, GAP = 0, 1
 """Positions in `figures`: the largest g found outside the working sets; the gap over the working sets, in SDCD summed
@@ -37,7 +37,7 @@ def _match(planes, example, plane, size, loss, matched):
     matched: bool [|V_i|], by position in the example's list, updated.
     """
     place, p = 0, planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         if not matched[place] and is_plane(planes, p, plane, size, loss):
             matched[place] = True
             return True
@@ -50,7 +50,7 @@ def _count(planes, example, weights):
     """The number of the example's planes, and the number of those that are violated."""
     n_planes, violated = 0, 0
     p = planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         n_planes += 1
         if planes.loss[p] - plane_dot(weights, planes, p) > 0.0:
             violated += 1
@@ -106,7 +106,7 @@ def _working_gap(planes, weights, C):
     gap, linear = 0.0, 0.0
     for example in range(len(planes.head)):
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             g = planes.loss[p] - plane_dot(weights, planes, p)
             gap += C * max(0.0, g) - planes.alpha[p] * g
             linear += planes.alpha[p] * planes.loss[p]
@@ -176,7 +176,7 @@ def _solve(example, weights, C, planes):
     """
     gap = 0.0
     p = planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         g = planes.loss[p] - plane_dot(weights, planes, p)
         gap += C * max(0.0, g) - planes.alpha[p] * g
         if planes.norm[p] > 0.0:
@@ -233,7 +233,7 @@ def _numbers(planes, examples):
     numbers, size = np.empty(planes.counts[N_PLANES], np.int64), 0
     for example in examples:
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             numbers[size] = p
             size += 1
             p = planes.next[p]

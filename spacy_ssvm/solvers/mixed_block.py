@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .blocks import EpochSums, LearningBlock, Moved, Pace
+from .blocks import EpochResult, EpochSettings, EpochSums, LearningBlock
 from .learner import run_epoch, start
 from .perceptron import AveragedLearner
 from .sparse import difference
@@ -11,9 +11,9 @@ from .sparse import difference
 class MixedBlock(LearningBlock):
     """An averaged online solver on one block, which begins anew in each epoch."""
 
-    def epoch(self, rng: np.random.Generator, pace: Pace, void: np.ndarray) -> Moved:
+    def epoch(self, rng: np.random.Generator, settings: EpochSettings, void: np.ndarray) -> EpochResult:
         learner = start(self.parameters, self.problem, self.common)
         assert isinstance(learner, AveragedLearner)
         run_epoch(learner, rng)
         mean = difference(learner.prediction_weights(), self.common)
-        return Moved(EpochSums(learner.loss), direction=difference(learner.w, self.common), mean=mean)
+        return EpochResult(EpochSums(learner.loss), direction=difference(learner.w, self.common), mean=mean)

@@ -20,14 +20,14 @@ GOLD = 0
 
 
 @kernel
-def _sum_planes(found, summed, losses, slacks):
+def _sum_planes(planes, summed, losses, slacks):
     """summed += Σ ΔΦ_i(ŷ_i) over the violated planes. Returns losses + Σ Δ_i and slacks + Σ ξ_i."""
-    for k in range(len(found.violations)):
-        if found.violations[k] > 0.0:
-            begin, end = found.starts[k], found.starts[k + 1]
-            axpy(summed, 1.0, found.indices[begin:], found.values[begin:], end - begin)
-            losses += found.losses[k]
-            slacks += found.violations[k]
+    for k in range(len(planes.violations)):
+        if planes.violations[k] > 0.0:
+            begin, end = planes.starts[k], planes.starts[k + 1]
+            axpy(summed, 1.0, planes.indices[begin:], planes.values[begin:], end - begin)
+            losses += planes.losses[k]
+            slacks += planes.violations[k]
     return losses, slacks
 
 
@@ -44,8 +44,8 @@ def add_planes(
 
     Returns loss + Σ Δ_i and slack + Σ ξ_i of these.
     """
-    for _, found in find_all(problem, weights, examples, n_threads):
-        loss, slack = _sum_planes(found, summed, loss, slack)
+    for _, planes in find_all(problem, weights, examples, n_threads):
+        loss, slack = _sum_planes(planes, summed, loss, slack)
     return loss, slack
 
 

@@ -13,13 +13,16 @@ from ..kernels import kernel
 from ..threads import in_threads, worked_ahead
 from .planes import dot, find_plane, plane_buffer
 from .problem import Problem, call
-from .working_set import NONE, WorkingSet, add, dual_slack, find, plane_dot
+from .working_set import NO_PLANE, WorkingSet, add, dual_slack, find, plane_dot
 
 PART = 64
 """Number of examples that a thread processes at a time where their planes are kept."""
 
 PART_WITHOUT_PLANES = 256
-"""The same where they are not: to call a kernel takes as long as the oracles of some ten sentences, and is serial."""
+"""Number of examples that a thread processes at a time where planes are not kept.
+
+To call a kernel takes as long as the oracles of some ten sentences, and is serial.
+"""
 
 AHEAD = 16
 """Number of parts whose planes are in memory at a time."""
@@ -74,8 +77,8 @@ def find_all(
     """
 
     def find(part: np.ndarray) -> FoundPlanes:
-        found: FoundPlanes = call(_find, problem, part, weights, plane_buffer(problem.max_plane_entries))
-        return found
+        planes: FoundPlanes = call(_find, problem, part, weights, plane_buffer(problem.max_plane_entries))
+        return planes
 
     parts = _parts(examples, PART)
     yield from zip(parts, worked_ahead(1 if problem.one_thread else n_threads, find, parts, AHEAD))
@@ -107,7 +110,7 @@ def find_violations(problem: Problem, weights: np.ndarray, examples: np.ndarray,
 
 @kernel
 def _add_if_new(example, planes, plane, size, loss):
-    if find(planes, example, plane, size, loss) == NONE:
+    if find(planes, example, plane, size, loss) == NO_PLANE:
         add(planes, example, plane, size, loss)
 
 
@@ -134,17 +137,17 @@ def add_if_violated(oracle, data, example, weights, dual_slack, delta, sums, pla
 
 
 @kernel
-def collect(examples, found, C, delta, sums, planes, plane):
+def collect(examples, planes, C, delta, sums, working_sets, plane):
     """Add the planes found for these examples to their working sets, under the condition of `add_if_violated`.
 
     C: that of the L2-loss; ∞ with the L1-loss. plane: a buffer.
     """
     for k in range(len(examples)):
-        if found.violations[k] - dual_slack(planes, examples[k], C) > delta:
-            size = found.starts[k + 1] - found.starts[k]
-            _copy(found.indices, found.values, found.starts[k], size, plane.indices, plane.values, 0)
-            _add_if_new(examples[k], planes, plane, size, found.losses[k])
-        add_slack(sums, found.violations[k])
+        if planes.violations[k] - dual_slack(working_sets, examples[k], C) > delta:
+            size = planes.starts[k + 1] - planes.starts[k]
+            _copy(planes.indices, planes.values, planes.starts[k], size, plane.indices, plane.values, 0)
+            _add_if_new(examples[k], working_sets, plane, size, planes.losses[k])
+        add_slack(sums, planes.violations[k])
 
 
 SINGLE_PRECISION = 1e-5
@@ -153,18 +156,18 @@ SINGLE_PRECISION = 1e-5
 
 @kernel
 def _first_exceeded(examples, violations, weights, tolerance, unit, planes):
-    """The first example with a stored plane whose g exceeds that of its oracle (violations); NONE without one.
+    """The first example with a stored plane whose g exceeds that of its oracle (violations); −1 without one.
 
     Returns the example, the g of its oracle, and the g of the plane.
     """
     for example, by_oracle in zip(examples, violations):
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             stored = planes.loss[p] - plane_dot(weights, planes, p)
             if stored > by_oracle + tolerance * max(unit, abs(by_oracle), planes.loss[p]):
                 return example, by_oracle, stored
             p = planes.next[p]
-    return NONE, 0.0, 0.0
+    return -1, 0.0, 0.0
 
 
 def assert_oracles_are_maximal(problem: Problem, weights: np.ndarray, planes: WorkingSet, n_threads: int = 1) -> None:
@@ -173,11 +176,11 @@ def assert_oracles_are_maximal(problem: Problem, weights: np.ndarray, planes: Wo
     Raises:
         AssertionError: an oracle finds a smaller violation than that of a stored plane.
     """
-    for part, found in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
+    for part, found_planes in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
         example, by_oracle, stored = _first_exceeded(
-            part, found.violations, weights, SINGLE_PRECISION, problem.unit, planes
+            part, found_planes.violations, weights, SINGLE_PRECISION, problem.unit, planes
         )
-        if example != NONE:
+        if example >= 0:
             raise AssertionError(oracle_failure(f"the oracle of example {example:,}", by_oracle, stored))
 
 

@@ -1,6 +1,6 @@
 """Pair steps: α moves from one plane of an example to another, from q to p, so that Σ_y α_i(y) = C is kept.
 
-The gold plane (ΔΦ = 0, Δ = 0) is not stored: NONE stands for it, and its α is C minus the sum of the others.
+The gold plane (ΔΦ = 0, Δ = 0) is not stored: NO_PLANE stands for it, and its α is C minus the sum of the others.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from ..kernels import kernel
 from .planes import PlaneBuffer, plane_buffer
 from .problem import Problem
-from .working_set import NONE, plane_dot, read
+from .working_set import NO_PLANE, plane_dot, read_plane
 
 PAIR_STEPS = 10
 """Pair steps in one visit, at most: more would refine an example's α against a w that the next visits move."""
@@ -20,16 +20,18 @@ this difference, is then negligible beside C ξ of an example with a mistake."""
 
 @kernel
 def best_pair(example, weights, planes, gold_alpha):
-    """The planes of largest g, and of smallest g with α > 0, among the working set and the gold plane (NONE: g = 0).
+    """The planes of largest g, and of smallest g with α > 0, among the working set and the gold plane.
+
+    NO_PLANE stands for the gold plane, whose g is 0.
 
     Returns the first plane and its g, then the second plane and its g.
     """
-    high, low = NONE, NONE
+    high, low = NO_PLANE, NO_PLANE
     g_high, g_low = 0.0, np.inf
     if gold_alpha > 0.0:
         g_low = 0.0
     p = planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         g = planes.loss[p] - plane_dot(weights, planes, p)
         if g > g_high:
             high, g_high = p, g
@@ -52,9 +54,9 @@ def pair_step(rise, limit, curvature):
 @kernel
 def move_alpha(planes, p, q, step):
     """α_p ← α_p + step, α_q ← α_q − step; the gold plane's α is not stored."""
-    if p != NONE:
+    if p != NO_PLANE:
         planes.alpha[p] += step
-    if q != NONE:
+    if q != NO_PLANE:
         planes.alpha[q] -= step
 
 
@@ -87,15 +89,15 @@ def difference_buffer(problem: Problem) -> PlaneBuffer:
 
 
 @kernel
-def difference(planes, p, q, direction):
+def plane_difference(planes, p, q, direction):
     """Write ΔΦ_p − ΔΦ_q to `direction`. Returns its size and Δ_p − Δ_q."""
     loss = 0.0
-    if p != NONE:
+    if p != NO_PLANE:
         loss += planes.loss[p]
-    if q != NONE:
+    if q != NO_PLANE:
         loss -= planes.loss[q]
-    p_indices, p_values = read(planes, p)
-    q_indices, q_values = read(planes, q)
+    p_indices, p_values = read_plane(planes, p)
+    q_indices, q_values = read_plane(planes, q)
     size = combine(
         1.0,
         p_indices,

@@ -29,14 +29,14 @@ class Parameters:
     """module:class of the implementation."""
     block: ClassVar[str | None] = None
     """module:class of the blocks in which several workers learn; None where they do not."""
-    settles: ClassVar[bool] = False
+    completes_once: ClassVar[bool] = False
     """Whether gold that is known in part is completed once, by the weights that training starts from, and then learnt
     as if all of it were annotated; if not, it is completed before each epoch."""
 
-    moves_few: ClassVar[bool] = False
+    has_sparse_updates: ClassVar[bool] = False
     """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used."""
 
-    moves_present: ClassVar[bool] = False
+    keeps_absent_rows: ClassVar[bool] = False
     """Whether the weights of features that no example has stay as they are, whatever w starts from."""
 
     seed: int | None = None
@@ -46,7 +46,7 @@ class Parameters:
             _whole(self, "seed")
 
     def seeded(self, seed: int) -> "Self":
-        """The same parameters with this seed, if they have none."""
+        """Parameters with this seed, if they have none."""
         return replace(self, seed=seed) if self.seed is None else self
 
     def generator(self) -> np.random.Generator:
@@ -159,8 +159,8 @@ class Correction(Parameters):
     """
 
     learner = "spacy_ssvm.solvers.correction:CorrectionLearner"
-    settles = True
-    moves_present = True
+    completes_once = True
+    keeps_absent_rows = True
 
     max_updates: int = 10
 
@@ -318,7 +318,7 @@ class Dcd(DualParameters):
 
     learner = "spacy_ssvm.solvers.dcd:DcdLearner"
     block = "spacy_ssvm.solvers.dual_block:DualBlock"
-    moves_few = True
+    has_sparse_updates = True
 
     inner_passes: int = 5
     delta: float = 1e-3

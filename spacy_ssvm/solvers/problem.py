@@ -69,7 +69,7 @@ class Rates(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """What oracles write for n examples, at most, and what a mistake costs, at least.
+    """Bounds for n examples: how much oracles write at most, and what a mistake costs at least.
 
     plane_entries: int64 [n], as in `Problem`; max_plane_entries: the largest. clique_sizes: int64 [n], as in `Cliques`.
     max_gradient_entries: as in `Problem`. min_cost: the smallest positive cost of a single mistake, ∞ if there is none.
@@ -87,7 +87,7 @@ class Extent(NamedTuple):
         return self.min_cost if self.min_cost < np.inf else 1.0
 
     def with_more(self, more: "Extent") -> "Extent":
-        """Those of these examples and more, which are appended: memory is shared."""
+        """The extent of these examples and more, which are appended: memory is shared."""
         return Extent(
             appended(self.plane_entries, more.plane_entries),
             max(self.max_plane_entries, more.max_plane_entries),

@@ -14,12 +14,12 @@ from .certificate import CertifiedLearner, Slacks
 from .dual import CollectingLearner, DualLearner
 from .learner import Field, Progress
 from .oracle_pass import add_if_violated
-from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
+from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
 from .parameters import Sap
 from .planes import squared_norm
 from .problem import Problem
 from .vectors import squared_distance
-from .working_set import NONE, drop_inactive, plane_dot, total_alpha
+from .working_set import NO_PLANE, drop_inactive, plane_dot, total_alpha
 
 LINE_STEPS = 30
 """Newton steps for one pair, at most. Where rounding prevents convergence, the step found does not lower D."""
@@ -91,8 +91,8 @@ def _solve(example, s, weights, C, rho1, rho2, unit, planes, direction):
         high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
         if high == low or g_high - g_low <= NEGLIGIBLE_RISE * unit:
             return
-        limit = gold_alpha if low == NONE else planes.alpha[low]
-        size, loss = difference(planes, high, low, direction)
+        limit = gold_alpha if low == NO_PLANE else planes.alpha[low]
+        size, loss = plane_difference(planes, high, low, direction)
         step = line_search(s, limit, rho1, rho2, unit, direction, size, loss)
         move_alpha(planes, high, low, step)
         for k in range(size):
@@ -208,15 +208,15 @@ def move_beta(s, weights, rho1, rho2, nu, box):
 
 @kernel
 def _proximal_pair(example, weights, C, mu, planes, before):
-    """The planes of largest g̃ = g − µ(α − α_old), and of smallest g̃ with α > 0; the gold plane (NONE) has g = 0.
+    """The planes of largest g̃ = g − µ(α − α_old), and of smallest g̃ with α > 0; the gold plane (NO_PLANE) has g = 0.
 
     before: α_old by plane. Returns both planes, the difference of their g̃ (0 if they are the same), and the second's α.
     """
-    high, low = NONE, NONE
+    high, low = NO_PLANE, NO_PLANE
     g_high, g_low, limit = -np.inf, np.inf, 0.0
     gold_alpha, gold_before = C, C
     p = planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         gold_alpha -= planes.alpha[p]
         gold_before -= before[p]
         g = planes.loss[p] - plane_dot(weights, planes, p) - mu * (planes.alpha[p] - before[p])
@@ -227,10 +227,10 @@ def _proximal_pair(example, weights, C, mu, planes, before):
         p = planes.next[p]
     g = -mu * (gold_alpha - gold_before)
     if g > g_high:
-        high, g_high = NONE, g
+        high, g_high = NO_PLANE, g
     # Rounding may leave gold a tiny α that is too small to change any other α: pair steps would never end.
     if g < g_low and gold_alpha > 1e-12 * C:
-        low, g_low, limit = NONE, g, gold_alpha
+        low, g_low, limit = NO_PLANE, g, gold_alpha
     return high, low, max(0.0, g_high - g_low), limit
 
 
@@ -241,7 +241,7 @@ def solve_alpha(example, s, weights, C, rho2, mu, unit, box, planes, before, dir
         high, low, violation, limit = _proximal_pair(example, weights, C, mu, planes, before)
         if high == low or violation <= NEGLIGIBLE_RISE * unit:
             return steps
-        size, _ = difference(planes, high, low, direction)
+        size, _ = plane_difference(planes, high, low, direction)
         curvature = squared_norm(direction.values, size) / rho2 + 2.0 * mu
         step = pair_step(violation, limit, curvature)
         move_alpha(planes, high, low, step)
@@ -265,7 +265,7 @@ def _visit_proximal(
     for example in examples:
         add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             before[p] = planes.alpha[p]
             p = planes.next[p]
         solve_alpha(example, s, weights, C, rho2, mu, unit, box, planes, before, direction)

@@ -7,11 +7,11 @@ from .certificate import CertifiedLearner
 from .dual import DualLearner
 from .learner import Field
 from .oracle_pass import add_if_violated
-from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference, difference_buffer, move_alpha, pair_step
+from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
 from .parameters import Sdm
 from .planes import axpy, squared_norm
 from .problem import Problem
-from .working_set import NONE, drop_inactive, total_alpha
+from .working_set import NO_PLANE, drop_inactive, total_alpha
 
 
 @kernel
@@ -25,8 +25,8 @@ def _solve(example, weights, C, unit, keeps, direction, planes):
         high, g_high, low, g_low = best_pair(example, weights, planes, gold_alpha)
         if high == low or g_high - g_low <= NEGLIGIBLE_RISE * unit:
             break
-        limit = gold_alpha if low == NONE else planes.alpha[low]
-        size, _ = difference(planes, high, low, direction)
+        limit = gold_alpha if low == NO_PLANE else planes.alpha[low]
+        size, _ = plane_difference(planes, high, low, direction)
         step = pair_step(g_high - g_low, limit, squared_norm(direction.values, size))
         move_alpha(planes, high, low, step)
         axpy(weights, step, direction.indices, direction.values, size)

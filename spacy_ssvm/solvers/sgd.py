@@ -20,7 +20,7 @@ SAMPLE = 1000
 """Number of examples, at most, on which the candidates are compared."""
 
 
-class Schedule(NamedTuple):
+class StepSchedule(NamedTuple):
     """η_T = eta0 / (1 + rate · T / decay)^power. shrinkage: Cl, the inverse of Bottou's λ."""
 
     eta0: float
@@ -112,12 +112,12 @@ class SgdLearner(Learner):
         if shrink >= 1:
             raise ValueError(
                 f"SGD cannot start: η₀/(C·l) = {shrink:.3g} with C = {p.C}, l = {n} examples and η₀ = {eta0} "
-                "would turn the weights around; raise solver.C or lower solver.eta0"
+                "is so large that the weights would change sign; raise solver.C or lower solver.eta0"
             )
         if p.schedule == "epochs":
-            schedule = Schedule(eta0, 1.0, float(n), 1.0, p.C * n)
+            schedule = StepSchedule(eta0, 1.0, float(n), 1.0, p.C * n)
         else:
-            schedule = Schedule(eta0, eta0, p.C * n if p.schedule == "bottou" else p.C, 0.75, p.C * n)
+            schedule = StepSchedule(eta0, eta0, p.C * n if p.schedule == "bottou" else p.C, 0.75, p.C * n)
         shared = (examples, v, scale, step, schedule)
         if p.is_smooth:
             return call(_visit_smooth, self.problem, *shared, p.beta, p.gamma, self.buffer, kind="marginal")

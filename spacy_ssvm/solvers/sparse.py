@@ -9,8 +9,8 @@ MAX_DIMENSION = int(np.iinfo(np.int32).max)
 """The largest dimension whose indices are int32."""
 
 
-class Sparse(NamedTuple):
-    """What is not zero of a vector: indices int32 [n], each once, and values float64 [n]."""
+class SparseVector(NamedTuple):
+    """The entries of a vector that are not zero: indices int32 [n], each once, and values float64 [n]."""
 
     indices: np.ndarray
     values: np.ndarray
@@ -21,15 +21,15 @@ class Sparse(NamedTuple):
         return int(self.indices.nbytes + self.values.nbytes)
 
     def digest(self) -> bytes:
-        """The same for the same vector."""
+        """A digest of the vector, equal for equal ones."""
         digest = hashlib.blake2b(digest_size=32)
         for part in self:
             digest.update(np.ascontiguousarray(part).data)
         return digest.digest()
 
-    def times(self, factor: float) -> "Sparse":
+    def times(self, factor: float) -> "SparseVector":
         """The multiple of the vector."""
-        return self if factor == 1.0 else Sparse(self.indices, factor * self.values)
+        return self if factor == 1.0 else SparseVector(self.indices, factor * self.values)
 
     def add_to(self, vector: np.ndarray, factor: float = 1.0) -> None:
         """vector += factor · this; vector: float64 [d]."""
@@ -43,26 +43,26 @@ class Sparse(NamedTuple):
         return vector
 
 
-NOTHING = Sparse(np.zeros(0, np.int32), np.zeros(0))
+ZERO = SparseVector(np.zeros(0, np.int32), np.zeros(0))
 
 PART = 1 << 14
 """Entries that are compared at a time: memory for large arrays in between takes longer to get than to fill."""
 
 
-def sparse(vector: np.ndarray) -> Sparse:
-    """What is not zero of a vector, float64 [d]."""
+def sparse(vector: np.ndarray) -> SparseVector:
+    """The entries of a vector, float64 [d], that are not zero."""
     return difference(vector, np.broadcast_to(0.0, vector.shape))
 
 
-def difference(after: np.ndarray, before: np.ndarray) -> Sparse:
+def difference(after: np.ndarray, before: np.ndarray) -> SparseVector:
     """after − before, float64 [d] both."""
     parts = [slice(first, first + PART) for first in range(0, len(after), PART)]
     size = sum(np.count_nonzero(after[part] != before[part]) for part in parts)
-    found, end = Sparse(np.empty(size, np.int32), np.empty(size)), 0
+    result, end = SparseVector(np.empty(size, np.int32), np.empty(size)), 0
     for part in parts:
         its_after, its_before = after[part], before[part]
         places = np.flatnonzero(its_after != its_before)
         begin, end = end, end + len(places)
-        np.add(places, part.start, out=found.indices[begin:end], casting="unsafe")
-        np.subtract(its_after[places], its_before[places], out=found.values[begin:end])
-    return found
+        np.add(places, part.start, out=result.indices[begin:end], casting="unsafe")
+        np.subtract(its_after[places], its_before[places], out=result.values[begin:end])
+    return result

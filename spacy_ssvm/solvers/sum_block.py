@@ -34,13 +34,13 @@ class PassSum(NamedTuple):
         return self
 
 
-def tree_sum(parts: Range, known: Callable[[Range], T | None], plus: Callable[[T, T], T]) -> T:
-    """The sum of a subtree. known: returns the sum of a subtree, if it has it; it has those of single parts."""
-    found = known(parts)
-    if found is not None:
-        return found
+def tree_sum(parts: Range, sum_of: Callable[[Range], T | None], plus: Callable[[T, T], T]) -> T:
+    """The sum of a subtree. sum_of: returns the sum of a subtree, if it has it; it has those of single parts."""
+    total = sum_of(parts)
+    if total is not None:
+        return total
     left, right = _halves(parts)
-    return plus(tree_sum(left, known, plus), tree_sum(right, known, plus))
+    return plus(tree_sum(left, sum_of, plus), tree_sum(right, sum_of, plus))
 
 
 def subtrees(parts: Range, whole: Range) -> list[Range]:

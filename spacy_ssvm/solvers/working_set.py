@@ -13,7 +13,7 @@ import numpy as np
 from ..growth import appended
 from ..kernels import kernel
 
-NONE = -1
+NO_PLANE = -1
 """No plane: the end of an example's list."""
 
 N_PLANES, N_DROPPED, N_CODES, N_DROPPED_CODES = range(4)
@@ -38,8 +38,8 @@ GROWTH = 16
 class WorkingSet(NamedTuple):
     """Planes of n examples; the planes of each example form a linked list, newest first.
 
-    head: int64 [n], the newest plane of each example, or NONE.
-    next: int64 [P], the next older plane of the same example, or NONE.
+    head: int64 [n], the newest plane of each example, or NO_PLANE.
+    next: int64 [P], the next older plane of the same example, or NO_PLANE.
     alpha: float64 [P], dual variables. loss: float64 [P], Δ. norm: float64 [P], ‖ΔΦ‖².
     begin: int64 [P], size: int64 [P]: position and number of a plane's codes.
     codes: uint16 [E], ΔΦ of all planes, indices ascending within a plane.
@@ -61,8 +61,8 @@ class WorkingSet(NamedTuple):
 def empty(n_examples: int, planes: int = SPARE_PLANES, codes: int = SPARE_CODES) -> WorkingSet:
     """Empty working sets with capacity for the given numbers of planes and codes."""
     return WorkingSet(
-        np.full(n_examples, NONE, np.int64),
-        np.full(planes, NONE, np.int64),
+        np.full(n_examples, NO_PLANE, np.int64),
+        np.full(planes, NO_PLANE, np.int64),
         np.zeros(planes),
         np.zeros(planes),
         np.zeros(planes),
@@ -74,9 +74,9 @@ def empty(n_examples: int, planes: int = SPARE_PLANES, codes: int = SPARE_CODES)
 
 
 def resized(planes: WorkingSet, n_examples: int) -> WorkingSet:
-    """The same planes, of another number of examples: new ones get an empty list; dropped ones must have no planes."""
+    """Planes of another number of examples: new ones get an empty list; dropped ones must have no planes."""
     more = n_examples - len(planes.head)
-    head = planes.head[:n_examples] if more < 0 else appended(planes.head, np.full(more, NONE))
+    head = planes.head[:n_examples] if more < 0 else appended(planes.head, np.full(more, NO_PLANE))
     return planes._replace(head=head)
 
 
@@ -101,7 +101,7 @@ def make_room(planes: WorkingSet, n_planes: int, n_codes: int) -> np.ndarray:
     Afterwards there is room for n_planes more planes with n_codes codes in total. Earlier views of the arrays become
     invalid.
 
-    Returns the new number of each plane, int64, NONE for dropped planes.
+    Returns the new number of each plane, int64, NO_PLANE for dropped planes.
     """
     new_numbers = _close_gaps(planes)
     stored, codes = int(planes.counts[N_PLANES]), int(planes.counts[N_CODES])
@@ -143,19 +143,19 @@ def check(planes: WorkingSet, n_examples: int, dimension: int) -> None:
     _require(0 <= n_codes_dropped <= n_codes <= len(planes.codes), "counts more entries than there are")
     following, begin, size = (column[:n_planes] for column in (planes.next, planes.begin, planes.size))
     links = np.concatenate([planes.head, following])
-    links = links[links != NONE]
+    links = links[links != NO_PLANE]
     _require(bool(((links >= 0) & (links < n_planes)).all()), "links to planes that do not exist")
     _require(len(np.unique(links)) == len(links), "has a plane in two lists")
     _require(bool(((begin >= 0) & (size >= 0) & (begin <= n_codes - size)).all()), "has a plane beyond its entries")
     _require(bool((planes.alpha[:n_planes] >= 0).all()), "has a negative dual variable")
     # No two links lead to the same plane, so every list that starts at a head ends.
-    listed, current = 0, planes.head[planes.head != NONE]
+    listed, current = 0, planes.head[planes.head != NO_PLANE]
     listed_codes = 0
     while len(current):
         listed, listed_codes = listed + len(current), listed_codes + int(planes.size[current].sum())
         _require(_are_within(planes, current, dimension), "has an index beyond the weights")
         current = planes.next[current]
-        current = current[current != NONE]
+        current = current[current != NO_PLANE]
     complete = listed == n_planes - n_dropped and listed_codes == n_codes - n_codes_dropped
     _require(complete, "has counts that differ from its lists")
 
@@ -180,28 +180,28 @@ def _are_within(planes, numbers, dimension):
 def _close_gaps(planes: WorkingSet) -> np.ndarray:
     """Move the planes that are in a list to the front of the arrays; their order in arrays and lists does not change.
 
-    Returns the new number of each plane, int64 [stored planes], NONE for dropped planes.
+    Returns the new number of each plane, int64 [stored planes], NO_PLANE for dropped planes.
     """
-    new_numbers = np.full(int(planes.counts[N_PLANES]), NONE)
+    new_numbers = np.full(int(planes.counts[N_PLANES]), NO_PLANE)
     _move_to_front(planes, new_numbers)
     return new_numbers
 
 
 @kernel
 def _move_to_front(planes, new_numbers):
-    """`_close_gaps`; new_numbers: int64 [stored planes], NONE everywhere."""
+    """`_close_gaps`; new_numbers: int64 [stored planes], NO_PLANE everywhere."""
     for example in range(len(planes.head)):
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             new_numbers[p] = p
             p = planes.next[p]
     to_plane, to_code = 0, 0
     for p in range(planes.counts[N_PLANES]):
-        if new_numbers[p] == NONE:
+        if new_numbers[p] == NO_PLANE:
             continue
         new_numbers[p] = to_plane
         older, begin, size = planes.next[p], planes.begin[p], planes.size[p]
-        planes.next[to_plane] = NONE if older == NONE else new_numbers[older]
+        planes.next[to_plane] = NO_PLANE if older == NO_PLANE else new_numbers[older]
         planes.alpha[to_plane] = planes.alpha[p]
         planes.loss[to_plane] = planes.loss[p]
         planes.norm[to_plane] = planes.norm[p]
@@ -213,7 +213,7 @@ def _move_to_front(planes, new_numbers):
         to_plane += 1
         to_code += size
     for example in range(len(planes.head)):
-        if planes.head[example] != NONE:
+        if planes.head[example] != NO_PLANE:
             planes.head[example] = new_numbers[planes.head[example]]
     planes.counts[:] = 0
     planes.counts[N_PLANES] = to_plane
@@ -280,10 +280,10 @@ def _next_entry(codes, at, end, index):
 
 
 @kernel
-def read(planes, p):
-    """The entries of plane p, ascending indices int64 [m] and values float32 [m]; none for NONE, the gold plane."""
-    begin = 0 if p == NONE else planes.begin[p]
-    end = 0 if p == NONE else begin + planes.size[p]
+def read_plane(planes, p):
+    """The entries of plane p, ascending indices int64 [m] and values float32 [m]; none for NO_PLANE, the gold plane."""
+    begin = 0 if p == NO_PLANE else planes.begin[p]
+    end = 0 if p == NO_PLANE else begin + planes.size[p]
     indices, values = np.empty(end - begin, np.int64), np.empty(end - begin, np.float32)
     at, index, size = begin, 0, 0
     while at < end:
@@ -316,9 +316,9 @@ def is_plane(planes, p, buffer, size, loss):
 
 @kernel
 def find(planes, example, buffer, size, loss):
-    """The example's plane that equals the one in `buffer`, or NONE."""
+    """The example's plane that equals the one in `buffer`, or NO_PLANE."""
     p = planes.head[example]
-    while p != NONE and not is_plane(planes, p, buffer, size, loss):
+    while p != NO_PLANE and not is_plane(planes, p, buffer, size, loss):
         p = planes.next[p]
     return p
 
@@ -332,14 +332,14 @@ def drop_inactive(planes, example):
 @kernel
 def drop_unused(planes, example, uses):
     """Take the planes whose use is 0 out of the example's list. uses: float64, of each plane."""
-    previous = NONE
+    previous = NO_PLANE
     p = planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         following = planes.next[p]
         if uses[p] > 0.0:
             previous = p
         else:
-            if previous == NONE:
+            if previous == NO_PLANE:
                 planes.head[example] = following
             else:
                 planes.next[previous] = following
@@ -353,7 +353,7 @@ def forget_all(planes, examples):
     """Empty the working sets of `examples`; w does not change."""
     for example in examples:
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             planes.alpha[p] = 0.0
             p = planes.next[p]
         drop_inactive(planes, example)
@@ -405,7 +405,7 @@ def total_alpha(planes, example):
     """Σ_y α_i(y) over the example's working set."""
     total = 0.0
     p = planes.head[example]
-    while p != NONE:
+    while p != NO_PLANE:
         total += planes.alpha[p]
         p = planes.next[p]
     return total
@@ -425,7 +425,7 @@ def weighted_sum(planes, weights):
     """weights += Σ α ΔΦ over all planes: the map from the dual variables to w."""
     for example in range(len(planes.head)):
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             plane_axpy(weights, planes.alpha[p], planes, p)
             p = planes.next[p]
 
@@ -437,7 +437,7 @@ def dual_sums(planes):
     for example in range(len(planes.head)):
         total = 0.0
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             linear += planes.alpha[p] * planes.loss[p]
             total += planes.alpha[p]
             p = planes.next[p]
@@ -450,7 +450,7 @@ def remove_all(planes, examples, weights):
     """Empty the working sets of `examples` and subtract their planes from w = Σ α ΔΦ."""
     for example in examples:
         p = planes.head[example]
-        while p != NONE:
+        while p != NO_PLANE:
             plane_axpy(weights, -planes.alpha[p], planes, p)
             p = planes.next[p]
     forget_all(planes, examples)

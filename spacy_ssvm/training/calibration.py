@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..models.scored import MIN_PROBABILITY, Known, Listing, Scored
+from ..models.named_parts import MIN_PROBABILITY
+from ..structures.scored import Known, Listing, Scored
 
 MIN_BETA, MAX_BETA = 1e-4, 1e4
 """The bounds of the search for β."""

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from ..corpus.wording import quoted
 from ..growth import extended
 from ..memory import release
-from ..models.protocol import DataSet
+from ..models.protocol import DIGEST_SIZE, DataSet
 from ..solvers.correction import losses
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Correction, Parameters
@@ -23,7 +23,6 @@ from .state_file import saved_solver
 
 LOGGER = logging.getLogger("spacy")
 
-DIGEST_SIZE = 16
 
 MAX_EXAMPLES = 1 << 20
 """The limit for the examples of one Doc in a saved state: more than the tokens that spaCy allows."""
@@ -94,9 +93,9 @@ class Training:
         self.figures: Figures | None = None
         self._start_weights = weights
         self._completes_by: np.ndarray | None = None
-        """Those to start from, of all features so far, by which gold structures are completed; None before."""
+        """Weights to start from, of all features so far, by which gold structures are completed; None before."""
         self._last_weights: np.ndarray | None = None
-        """Those of a solver that another one replaces, until that one starts."""
+        """Weights of a solver that another one replaces, until that one starts."""
         self._rng = parameters.generator()
         self._known = Recognition()
         self._learner: Learner | None = None
@@ -159,7 +158,7 @@ class Training:
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
-        self.data.rest()
+        self.data.release_index()
         release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 
@@ -324,12 +323,12 @@ class Training:
         n_before = len(self)
         self._known.append(encoded.digests())
         projected = self.data.add(encoded)
-        if self.parameters.settles:
+        if self.parameters.completes_once:
             if self.data.is_incomplete():
                 before = self._start_weights if self._completes_by is None else self._completes_by
                 self._completes_by = self._widened(before)
-                self.data.settle(self._completes_by)
-            self.data.admit(np.arange(n_before, len(self)))
+                self.data.complete_once(self._completes_by)
+            self.data.keep_gold(np.arange(n_before, len(self)))
         return projected
 
     def _take_in(self, batch: Recognised, encoded: Any) -> list[int]:
@@ -354,7 +353,7 @@ class Training:
         if self._learner is None:
             warm = None if self._start_weights is None else self._widened(self._start_weights)
             # Whatever the number of threads is: the order of weights is that of the sums over them.
-            if self.parameters.moves_few and warm is None and not self.data.is_incomplete():
+            if self.parameters.has_sparse_updates and warm is None and not self.data.is_incomplete():
                 self.data.number_weights(by_use=True)
             try:
                 self._learner = start(self.parameters, self.data.problem(), warm, self.n_threads)
@@ -446,7 +445,9 @@ class Training:
         LOGGER.debug("[%s] %s", self.name, self.figures)
         state.finished = learner.done() and not self.data.is_incomplete()
         if state.finished:
-            LOGGER.warning("[%s] the solver has reached its tolerance: further updates change nothing", self.name)
+            LOGGER.info(
+                "[%s] converged: the duality gap is within the tolerance; further updates change nothing", self.name
+            )
 
     def _extend_flags(self, n_more: int) -> None:
         """Extend the arrays of flags by examples that are neither visited nor from a saved state."""

@@ -96,7 +96,7 @@ def as_good(trials: Sequence[Trial], weights: Sequence[float]) -> list[bool] | N
     counts = np.stack([trial.counts for trial in trials if trial.counts is not None])
 
     def scores(times: np.ndarray) -> np.ndarray:
-        """Of each trial, where each document occurs so many times."""
+        """The score of each trial, where each document occurs so many times."""
         right, of = np.moveaxis(np.tensordot(times, counts, axes=(0, 1)), -1, 0)
         return np.asarray(np.divide(right, of, out=np.zeros_like(right), where=of > 0) @ np.asarray(weights))
 

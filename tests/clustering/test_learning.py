@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spacy_ssvm.clustering import brown, brown_classes, exchange, exchange_classes
 from spacy_ssvm.clustering.bigrams import count_bigrams
 from spacy_ssvm.clustering.checkpoint import learn_with_checkpoints
-from spacy_ssvm.clustering.learning import METHODS, Settings, learn, named, renumbered
+from spacy_ssvm.clustering.learning import METHODS, ClusteringSettings, learn, named, renumbered
 
 from .reference import greedy, information, of_clusters, windowed
 from .texts import from_grammar, texts
@@ -87,7 +87,7 @@ def test_threads_find_the_same(method, small_steps):
 @every_method
 def test_an_interrupted_run_ends_the_same(method, small_steps, tmp_path):
     """Wherever it is interrupted, and if it is interrupted at each step."""
-    bigrams, settings = count_bigrams(from_grammar(3, 40)), Settings(method, 5)
+    bigrams, settings = count_bigrams(from_grammar(3, 40)), ClusteringSettings(method, 5)
     states = [(state, state.classes.copy()) for state in learn(bigrams, settings)]
     expected = named(bigrams, states[-1][1])
     assert len({state.stage for state, _ in states}) == (3 if method == "brown" else 2)
@@ -108,7 +108,7 @@ def test_an_interrupted_run_ends_the_same(method, small_steps, tmp_path):
 
 
 def test_a_checkpoint_of_something_else_is_written_over(small_steps, tmp_path):
-    path, settings = tmp_path / "checkpoint", Settings("brown", 5)
+    path, settings = tmp_path / "checkpoint", ClusteringSettings("brown", 5)
     bigrams, others = count_bigrams(from_grammar(3, 40)), count_bigrams(from_grammar(4, 40))
     *_, last = learn(bigrams, settings)
     expected = last.classes.copy()
@@ -116,7 +116,7 @@ def test_a_checkpoint_of_something_else_is_written_over(small_steps, tmp_path):
         learn_with_checkpoints(path, others, settings, interval=0),
         *(
             learn_with_checkpoints(path, bigrams, other, interval=0)
-            for other in (Settings("exchange", 5), Settings("brown", 4))
+            for other in (ClusteringSettings("exchange", 5), ClusteringSettings("brown", 4))
         ),
     ):
         list(zip(range(4), run))
@@ -130,7 +130,11 @@ def test_a_checkpoint_of_something_else_is_written_over(small_steps, tmp_path):
 
 
 def test_a_checkpoint_leads_no_kernel_astray(small_steps, tmp_path):
-    path, settings, bigrams = tmp_path / "checkpoint", Settings("brown", 5), count_bigrams(from_grammar(3, 40))
+    path, settings, bigrams = (
+        tmp_path / "checkpoint",
+        ClusteringSettings("brown", 5),
+        count_bigrams(from_grammar(3, 40)),
+    )
     *_, last = learn_with_checkpoints(path, bigrams, settings, interval=0)
     expected = last.classes.copy()
     with np.load(path) as arrays:
@@ -153,7 +157,7 @@ def test_a_checkpoint_leads_no_kernel_astray(small_steps, tmp_path):
 
 def test_settings_are_checked():
     with pytest.raises(ValueError, match="the method must be one of brown, exchange, not 'clark'"):
-        Settings("clark")  # type: ignore[arg-type]
+        ClusteringSettings("clark")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least 2 classes, not 1"):
         brown_classes([["a"]], 1)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spacy_ssvm.clustering.bigrams import count_bigrams
 from spacy_ssvm.clustering.brown import first_places
 from spacy_ssvm.clustering.hierarchy import bit_strings
-from spacy_ssvm.clustering.merging import OUTSIDE, _best_pair, _gain, enter_and_merge, merge_pairs, new_window
+from spacy_ssvm.clustering.merging import UNMERGED, _best_pair, _gain, enter_and_merge, merge_pairs, new_window
 from spacy_ssvm.clustering.mutual_information import average_mutual_information
 
 from .reference import information, merged, of_clusters
@@ -24,7 +24,7 @@ def clusters_at(words, places):
     """The classes of a window; each word outside is one."""
     by_place: dict[object, set[str]] = {}
     for word, place in zip(words, places.tolist()):
-        by_place.setdefault((word,) if place == OUTSIDE else place, set()).add(word)
+        by_place.setdefault((word,) if place == UNMERGED else place, set()).add(word)
     return [frozenset(cluster) for cluster in by_place.values()]
 
 

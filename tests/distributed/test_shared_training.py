@@ -13,7 +13,7 @@ from spacy_ssvm.distributed.shared_blocks import SharedBlocks
 from spacy_ssvm.distributed.shared_training import SharedTraining
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem
-from spacy_ssvm.solvers.blocks import Pace, kind_of_block
+from spacy_ssvm.solvers.blocks import EpochSettings, kind_of_block
 from spacy_ssvm.solvers.certificate import slacks
 from spacy_ssvm.solvers.dual_step import DualObjective, Penalty, dual_objective
 from spacy_ssvm.solvers.gradients import sum_losses
@@ -35,7 +35,7 @@ from spacy_ssvm.solvers.parameters import (
     dcd_light,
 )
 from spacy_ssvm.solvers.sgd import CANDIDATES
-from spacy_ssvm.solvers.sparse import NOTHING, sparse
+from spacy_ssvm.solvers.sparse import ZERO, sparse
 from spacy_ssvm.solvers.sum_block import subtrees, tree_sum
 from spacy_ssvm.training import state_file
 
@@ -89,9 +89,9 @@ class Worker:
             self.message = BlockEpoch(moved, moved.digest())
         return self.message
 
-    def step(self, name, number, seed, pace, digest, eta, change, is_ahead):
+    def step(self, name, number, seed, pace, digest, eta, change, with_momentum):
         if self.epochs == number:
-            self.block.step(eta, change, is_ahead)
+            self.block.step(eta, change, with_momentum)
             self.epochs, self.message = number + 1, None
 
     def common(self, name):
@@ -224,7 +224,7 @@ def test_dual_is_that_of_the_planes(parameters, void, monkeypatch):
         duals.append(training.figures.dual)
         # Momentum may go too far, and then begins anew; without momentum the dual rises.
         if len(duals) > 1 and not void and duals[-1] < duals[-2] * (1.0 - 1e-6):
-            assert rule._step.pace.momentum > 0.0 and not rule._step.is_ahead
+            assert rule._step.pace.momentum > 0.0 and not rule._step.with_momentum
 
 
 @pytest.mark.parametrize("parameters", [Lbfgs(C=0.5), OneSlack(C=0.1)])
@@ -350,7 +350,7 @@ def test_step_is_the_best_one_along_the_direction():
     assert (
         objective.best_step(w, sparse(direction), losses.sum(), sums @ changes, changes @ changes, eta / 2) == eta / 2
     )
-    assert objective.best_step(w, NOTHING, 0.0, 0.0, 0.0, np.inf) == 0.0
+    assert objective.best_step(w, ZERO, 0.0, 0.0, 0.0, np.inf) == 0.0
     assert objective.best_step(np.zeros(6), sparse(direction), -1.0, 0.0, 0.0, np.inf) == 0.0
 
 
@@ -373,7 +373,7 @@ def test_one_mixed_block_in_one_epoch_is_the_solver_itself(parameters):
     training, workers = shared(parameters, whole, 1)
     update(training)
     block = MixedBlock(parameters, workers[0].block.problem)
-    moved = block.epoch(np.random.default_rng([0, 0, 0]), Pace(), np.zeros(0, np.int64))
+    moved = block.epoch(np.random.default_rng([0, 0, 0]), EpochSettings(), np.zeros(0, np.int64))
     mean = training._rule.blocks.weights.part(0, sparse(training.weights())).dense(block.problem.dimension)
     np.testing.assert_allclose(mean, moved.mean.dense(block.problem.dimension), atol=1e-12)
 
@@ -436,7 +436,10 @@ def test_descent_shrinks_far_below_one():
     """The solver's scale is reset within an epoch."""
     parameters, whole = Sgd(C=0.02, eta0=0.5, schedule="epochs"), random_problem(3, n_examples=60, n_rows=60)
     training, workers = shared(parameters, whole, 2)
-    assert workers[0].block.epoch(np.random.default_rng(0), Pace(2.0), np.zeros(0, np.int64)).sums.shrinkage < 1e-4
+    assert (
+        workers[0].block.epoch(np.random.default_rng(0), EpochSettings(2.0), np.zeros(0, np.int64)).sums.shrinkage
+        < 1e-4
+    )
     for _ in range(300):
         update(training)
     _, alone = fit(Sdm(C=0.02, tolerance=1e-4), whole, 1000)

@@ -24,13 +24,13 @@ from typer.testing import CliRunner
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.conllu_reader import read_blocks
 from spacy_ssvm.corpus.reader import SentenceCorpus
-from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
+from spacy_ssvm.distributed.block_worker import BlockWorker, TrainingShard
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.corpus_shards import DOCBIN, deal, dealt_parts
 from spacy_ssvm.distributed.learning import initialized, shards_of
 from spacy_ssvm.distributed.messages import Setup
 from spacy_ssvm.distributed.shared_blocks import Answers
-from spacy_ssvm.solvers.blocks import Pace
+from spacy_ssvm.solvers.blocks import EpochSettings
 
 from .toy import descendants
 from .toy_training import CONFIGS, SMALL, arguments, begin, long_run, toy_docs, weights_of, write_corpus
@@ -122,16 +122,16 @@ def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) 
         deal(tmp_path / "bad.spacy", tmp_path, 2)
 
 
-def shard(corpus: Path, folder: Path, component: str, **overrides: Any) -> Shard:
+def shard(corpus: Path, folder: Path, component: str, **overrides: Any) -> TrainingShard:
     given = {"paths.train": str(corpus), "paths.dev": str(corpus), **overrides}
     if component == "parser":
         given |= {"components.parser.model.features.hash_bits": 12}
     config = util.load_config(CONFIGS / component / "dcd.cfg", given).interpolate()
     folder.mkdir(exist_ok=True)
-    return Shard(config, (config["corpora"]["train"],), 0, 1, 0, folder, Path.cwd())
+    return TrainingShard(config, (config["corpora"]["train"],), 0, 1, 0, folder, Path.cwd())
 
 
-def begun(shard: Shard, component: str) -> BlockWorker:
+def begun(shard: TrainingShard, component: str) -> BlockWorker:
     worker = BlockWorker(shard)
     layout = begin(worker, component)
     # Each token is an example of a lemmatizer.
@@ -145,7 +145,7 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
     its_shard = shard(corpus, tmp_path / "lost", component)
     lost = begun(its_shard, component)
     for number in range(4):
-        seed, pace = (0, number), Pace(2.0, 0.2 * number)
+        seed, pace = (0, number), EpochSettings(2.0, 0.2 * number)
         epoch = whole.epoch(component, number, seed, pace)
         # Called twice, as when the answer was lost.
         assert whole.epoch(component, number, seed, pace) is epoch
@@ -166,25 +166,25 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
     its_shard = shard(corpus, tmp_path, "tagger")
     worker = begun(its_shard, "tagger")
     with pytest.raises(RuntimeError, match="is at epoch 0, not 3: to begin anew"):
-        worker.epoch("tagger", 3, (0,), Pace())
-    epoch = worker.epoch("tagger", 0, (0,), Pace())
+        worker.epoch("tagger", 3, (0,), EpochSettings())
+    epoch = worker.epoch("tagger", 0, (0,), EpochSettings())
     with pytest.raises(RuntimeError, match="has computed other numbers"):
-        worker.step("tagger", 0, (0,), Pace(), b"", 1.0, epoch.moved.direction, True)
+        worker.step("tagger", 0, (0,), EpochSettings(), b"", 1.0, epoch.moved.direction, True)
     other = BlockWorker(shard(corpus, tmp_path, "tagger", **{"corpora.train.limit": 20}))
     with pytest.raises(RuntimeError, match="is the state of other examples"):
-        other.epoch("tagger", 0, (0,), Pace())
+        other.epoch("tagger", 0, (0,), EpochSettings())
 
 
 def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -> None:
     config = util.load_config(CONFIGS / "tagger" / "sgd.cfg", {"paths.train": str(corpus)}).interpolate()
-    its_shard = Shard(config, (config["corpora"]["train"],), 0, 1, 0, tmp_path, Path.cwd())
+    its_shard = TrainingShard(config, (config["corpora"]["train"],), 0, 1, 0, tmp_path, Path.cwd())
     worker = begun(its_shard, "tagger")
     trials = worker.trials("tagger", 2.0)
     assert np.array_equal(BlockWorker(its_shard).trials("tagger", 2.0), trials)
     BlockWorker(its_shard).set_rate("tagger", 0.125)
     worker.set_rate("tagger", 0.125)
     for number in range(3):
-        settings = "tagger", number, (0, number), Pace(2.0)
+        settings = "tagger", number, (0, number), EpochSettings(2.0)
         epoch, successor = worker.epoch(*settings), BlockWorker(its_shard)
         found = successor.epoch(*settings)
         assert found.digest == epoch.digest and found.moved.sums == epoch.moved.sums
@@ -300,7 +300,7 @@ def test_gold_known_in_part_is_refused_for_sums(tmp_path: Path) -> None:
     config = util.load_config(CONFIGS / "tagger" / "dcd.cfg", {"paths.train": str(tmp_path / "partial.spacy")})
     config["components"]["tagger"]["solver"] = {"@ssvm_solvers": "spacy-ssvm.LBFGS.v1"}
     train = config.interpolate()["corpora"]["train"]
-    worker = BlockWorker(Shard(config.interpolate(), (train,), 0, 1, 0, tmp_path, Path.cwd()))
+    worker = BlockWorker(TrainingShard(config.interpolate(), (train,), 0, 1, 0, tmp_path, Path.cwd()))
     with pytest.raises(ValueError, match="do not learn gold annotation that is known in part by Lbfgs"):
         begin(worker, "tagger")
 

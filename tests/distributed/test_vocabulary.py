@@ -15,7 +15,7 @@ from spacy import util
 from spacy.tokens import Doc, DocBin
 from spacy.training.initialize import init_nlp
 
-from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
+from spacy_ssvm.distributed.block_worker import BlockWorker, TrainingShard
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.learning import initialized, train_by_workers
 from spacy_ssvm.models.resources import digest_of_classes
@@ -86,7 +86,7 @@ def worker_of(place: Path, config: Any, number: int = 0) -> BlockWorker:
     """A worker that learns from the whole corpus."""
     config, folder = config.interpolate(), place / "state"
     folder.mkdir(exist_ok=True)
-    return BlockWorker(Shard(config, (config["corpora"]["train"],), 0, 1, number, folder, Path.cwd()))
+    return BlockWorker(TrainingShard(config, (config["corpora"]["train"],), 0, 1, number, folder, Path.cwd()))
 
 
 def test_a_worker_has_the_features_of_the_pipeline(place: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_worker_has_the_features_of_the_pipeline(place: Path) -> None:
     assert layout.classes == digest_of_classes(pipe.model)
     sources = pipe.model.attrs["clusters"]["sources"]
     assert len(sources) == 2 and all(len(names) > 1 for names, _ in sources.values())
-    keys = pipe._learnt.training.data.rows()[0]
+    keys = pipe._trained.training.data.rows()[0]
     assert len(keys) and np.array_equal(np.sort(layout.keys), np.sort(keys))
 
 
@@ -110,7 +110,7 @@ def test_a_worker_has_the_lexemes_of_the_pipeline(place: Path) -> None:
     assert {lexeme.norm_ for lexeme in worker._nlp.vocab} >= {"zero", "one", "determiner"}
     pipe: Any = nlp.get_pipe("tagger")
     layout = begin(worker, "tagger")
-    assert np.array_equal(np.sort(layout.keys), np.sort(pipe._learnt.training.data.rows()[0]))
+    assert np.array_equal(np.sort(layout.keys), np.sort(pipe._trained.training.data.rows()[0]))
 
 
 def test_workers_with_other_classes_are_refused(place: Path, tmp_path: Path) -> None:

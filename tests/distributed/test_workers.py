@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_ssvm.distributed.workers import results
+from spacy_ssvm.distributed.workers import map_unordered
 
 from .toy import descendants
 
@@ -62,17 +62,17 @@ def test_forked_workers_inherit_what_the_first_process_has_made(tmp_path: Path) 
     log, arguments = tmp_path / "log", range(30)
     for n_workers in (1, 3):
         begin = partial(adder, log)
-        assert sorted(results(begin(), begin, arguments, n_workers, None, str)) == list(range(1, 31))
+        assert sorted(map_unordered(begin(), begin, arguments, n_workers, None, str)) == list(range(1, 31))
     assert set(log.read_text().split()) == {str(os.getpid())}
 
 
 def test_error_of_a_call_ends_the_others() -> None:
     with pytest.raises(ValueError, match="non-negative"):
-        list(results(sleeper(), sleeper, [LONG, LONG, -1.0, LONG], 3, None, str))
+        list(map_unordered(sleeper(), sleeper, [LONG, LONG, -1.0, LONG], 3, None, str))
 
 
 def test_a_caller_that_has_enough_ends_the_workers() -> None:
-    found = results(sleeper(), sleeper, [0.0, LONG, LONG], 2, None, str)
+    found = map_unordered(sleeper(), sleeper, [0.0, LONG, LONG], 2, None, str)
     assert next(found) == 0.0
     found.close()  # type: ignore[attr-defined]
 
@@ -82,9 +82,9 @@ import signal, subprocess
 from functools import partial
 # What runs in the background of a shell, as these tests may, ignores interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from spacy_ssvm.distributed.workers import results
+from spacy_ssvm.distributed.workers import map_unordered
 begin = partial(partial, subprocess.run)
-list(results(begin(), begin, [["sleep", "{LONG:.0f}"]] * 2, 2, None, str))
+list(map_unordered(begin(), begin, [["sleep", "{LONG:.0f}"]] * 2, 2, None, str))
 """
 
 
@@ -113,15 +113,15 @@ class TestWithRay:
     def test_each_worker_begins_once(self, tmp_path: Path) -> None:
         log, arguments = tmp_path / "log", range(30)
         begin = partial(adder_after_all, log, 2)
-        found = results(partial(int.__add__, 1), begin, arguments, 2, "local", str)
+        found = map_unordered(partial(int.__add__, 1), begin, arguments, 2, "local", str)
         assert sorted(found) == list(range(1, 31))
         assert len(log.read_text().split()) == len(set(log.read_text().split())) == 2
 
     def test_error_of_a_call_ends_the_others(self) -> None:
         with pytest.raises(ValueError, match="non-negative"):
-            list(results(sleeper(), sleeper, [LONG, -1.0], 2, "local", str))
+            list(map_unordered(sleeper(), sleeper, [LONG, -1.0], 2, "local", str))
 
     def test_worker_that_takes_long_to_start_keeps_nothing_from_the_others(self, tmp_path: Path) -> None:
         begin = partial(slow_after_first, tmp_path / "first")
-        found = results(partial(int.__add__, 1), begin, range(30), 2, "local", str)
+        found = map_unordered(partial(int.__add__, 1), begin, range(30), 2, "local", str)
         assert sorted(found) == list(range(1, 31))

@@ -114,15 +114,15 @@ def test_damaged_machine_code_is_compiled_anew(bare, first, tmp_path):
 
 
 def test_changed_callee_makes_its_callers_compile_anew(package):
-    """The hash function stands in a file of its own; what calls it must not keep the old one."""
+    """The constants of the hash function stand in a file of their own; what reads them must not keep the old one."""
     folder, environment = package
     (marks, keys), first, _ = run(GAZETTEER, **environment)
     assert marks == MARKS and first["spacy_ssvm.features.gazetteer._add_phrase"] == [0, 1]
     assert run(GAZETTEER, **environment).misses == 0
-    source = (folder / "features" / "index.py").read_text()
-    changed = source.replace("_SHIFT = np.uint64(32)", "_SHIFT = np.uint64(29)")
+    source = (folder / "features" / "hashing.py").read_text()
+    changed = source.replace("SHIFT = np.uint64(32)", "SHIFT = np.uint64(29)")
     assert changed != source
-    (folder / "features" / "index.py").write_text(changed)
+    (folder / "features" / "hashing.py").write_text(changed)
     (marks, other_keys), third, _ = run(GAZETTEER, **environment)
     assert marks == MARKS and not set(keys) & set(other_keys) - {"0"}
     assert third["spacy_ssvm.features.gazetteer._add_phrase"] == [0, 1]

@@ -10,7 +10,7 @@ BEGIN = """
 import os, re, resource, sys
 from pathlib import Path
 import numpy as np
-from spacy_ssvm.kernels.mapped_arrays import LARGE, map_large_arrays
+from spacy_ssvm.kernels.mapped_arrays import MIN_MAPPED, map_large_arrays
 
 folder = Path(sys.argv[1])
 
@@ -51,11 +51,11 @@ def test_arrays_are_resized(tmp_path: Path) -> None:
         """
 map_large_arrays(folder)
 n_files = len(os.listdir("/proc/self/fd"))
-many = [np.full(LARGE, value, np.int8) for value in range(100)]
+many = [np.full(MIN_MAPPED, value, np.int8) for value in range(100)]
 assert len(os.listdir("/proc/self/fd")) == n_files
 array, expected = np.arange(10), np.arange(10)
 # Without a file, then with one, within and beyond its room, and back.
-for size in 1000, LARGE, LARGE // 2, LARGE // 2 + 1, 3 * LARGE, 20, 2 * LARGE, 0, 5:
+for size in 1000, MIN_MAPPED, MIN_MAPPED // 2, MIN_MAPPED // 2 + 1, 3 * MIN_MAPPED, 20, 2 * MIN_MAPPED, 0, 5:
     array.resize(size, refcheck=False)
     kept = min(size, len(expected))
     assert np.array_equal(array[:kept], expected[:kept]) and not array[kept:].any()
@@ -75,16 +75,16 @@ def test_arrays_without_room_for_a_file_are_in_memory(tmp_path: Path) -> None:
         tmp_path,
         """
 map_large_arrays(folder)
-resource.setrlimit(resource.RLIMIT_FSIZE, (20 * LARGE, 20 * LARGE))
-array, zeros = np.ones(LARGE), np.zeros(4 * LARGE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20 * MIN_MAPPED, 20 * MIN_MAPPED))
+array, zeros = np.ones(MIN_MAPPED), np.zeros(4 * MIN_MAPPED)
 assert Path("/proc/self/maps").read_text().count("/array-") == 1
-array.resize(4 * LARGE, refcheck=False)
+array.resize(4 * MIN_MAPPED, refcheck=False)
 assert "/array-" not in Path("/proc/self/maps").read_text()
-assert array.sum() == LARGE and not zeros.any()
-array.resize(3 * LARGE, refcheck=False)
-assert array.sum() == LARGE
+assert array.sum() == MIN_MAPPED and not zeros.any()
+array.resize(3 * MIN_MAPPED, refcheck=False)
+assert array.sum() == MIN_MAPPED
 map_large_arrays(folder / "none")
-assert np.ones(LARGE).all()
+assert np.ones(MIN_MAPPED).all()
 """,
     )
     assert done.returncode == 0, done.stderr

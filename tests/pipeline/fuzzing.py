@@ -11,7 +11,7 @@ from spacy.language import Language
 
 from spacy_ssvm.models import store as models
 from spacy_ssvm.models.store import DIGEST, SHAPE, DamagedModel
-from spacy_ssvm.pipeline import facts
+from spacy_ssvm.pipeline import training_record
 from spacy_ssvm.pipeline.analyses import joined
 
 from .components import TEXTS, learnt
@@ -183,10 +183,10 @@ class Fuzzer:
             return
         model.set_param(DIGEST, digest)
         try:
-            meant = facts.written(*facts.read(cfg, component.codec))
+            meant = training_record.written(*training_record.read(cfg, component.codec))
         except (AttributeError, KeyError, TypeError, ValueError):
             return
-        cfg[facts.SEAL] = facts.sealed(meant, digest.tobytes())[facts.SEAL]
+        cfg[training_record.SEAL] = training_record.sealed(meant, digest.tobytes())[training_record.SEAL]
 
     def _edit_cfg(self, cfg: dict[str, Any]) -> str:
         rng = self.rng

@@ -200,7 +200,7 @@ def test_spans_and_bad_questions():
     for wrong in ((0, 9, "PER"), (2, 2, "PER"), (-1, 1, "PER"), "PER", 3, (0, "PER"), (0, 1, 2)):
         with pytest.raises(ValueError, match=r"\[ssvm_ner\] explains an entity: .* in a Doc of 4 tokens, not "):
             ner.explain(text, of=wrong)
-    with pytest.raises(ValueError, match=r"\[ssvm_ner\] 'X' is none of its labels, which are GPE, PER"):
+    with pytest.raises(ValueError, match=r"\[ssvm_ner\] unknown label 'X': the labels are GPE, PER"):
         ner.explain(text, of=(0, 1, "X"))
     with pytest.raises(ValueError, match="part of a single Doc"):
         ner.explain([text], of=(0, 1, "PER"))

@@ -44,7 +44,7 @@ def corrected(nlp, factory: str) -> Example:
 
 
 def seen(pipe) -> np.ndarray | None:
-    structured = pipe._learnt.structured
+    structured = pipe._trained.structured
     counts = structured.load().seen
     return unpack_numbers(counts, n_rows(structured.shape)) if pipe.name == "ssvm_parser" else counts
 
@@ -68,13 +68,13 @@ CHAINS = [factory for factory in CORRECTED if factory != "ssvm_parser"]
 def test_weights_of_features_that_no_doc_has_need_not_be_in_memory(factory, monkeypatch):
     found = []
     for only_present in (True, False):
-        monkeypatch.setattr(Correction, "moves_present", only_present)
+        monkeypatch.setattr(Correction, "keeps_absent_rows", only_present)
         nlp = learnt(factory)
         for examples in ([corrected(nlp, factory)], EXAMPLES[factory](nlp), [corrected(nlp, factory)]):
             nlp.update(examples, sgd=False)
         pipe = nlp.get_pipe(factory)
-        pipe._learnt.store()
-        found.append((pipe._learnt.training.data.n_rows(), pipe._learnt.structured.load()))
+        pipe._trained.store()
+        found.append((pipe._trained.training.data.n_rows(), pipe._trained.structured.load()))
     (few, present), (many, every_row) = found
     assert 0 < few <= many
     assert np.array_equal(present.keys, every_row.keys) and np.array_equal(present.seen, every_row.seen)
@@ -89,9 +89,9 @@ def test_another_solver_goes_on_from_all_weights_of_a_corrected_component(factor
     nlp = learnt(factory)
     pipe = nlp.get_pipe(factory)
     nlp.update([corrected(nlp, factory)], sgd=False)
-    n_rows_before, corrections = len(pipe._learnt.structured.load().keys), annotations(nlp, [CORPUS[factory]])
+    n_rows_before, corrections = len(pipe._trained.structured.load().keys), annotations(nlp, [CORPUS[factory]])
     pipe.retune(solver)
-    assert pipe._learnt.training.data.n_rows() >= n_rows_before
+    assert pipe._trained.training.data.n_rows() >= n_rows_before
     assert annotations(nlp, [CORPUS[factory]]) == corrections
     nlp.update(EXAMPLES[factory](nlp), sgd=False)
     assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] > 0.9
@@ -115,7 +115,7 @@ def test_an_example_that_is_right_changes_no_byte(factory):
     assert losses == {factory: 0.0}
     after = blank(factory).get_pipe(factory).from_bytes(pipe.to_bytes())
     again = blank(factory).get_pipe(factory).from_bytes(before)
-    for mine, others in zip(after._learnt.structured.load()[:2], again._learnt.structured.load()[:2]):
+    for mine, others in zip(after._trained.structured.load()[:2], again._trained.structured.load()[:2]):
         for part, other in zip(mine, others) if isinstance(mine, tuple) else [(mine, others)]:
             assert np.array_equal(part, other)
 
@@ -188,7 +188,7 @@ def test_by_setting_the_solver_goes_on_from_the_weights(factory):
     train(nlp, EXAMPLES[factory](nlp), 2)
     assert (nlp.get_pipe(factory).certificate() is not None) == nlp.get_pipe(
         factory
-    )._learnt.training.data.problem().exact
+    )._trained.training.data.problem().exact
 
 
 POSITIVE = {"ssvm_tagger": {"tags": ["", "", "", "INTJ"]}, "ssvm_ner": {"ents": ["", "", "", "B-ORG"]}}
@@ -211,7 +211,7 @@ def test_what_a_correction_leaves_open_stays_as_the_loaded_model_predicts_it(fac
     found = [getattr(token, attribute) for token in nlp(Doc(nlp.vocab, words=WORDS))]
     assert found == [*predicted[:3], NEW_LABEL[factory]]
     assert annotations(nlp, [CORPUS[factory]]) == before
-    data = nlp.get_pipe(factory)._learnt.training.data
+    data = nlp.get_pipe(factory)._trained.training.data
     assert not data.is_incomplete() and (data.problem().data.costs > 0).all()
 
 
@@ -230,10 +230,10 @@ def test_a_completion_has_no_label_that_has_no_weight():
 def test_features_move_further_while_a_label_is_new():
     nlp = learnt("ssvm_ner")
     nlp.update([corrected(nlp, "ssvm_ner")], sgd=False)
-    old = nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.blocks.min()
+    old = nlp.get_pipe("ssvm_ner")._trained.training.data.problem().rates.blocks.min()
     nlp = learnt("ssvm_ner")
     nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
-    assert nlp.get_pipe("ssvm_ner")._learnt.training.data.problem().rates.blocks.min() == pytest.approx(
+    assert nlp.get_pipe("ssvm_ner")._trained.training.data.problem().rates.blocks.min() == pytest.approx(
         old**NEW_LABEL_POWER
     )
 
@@ -242,16 +242,16 @@ def test_features_move_further_while_a_label_is_new():
 def test_only_while_a_label_is_new_a_margin_is_required(factory):
     nlp = learnt(factory)
     nlp.update([corrected(nlp, factory)], sgd=False)
-    assert not nlp.get_pipe(factory)._learnt.training.data.problem().with_margin
+    assert not nlp.get_pipe(factory)._trained.training.data.problem().with_margin
     nlp = learnt(factory)
     nlp.update([positive(nlp, factory)], sgd=False)
-    assert nlp.get_pipe(factory)._learnt.training.data.problem().with_margin
+    assert nlp.get_pipe(factory)._trained.training.data.problem().with_margin
 
 
 def test_by_setting_the_solver_completes_before_each_epoch():
     nlp = learnt("ssvm_ner", corrections=False)
     nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
-    assert nlp.get_pipe("ssvm_ner")._learnt.training.data.is_incomplete()
+    assert nlp.get_pipe("ssvm_ner")._trained.training.data.is_incomplete()
 
 
 def test_a_tree_that_is_annotated_in_part_is_completed_once_too():
@@ -263,7 +263,7 @@ def test_a_tree_that_is_annotated_in_part_is_completed_once_too():
     nlp.update([Example(Doc(nlp.vocab, words=WORDS), gold)], sgd=False)
     after = nlp(Doc(nlp.vocab, words=WORDS, sent_starts=[True, False, False, False]))
     assert [(token.head.i, token.dep_) for token in after] == [*before[:3], (before[3][0], "vocative")]
-    assert not nlp.get_pipe("ssvm_parser")._learnt.training.data.is_incomplete()
+    assert not nlp.get_pipe("ssvm_parser")._trained.training.data.is_incomplete()
 
 
 def test_training_from_zero_warns_where_nothing_is_known_to_be_outside_entities():

@@ -19,7 +19,14 @@ from spacy.training.converters import conllu_to_docs
 from spacy_ssvm.models.protocol import values_of
 from spacy_ssvm.pipeline.lemmas.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
 from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, Endings, KnownLemmas
-from spacy_ssvm.pipeline.lemmas.lemma_lexicon import LEVELS, READ, LemmaLexicon, keys_of, pack, read_lemma_lexicon
+from spacy_ssvm.pipeline.lemmas.lemma_lexicon import (
+    LEVELS,
+    READ,
+    LemmaLexicon,
+    keys_of,
+    pack_lexicon,
+    read_lemma_lexicon,
+)
 
 from ..test_ewt import needs_ewt, sentences
 from .components import learnt
@@ -72,7 +79,7 @@ def test_scripts_give_the_lemmas_of_a_treebank_back(name):
     more=st.dictionaries(st.integers(1, 2**64 - 1), st.sets(st.sampled_from("abcd"), min_size=1), max_size=9),
 )
 def test_a_lexicon_is_a_dictionary_of_sets(known, more):
-    lexicon = pack(known).with_known(more)
+    lexicon = pack_lexicon(known).with_known(more)
     found = {key: set(scripts) for key, scripts in lexicon.known().items()}
     assert found == {key: known.get(key, set()) | more.get(key, set()) for key in {*known, *more}}
     assert LemmaLexicon(lexicon.packed).known() == lexicon.known()
@@ -88,7 +95,7 @@ def test_a_lexicon_that_grows_is_a_value(first, steps):
     values = np.array([[1000 + key, 0, 0, 0] for key in range(1, 13)], np.uint64)
     keys = keys_of(values, LEVELS[2]).tolist()
     expected = [{keys[key - 1]: scripts for key, scripts in first.items()}]
-    lexicons = [pack(expected[0])]
+    lexicons = [pack_lexicon(expected[0])]
     for place, known in steps:
         before, place = expected[place % len(expected)], place % len(expected)
         more = {keys[key - 1]: scripts for key, scripts in known.items()}
@@ -96,7 +103,7 @@ def test_a_lexicon_that_grows_is_a_value(first, steps):
         expected.append({key: before.get(key, set()) | more.get(key, set()) for key in {*before, *more}})
     for lexicon, known in zip(lexicons, expected):
         assert {key: set(scripts) for key, scripts in lexicon.known().items()} == known
-        assert lexicon.packed == (pack(known).packed if known else lexicon.packed)
+        assert lexicon.packed == (pack_lexicon(known).packed if known else lexicon.packed)
         found = lexicon.look_up(values).tolist()
         assert [set(lexicon.scripts[n]) if n >= 0 else None for n in found] == [known.get(key) for key in keys]
         assert pickle.loads(pickle.dumps(lexicon)) == lexicon
@@ -127,7 +134,7 @@ def test_lemmas_that_grow_are_a_value(first, steps):
 def test_the_most_specific_entry_of_a_lexicon_counts():
     values = np.array([[7, 1, 2, 3], [7, 9, 2, 3], [7, 9, 9, 9], [8, 1, 2, 3]], np.uint64)
     keys = [int(keys_of(values[:1], level)[0]) for level in LEVELS]
-    lexicon = pack({key: {str(number)} for number, key in enumerate(keys)})
+    lexicon = pack_lexicon({key: {str(number)} for number, key in enumerate(keys)})
     found = lexicon.look_up(values)
     assert [lexicon.scripts[number] for number in found[:3]] == [["0"], ["1"], ["2"]]
     assert found[3] == -1

@@ -10,7 +10,7 @@ import srsly
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.analyses import ANY, divided, joined, weight_labels_of
+from spacy_ssvm.pipeline.analyses import SHARED, divided, joined, weight_labels_of
 
 from .components import learnt
 from .toy import LANG, blank, doc, morph_label, morphologizer_examples, teach
@@ -111,10 +111,10 @@ def test_tags_that_stay_are_not_learnt(overwrite):
         examples.append(Example(doc(nlp, text, pos=present.split()), gold))
     teach(nlp, examples)
     pipe = nlp.from_bytes(nlp.to_bytes()).get_pipe("ssvm_morphologizer")
-    rows = pipe._learnt.structured.load().rows
+    rows = pipe._trained.structured.load().rows
     names = {pipe.codec.weight_labels[label] for label in rows.labels[rows.values != 0]}
-    assert any(name.startswith(f"{ANY}Number=") for name in names)
-    assert any(name.startswith(f"{ANY}POS=") for name in names) == overwrite
+    assert any(name.startswith(f"{SHARED}Number=") for name in names)
+    assert any(name.startswith(f"{SHARED}POS=") for name in names) == overwrite
     found = nlp(doc(nlp, "cats see a dog", pos=["NOUN", "VERB", "DET", "NOUN"]))
     assert [str(found[i].morph) for i in (0, 3)] == ["Number=Plur", "Number=Sing"]
 
@@ -125,7 +125,7 @@ def test_unknown_gold_is_completed_within_the_present_tag():
     text, tags = "She saw blue ham", ["PRON", "NOUN", "ADJ", "NOUN"]
     partial = Example(doc(nlp, text, pos=tags), annotated(nlp, text, ["", "", "", "NOUN"], [None] * 3 + [""]).reference)
     teach(nlp, [*examples, partial], warns="no gold label")
-    data, labels = nlp.get_pipe("ssvm_morphologizer")._learnt.training.data, nlp.get_pipe("ssvm_morphologizer").codec
+    data, labels = nlp.get_pipe("ssvm_morphologizer")._trained.training.data, nlp.get_pipe("ssvm_morphologizer").codec
     found = [labels.weight_labels[label] for label in data.gold(len(examples))]
     assert [divided(label)[0] for label in found] == tags
 
@@ -171,7 +171,7 @@ def test_many_labels_are_learnt_saved_and_resumed():
     )
     teach(whole, many_examples(whole), 4)
     pipe = whole.get_pipe("ssvm_morphologizer")
-    assert len(pipe.labels) == 71 and pipe._learnt.training.data._steps is not None
+    assert len(pipe.labels) == 71 and pipe._trained.training.data._steps is not None
     assert whole.evaluate(many_examples(whole))["morph_acc"] > 0.99
     teach(parts, many_examples(parts), 2)
     loaded = blank("ssvm_morphologizer", save_solver_state=True, solver_settings={"C": 1.0}).from_bytes(
@@ -211,7 +211,7 @@ def test_labels_share_attributes():
     expected = [*labels[:3], "any|Case=Nom", "_", labels[4], "any|POS=NOUN", "Case=Gen", "any|Case=Gen"]
     for n_labels in range(len(labels) + 1):
         found = list(weight_labels_of(labels[:n_labels]))
-        assert [label for label in found if not label.startswith(ANY)] == list(labels[:n_labels])
+        assert [label for label in found if not label.startswith(SHARED)] == list(labels[:n_labels])
         assert found == expected[: len(found)]
     assert len(found) == len(expected)
 
@@ -235,7 +235,7 @@ def test_a_rare_combination_is_learnt_from_others(by_attribute):
     assert (str(tokens[0].morph) == rare) == by_attribute
     assert {label for _, label in pipe.scored_tags(tokens, min_score=-1e9)} == set(pipe.labels)
     shared = {name for label in pipe.labels for name in label.split("|")} if by_attribute else set()
-    assert {label[len(ANY) :] for label in pipe.weight_labels if label.startswith(ANY)} == shared
+    assert {label[len(SHARED) :] for label in pipe.weight_labels if label.startswith(SHARED)} == shared
 
 
 def test_a_file_says_whether_attributes_have_weights():

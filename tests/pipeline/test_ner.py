@@ -213,17 +213,17 @@ def test_entities_constrain_tokens_without_a_gold_label():
     nlp = learnt("ssvm_ner")
     codec = nlp.get_pipe("ssvm_ner").codec
     tokens = doc(nlp, "a b c d e", ents=["B-PER", "I-PER", "O", "B-GPE", "I-GPE"])
-    preset = tokens.to_array(list(codec.preset)).reshape(5, -1)
+    preset = tokens.to_array(list(codec.kind_attributes)).reshape(5, -1)
     numbers = codec.numbers()
     unknown = np.full(5, -1)
-    open_ones = codec.kinds_to_learn([tokens], preset, unknown)
+    open_ones = codec.gold_kinds([tokens], preset, unknown)
     assert (
         open_ones.tolist()
-        == codec.kinds([tokens], preset).tolist()
+        == codec.token_kinds([tokens], preset).tolist()
         == [4 + numbers["B-PER"], 4 + numbers["L-PER"], 0, 4 + numbers["B-GPE"], 4 + numbers["L-GPE"]]
     )
     gold = np.array([numbers["B-PER"], -1, -1, -1, numbers["O"]])
-    assert codec.kinds_to_learn([tokens], preset, gold).tolist()[1:] == [4 + numbers["L-PER"], 0, 0, 0]
+    assert codec.gold_kinds([tokens], preset, gold).tolist()[1:] == [4 + numbers["L-PER"], 0, 0, 0]
 
 
 def test_corrections_of_predictions_are_not_taken_for_changed_annotation():
@@ -290,7 +290,7 @@ def test_annotation_that_appears_after_initialize_binds_where_gold_is_unknown(go
         nlp.update(examples, sgd=False, annotates=["entity_ruler"])
     certificate = nlp.get_pipe("ssvm_ner").certificate()
     assert gold_says is None or certificate.gap >= -1e-9 * certificate.primal  # without a certificate if incomplete
-    training = nlp.get_pipe("ssvm_ner")._learnt.training
+    training = nlp.get_pipe("ssvm_ner")._trained.training
     gold = training.data.problem_by_row().data.gold
     assert nlp.get_pipe("ssvm_ner").weight_labels[gold[-3]] == learns
 

@@ -75,7 +75,7 @@ def with_low_scores(factory: str):
 
 def present(pipe) -> np.ndarray:
     """Its weights, as `set_weights` takes them."""
-    training = pipe._learnt.training
+    training = pipe._trained.training
     return training.data.by_row(training.weights())
 
 
@@ -193,7 +193,7 @@ def test_new_labels_say_that_the_state_is_dropped(factory, way, is_loaded):
     assert len([warning for warning in said if "is dropped" in str(warning.message)]) == 1
     examples = EXAMPLES[factory](nlp)
     train(nlp, [*examples, *more], 10)
-    assert isinstance(pipe._learnt.training.parameters, Dcd), "its rule stays"
+    assert isinstance(pipe._trained.training.parameters, Dcd), "its rule stays"
     assert nlp.evaluate([*examples, *more])[SCORE[factory]] == 1.0
 
 
@@ -223,4 +223,4 @@ def test_several_workers_keep_neither_the_state_nor_names():
     tagger = nlp.get_pipe("ssvm_tagger")
     said = r"it learns by several workers, and so has no state of the solver and no names of features to save"
     with pytest.warns(UserWarning, match=said):
-        tagger.learn_by(tagger._learnt.training, (), False)
+        tagger.learn_by(tagger._trained.training, (), False)

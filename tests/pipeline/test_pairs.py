@@ -20,7 +20,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_ssvm.inspect.weight_tables import UNNAMED
+from spacy_ssvm.inspect.weight_tables import NO_NAME
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.solvers.parameters import Dcd
 
@@ -192,9 +192,9 @@ def in_processes(run: Run) -> None:
 
 def in_parts(run: Run) -> None:
     """A batch in two parts, the second of which has a new label."""
-    run.pipe._learnt.gets_parts = True
-    if run.pipe._learnt.training is not None:
-        run.pipe._learnt.training.gets_parts = True
+    run.pipe._trained.gets_parts = True
+    if run.pipe._trained.training is not None:
+        run.pipe._trained.training.gets_parts = True
     for _ in range(8):
         for part in (run.examples(), EXAMPLES[run.factory](run.nlp, NEW.get(run.factory, []))):
             run.nlp.update(part, sgd=False)
@@ -202,7 +202,7 @@ def in_parts(run: Run) -> None:
 
 
 def weights_set(run: Run) -> None:
-    training = run.pipe._learnt.training
+    training = run.pipe._trained.training
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*state of the solver is dropped")
         run.pipe.set_weights(training.data.by_row(training.weights()))
@@ -309,7 +309,7 @@ def has_names(run: Run, first, second) -> None:
     first(run)
     second(run)
     features = [top.feature for label in run.pipe.labels for top in run.pipe.top_features(label, 10**6)]
-    assert features and UNNAMED not in features
+    assert features and NO_NAME not in features
 
 
 def keeps_probabilities(run: Run, first, second) -> None:

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from spacy_ssvm.inspect.suggestion import ranked, unsure_words
-from spacy_ssvm.models.scored import NamedPart
+from spacy_ssvm.models.named_parts import NamedPart
 
 from .components import CRF, ORDER_1, SVM, every, learnt
 from .test_confidence import ALL, TEXTS, parts

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.features.names import Source, feature_name
-from spacy_ssvm.inspect.weight_tables import UNNAMED
+from spacy_ssvm.inspect.weight_tables import NO_NAME
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.store import NAMES, DamagedModel, store_arrays
 
@@ -27,7 +27,10 @@ def weights_by_name(pipe, examples) -> dict[tuple[str, str], float]:
     decoder, found = pipe._predictor(), {}
     extractor = decoder.extractor
     for example in examples:
-        text, columns = example.predicted, pipe._learnt.structured.encode([example], [pipe.codec.gold(example)]).columns
+        text, columns = (
+            example.predicted,
+            pipe._trained.structured.encode([example], [pipe.codec.gold(example)]).columns,
+        )
         source = Source(text, extractor.reader.attributes, columns.keys, extractor.classes)
         for token, features in enumerate(decoder.contributions(columns)):
             for number, added in features:
@@ -145,7 +148,7 @@ def test_values_of_real_features_are_one_feature():
 
 def test_what_cannot_be_listed_is_refused():
     tagger = with_names("ssvm_tagger").get_pipe("ssvm_tagger")
-    with pytest.raises(ValueError, match=r"'XYZ' is none of its labels, which are ADJ, ADV"):
+    with pytest.raises(ValueError, match=r"unknown label 'XYZ': the labels are ADJ, ADV"):
         tagger.top_features("XYZ")
     with pytest.raises(ValueError, match="n must be a whole number of at least 1, not 0"):
         tagger.top_features("NOUN", 0)
@@ -212,4 +215,4 @@ def test_names_stay_when_a_component_is_changed(factory, change):
         pipe.update(examples)
     again = blank(factory, save_feature_names=True).get_pipe(factory).from_bytes(pipe.to_bytes())
     features = [top.feature for label in again.labels for top in again.top_features(label, ALL)]
-    assert features and UNNAMED not in features
+    assert features and NO_NAME not in features

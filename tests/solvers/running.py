@@ -16,7 +16,7 @@ def epochs(learner, n, seed=0):
 def planes_of(planes, example):
     """(α, Δ, indices, values) of each plane in an example's working set."""
     found, p = [], planes.head[example]
-    while p != working_set.NONE:
-        found.append((planes.alpha[p], planes.loss[p], *working_set.read(planes, p)))
+    while p != working_set.NO_PLANE:
+        found.append((planes.alpha[p], planes.loss[p], *working_set.read_plane(planes, p)))
         p = planes.next[p]
     return found

@@ -271,12 +271,12 @@ def damaged(value):
 def test_a_damaged_state_is_refused(name):
     state = deepcopy(epochs(started(name), 3).state())
     for key in state:
-        with pytest.raises(ValueError, match="remembers other things"):
+        with pytest.raises(ValueError, match="saved by another solver"):
             started(name).restore({other: value for other, value in state.items() if other != key}, None)
         for wrong in damaged(state[key]):
             with pytest.raises(ValueError, match="its "):
                 started(name).restore({**state, key: wrong}, None)
-    with pytest.raises(ValueError, match="remembers other things"):
+    with pytest.raises(ValueError, match="saved by another solver"):
         started(name).restore({**state, "other": 1.0}, None)
 
 

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.parameters import ExponentiatedGradient, Lbfgs
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN
+from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.tree.parts import LOOPY
 
 from ..models.tree.enumeration import tree_problem

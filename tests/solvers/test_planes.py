@@ -117,7 +117,7 @@ def test_working_set(additions, data):
         buffer, dense = written(pairs)
         size = merge(buffer, len(pairs))
         known = [(loss, dense.tolist()) == (other_loss, other.tolist()) for other_loss, other, _ in model[example]]
-        assert (working_set.find(planes, example, buffer, size, loss) != working_set.NONE) == any(known)
+        assert (working_set.find(planes, example, buffer, size, loss) != working_set.NO_PLANE) == any(known)
         if not any(known):
             p = working_set.add(planes, example, buffer, size, loss)
             planes.alpha[p] = alpha = data.draw(st.floats(0.125, 2)) if active else 0.0
@@ -133,17 +133,17 @@ def test_working_set(additions, data):
             current = planes = working_set.resized(planes, 4)
             assert working_set.free_planes(planes) >= 3 and working_set.free_codes(planes) >= 5 * D
             assert planes.counts[working_set.N_DROPPED] == planes.counts[working_set.N_DROPPED_CODES] == 0
-            assert len(planes.head) == 4 and planes.head[3] == working_set.NONE
+            assert len(planes.head) == 4 and planes.head[3] == working_set.NO_PLANE
         assert working_set.count(current) == sum(map(len, model))
         for example in range(3):
             p = current.head[example]
             for loss, dense, alpha in model[example]:
-                stored, (indices, values) = np.zeros(D), working_set.read(current, p)
+                stored, (indices, values) = np.zeros(D), working_set.read_plane(current, p)
                 stored[indices] = values
                 assert (current.loss[p], current.alpha[p]) == (loss, alpha)
                 assert stored.tolist() == dense.tolist() and current.norm[p] == dense @ dense
                 p = current.next[p]
-            assert p == working_set.NONE
+            assert p == working_set.NO_PLANE
             assert working_set.total_alpha(current, example) == pytest.approx(sum(a for *_, a in model[example]))
         total = np.zeros(D)
         working_set.weighted_sum(current, total)
@@ -172,7 +172,7 @@ def test_codes_of_any_plane(first, second):
         for k, index in enumerate(sorted(entries)):
             buffer.indices[k], buffer.values[k] = index, entries[index]
         p = working_set.add(planes, 0, buffer, len(entries), 1.0)
-        indices, values = working_set.read(planes, p)
+        indices, values = working_set.read_plane(planes, p)
         assert dict(zip(indices.tolist(), values.tolist())) == entries and indices.tolist() == sorted(entries)
         assert planes.size[p] <= working_set.max_codes(len(entries))
         assert working_set.is_plane(planes, p, buffer, len(entries), 1.0)

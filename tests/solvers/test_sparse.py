@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from spacy_ssvm.solvers.sparse import NOTHING, PART, Sparse, difference, sparse
+from spacy_ssvm.solvers.sparse import PART, ZERO, SparseVector, difference, sparse
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 1.0])
@@ -23,12 +23,12 @@ def test_differences_are_those_of_dense_vectors(size: int, share: float) -> None
 
 def test_vectors_that_have_travelled_are_added_to_dense_ones() -> None:
     vector = sparse(np.array([0.0, 1.5, 0.0, -2.0]))
-    arrived: Sparse = pickle.loads(pickle.dumps(vector))
-    assert arrived.digest() == vector.digest() != NOTHING.digest()
+    arrived: SparseVector = pickle.loads(pickle.dumps(vector))
+    assert arrived.digest() == vector.digest() != ZERO.digest()
     total = np.ones(4)
     arrived.add_to(total)
     arrived.add_to(total, 2.0)
     np.testing.assert_array_equal(total, [1.0, 5.5, 1.0, -5.0])
     np.testing.assert_array_equal(arrived.times(-1.0).dense(4), -vector.dense(4))
-    NOTHING.add_to(total)
+    ZERO.add_to(total)
     assert not len(sparse(np.zeros(4)).indices)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from spacy_ssvm.solvers import working_set
-from spacy_ssvm.solvers.l1 import project
+from spacy_ssvm.solvers.l1 import project_onto_ball
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.parameters import Extragradient, ProjectedSubgradient
 
@@ -57,17 +57,17 @@ def test_projection(point, radius):
         constraints={"type": "ineq", "fun": lambda z: radius - z.sum(), "jac": lambda z: -np.ones(2 * d)},
         options={"ftol": 1e-14, "maxiter": 300},
     )
-    found = project(x, radius)
+    found = project_onto_ball(x, radius)
     np.testing.assert_allclose(found, result.x[:d] - result.x[d:], atol=1e-5)
     assert np.abs(found).sum() <= radius * (1 + 1e-12)
-    np.testing.assert_array_equal(project(found, radius), found, err_msg="once is enough")
+    np.testing.assert_array_equal(project_onto_ball(found, radius), found, err_msg="once is enough")
     assert not np.signbit(found[found == 0]).any(), "zeros are stored as such"
 
 
 def test_a_point_of_the_ball_is_left_alone():
     w = np.array([0.25, -0.5, 0.0])
-    assert project(w, 0.75) is w
-    assert not project(np.zeros(0), 1.0).any()
+    assert project_onto_ball(w, 0.75) is w
+    assert not project_onto_ball(np.zeros(0), 1.0).any()
 
 
 def test_projected_subgradient_step_for_step():
@@ -85,7 +85,7 @@ def test_projected_subgradient_step_for_step():
             w = w + 0.1 / np.sqrt(epoch) * difference
         np.testing.assert_allclose(learner.w, w, rtol=0, atol=1e-9)
         assert np.abs(w).sum() > 2.0
-        w = project(w, 2.0)
+        w = project_onto_ball(w, 2.0)
         np.testing.assert_allclose(learner.prediction_weights(), w, rtol=0, atol=1e-9, err_msg="before the epoch ends")
         learner.end_epoch()
         np.testing.assert_allclose(learner.prediction_weights(), w, rtol=0, atol=1e-9)

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN, Constraints
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.chain.constraints import Constraints
 
 
 def listed(draw, elements, size: int) -> list:

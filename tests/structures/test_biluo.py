@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.structures.chain import biluo
 from spacy_ssvm.structures.chain.biluo import FIXED, Kind, biluo_constraints, n_states, segments, state
-from spacy_ssvm.structures.chain.scored import Between, ChainScores
+from spacy_ssvm.structures.chain.scored import ChainScores, TransitionScores
 
 from .enumeration import legal_sequences
 
@@ -69,7 +69,9 @@ def test_kinds_of_tokens(kinds):
 def test_the_best_sequence_is_the_best_segmentation(n_types, length, seed):
     rng, allowed = np.random.default_rng(seed), biluo_constraints(n_types)
     tokens, transitions = rng.normal(size=(length, n_states(n_types))), rng.normal(size=(n_states(n_types),) * 2)
-    (best,) = ChainScores(tokens, Between(transitions + allowed.transition, allowed.start, allowed.end)).best(1)
+    (best,) = ChainScores(tokens, TransitionScores(transitions + allowed.transition, allowed.start, allowed.end)).best(
+        1
+    )
 
     def score(y) -> float:
         return sum(tokens[range(length), y]) + sum(transitions[pair] for pair in itertools.pairwise(y))

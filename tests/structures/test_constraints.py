@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import (
-    FORBIDDEN,
     allowed_labels,
     broken,
     first_fixed,

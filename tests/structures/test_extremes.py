@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain import forward_backward, scored
 from spacy_ssvm.structures.chain.biluo import biluo_constraints, n_states, run, segments_above
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN
-from spacy_ssvm.structures.chain.scored import Between, ChainScores, Run
+from spacy_ssvm.structures.chain.scored import ChainScores, Run, TransitionScores
 from spacy_ssvm.structures.tree import projective
 from spacy_ssvm.structures.tree.max_marginals import arc_max_marginals, max_marginals
 from spacy_ssvm.structures.tree.parts import Parts
@@ -26,7 +26,7 @@ def scaled(drawn: ChainScores, scale: float) -> ChainScores:
     between = drawn.between
     parts = [drawn.tokens, between.transitions, between.start, between.end]
     tokens, *others = (np.where(part > FORBIDDEN / 2, scale * part, FORBIDDEN) for part in parts)
-    return ChainScores(tokens, Between(*others))
+    return ChainScores(tokens, TransitionScores(*others))
 
 
 def in_logs(drawn: ChainScores, beta: float) -> tuple[float, np.ndarray]:
@@ -69,7 +69,7 @@ def test_both_ways_are_taken():
     for height, is_product in ((10.0, True), (900.0, False)):
         tokens = np.array([[height, 0.0], [0.0, 0.0], [0.0, height + 1.0]])
         transitions = np.array([[0.0, FORBIDDEN], [FORBIDDEN, 0.0]])
-        drawn = ChainScores(tokens, Between(transitions, np.zeros(2), np.zeros(2)))
+        drawn = ChainScores(tokens, TransitionScores(transitions, np.zeros(2), np.zeros(2)))
         found = drawn.marginals(1.0)
         assert found.lattice.in_logs != is_product
         expected = np.array([1.0, np.e]) / (1.0 + np.e)
@@ -86,7 +86,7 @@ def test_both_ways_are_taken():
 def test_a_long_sequence(scale, beta):
     rng, allowed, n = np.random.default_rng(0), biluo_constraints(4), n_states(4)
     transitions = scale * rng.normal(size=(n, n)) + allowed.transition
-    drawn = ChainScores(scale * rng.normal(size=(2000, n)), Between(transitions, allowed.start, allowed.end))
+    drawn = ChainScores(scale * rng.normal(size=(2000, n)), TransitionScores(transitions, allowed.start, allowed.end))
     found = drawn.marginals(beta)
     assert not found.lattice.in_logs
     total, labels = in_logs(drawn, beta)

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN, allowed_labels, unconstrained
-from spacy_ssvm.structures.chain.pruning import bounds_of, labels_left, viterbi_left
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.chain.constraints import allowed_labels, unconstrained
+from spacy_ssvm.structures.chain.pruning import bounds_of, prune_labels, viterbi_pruned
 from spacy_ssvm.structures.chain.viterbi import steps_of, viterbi
 
 
@@ -20,10 +21,10 @@ def best_left(scores, transitions, start, end, token=None):
     """token: [T, L], the constraints of each token."""
     token = np.zeros(scores.shape) if token is None else token
     allowed = allowed_labels(unconstrained(scores.shape[1])._replace(token=token))
-    left = labels_left(scores, np.arange(len(scores), dtype=np.int32), allowed, start, end, bounds_of(transitions))
+    left = prune_labels(scores, np.arange(len(scores), dtype=np.int32), allowed, start, end, bounds_of(transitions))
     path = np.zeros(len(scores), np.int32)
     among = np.ascontiguousarray(transitions[np.ix_(left.labels, left.labels)])
-    return viterbi_left(left, among, start, end, path), path, left
+    return viterbi_pruned(left, among, start, end, path), path, left
 
 
 @settings(deadline=None, max_examples=200)

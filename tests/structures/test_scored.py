@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import double_precision
 from spacy_ssvm.models.tree.predictor import tree_scores
-from spacy_ssvm.structures import NONE_OF_THESE, UNKNOWN
+from spacy_ssvm.structures import FORBIDDEN, NONE_OF_THESE, UNKNOWN
 from spacy_ssvm.structures.chain.biluo import Kind, biluo_constraints, n_states, run, segments, segments_above
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN
-from spacy_ssvm.structures.chain.scored import Between, ChainScores, KnownLabels, LabelSequence, Run, labels_above
+from spacy_ssvm.structures.chain.scored import (
+    ChainScores,
+    KnownLabels,
+    LabelSequence,
+    Run,
+    TransitionScores,
+    labels_above,
+)
 from spacy_ssvm.structures.tree.parts import PROJECTIVE, PROJECTIVE_SIBLINGS, SPANNING
 from spacy_ssvm.structures.tree.scored import ANY, KnownTree, LabelledTree, heads_and_labels_above
 
@@ -42,7 +48,7 @@ def chains(draw) -> ChainScores:
         out = np.array(draw(st.lists(st.sampled_from([False, False, True]), min_size=size, max_size=size)), np.bool_)
         return np.where(out.reshape(shape), FORBIDDEN, _drawn(draw, *shape))
 
-    between = Between(part(n_labels, n_labels), part(n_labels), part(n_labels))
+    between = TransitionScores(part(n_labels, n_labels), part(n_labels), part(n_labels))
     found = ChainScores(part(length, n_labels), between)
     found.tokens[np.arange(length), legal] = 1.0
     for i, j in itertools.pairwise(legal):
@@ -60,7 +66,7 @@ def segmented(draw) -> ChainScores:
     kinds = draw(st.lists(st.sampled_from([Kind.FREE, Kind.NO_BEGIN]), min_size=length, max_size=length))
     tokens = _drawn(draw, length, n_states(n_types)) + allowed.token[np.array(kinds, np.int64)]
     transitions = _drawn(draw, n_states(n_types), n_states(n_types)) + allowed.transition
-    return ChainScores(tokens, Between(transitions, allowed.start, allowed.end))
+    return ChainScores(tokens, TransitionScores(transitions, allowed.start, allowed.end))
 
 
 def sequences(drawn: ChainScores) -> list[LabelSequence]:
@@ -285,7 +291,9 @@ def test_everything_ruled_out(name, data):
         if name in EXACT:
             closed = replace(scored, parts=scored.parts._replace(scores=np.full(len(scored.parts.heads), FORBIDDEN)))
         else:
-            closed = ChainScores(np.zeros((2, 2)), Between(np.zeros((2, 2)), np.full(2, FORBIDDEN), np.zeros(2)))
+            closed = ChainScores(
+                np.zeros((2, 2)), TransitionScores(np.zeros((2, 2)), np.full(2, FORBIDDEN), np.zeros(2))
+            )
         assert closed.best(2) == []
         with pytest.raises(ValueError, match=r"every .* is ruled out"):
             closed.margins()
@@ -322,7 +330,7 @@ def test_probabilities_of_a_long_sequence_with_large_scores():
     rng = np.random.default_rng(0)
     drawn = ChainScores(
         rng.normal(0, 1e4, (20_000, 1)) + rng.normal(size=(20_000, 3)) + 1e4,
-        Between(rng.normal(size=(3, 3)), np.zeros(3), np.zeros(3)),
+        TransitionScores(rng.normal(size=(3, 3)), np.zeros(3), np.zeros(3)),
     )
     lattice = drawn.marginals(1.0)
     values = lattice.values()
@@ -340,7 +348,7 @@ def test_margins_in_another_unit(unit):
     parts = [unit * rng.normal(size=shape) for shape in ((6, 3), (3, 3), 3, 3)]
     parts[0][2], parts[1][:] = unit * np.array([0.0, 1e-4, -1.0]), 0.0
     tokens, *rest = parts
-    drawn, whole = (ChainScores(tokens / by, Between(*(part / by for part in rest))) for by in (1.0, unit))
+    drawn, whole = (ChainScores(tokens / by, TransitionScores(*(part / by for part in rest))) for by in (1.0, unit))
     np.testing.assert_allclose(drawn.margins().values() / unit, whole.margins().values(), rtol=1e-9, atol=1e-9)
     assert (drawn.margins().through == 0.0).sum() == 6
 
@@ -351,7 +359,7 @@ def test_rounding_hides_no_segment_of_the_best_sequence():
     rng = np.random.default_rng(0)
     for _ in range(200):
         tokens, transitions = rng.normal(size=(6, n_states(2))) / 3, rng.normal(size=(n_states(2),) * 2) / 3
-        drawn = ChainScores(tokens, Between(transitions + allowed.transition, allowed.start, allowed.end))
+        drawn = ChainScores(tokens, TransitionScores(transitions + allowed.transition, allowed.start, allowed.end))
         (best,), lattice = drawn.best(1), drawn.margins()
         assert [part for part, _ in segments_above(lattice, 0.0)] == own_parts("segments", best)
         assert (lattice.values()[np.arange(6), best.labels] >= 0.0).all()
@@ -364,7 +372,7 @@ def test_what_is_predicted_is_listed_where_scores_cancel(n_tokens):
     base = np.repeat([10.0, -10.0], n_tokens // 2)
     tokens = base[:, None] + rng.normal(0, 3, (n_tokens, n_states(1)))
     transitions = constraints.transition + rng.normal(size=constraints.transition.shape)
-    between = Between(transitions, constraints.start, constraints.end)
+    between = TransitionScores(transitions, constraints.start, constraints.end)
     shift = ChainScores(tokens, between).margins().lattice.total
     tokens[n_tokens // 2 :] -= shift / (n_tokens // 2)
     given = ChainScores(tokens, between)

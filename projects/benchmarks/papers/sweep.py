@@ -21,7 +21,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from spacy_ssvm.distributed.workers import results
+from spacy_ssvm.distributed.workers import map_unordered
 
 from . import metrics
 from .catalogue import PAPERS, find_runs
@@ -63,7 +63,7 @@ def sweep(runs: Sequence[Run], data: Path, folder: Path, jobs: int, address: str
         chosen = sorted((run for run in missing if run.timed == timed), key=lambda run: run.task)
         if not chosen:
             continue
-        done = results(attempts(data), partial(attempts, data), chosen, n_workers, place, attrgetter("name"))
+        done = map_unordered(attempts(data), partial(attempts, data), chosen, n_workers, place, attrgetter("name"))
         for run, result in tqdm(done, total=len(chosen), desc="timed" if timed else "scores", unit="run"):
             if isinstance(result, str):
                 reasons[result] += 1

@@ -6,7 +6,7 @@ from typing import Any
 import spacy
 from papers.page import Page
 
-from spacy_ssvm.pipeline.facts import INVERSE_TEMPERATURE
+from spacy_ssvm.pipeline.training_record import INVERSE_TEMPERATURE
 
 from . import corpora, models
 from .bars import Bar

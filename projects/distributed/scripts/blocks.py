@@ -17,8 +17,8 @@ from spacy_ssvm.distributed.learning import shards_of, together
 from spacy_ssvm.distributed.messages import BlockEpoch, Setup
 from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
 from spacy_ssvm.models.protocol import DataSet
-from spacy_ssvm.solvers.blocks import Pace
-from spacy_ssvm.solvers.sparse import Sparse, difference, sparse
+from spacy_ssvm.solvers.blocks import EpochSettings
+from spacy_ssvm.solvers.sparse import SparseVector, difference, sparse
 
 from .tasks import Task
 
@@ -39,7 +39,7 @@ class Present:
 
 def nbytes(message: Any) -> int:
     """The size of the vectors in a message."""
-    if isinstance(message, Sparse):
+    if isinstance(message, SparseVector):
         return message.nbytes
     return sum(map(nbytes, message)) if isinstance(message, list | tuple) else 0
 
@@ -61,7 +61,7 @@ class Blocks:
         self._pipe: Any = self._nlp.get_pipe(task.component)
         for label in self._pipe.new_labels(survey):
             self._pipe.add_label(label)
-        self._pipe.take_note(survey)
+        self._pipe.apply_survey(survey)
         setup = Setup(list(self._pipe.labels), dict(self._pipe.codec.notes), SEED)
         shared = np.mean(self._ask("encode", [(setup,)] * n_blocks), axis=0)
         layouts = self._ask("begin", [(setup, shared)] * n_blocks)
@@ -85,13 +85,13 @@ class Blocks:
         return self._weights.dimension
 
     def epoch(self, number: int, factor: float) -> list[BlockEpoch]:
-        """Epoch `number` on each block; factor: as in `Pace`."""
+        """Epoch `number` on each block; factor: as in `EpochSettings`."""
         epochs = self._ask("epoch", [self._epoch(number, block, factor) for block in range(len(self))])
         self.up += nbytes(epochs)
         return epochs
 
     def step(
-        self, number: int, factor: float, epochs: Sequence[BlockEpoch], eta: float, changes: Sequence[Sparse]
+        self, number: int, factor: float, epochs: Sequence[BlockEpoch], eta: float, changes: Sequence[SparseVector]
     ) -> None:
         """Move each block's w by η times its change, and its dual variables by η times what its epoch has moved."""
         given = [
@@ -102,20 +102,20 @@ class Blocks:
         for w, change in zip(self._own, changes):
             change.add_to(w, eta)
 
-    def send(self, vector: np.ndarray) -> list[Sparse]:
+    def send(self, vector: np.ndarray) -> list[SparseVector]:
         """What each block reads of a vector, float64 [d]."""
         parts = [self._weights.part(block, sparse(vector)) for block in range(len(self))]
         self.down += sum(part.nbytes for part in parts)
         return parts
 
-    def sum(self, parts: Sequence[Sparse]) -> np.ndarray:
+    def sum(self, parts: Sequence[SparseVector]) -> np.ndarray:
         """The sum of the blocks' vectors, float64 [d]."""
         together = np.zeros(self.dimension)
         for block, part in enumerate(parts):
             self._weights.whole(block, part).add_to(together)
         return together
 
-    def dual_sums(self) -> tuple[list[Sparse], float, float]:
+    def dual_sums(self) -> tuple[list[SparseVector], float, float]:
         """Σ α ΔΦ of each block, and Σ αΔ and Σ_i A_i² of all."""
         found = self._ask("dual_sum", [()] * len(self))
         linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))
@@ -141,7 +141,7 @@ class Blocks:
             own[:] = self._weights.part(block, whole).dense(len(own))
 
     def _epoch(self, number: int, block: int, factor: float) -> tuple[Any, ...]:
-        return number, (SEED, number, block), Pace(factor)
+        return number, (SEED, number, block), EpochSettings(factor)
 
     def _answers(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
         self.down += nbytes(arguments)

@@ -14,7 +14,7 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Example
 
-from spacy_ssvm.distributed.block_worker import BlockWorker, Shard
+from spacy_ssvm.distributed.block_worker import BlockWorker, TrainingShard
 from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.cluster import connected
 from spacy_ssvm.distributed.learning import epoch_of_workers, initialized, shards_of
@@ -92,12 +92,12 @@ class Workers(NamedTuple):
     """The workers of a task. calls: of each. shards: of each. checkpoint: where the driver keeps its state."""
 
     calls: list[Call]
-    shards: list[Shard]
+    shards: list[TrainingShard]
     checkpoint: Checkpoint
 
 
 @contextmanager
-def dealt(task: Task, n_workers: int) -> Iterator[tuple[list[Shard], Checkpoint]]:
+def dealt(task: Task, n_workers: int) -> Iterator[tuple[list[TrainingShard], Checkpoint]]:
     """The parts of a task's corpus, in a folder that is there for so long."""
     with tempfile.TemporaryDirectory() as name:
         checkpoint = Checkpoint(Path(name), b"")

@@ -25,8 +25,8 @@ import spacy
 import srsly
 
 from spacy_ssvm.cli.treebank_choices import choose
-from spacy_ssvm.corpus.treebank import look_at
-from spacy_ssvm.distributed.workers import results
+from spacy_ssvm.corpus.treebank import analyse_treebank
+from spacy_ssvm.distributed.workers import map_unordered
 from spacy_ssvm.files import replace_files
 
 from .locate import locate, part
@@ -58,7 +58,7 @@ def run_spacy(*command: str, log: Path) -> None:
 
 def structures(corpus: Path) -> list[str]:
     """The structures to train on this training file."""
-    treebank = look_at(corpus)
+    treebank = analyse_treebank(corpus)
     return compared(treebank.crossing) if "parser" in choose(treebank, None, False).components else [NO_PARSER]
 
 
@@ -139,7 +139,7 @@ def main() -> None:
     given, settings = parser.parse_known_args()
     begin = partial(builds, given.part, given.training, given.metrics, given.assets, settings, Path.cwd())
     # Processes, since the CPU seconds of a command are those that its process's children have taken meanwhile.
-    done = results(begin(), begin, dict.fromkeys(given.treebanks), given.jobs, given.address, str)
+    done = map_unordered(begin(), begin, dict.fromkeys(given.treebanks), given.jobs, given.address, str)
     failed = {source: error for source, error in done if error is not None}
     for source, error in failed.items():
         print(f"{source}: {error}", file=sys.stderr)

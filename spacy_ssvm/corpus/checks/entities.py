@@ -10,7 +10,7 @@ from .corpora import CorpusData, Document, Issue, example_name, issues, place
 _INSIDE, _BEGIN = 1, 3
 """Values of spaCy's ENT_IOB."""
 NOT_NEGATED = 'put spans that are no entities into doc.spans["NAME"], and set incorrect_spans_key = "NAME"'
-"""What to do about a label such as "!PER"."""
+"""Advice about a label such as "!PER"."""
 
 
 def is_negated(label: str) -> bool:

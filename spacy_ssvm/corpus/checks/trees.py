@@ -114,7 +114,7 @@ def _circular(corpus: CorpusData) -> list[Issue]:
     return issues(
         "error",
         corpus.name,
-        "documents whose heads go round in a circle",
+        "documents whose heads contain a cycle",
         where,
         "the sentence is left out: correct its heads",
     )

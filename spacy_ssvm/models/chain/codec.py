@@ -13,8 +13,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ...solvers.parameters import require_moderate
+from ...structures.scored import Listing
+from ..named_parts import NamedPart, numbers_of
 from ..protocol import Codec, Gaps, Warn
-from ..scored import Listing, NamedPart, numbers_of
 
 if TYPE_CHECKING:
     from ...structures.chain.constraints import Constraints
@@ -59,30 +60,30 @@ class ChainCodec(Codec):
         """The constraints of the chain; its last L kinds are those of tokens with a fixed label: see `with_fixed`."""
 
     @property
-    def preset(self) -> tuple[int, ...]:
-        """spaCy's numbers of the token attributes that `kinds` reads."""
+    def kind_attributes(self) -> tuple[int, ...]:
+        """spaCy's numbers of the token attributes that `token_kinds` reads."""
         return ()
 
-    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
         """The kind of each token of these Docs, int32 [T]: a row of the token constraints.
 
-        preset: uint64 [T, A], the values of the A attributes of `preset`.
+        values: uint64 [T, A], the values of the A attributes of `kind_attributes`.
         """
-        return np.zeros(len(preset), np.int32)
+        return np.zeros(len(values), np.int32)
 
-    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        """As `kinds`, in training: existing annotation constrains tokens without a gold label, and gold goes before it.
+    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """The kinds in training: existing annotation constrains tokens without a gold label, and gold goes before it.
 
         gold: int32 [T], gold labels, -1 where unknown.
         """
-        return self.kinds(docs, preset)
+        return self.token_kinds(docs, values)
 
-    def mark(
-        self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
+    def write_columns(
+        self, docs: Sequence[Doc], values: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
     ) -> None:
         """Write the attributes that only the codec knows into their columns, uint64 [T] by name.
 
-        preset, kinds: as above, of the tokens.
+        values, kinds: as above, of the tokens.
         """
         return None
 
@@ -166,7 +167,7 @@ class ChainCodec(Codec):
         """The parts of a label sequence, as `PartNames.parts`."""
 
     def part(self, named: NamedPart, first: int) -> "Run":
-        """As `PartNames.part`, for the label of a single token."""
+        """The part of a single token with this label, for `PartNames.part`."""
         from ...structures.chain.scored import Run
 
         return Run(named.start - first, (self.number_of(named.label),))
@@ -178,7 +179,7 @@ class ChainCodec(Codec):
             ValueError: the component does not have it.
         """
         if label not in self.labels:
-            raise ValueError(f"{label!r} is none of its labels, which are {', '.join(self.labels)}")
+            raise ValueError(f"unknown label {label!r}: the labels are {', '.join(self.labels)}")
         return self.labels.index(label)
 
     def listing(self) -> Listing:

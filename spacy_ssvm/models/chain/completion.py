@@ -7,7 +7,8 @@ from heapq import heappop, heappush
 import numpy as np
 
 from ...kernels import kernel
-from ...structures.chain.constraints import FORBIDDEN, broken
+from ...structures import FORBIDDEN
+from ...structures.chain.constraints import broken
 from ...structures.chain.viterbi import steps_of, viterbi
 from .data import Chains
 from .scores import emission_scores, longest, steps_between, transition_scores

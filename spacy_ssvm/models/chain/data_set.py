@@ -15,12 +15,12 @@ from ..documents import examples_of, replaced_by_last
 from ..protocol import DataSet, Rows
 from .completion import complete, complete_without, new_labels_ruled_out, project
 from .data import Chains, dimension, joined, make_chains, with_more
-from .earlier import Earlier, blocks_of, nothing_earlier, seen_of
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
 from .many_labels import ManyLabelChains, StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
-from .numbered import FREQUENT, NONE, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
+from .numbered import FREQUENT, NO_PAIR, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
 from .oracles import chain_problem, extent
+from .start_weights import StartWeights, blocks_of, no_start_weights, seen_of
 from .weights import ChainWeights
 
 _IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
@@ -34,7 +34,7 @@ class ChainSet(DataSet):
     """Chains with their feature rows.
 
     program: compiled templates. table: the feature index so far; it grows as chains are added, and is made from its
-    keys after `rest`.
+    keys after `release_index`.
     constraints: of all of them. earlier: of the weights from which training starts; by default, that is zero.
     seen_labels: of the first pass, if there is one. of_tokens: as in `ChainCodec`.
     annotated: int32 [T], gold labels within the constraints, -1 where unknown.
@@ -47,7 +47,7 @@ class ChainSet(DataSet):
         program: Program,
         table: Table,
         constraints: Constraints,
-        earlier: Earlier | None = None,
+        earlier: StartWeights | None = None,
         seen_labels: SeenLabels | None = None,
         of_tokens: bool = False,
     ) -> None:
@@ -58,9 +58,9 @@ class ChainSet(DataSet):
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
         """The keys of the rows, while there is no table, or where some are those of earlier weights."""
-        self.earlier = nothing_earlier(len(constraints.start)) if earlier is None else earlier
+        self.earlier = no_start_weights(len(constraints.start)) if earlier is None else earlier
         self._rates_of_rows = np.zeros(0, np.float32)
-        """Of the rows so far."""
+        """Learning rates of the rows so far."""
         self.annotated = np.zeros(0, np.int32)
         self._n_known = 0
         """The labels of so many of the first tokens are known."""
@@ -68,21 +68,21 @@ class ChainSet(DataSet):
         self._constraints = constraints
         self._joined: Chains | None = None
         self._extent: Extent | None = None
-        """Of the joined chains."""
+        """The extent of the joined chains."""
         self._chunks: list[Chains] = []
-        """Those that are not joined yet."""
+        """Chains that are not joined yet."""
         self._counts, self._n_counted = np.zeros(0, np.int32), 0
         """How often each row occurs among so many of the first features."""
         self._problem: Problem | None = None
         self._numbering: Numbering | None = None
         self._steps: StepNumbering | None = None
-        """That of transitions, if there are many labels and weights are numbered by use."""
+        """The numbering of transitions, if there are many labels and weights are numbered by use."""
         self._first: ManyLabelChains | None = None
         """The data of the last problem with such a numbering."""
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
-        columns = encoded.columns if self.seen_labels is None else self.seen_labels.mark(encoded)
+        columns = encoded.columns if self.seen_labels is None else self.seen_labels.columns_of(encoded)
         n_rows_before = self.n_rows()
         self._table, feature_starts, rows, values = add_features(columns, self._program, self.table)
         if self.earlier.weights is not None:
@@ -158,7 +158,7 @@ class ChainSet(DataSet):
                 self._keys = np.zeros(0, np.uint64)
         return self._table
 
-    def rest(self) -> None:
+    def release_index(self) -> None:
         if self._table is not None and not self.hash_bits():
             self._keys = self.keys()
             self._table = None
@@ -183,7 +183,7 @@ class ChainSet(DataSet):
         data = self.without_docs()
         if not self.hash_bits():
             data._table = table_of(keys, 0)
-        data.earlier = nothing_earlier(len(self._constraints.start), seen)
+        data.earlier = no_start_weights(len(self._constraints.start), seen)
         data._keys, data._rates_of_rows = np.zeros(0, np.uint64), np.zeros(0, np.float32)
         return data
 
@@ -291,7 +291,7 @@ class ChainSet(DataSet):
         also = [example for example in examples[constrained] if self._complete_without(int(example), weights)]
         return np.sort(np.append(changed, also).astype(np.int64))
 
-    def settle(self, weights: np.ndarray) -> None:
+    def complete_once(self, weights: np.ndarray) -> None:
         with new_labels_ruled_out(weights, self.earlier.is_new):
             self.complete(None, weights)
         chains = self._chains()
@@ -302,7 +302,7 @@ class ChainSet(DataSet):
             self._extent = self._extent._replace(min_cost=min(self._extent.min_cost, 1.0))
             self._problem = None
 
-    def admit(self, docs: np.ndarray) -> None:
+    def keep_gold(self, docs: np.ndarray) -> None:
         """Nothing to do: a chain is decoded among all label sequences."""
 
     def _complete_without(self, example: int, weights: np.ndarray) -> bool:
@@ -318,7 +318,7 @@ class ChainSet(DataSet):
         keys = np.zeros(0, np.uint64) if self.hash_bits() else self.keys()
         if self._numbering is None:
             return keys
-        pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NONE).astype(np.uint64)
+        pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NO_PAIR).astype(np.uint64)
         steps = np.zeros(0, np.int64) if self._steps is None else used_steps(self._steps)
         return np.concatenate([keys, steps.astype(np.uint64) | _IS_STEP, pairs | _IS_PAIR])
 
@@ -336,7 +336,7 @@ class ChainSet(DataSet):
         place = self._tokens(doc)
         given = self.annotated[place]
         if gold.shape != given.shape or not ((gold >= 0) & (gold < len(self._constraints.start))).all():
-            raise ValueError("its solver state has gold labels that the component does not have")
+            raise ValueError("the saved solver state belongs to a component with other labels")
         chains.gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
@@ -357,7 +357,7 @@ class ChainSet(DataSet):
         return frequency.exponents(self.counts(), self._seen_earlier())
 
     def _seen_earlier(self) -> np.ndarray | None:
-        """The same of earlier Docs alone, uint8 [≤ R], of the first rows, as no others are theirs; None if unknown."""
+        """How often each row occurred before this training, uint8 [≤ R], None if unknown. Later rows are new."""
         weights = self.earlier.weights
         return self.earlier.seen if weights is None else seen_of(weights, self.keys())
 
@@ -372,7 +372,7 @@ class ChainSet(DataSet):
         return self._counts
 
     def _rates(self) -> Rates | None:
-        """Those of transitions are those of the most frequent feature."""
+        """Learning rates of the weights. Transitions have the rate of the most frequent feature."""
         if self.earlier.seen is None:
             return None
         n_before, weights = len(self._rates_of_rows), self.earlier.weights
@@ -427,5 +427,8 @@ def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The keys of rows, uint64, the pairs and the transitions, int64, of an index as `ChainSet.index` returns it."""
     is_pair = index & _IS_PAIR != 0
     is_step = ~is_pair & (index & _IS_STEP != 0)
-    pairs, steps = (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NONE, (index[is_step] & ~_IS_STEP).astype(np.int64)
+    pairs, steps = (
+        (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NO_PAIR,
+        (index[is_step] & ~_IS_STEP).astype(np.int64),
+    )
     return index[~(is_pair | is_step)], pairs, steps

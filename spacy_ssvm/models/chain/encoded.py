@@ -9,9 +9,7 @@ import numpy as np
 from ...features.columns import take_columns
 from ...features.index import Columns
 from ...features.ranges import elements
-
-DIGEST_SIZE = 16
-"""Bytes of the digest of a Doc."""
+from ..protocol import DIGEST_SIZE
 
 Runs = Sequence[tuple[int, np.ndarray]]
 """Labels, int32, from some token of a Doc on."""

@@ -85,7 +85,7 @@ class FiredFeatures:
 
 
 class ChainFeatures:
-    """Implements `models.scored.FactorFeatures` for one sequence.
+    """Implements `models.named_parts.FactorFeatures` for one sequence.
 
     fired: in its Doc. first: the token where it starts. transitions: float64 [L, L]. labels: the names of the weight
     labels.

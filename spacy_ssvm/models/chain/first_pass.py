@@ -18,8 +18,9 @@ from ...features.document import MAX_COUNT, links, vote
 from ...features.extractor import Extractor
 from ...features.index import Columns, table_of
 from ...structures.chain.constraints import unconstrained
+from ..protocol import DIGEST_SIZE
 from .codec import ChainCodec
-from .encoded import DIGEST_SIZE, EncodedChains
+from .encoded import EncodedChains
 from .jackknife import Labelling, annotated_documents, frequent_features
 from .type_scores import TypeScores
 from .weights import ChainWeights, in_use
@@ -32,7 +33,7 @@ LONGEST = 25
 """The largest number of tokens that the first pass learns from at once."""
 
 
-class FirstPass:
+class LabelFirstPass:
     """The first pass by fixed weights.
 
     extractor: of the templates of both passes. weights: of the chain over its `first_pass`, with a label for each of
@@ -57,13 +58,13 @@ class FirstPass:
                     value = f"{name}, {'most' if differ else 'all'} of {number_of_others}"
                     self._keys[number, differ, count] = strings.add(value, allow_transient=False)
 
-    def marking(self, columns: Columns, types: Types) -> Callable[[], None]:
+    def label_writer(self, columns: Columns, types: Types) -> Callable[[], None]:
         """A function that writes the attribute into the columns, in any thread; types: of the tokens."""
         kinds = np.zeros(len(types.ids), np.int32)
         labels = self._scores.labelling(columns, types, kinds, self._constraints)
-        return lambda: self.mark(columns, labels())
+        return lambda: self.write_labels(columns, labels())
 
-    def mark(self, columns: Columns, labels: np.ndarray) -> None:
+    def write_labels(self, columns: Columns, labels: np.ndarray) -> None:
         """Write the attribute into the columns, from labels of the first pass, int32 [T]."""
         previous, following = links(columns.starts, columns.keys[self._parts.words])
         vote(previous, following, labels, self._keys, columns.keys[self._parts.marks])
@@ -82,13 +83,13 @@ class SeenLabels:
     first_pass: gives all other Docs their labels. jackknifed: digest of a Doc → its labels, int32.
     """
 
-    def __init__(self, first_pass: FirstPass, jackknifed: dict[bytes, np.ndarray]) -> None:
+    def __init__(self, first_pass: LabelFirstPass, jackknifed: dict[bytes, np.ndarray]) -> None:
         self.first_pass = first_pass
         self.jackknifed = jackknifed
 
     @classmethod
-    def resumed(cls, first_pass: FirstPass, notes: Sequence[np.ndarray]) -> "SeenLabels":
-        """What has written these notes, from a file that may hold anything; nothing is jackknifed without notes.
+    def resumed(cls, first_pass: LabelFirstPass, notes: Sequence[np.ndarray]) -> "SeenLabels":
+        """Seen labels from notes of a file that may hold anything; nothing is jackknifed without notes.
 
         Raises:
             ValueError: they are no notes of this first pass.
@@ -116,14 +117,14 @@ class SeenLabels:
             np.concatenate([np.zeros(0, np.int32), *parts]),
         ]
 
-    def mark(self, encoded: EncodedChains) -> Columns:
+    def columns_of(self, encoded: EncodedChains) -> Columns:
         """The columns of a batch with the attribute."""
         columns = encoded.columns._replace(keys=encoded.columns.keys.copy())
         labels = self.first_pass.labels(columns)
         for (first, end), digest in zip(pairwise(columns.starts.tolist()), encoded.digests()):
             if digest in self.jackknifed:
                 labels[first:end] = self.jackknifed[digest]
-        self.first_pass.mark(columns, labels)
+        self.first_pass.write_labels(columns, labels)
         return columns
 
 

@@ -26,7 +26,7 @@ class FixedRows(NamedTuple):
 
 
 def fixed_rows(rows: SparseRows, n_labels: int) -> FixedRows:
-    """The same weights for prediction."""
+    """Weights of rows in the layout for prediction."""
     sizes = np.diff(rows.starts)
     starts = np.concatenate([[0], np.cumsum(np.where(sizes * FULL > n_labels, n_labels, 2 * sizes))])
     fixed = FixedRows(starts, np.zeros(starts[-1], np.float32))

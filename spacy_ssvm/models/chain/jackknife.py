@@ -161,7 +161,7 @@ class Labelling:
         return [self._rng.permutation(examples) for _ in range(EPOCHS)]
 
     def _decoder(self, orders: list[np.ndarray]) -> Callable[[Chains], np.ndarray]:
-        """What labels sequences after learning from examples in these orders."""
+        """A function that labels sequences, after learning from examples in these orders."""
         if not has_many_labels(self._chains.constraints):
             return partial(decode_sequences, weights=self._learnt(chain_problem(self._chains, self._n_rows), orders))
         n_labels = len(self._chains.constraints.start)

@@ -10,13 +10,19 @@ from ...features.columns import Types
 from ...features.index import Columns, Program, Table, extract
 from ...kernels import Float64Array2d, kernel
 from ...structures.chain.constraints import Constraints, allowed_labels
-from ...structures.chain.pruning import Bounds, bounds_of, labels_left, viterbi_left
+from ...structures.chain.pruning import Bounds, bounds_of, prune_labels, viterbi_pruned
 from .fixed_rows import FixedRows, fixed_rows, score_by_rows
-from .scores import add_attributes_of_allowed, add_limits, longest, require_finite_values, unlabelled
+from .scores import (
+    add_attributes_and_constraints,
+    add_attributes_of_allowed,
+    longest,
+    require_finite_values,
+    unlabelled,
+)
 from .weights import ChainWeights
 
 
-class FixedWeights(NamedTuple):
+class ManyLabelWeights(NamedTuple):
     """The weights that decoding reads. rows: of label weights. transitions: float64 [L, L]. bounds: of these."""
 
     rows: FixedRows
@@ -29,7 +35,7 @@ def _score(columns, program, table, chains, weights, scores):
     extract(columns, program, table, False, 0, chains.feature_starts, chains.rows, chains.values)
     for token in range(len(scores)):
         score_by_rows(chains.feature_starts, chains.rows, chains.values, token, weights.rows, scores[token])
-        add_limits(chains, token, scores[token])
+        add_attributes_and_constraints(chains, token, scores[token])
 
 
 @kernel
@@ -46,14 +52,14 @@ def _label(columns, program, table, chains, allowed, weights, labels):
             score_by_rows(chains.feature_starts, chains.rows, chains.values, token, weights.rows, score)
             add_attributes_of_allowed(constraints.attributes, allowed, chains.kinds[token], score)
         kinds = chains.kinds[first:end]
-        left = labels_left(scores, kinds, allowed, constraints.start, constraints.end, weights.bounds)
+        left = prune_labels(scores, kinds, allowed, constraints.start, constraints.end, weights.bounds)
         n_left = len(left.labels)
         transitions = np.empty((n_left, n_left))
         for i in range(n_left):
             steps = weights.transitions[left.labels[i]]
             for j in range(n_left):
                 transitions[i, j] = steps[left.labels[j]]
-        viterbi_left(left, transitions, constraints.start, constraints.end, labels[first:end])
+        viterbi_pruned(left, transitions, constraints.start, constraints.end, labels[first:end])
 
 
 class ManyLabelScores:
@@ -69,16 +75,16 @@ class ManyLabelScores:
         transitions = weights.transitions.astype(np.float64)
         rows = fixed_rows(weights.rows, len(transitions))
         self._allowed = allowed_labels(constraints)
-        self._weights = FixedWeights(rows, transitions, bounds_of(transitions))
+        self._weights = ManyLabelWeights(rows, transitions, bounds_of(transitions))
 
     def labelling(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], np.ndarray]:
-        """As `TypeScores.labelling`. Holds Python's lock for next to nothing."""
+        """A function that finds labels, as `TypeScores.labelling`. Holds Python's lock for next to nothing."""
         return partial(self._labels, columns, kinds, constraints)
 
     def scores(self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
-        """As `TypeScores.scores`."""
+        """The scores of tokens, as `TypeScores.scores`."""
         scores = np.zeros((len(kinds), len(constraints.start)))
         chains = unlabelled(columns, self._program, kinds, constraints)
         _score(columns, self._program, self._table, chains, self._weights, scores)

@@ -13,7 +13,7 @@ import numpy as np
 from ...kernels import Float64Array2d, Int32Array2d, Int64Array, kernel, numba_type
 from ...solvers.problem import Extent, Problem
 from ...structures.chain.constraints import AllowedLabels, Constraints, allowed_labels
-from ...structures.chain.pruning import MANY, Bounds, labels_left, viterbi_left
+from ...structures.chain.pruning import MANY, Bounds, prune_labels, viterbi_pruned
 from .data import Chains
 from .numbered import CHUNK, Numbering, add_rows_in_use, look_up, n_places, place_of
 from .oracles import extent, feature_difference
@@ -140,9 +140,9 @@ def _best_path(data, example, weights, loss_scale, path):
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
     kinds, bounds = chains.kinds[first:end], _bounds(data.steps, weights)
-    left = labels_left(scores, kinds, data.allowed, constraints.start, constraints.end, bounds)
+    left = prune_labels(scores, kinds, data.allowed, constraints.start, constraints.end, bounds)
     transitions = _transitions_left(data.steps, weights, left.number, len(left.labels))
-    viterbi_left(left, transitions, constraints.start, constraints.end, path)
+    viterbi_pruned(left, transitions, constraints.start, constraints.end, path)
 
 
 @kernel

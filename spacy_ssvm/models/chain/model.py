@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ...features.columns import ColumnReader
     from ...features.extractor import Extractor
     from .data_set import ChainSet
-    from .earlier import Earlier
     from .encoded import EncodedChains
-    from .first_pass import FirstPass, SeenLabels
+    from .first_pass import LabelFirstPass, SeenLabels
     from .predictor import ChainPredictor
+    from .start_weights import StartWeights
 
 
 class ChainModel:
@@ -61,11 +61,11 @@ class ChainModel:
         from .encoded import EncodedChains
 
         docs = [example.predicted for example in examples]
-        columns, _, preset = self.reader.read_types(docs, self._vocab, self.codec.preset)
+        columns, _, values = self.reader.read_types(docs, self._vocab, self.codec.kind_attributes)
         numbers = self.codec.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
-        kinds = self.codec.kinds_to_learn(docs, preset, annotated)
-        self.codec.mark(docs, preset, kinds, self.reader.by_name(columns))
+        kinds = self.codec.gold_kinds(docs, values, annotated)
+        self.codec.write_columns(docs, values, kinds, self.reader.by_name(columns))
         forbidden = [
             [
                 (first, np.array([numbers[label] for label in run], np.int32))
@@ -81,12 +81,12 @@ class ChainModel:
         self, weights: ChainWeights | None, batches: Sequence[Any], seed: int, only_present: bool = False
     ) -> "tuple[ChainSet, np.ndarray | None]":
         from ...features.index import empty_table, table_of
-        from .earlier import Earlier
+        from .start_weights import StartWeights
 
         if weights is None:
             return self._data_set(empty_table(self._hash_bits), seen_labels=self._learnt_labels(batches, seed)), None
         is_new = ~files.has_weight(weights)
-        earlier = Earlier(weights.seen, is_new, self._has_new_labels(is_new))
+        earlier = StartWeights(weights.seen, is_new, self._has_new_labels(is_new))
         labels = self._seen_labels(weights.first_pass)
         if weights.hash_bits:
             weights = files.spread(weights)
@@ -101,7 +101,7 @@ class ChainModel:
     def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "ChainSet":
         from ...features.index import empty_table, table_of
         from .data_set import split_index
-        from .earlier import nothing_earlier, seen_of
+        from .start_weights import no_start_weights, seen_of
 
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
@@ -111,13 +111,13 @@ class ChainModel:
         weights = self.load()
         labels = self._seen_labels(weights.first_pass, notes)
         seen = files.spread(weights).seen if weights.hash_bits else seen_of(weights, keys)
-        earlier = nothing_earlier(len(self.labels), seen)
+        earlier = no_start_weights(len(self.labels), seen)
         data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), earlier, labels)
         data.resume_numbering(pairs, steps)
         return data
 
     def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
-        from .earlier import with_others
+        from .start_weights import with_others
 
         keys = data.keys()
         weights = files.in_use(*data.non_zeros(vector), keys, data.hash_bits(), len(self.labels), data.seen())
@@ -159,7 +159,7 @@ class ChainModel:
     def _data_set(
         self,
         table: Any,
-        earlier: "Earlier | None" = None,
+        earlier: "StartWeights | None" = None,
         seen_labels: "SeenLabels | None" = None,
     ) -> "ChainSet":
         from .data_set import ChainSet
@@ -168,7 +168,7 @@ class ChainModel:
         return ChainSet(program, table, constraints, earlier, seen_labels, self.codec.of_tokens)
 
     def _learnt_labels(self, batches: "Sequence[EncodedChains]", seed: int) -> "SeenLabels | None":
-        """Those of a first pass that learns from the batches; None if no template reads its labels."""
+        """Labels of a first pass that learns from the batches; None if no template reads them."""
         from .first_pass import SeenLabels, learn
 
         if self.extractor.first_pass is None or not batches:
@@ -177,16 +177,16 @@ class ChainModel:
         return None if learnt is None else SeenLabels(self._first_pass(learnt[0]), learnt[1])
 
     def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> "SeenLabels | None":
-        """Those of a first pass with these weights. notes: `DataSet.notes` of its Docs."""
+        """Labels of a first pass with these weights. notes: `DataSet.notes` of its Docs."""
         from .first_pass import SeenLabels
 
         return None if weights is None else SeenLabels.resumed(self._first_pass(weights), notes)
 
-    def _first_pass(self, weights: ChainWeights) -> "FirstPass":
-        from .first_pass import FirstPass
+    def _first_pass(self, weights: ChainWeights) -> "LabelFirstPass":
+        from .first_pass import LabelFirstPass
 
         names = self.codec.first_pass_names()[: len(weights.transitions)]
-        return FirstPass(self.extractor, weights, names, self._vocab)
+        return LabelFirstPass(self.extractor, weights, names, self._vocab)
 
     def _has_new_labels(self, is_new: np.ndarray) -> bool:
         """Whether a label of the component has no weight: `widened` has appended it. is_new: of weight labels."""

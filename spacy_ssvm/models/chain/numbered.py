@@ -16,10 +16,12 @@ from ...kernels import Int64Array, Int64Array2d, kernel, numba_type, prefetch
 from ...solvers.problem import Extent, Problem
 from .data import Chains, value_of
 from .oracles import extent, feature_difference
-from .scores import add_limits, add_loss, best_path
+from .scores import add_attributes_and_constraints, add_loss, best_path
 
-NONE = -1
-"""No chunk: the end of a row's list."""
+NO_CHUNK = -1
+"""The end of a row's list of chunks."""
+NO_PAIR = -1
+"""The pair of a place that is not in use."""
 
 CHUNK = 4
 """Places that are read together: a row with any weights seldom has fewer than two, and seldom more than four."""
@@ -37,7 +39,7 @@ class Numbering(NamedTuple):
     A row has a list of chunks, newest first, or, if it is frequent, chunks for all labels, one after the other. Places
     of chunks in lists are used from the first one on; the weights of unused ones remain 0.
 
-    first: int64 [R], the first chunk of each row, or NONE; −2 − c for a row with all labels from chunk c on.
+    first: int64 [R], the first chunk of each row, or NO_CHUNK; −2 − c for a row with all labels from chunk c on.
     chunks: int64 [R · ⌈L / CHUNK⌉, 2], of each chunk in a list: its labels, the first one in the lowest bits; the
         number of its places in use and, above USED_BITS, the next chunk of the list plus 1.
     counts: int64 [1], the number of chunks in use.
@@ -66,15 +68,15 @@ def chunks_of_row(n_labels: int) -> int:
 
 def new_numbering(n_rows: int, n_labels: int, frequent: np.ndarray) -> Numbering:
     """A numbering with places for all labels of the frequent rows, int64, and no others."""
-    first, size = np.full(n_rows, NONE), chunks_of_row(n_labels)
+    first, size = np.full(n_rows, NO_CHUNK), chunks_of_row(n_labels)
     first[frequent] = -2 - size * np.arange(len(frequent))
     # Zeros that are not written to take no memory.
     return Numbering(first, np.zeros((n_rows * size, 2), np.int64), np.array([size * len(frequent)]))
 
 
 def with_rows(numbering: Numbering, n_rows: int, n_labels: int) -> Numbering:
-    """The same places, for n_rows rows: at least as many as before."""
-    more, n_chunks = np.full(n_rows - len(numbering.first), NONE), int(numbering.counts[0])
+    """A numbering with the same places, for n_rows rows: at least as many as before."""
+    more, n_chunks = np.full(n_rows - len(numbering.first), NO_CHUNK), int(numbering.counts[0])
     chunks = extended(numbering.chunks, n_rows * chunks_of_row(n_labels), n_chunks)
     return Numbering(appended(numbering.first, more), chunks, numbering.counts)
 
@@ -98,16 +100,16 @@ def _next(numbering, chunk):
 def place_of(numbering, row, label):
     """The place of a weight, a free one if it has none yet."""
     first = numbering.first[row]
-    if first < NONE:
+    if first < NO_CHUNK:
         return CHUNK * (-2 - first) + label
     chunk = first
-    while chunk != NONE:
+    while chunk != NO_CHUNK:
         for k in range(_n_used(numbering, chunk)):
             if _label(numbering, chunk, k) == label:
                 return CHUNK * chunk + k
         chunk = _next(numbering, chunk)
     chunk = first
-    if chunk == NONE or _n_used(numbering, chunk) == CHUNK:
+    if chunk == NO_CHUNK or _n_used(numbering, chunk) == CHUNK:
         chunk = numbering.counts[0]
         numbering.counts[0] += 1
         numbering.chunks[chunk, 1] = (first + 1) << USED_BITS
@@ -138,7 +140,7 @@ def add_rows_in_use(data, token, found, weights, score):
     first = chains.feature_starts[token]
     for f in range(first, chains.feature_starts[token + 1]):
         value, chunk = value_of(chains.values, f), found[f - first]
-        if chunk < NONE:
+        if chunk < NO_CHUNK:
             block = np.uint64(begin + CHUNK * (-2 - chunk))
             for label in range(n_labels):
                 score[label] += value * weights[block + label]
@@ -166,7 +168,7 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
         score = scores[t]
         score[:] = 0.0
         add_rows_in_use(data, first + t, found[features[t] - features[0] :], weights, score)
-        add_limits(chains, first + t, score)
+        add_attributes_and_constraints(chains, first + t, score)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
     path = np.empty(len(scores), np.int32)
@@ -209,7 +211,7 @@ def numbered_problem(chains: Chains, numbering: Numbering, known: Extent | None 
 def _write_pairs(numbering, n_labels, pairs):
     for row in range(len(numbering.first)):
         chunk = numbering.first[row]
-        if chunk < NONE:
+        if chunk < NO_CHUNK:
             for label in range(n_labels):
                 pairs[CHUNK * (-2 - chunk) + label] = row * n_labels + label
         while chunk >= 0:
@@ -219,8 +221,8 @@ def _write_pairs(numbering, n_labels, pairs):
 
 
 def pairs_of(numbering: Numbering, n_labels: int) -> np.ndarray:
-    """The pair of each place of the chunks in use, row · L + label, int64; NONE for unused places."""
-    pairs = np.full(CHUNK * int(numbering.counts[0]), NONE)
+    """The pair of each place of the chunks in use, row · L + label, int64; NO_PAIR for unused places."""
+    pairs = np.full(CHUNK * int(numbering.counts[0]), NO_PAIR)
     _write_pairs(numbering, n_labels, pairs)
     return pairs
 
@@ -229,15 +231,15 @@ def pairs_of(numbering: Numbering, n_labels: int) -> np.ndarray:
 def _append_chunks(numbering, n_labels, pairs):
     """Append lists' chunks with these pairs; returns whether each of them is of one row that is not frequent."""
     for chunk in range(numbering.counts[0], len(pairs) // CHUNK):
-        row, used = NONE, 0
-        while used < CHUNK and pairs[CHUNK * chunk + used] != NONE:
+        row, used = NO_PAIR, 0
+        while used < CHUNK and pairs[CHUNK * chunk + used] != NO_PAIR:
             pair = pairs[CHUNK * chunk + used]
             if used and pair // n_labels != row:
                 return False
             row = pair // n_labels
             numbering.chunks[chunk, 0] |= (pair - row * n_labels) << LABEL_BITS * used
             used += 1
-        if row == NONE or numbering.first[row] < NONE:
+        if used == 0 or numbering.first[row] < NO_CHUNK:
             return False
         numbering.chunks[chunk, 1] = (numbering.first[row] + 1) << USED_BITS | used
         numbering.first[row] = chunk
@@ -256,7 +258,7 @@ def numbering_of(pairs: np.ndarray, n_rows: int, n_labels: int) -> Numbering:
     is_row = (blocks[:, :n_labels] % n_labels == np.arange(n_labels)).all(axis=1)
     is_row &= (blocks[:, :n_labels] // n_labels == blocks[:, :1] // n_labels).all(axis=1) & (blocks[:, 0] >= 0)
     frequent = blocks[: int(np.argmin(np.append(is_row, False))), 0] // n_labels
-    are_possible = len(pairs) % CHUNK == 0 and ((pairs >= NONE) & (pairs < n_rows * n_labels)).all()
+    are_possible = len(pairs) % CHUNK == 0 and ((pairs >= NO_PAIR) & (pairs < n_rows * n_labels)).all()
     if not are_possible or len(pairs) > n_rows * size or len(np.unique(frequent)) < len(frequent):
         raise ValueError("its solver state has weights of features or labels that it does not have")
     numbering = new_numbering(n_rows, n_labels, frequent)

@@ -184,7 +184,7 @@ def max_gradient_entries(chains: Chains) -> int:
 
 
 def extent(chains: Chains) -> Extent:
-    """Those of these examples."""
+    """The extent of these examples."""
     entries = plane_entries(chains)
     max_entries, gradient_entries = int(entries.max(initial=0)), max_gradient_entries(chains)
     return Extent(entries, max_entries, cliques.sizes(chains), gradient_entries, min_cost(chains.costs))

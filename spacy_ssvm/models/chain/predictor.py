@@ -14,11 +14,11 @@ from ...features.extractor import Extractor
 from ...features.index import Columns, look_up_features, table_of
 from ...features.program import select
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited, without
-from ...structures.chain.scored import Between, ChainScores
-from ..protocol import Contradiction
-from ..scored import ScoredSequence
+from ...structures.chain.scored import ChainScores, TransitionScores
+from ...structures.contradiction import Contradiction
+from ..named_parts import ScoredSequence
 from .codec import ChainCodec
-from .first_pass import FirstPass
+from .first_pass import LabelFirstPass
 from .many_label_scores import ManyLabelScores
 from .many_labels import has_many_labels
 from .scores import add_attributes
@@ -44,7 +44,7 @@ class ChainPredictor:
         codec: ChainCodec,
         weights: ChainWeights,
         vocab: Vocab,
-        first_pass: FirstPass | None = None,
+        first_pass: LabelFirstPass | None = None,
     ) -> None:
         self.extractor = extractor
         self._vocab = vocab
@@ -57,7 +57,7 @@ class ChainPredictor:
         self._scorer = self._new_scorer()
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
-        """As `Predictor.prepared`: the best labels of each Doc, int32 [tokens]."""
+        """A function that finds the best labels of each Doc, int32 [tokens], as `Predictor.prepared`."""
         if not any(len(doc) for doc in docs):
             return lambda: [np.zeros(0, np.int32) for _ in docs]
         return self._decoding(*self._read(docs))
@@ -83,9 +83,9 @@ class ChainPredictor:
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Types, np.ndarray, Constraints]:
         """Columns, word types, the kinds of tokens, int32 [T], and the constraints, which have a row for each kind."""
         codec = self._codec
-        columns, types, preset = self.extractor.reader.read_types(docs, self._vocab, codec.preset)
-        kinds = codec.kept(docs, codec.kinds(docs, preset))
-        codec.mark(docs, preset, kinds, self.extractor.reader.by_name(columns))
+        columns, types, values = self.extractor.reader.read_types(docs, self._vocab, codec.kind_attributes)
+        kinds = codec.kept(docs, codec.token_kinds(docs, values))
+        codec.write_columns(docs, values, kinds, self.extractor.reader.by_name(columns))
         if not codec.patterns:
             return columns, types, kinds, self.constraints
         free = kinds < first_fixed(self._possible)
@@ -93,7 +93,7 @@ class ChainPredictor:
         return columns, types, kinds, self._preferred(constraints)
 
     def _preferred(self, constraints: Constraints) -> Constraints:
-        """The same constraints, without labels that are not learnt yet where there are others."""
+        """Constraints without labels that are not learnt yet where there are others."""
         codec = self._codec
         if not codec.unlearnt:
             return constraints
@@ -105,7 +105,7 @@ class ChainPredictor:
         """The columns of the Docs, and each Doc's sequences, within the limits set by Docs and patterns."""
         read = self._read(docs)
         columns, types, kinds, allowed = read
-        self._marking(columns, types)()
+        self._label_writer(columns, types)()
         if allowed is not self.constraints:
             self._decoding(*read)()
         scores, between = self._scorer.scores(columns, types, kinds, allowed), self._between
@@ -117,29 +117,29 @@ class ChainPredictor:
         return columns, found
 
     @cached_property
-    def _between(self) -> Between:
+    def _between(self) -> TransitionScores:
         # Patterns limit single tokens only.
         allowed = self.constraints
         transitions = self.weights.transitions + allowed.transition
-        return Between(transitions, allowed.start, allowed.end)
+        return TransitionScores(transitions, allowed.start, allowed.end)
 
-    def _marking(self, columns: Columns, types: Types) -> Callable[[], None]:
+    def _label_writer(self, columns: Columns, types: Types) -> Callable[[], None]:
         """A function that writes what the first pass finds into the columns, in any thread."""
-        return (lambda: None) if self._first_pass is None else self._first_pass.marking(columns, types)
+        return (lambda: None) if self._first_pass is None else self._first_pass.label_writer(columns, types)
 
     def _decoding(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], list[np.ndarray]]:
-        mark = self._marking(columns, types)
+        write_labels = self._label_writer(columns, types)
         decode = self._scorer.labelling(columns, types, kinds, constraints)
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
-            mark()
+            write_labels()
             best = decode()
             if constraints is not self.constraints:
                 for token in np.flatnonzero(broken(constraints, kinds, columns.starts, best))[:1].tolist():
-                    raise Contradiction(token, "patterns leave it no label that can follow those before it")
+                    raise Contradiction(token, "no label that the patterns allow may follow the label before it")
             return [best[first:end] for first, end in bounds]
 
         return labels

@@ -81,7 +81,7 @@ def add_to_attributes(attributes, changes):
 
 
 @kernel
-def add_limits(chains, token, score):
+def add_attributes_and_constraints(chains, token, score):
     """Add to a token's scores, [L], from weights alone, what attributes and the token's constraints add."""
     add_attributes(chains.constraints.attributes, score)
     allowed = chains.constraints.token[chains.kinds[token]]
@@ -100,7 +100,7 @@ def emission_scores(chains, example, weights, scores):
         score = scores[t]
         score[:] = 0.0
         add_rows(chains.feature_starts, chains.rows, chains.values, token, weights, score)
-        add_limits(chains, token, score)
+        add_attributes_and_constraints(chains, token, score)
 
 
 @kernel

@@ -46,7 +46,7 @@ def taken(rows: SparseRows, chosen: np.ndarray) -> SparseRows:
     return SparseRows(taken_starts(rows.starts, chosen), rows.labels[places], rows.values[places])
 
 
-def joined(parts: Sequence[SparseRows]) -> SparseRows:
+def joined_rows(parts: Sequence[SparseRows]) -> SparseRows:
     """The rows of all parts, one part after the other."""
     starts = joined_starts([part.starts for part in parts])
     labels, values = (np.concatenate(arrays) for arrays in zip(*(part[1:] for part in parts)))

@@ -11,7 +11,7 @@ from ...kernels import kernel
 from ...structures.chain.constraints import Constraints, only_labels
 from .data import Chains
 from .fixed_rows import fixed_rows, score_by_rows
-from .scores import add_limits, require_finite_values
+from .scores import add_attributes_and_constraints, require_finite_values
 from .sparse_rows import SparseRows
 
 
@@ -20,7 +20,7 @@ def _score(columns, program, table, tokens, chains, rows, scores):
     extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
     for token in range(len(tokens)):
         score_by_rows(chains.feature_starts, chains.rows, chains.values, token, rows, scores[token])
-        add_limits(chains, token, scores[token])
+        add_attributes_and_constraints(chains, token, scores[token])
 
 
 @kernel
@@ -30,7 +30,7 @@ def _label(columns, program, table, tokens, chains, rows, labels):
     score = np.empty(len(chains.constraints.start))
     for token in range(len(tokens)):
         score_by_rows(chains.feature_starts, chains.rows, chains.values, token, rows, score)
-        add_limits(chains, token, score)
+        add_attributes_and_constraints(chains, token, score)
         labels[tokens[token]] = np.argmax(score)
 
 
@@ -51,11 +51,11 @@ class TokenScores:
     def labelling(
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], np.ndarray]:
-        """As `TypeScores.labelling`."""
+        """A function that finds labels, as `TypeScores.labelling`."""
         return partial(self._labels, columns, kinds, constraints)
 
     def scores(self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
-        """As `TypeScores.scores`."""
+        """The scores of tokens, as `TypeScores.scores`."""
         tokens = np.arange(len(kinds))
         chains = self._chains(tokens, kinds, constraints)
         scores = np.zeros((len(kinds), len(constraints.start)))

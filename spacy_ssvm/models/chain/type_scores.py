@@ -15,7 +15,7 @@ from ...structures.chain.constraints import Constraints
 from ...structures.chain.viterbi import Steps, steps_of, viterbi
 from .data import Chains, SharedScores, nothing_shared
 from .fixed_rows import FixedRows, fixed_rows, score_by_rows
-from .scores import add_attributes, add_limits, require_finite_values, unlabelled
+from .scores import add_attributes, add_attributes_and_constraints, require_finite_values, unlabelled
 from .weights import ChainWeights
 
 MAX_SCORES = 1 << 23
@@ -48,7 +48,7 @@ def _score_sequence(chains, shared, rows, first, end, scores):
     for token in range(first, end):
         score = scores[token - first]
         score_by_rows(chains.feature_starts, chains.rows, chains.values, token, rows, score)
-        add_limits(chains, token, score)
+        add_attributes_and_constraints(chains, token, score)
     _add_shared(shared, first, end, scores)
 
 
@@ -112,7 +112,7 @@ class TypeScores:
         return partial(self._labels, columns, self._split.rest, chains, self._shared(types))
 
     def labels_without_types(self, columns: Columns, program: Program, constraints: Constraints) -> np.ndarray:
-        """The same labels, without stored scores, by all templates, `program`."""
+        """The labels that `labelling` gives, without stored scores, by all templates, `program`."""
         kinds = np.zeros(columns.keys.shape[1], np.int32)
         chains = unlabelled(columns, program, kinds, constraints)
         return self._labels(columns, program, chains, nothing_shared(self._n_labels))

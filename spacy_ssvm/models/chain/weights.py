@@ -14,9 +14,9 @@ from ...features.sets import KEY_BITS, MAX_HASH_BITS
 from ...features.templates import parse_templates, reads
 from ..layers import (
     CORRECTED_TYPES,
-    NOTHING,
-    Earlier,
+    NO_ENTRIES,
     Layers,
+    SavedLayers,
     layered,
     pack_corrected,
     unpack_corrected,
@@ -83,7 +83,7 @@ class ChainWeights(NamedTuple):
 
 
 def no_weights(n_labels: int) -> ChainWeights:
-    """Those before anything is learnt."""
+    """The weights of an untrained component."""
     return ChainWeights(np.zeros(0, np.uint64), np.zeros((n_labels, n_labels), np.float32), NO_ROWS, 0)
 
 
@@ -183,7 +183,7 @@ class _Rows(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, Earlier]:
+def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, SavedLayers]:
     """The rows of both the weights and the file, ascending, with so many labels each, and the layers of the file."""
     _, _, n_before, bits = saved.arrays[SHAPE].tolist()
     before = _keys("", saved.arrays, bits)
@@ -205,7 +205,7 @@ def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, Earl
         names = tuple(by_key.get(place, "") for place in range(len(keys)))
     layers = _layers(saved.arrays, len(before) * n_before).moved(lambda indices: moved(indices, of_file, n_before))
     together = _Rows(keys, moved(rows.indices, own, n_labels), seen, names)
-    return together, Earlier(layers, saved.are_exact, saved.are_corrected)
+    return together, SavedLayers(layers, saved.are_exact, saved.are_corrected)
 
 
 def _packed(
@@ -240,7 +240,7 @@ def _packed_first_pass(weights: ChainWeights, packing: Packing) -> dict[str, np.
     """The arrays of FIRST_PASS_TYPES: nothing corrects these weights."""
     sparse = compress(indices_of(weights.rows, len(weights.transitions)), weights.rows.values, packing)
     stays = np.zeros(len(weights.keys), np.bool_)
-    arrays, _ = _packed(FIRST_PASS, weights.keys, Layers(sparse, NOTHING), weights.transitions, stays)
+    arrays, _ = _packed(FIRST_PASS, weights.keys, Layers(sparse, NO_ENTRIES), weights.transitions, stays)
     return {name: arrays[name] for name in FIRST_PASS_TYPES}
 
 
@@ -263,7 +263,7 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], n_labels: int, bits
     keys = _keys(prefix, arrays, bits)
     require(not len(keys) or int(keys[0]) > 0, "a feature key is out of range")
     length = len(keys) * n_labels
-    layers = Layers(unpack_sparse(prefix, arrays, length), NOTHING) if prefix else _layers(arrays, length)
+    layers = Layers(unpack_sparse(prefix, arrays, length), NO_ENTRIES) if prefix else _layers(arrays, length)
     indices, values = whole(layers)
     require_weights(values)
     transitions = transitions if len(transitions) else np.zeros((n_labels, n_labels), np.float32)
@@ -298,7 +298,7 @@ def has_weight(weights: ChainWeights) -> np.ndarray:
 
 
 def widen(weights: ChainWeights, n_labels: int) -> ChainWeights:
-    """The same weights, and zeros for labels that have been appended, up to n_labels."""
+    """Weights with zeros for labels that have been appended, up to n_labels."""
     more = n_labels - len(weights.transitions)
     return weights._replace(transitions=np.pad(weights.transitions, ((0, more), (0, more))))
 

@@ -8,7 +8,7 @@ from ...features.columns import Columns
 from ...solvers.gradients import sum_losses
 from ...solvers.parameters import LossFamily
 from ...structures.tree.parts import UNKNOWN
-from .candidates import FirstPass, ranking
+from .candidates import ArcFirstPass, ranking
 from .oracles import ranking_problem
 
 MAX_STEPS = 10
@@ -16,7 +16,7 @@ MAX_STEPS = 10
 LIKELIHOOD = LossFamily(beta=1.0, gamma=0.0)
 
 
-def admitting(first_pass: FirstPass, columns: Columns, heads: np.ndarray) -> FirstPass:
+def admitting(first_pass: ArcFirstPass, columns: Columns, heads: np.ndarray) -> ArcFirstPass:
     """The first pass after small steps, `MAX_STEPS` at most, that end as soon as it keeps all of these heads.
 
     A step w ← w − (ℓ/2) ∇ℓ / ‖∇ℓ‖² halves ℓ, the sum of −log P(h) over the heads that are not kept, to first order.

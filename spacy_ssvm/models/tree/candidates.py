@@ -318,7 +318,7 @@ SIZES = (0, 1 << 18, 1 << BITS)
 
 
 @dataclass(frozen=True)
-class FirstPass:
+class ArcFirstPass:
     """The first pass: it keeps the most probable heads of each token.
 
     program: its templates. weights: float32, as many as `SIZES` allows; if empty, the nearest heads are kept.

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from spacy.tokens import Doc
 
+from ...structures.scored import Listing
+from ..named_parts import NamedPart
 from ..protocol import Codec, Mistake
-from ..scored import Listing, NamedPart
 
 if TYPE_CHECKING:
     from ...structures.tree.limits import Limits
@@ -29,11 +30,6 @@ class TreeGold(NamedTuple):
     heads: np.ndarray
     labels: Sequence[str | None]
     flaws: Mapping[str, np.ndarray]
-
-
-CIRCULAR = "the heads that are given go round in a circle"
-SECOND_ROOT = "its head says that it is a root, and an earlier token of the sentence is one: see multi_root"
-"""Reasons of a `Contradiction`."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +71,11 @@ class TreeCodec(Codec):
     def item(self, part: NamedPart) -> tuple[int | None, int, str]:
         return part.head, part.start, part.label
 
-    def asked(self, item: Any) -> NamedPart:
+    def part_from_query(self, item: Any) -> NamedPart:
         head, token, label = item
         return NamedPart(token, token + 1, label, operator.index(head))
 
-    asked_form = "an arc: (head, token, label), where a root is its own head"
+    query_form = "an arc: (head, token, label), where a root is its own head"
 
     def missed(self, mistake: Mistake) -> Any:
         return mistake.head, mistake.start, mistake.gold

@@ -4,8 +4,9 @@ import numpy as np
 
 from ...features.arc_program import read_sentence
 from ...kernels import kernel
+from ...structures import FORBIDDEN
 from ...structures.tree.decoders import decoder
-from ...structures.tree.parts import FORBIDDEN, LOOPY, PROJECTIVE, ROOT_LABEL, SPANNING, UNKNOWN
+from ...structures.tree.parts import LOOPY, PROJECTIVE, ROOT_LABEL, SPANNING, UNKNOWN
 from .data import Trees, double_precision
 from .oracles import DecodedTrees, decode
 from .scores import candidate_arcs

@@ -19,9 +19,9 @@ from ...structures.tree.parts import UNKNOWN
 from .. import frequency
 from ..documents import examples_of, replaced_by_last
 from ..packing import pack_numbers
-from ..protocol import DataSet
+from ..protocol import DIGEST_SIZE, DataSet
 from .admission import admitting
-from .candidates import TRAINING_SLACK, FirstPass
+from .candidates import TRAINING_SLACK, ArcFirstPass
 from .completion import complete, project
 from .data import Shape, Trees, dimension, joined, n_rows, with_more
 from .oracles import count_features, extent, tree_problem
@@ -70,12 +70,12 @@ class EncodedTrees:
         return take_columns(self.columns, chosen), self.heads[tokens], self.labels[tokens]
 
     def digests(self) -> list[bytes]:
-        """A digest of each Doc, 16 bytes: equal for equal input and annotation."""
+        """A digest of each Doc, DIGEST_SIZE bytes: equal for equal input and annotation."""
         digests = []
         for first_sentence, last_sentence in pairwise(self.docs):
             starts = self.columns.starts[first_sentence : last_sentence + 1]
             first, end = starts[0], starts[-1]
-            digest = blake2b((starts - first).tobytes(), digest_size=16)
+            digest = blake2b((starts - first).tobytes(), digest_size=DIGEST_SIZE)
             digest.update(self.columns.keys[:, first:end].tobytes())
             digest.update(self.columns.reals[:, first:end].tobytes())
             digest.update(self.heads[first:end].tobytes())
@@ -94,17 +94,17 @@ class TreeSet(DataSet):
     impossible = "such as crossing arcs where only projective trees are built, or a second root"
 
     def __init__(
-        self, program: ArcProgram, first_pass: FirstPass, shape: Shape, seen: np.ndarray | None = None
+        self, program: ArcProgram, first_pass: ArcFirstPass, shape: Shape, seen: np.ndarray | None = None
     ) -> None:
         self._seen = seen
         self._program = program
         self._first_pass = first_pass
         self._shape = shape
         self._chunks: list[Trees] = []
-        """Those that are not joined yet."""
+        """Trees that are not joined yet."""
         self._joined: Trees | None = None
         self._extent: Extent | None = None
-        """Of the joined trees."""
+        """The extent of the joined trees."""
         self._n_sentences = self._n_known = 0
         """The number of sentences, and for how many of the first ones all heads and labels are known."""
         self._docs = np.zeros((0, 2), np.int64)
@@ -157,7 +157,7 @@ class TreeSet(DataSet):
         asked = np.arange(self._n_known, self._n_sentences) if docs is None else np.unique(self.examples_of(docs))
         return complete(trees, self._unknown(asked), weights)
 
-    def settle(self, weights: np.ndarray) -> None:
+    def complete_once(self, weights: np.ndarray) -> None:
         self.complete(None, weights)
         trees = self._all()
         known = trees.columns.starts[self._n_known]
@@ -167,13 +167,13 @@ class TreeSet(DataSet):
             self._extent = self._extent._replace(min_cost=1.0)
 
     def _unknown(self, examples: np.ndarray) -> np.ndarray:
-        """Those of these examples, int64, ascending, whose gold tree is not known completely."""
+        """The examples, int64, among these, ascending, whose gold tree is not known completely."""
         trees = self._all()
         tokens = elements(trees.columns.starts, examples)
         unknown = tokens[(trees.head_costs[tokens] == 0) | (trees.label_costs[tokens] == 0)]
         return ranges_of(trees.columns.starts, unknown)
 
-    def admit(self, docs: np.ndarray) -> None:
+    def keep_gold(self, docs: np.ndarray) -> None:
         trees, examples = self._all(), self.examples_of(docs)
         columns = take_columns(trees.columns, examples)
         self._first_pass = admitting(self._first_pass, columns, trees.gold[elements(trees.columns.starts, examples)])
@@ -198,7 +198,7 @@ class TreeSet(DataSet):
         if len(labels) != n or np.bincount(token[possible], minlength=n).min(initial=1) < 1:
             raise ValueError("its solver state has gold heads that cannot be heads there")
         if not ((labels >= 0) & (labels < self._shape.n_labels)).all():
-            raise ValueError("its solver state has gold labels that the component does not have")
+            raise ValueError("the saved solver state belongs to a component with other labels")
         trees.gold[place], trees.gold_labels[place] = heads, labels
 
     def shared(self) -> np.ndarray:
@@ -224,7 +224,7 @@ class TreeSet(DataSet):
         return frequency.exponents(self.counts(), self._seen)
 
     def packed_counts(self) -> np.ndarray:
-        """What `seen` returns, as in `TreeWeights`; rows are counted in gold trees."""
+        """The counts that `seen` returns, packed as in `TreeWeights`; rows are counted in gold trees."""
         if self._packed_counts is None:
             self._packed_counts = pack_numbers(self.seen())
         return self._packed_counts

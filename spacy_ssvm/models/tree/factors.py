@@ -28,7 +28,7 @@ from ...features.extractor import ArcExtractor
 from ...features.names import Place, Source, arc_feature_name
 from ...structures.tree.parts import ROOT_LABEL
 from ...structures.tree.scored import ANY, NO_LABEL, Arc, LabelledTree, TreeFactor
-from ..scored import NamedPart, PartNames
+from ..named_parts import NamedPart, PartNames
 from .data import Trees, WeightVector, weights_at
 from .scores import describe_arc, describe_grand
 
@@ -59,7 +59,7 @@ class Fired(NamedTuple):
 
 
 class TreeFeatures:
-    """Implements `models.scored.FactorFeatures` for one sentence of a Doc.
+    """Implements `models.named_parts.FactorFeatures` for one sentence of a Doc.
 
     trees: the sentences of the Doc; sentence: the number of this one. weights: to predict with. source: that of
     the Doc. names: names of arcs, for texts.
@@ -151,7 +151,7 @@ def _places_between(read: Sentence, kind: np.integer, factor: TreeFactor) -> lis
 
 
 class ArcNames(NamedTuple):
-    """Implements `models.scored.PartNames`.
+    """Implements `models.named_parts.PartNames`.
 
     labels: of the weights. unnamed: the label of arcs where no label but the root's has been learnt.
     """
@@ -170,7 +170,7 @@ class ArcNames(NamedTuple):
         return [self.named(arc, first) for arc in y.arcs()]
 
     def part(self, named: NamedPart, first: int) -> Arc:
-        """As `PartNames.part`; a root is its own head, and has the label of roots."""
+        """The arc that has this name, for `PartNames.part`; a root is its own head, and has the label of roots."""
         modifier, is_root = named.start - first + 1, named.head == named.start
         known = self.labels[:1] if is_root else self.labels[1:] or (self.unnamed,)
         if named.label not in known:

@@ -22,7 +22,7 @@ from .weights import TreeWeights
 if TYPE_CHECKING:
     from ...features.columns import ColumnReader
     from ...features.extractor import ArcExtractor
-    from .candidates import FirstPass
+    from .candidates import ArcFirstPass
     from .data import Shape
     from .data_set import EncodedTrees, TreeSet
     from .predictor import TreePredictor
@@ -151,11 +151,13 @@ class TreeModel:
 
         return TreeSet(self.extractor.program, self._first_pass(first_pass), self.shape, seen)
 
-    def _first_pass(self, weights: np.ndarray) -> "FirstPass":
-        from .candidates import FirstPass
+    def _first_pass(self, weights: np.ndarray) -> "ArcFirstPass":
+        from .candidates import ArcFirstPass
 
         attributes = self._model.attrs
-        return FirstPass(self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"], MAX_HEADS)
+        return ArcFirstPass(
+            self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"], MAX_HEADS
+        )
 
     def _trained_first_pass(self, batches: "Sequence[EncodedTrees]", seed: int) -> np.ndarray:
         """The weights of the first pass, float32 [2^BITS], or empty if it is not used. Logs what it keeps."""

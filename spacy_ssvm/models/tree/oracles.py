@@ -319,7 +319,7 @@ def max_gradient_entries(trees: Trees) -> int:
 
 
 def extent(trees: Trees) -> Extent:
-    """Those of these sentences."""
+    """The extent of these sentences."""
     entries = plane_entries(trees)
     max_entries, gradient_entries = int(entries.max(initial=0)), max_gradient_entries(trees)
     cost = min(min_cost(trees.head_costs), min_cost(trees.label_costs))

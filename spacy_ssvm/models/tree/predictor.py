@@ -14,13 +14,12 @@ from ...features.extractor import ArcExtractor
 from ...features.index import Columns
 from ...kernels import kernel
 from ...structures.tree.decoders import decoder
-from ...structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
-from ...structures.tree.parts import LOOPY, SPANNING, UNKNOWN, has_grandparents, has_siblings
+from ...structures.tree.limits import Limits, limited_candidates, with_labels
+from ...structures.tree.parts import LOOPY, UNKNOWN, has_grandparents, has_siblings
 from ...structures.tree.scored import TreeScores
-from ..protocol import Contradiction
-from ..scored import ScoredSequence
-from .candidates import FirstPass
-from .codec import CIRCULAR, SECOND_ROOT, TreeCodec
+from ..named_parts import ScoredSequence
+from .candidates import ArcFirstPass
+from .codec import TreeCodec
 from .data import Shape, Trees, WeightVector, masked_in_steps
 from .oracles import DecodedTrees, decode
 from .scores import add_grandparents, add_siblings, score_labelled_arcs
@@ -42,7 +41,7 @@ class TreePredictor:
         extractor: ArcExtractor,
         codec: TreeCodec,
         shape: Shape,
-        first_pass: FirstPass,
+        first_pass: ArcFirstPass,
         weights: TreeWeights,
         vocab: Vocab,
     ) -> None:
@@ -76,7 +75,7 @@ class TreePredictor:
         return parses
 
     def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
-        """As `Predictor.scored`: each sentence of each Doc.
+        """The sentences of each Doc with the scores of their trees, for `Predictor.scored`.
 
         Raises:
             ValueError: the structure is not decoded exactly.
@@ -128,21 +127,10 @@ class TreePredictor:
         n_tokens = int(columns.starts[-1])
         nothing, free = np.full(n_tokens, UNKNOWN, np.int32), np.zeros(n_tokens)
         candidates = self._first_pass.candidates(columns, nothing)
-        if limits is not None:
-            candidates = self._limited(columns.starts, *candidates, limits)
         shape, program = self.shape, self.extractor.program
+        if limits is not None:
+            candidates = limited_candidates(columns.starts, *candidates, limits, shape.structure, shape.multi_root)
         return Trees(columns, program, *candidates, nothing, nothing, free, free, shape, decoder(shape.structure))
-
-    def _limited(
-        self, starts: np.ndarray, candidate_starts: np.ndarray, candidates: np.ndarray, limits: Limits
-    ) -> tuple[np.ndarray, np.ndarray]:
-        shape = self.shape
-        try:
-            return limited_candidates(starts, candidate_starts, candidates, limits, shape.structure, shape.multi_root)
-        except ContradictionError as error:
-            first, end = starts[error.sentence : error.sentence + 2].tolist()
-            reason = _reason(limits.of(slice(first, end)), error.token, shape)
-            raise Contradiction(first + error.token, reason) from None
 
     def _limited_scores(self, trees: Trees, limits: Limits | None) -> list[TreeScores]:
         all_scores = tree_scores(trees, self._steps)
@@ -154,24 +142,6 @@ class TreePredictor:
 
 def _sequences(trees: Trees, scores: Sequence[TreeScores]) -> list[ScoredSequence]:
     return [ScoredSequence(first, tree) for first, tree in zip(trees.columns.starts.tolist(), scores)]
-
-
-def _reason(limits: Limits, token: int, shape: Shape) -> str:
-    """Why no tree satisfies a token's limits and those of the tokens before it in the sentence."""
-    heads = limits.heads
-    if heads[token] == UNKNOWN:
-        return "patterns leave it only labels that no tree has that keeps to the limits of the tokens before it"
-    if heads[token] == 0 and not shape.multi_root and (heads[:token] == 0).any():
-        return SECOND_ROOT
-    above = token
-    for _ in range(len(heads)):
-        above = heads[above] - 1
-        if above < 0 or above > token:
-            break
-        if above == token:
-            return CIRCULAR
-    kind = "tree" if shape.structure in (SPANNING, LOOPY) else "projective tree"
-    return f"no {kind} that keeps to the limits of the tokens before it has its head"
 
 
 @kernel

@@ -28,7 +28,8 @@ from ...features.arc_program import (
     write_features,
 )
 from ...kernels import kernel, prefetch
-from ...structures.tree.parts import FORBIDDEN, NONE, PROJECTIVE_GRANDPARENTS, ROOT_LABEL, Parts
+from ...structures import FORBIDDEN
+from ...structures.tree.parts import NONE, PROJECTIVE_GRANDPARENTS, ROOT_LABEL, Parts
 
 CHUNK = 64
 """Number of arcs whose features are hashed before their weights are fetched: enough to keep memory busy, without
@@ -73,7 +74,7 @@ def _sum(weights, indices, values, begin, end):
 
 @kernel
 def _sum_of_ones(weights, indices, begin, end):
-    """The same where all values are 1; a whole number for steps."""
+    """The sum of weights where all values are 1; a whole number for steps."""
     zero = weights.dtype.type(0)
     first, second, third, fourth = zero, zero, zero, zero
     fours = begin + (end - begin) // 4 * 4
@@ -124,7 +125,7 @@ def describe_arc(arcs, arc, head, modifier, third):
 
 @kernel
 def describe_grand(arcs, arc, grand, head, modifier):
-    """The same as `describe_arc` for an arc and the arc above it; the direction combines those of both arcs.
+    """Describe an arc and the arc above it, as `describe_arc`; the direction combines those of both arcs.
 
     The third word tells whether the arc above comes from the root.
     """
@@ -152,7 +153,7 @@ def score_features(read, kind, arcs, bits, weights, buffer, scores):
 
 @kernel
 def score_between(read, kind, arcs, bits, weights, buffer, scores):
-    """The same for templates with a `between` part."""
+    """Add the scores of templates with a `between` part."""
     for begin in range(0, len(scores), CHUNK):
         end = min(begin + CHUNK, len(scores))
         write_between(read, kind, arcs, begin, end, bits, buffer.indices, buffer.values, buffer.ends, FIRST)
@@ -244,7 +245,7 @@ def score_label_features(read, kind, arcs, bits, first_row, weights, buffer, sco
 
 @kernel
 def score_label_between(read, kind, arcs, bits, first_row, weights, buffer, scores):
-    """The same for templates with a `between` part."""
+    """Add the label scores of templates with a `between` part."""
     for begin in range(0, len(scores), CHUNK):
         end = min(begin + CHUNK, len(scores))
         write_between(read, kind, arcs, begin, end, bits, buffer.indices, buffer.values, buffer.ends, FIRST)
@@ -331,7 +332,7 @@ def score_labelled_arcs(trees, sentence, read, weights, loss_scale):
 
 @kernel
 def add_siblings(trees, read, parts, weights):
-    """The same parts with all pairs of neighbouring siblings."""
+    """Parts with all pairs of neighbouring siblings, besides the given ones."""
     n, size = len(parts.number) - 1, len(parts.heads)
     starts = np.zeros(size + 1, np.int64)
     for arc in range(size):
@@ -380,7 +381,7 @@ def _can_be_grandparent(projective, grand, head, modifier):
 
 @kernel
 def add_grandparents(trees, sentence, read, parts, weights):
-    """The same parts with all pairs of an arc and a possible arc above it."""
+    """Parts with all pairs of an arc and a possible arc above it, besides the given ones."""
     n, size = len(parts.number) - 1, len(parts.heads)
     first = trees.columns.starts[sentence]
     begin = trees.candidate_starts[first]

@@ -8,9 +8,9 @@ from thinc.api import Model
 
 from ..layers import (
     CORRECTED_TYPES,
-    NOTHING,
-    Earlier,
+    NO_ENTRIES,
     Layers,
+    SavedLayers,
     layered,
     pack_corrected,
     unpack_corrected,
@@ -72,7 +72,7 @@ def store(
     if saved is None:
         arrays = pack_masked("", trees, packing) | pack_masked(FIRST_PASS, first_pass, rounding)
         for prefix in PREFIXES:
-            arrays |= pack_corrected(prefix, NOTHING)
+            arrays |= pack_corrected(prefix, NO_ENTRIES)
     else:
         arrays = _layered("", trees, packing, _earlier("", saved, trees.length, len(labels)))
         # Nothing but corrections changes a first pass.
@@ -83,12 +83,12 @@ def store(
     store_arrays(model, arrays, [len(labels), trees.length, first_pass.length], labels, is_exact)
 
 
-def _layered(prefix: str, vector: Masked, packing: Packing, earlier: Earlier) -> dict[str, np.ndarray]:
+def _layered(prefix: str, vector: Masked, packing: Packing, earlier: SavedLayers) -> dict[str, np.ndarray]:
     layers = layered(vector.indices(), vector.values, packing, earlier)
     return pack_bits(prefix, layers.base, vector.length) | pack_corrected(prefix, layers.corrected)
 
 
-def _earlier(prefix: str, saved: Saved, length: int, n_labels: int) -> Earlier:
+def _earlier(prefix: str, saved: Saved, length: int, n_labels: int) -> SavedLayers:
     """The layers of a file, at the indices of a vector of this length, with so many labels."""
     _, _, n_before, *lengths = saved.arrays[SHAPE].tolist()
     before = lengths[PREFIXES.index(prefix)]
@@ -96,7 +96,7 @@ def _earlier(prefix: str, saved: Saved, length: int, n_labels: int) -> Earlier:
     if length != before:
         n_arcs = before - (length - before) // (n_labels - n_before) * n_before
         layers = layers.moved(lambda indices: _widened(indices, n_arcs, n_before, n_labels))
-    return Earlier(layers, saved.are_exact, saved.are_corrected)
+    return SavedLayers(layers, saved.are_exact, saved.are_corrected)
 
 
 def _widened(indices: np.ndarray, n_arcs: int, n_before: int, n_after: int) -> np.ndarray:
@@ -131,7 +131,7 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> Mas
 
 
 def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:
-    """The same weights with zeros for appended labels, whose number grows from n_before to n_after.
+    """Weights with zeros for appended labels, whose number grows from n_before to n_after.
 
     n_arcs: the number of weights before the blocks of labels.
     """

@@ -1,4 +1,4 @@
-"""What is known by key, as a value that grows: adding takes the time of what is added, and what it was before stays.
+"""A mapping as a value that grows: adding takes the time of what is added, and what it was before stays.
 
 All values of one growth share its log, in which each change has a time. A value sees the changes before its own time.
 """

@@ -8,7 +8,7 @@ from typing import Any
 
 from .edit_scripts import CASES, EditScript, distinct_cases
 from .growth import Growth
-from .packed_text import pack, unpack
+from .packed_text import pack_text, unpack_text
 
 SEVERAL = ""
 """Stands for the forms of a lemma that has more than one."""
@@ -25,7 +25,7 @@ class KnownLemmas:
 
     def __init__(self, packed: str = "") -> None:
         try:
-            lemmas, forms = unpack(packed) if packed else ([], [])
+            lemmas, forms = unpack_text(packed) if packed else ([], [])
             known = dict(zip(lemmas, forms, strict=True))
             if not all(isinstance(text, str) for pair in known.items() for text in pair):
                 raise ValueError
@@ -53,7 +53,7 @@ class KnownLemmas:
         if self._packed is None:
             forms = self.forms()
             lemmas = sorted(forms)
-            self._packed = pack([lemmas, [forms[lemma] for lemma in lemmas]])
+            self._packed = pack_text([lemmas, [forms[lemma] for lemma in lemmas]])
         return self._packed
 
     def forms(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from spacy.attrs import MORPH, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
+from ...features.hashing import mixed
 from ...files import read_records
 from . import packed_text
 from .edit_scripts import script_of
@@ -24,9 +25,7 @@ READ = (ORTH, TAG, POS, MORPH)
 LEVELS = ((0, 1, 2, 3), (0, 2), (0,))
 """The attributes of a key, by their places in READ: all of them, the form and its coarse tag, the form alone."""
 LEARNT = LEVELS[:2]
-"""Those by which the examples are noted: with other tags, a form may have a lemma that they do not show."""
-_MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
-_SHIFT = np.uint64(32)
+"""The levels by which examples are noted: with other tags, a form may have a lemma that they do not show."""
 
 Known = Mapping[int, Iterable[str]]
 """Key → the scripts that a word with this key has."""
@@ -40,15 +39,6 @@ def keys_of(values: np.ndarray, level: tuple[int, ...]) -> np.ndarray:
 def only(values: np.ndarray, read: Collection[int]) -> np.ndarray:
     """These values, uint64 [T, 4], of READ, with zeros for the attributes that are not in `read`, by their places."""
     return np.where(np.isin(np.arange(len(READ)), list(read)), values, np.uint64(0))
-
-
-def mixed(values: np.ndarray) -> np.ndarray:
-    """A hash of each row of values, uint64 [T, A] → uint64 [T]."""
-    state = np.full(len(values), values.shape[1], np.uint64)
-    for column in np.ascontiguousarray(values.T, np.uint64):
-        state = (state ^ column) * _MULTIPLIER
-        state ^= state >> _SHIFT
-    return state
 
 
 def read_lemma_lexicon(path: str | Path) -> list[tuple[str, str, str]]:
@@ -92,7 +82,7 @@ class LemmaLexicon:
     packed: text for a file; empty if nothing is known.
 
     Raises:
-        ValueError: `pack` has not made the text.
+        ValueError: `pack_lexicon` has not made the text.
     """
 
     def __init__(self, packed: str = "") -> None:
@@ -123,7 +113,7 @@ class LemmaLexicon:
     def packed(self) -> str:
         """Text for a file; empty if nothing is known."""
         if self._packed is None:
-            self._packed = pack(self.known(), self.read).packed
+            self._packed = pack_lexicon(self.known(), self.read).packed
         return self._packed
 
     def known(self) -> dict[int, Sequence[str]]:
@@ -164,7 +154,7 @@ class LemmaLexicon:
             return self
         growth, read = self._growth.with_changes(added), sorted({*self.read, *read})
         if growth is None:
-            return pack({**self.known(), **added}, read)
+            return pack_lexicon({**self.known(), **added}, read)
         grown = LemmaLexicon()
         grown._first, grown._growth, grown._packed, grown.read = self._first, growth, None, read
         return grown
@@ -199,11 +189,11 @@ class First(NamedTuple):
 def _unpacked(packed: str) -> tuple[np.ndarray, np.ndarray, list[list[str]], list[int]]:
     if not packed:
         return np.zeros(0, np.uint64), np.zeros(0, np.int32), [], []
-    keys, sets, scripts, read = packed_text.unpack(packed)
+    keys, sets, scripts, read = packed_text.unpack_text(packed)
     return np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts, read
 
 
-def pack(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
+def pack_lexicon(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
     """The lexicon of these keys, which were made of values of `read`."""
     numbers: dict[tuple[str, ...], int] = {}
     ordered = sorted((key, tuple(sorted(scripts))) for key, scripts in known.items())
@@ -215,4 +205,4 @@ def pack(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
         [list(scripts) for scripts in numbers],
         sorted(read),
     ]
-    return LemmaLexicon(packed_text.pack(contents))
+    return LemmaLexicon(packed_text.pack_text(contents))

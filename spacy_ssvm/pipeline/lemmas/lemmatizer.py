@@ -19,17 +19,19 @@ from thinc.api import Config, Model
 from ... import registry  # noqa: F401  creates the registries that the default config names
 from ...corpus.reader import same_tokens
 from ...features.attributes import KNOWN_SCRIPTS
+from ...features.hashing import mixed
 from ...features.vocabularies import text_of
 from ...models.chain.codec import ChainGold
 from ...models.packing import Packing, WeightDtype
 from ...models.protocol import Given, Mistake, Settings, values_of
 from ...solvers.parameters import AnyParameters
+from ...structures import FORBIDDEN
 from ..chain_component import ChainComponent
 from ..patterns import Patterns
 from ..token_labels import TokenCodec
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
 from .known_lemmas import Candidates, Endings, KnownLemmas
-from .lemma_lexicon import READ, LemmaLexicon, known_entries, mixed
+from .lemma_lexicon import READ, LemmaLexicon, known_entries
 from .word_survey import WordSurvey
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ C = 0.03
 BACKOFF = ("orth", "lower", "norm")
 """The attributes of words that can stand in for a lemma."""
 NO_LEMMA = "_"
-"""What CoNLL-U files have for a missing lemma."""
+"""The sign for a missing lemma in CoNLL-U files."""
 MAX_WORDS = 1 << 18
 """Words whose scripts or lemmas are remembered."""
 CODECS = 16
@@ -165,7 +167,7 @@ class LemmatizerCodec(TokenCodec):
                     survey.scripts.setdefault(word, Counter())[label] += 1
         return survey
 
-    def noted(self, survey: "WordSurvey") -> "Self":
+    def with_survey(self, survey: "WordSurvey") -> "Self":
         # What corrections alone read would be missing from the keys of all other words.
         read = self.lexicon.read if survey.of_corrections and self.lexicon.read else survey.read
         return self._with_known(survey.known(read), survey.pairs, read)
@@ -189,26 +191,26 @@ class LemmatizerCodec(TokenCodec):
     def with_notes(self, notes: Mapping[str, Any]) -> "Self":
         return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
 
-    # Limits
+    # ScriptLimits
 
     def constraints(self) -> "Constraints":
-        from ...structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+        from ...structures.chain.constraints import unconstrained, with_fixed
 
         limits = np.where(self._limits.allowed, 0.0, FORBIDDEN)
         return with_fixed(unconstrained(len(self.labels))._replace(token=limits))
 
     @property
-    def preset(self) -> tuple[int, ...]:
+    def kind_attributes(self) -> tuple[int, ...]:
         return READ
 
-    def kinds(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
-        kinds = self._kinds_of_forms(docs, preset)
-        known = self.lexicon.look_up(preset)
+    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        kinds = self._kinds_of_forms(docs, values)
+        known = self.lexicon.look_up(values)
         rows = np.append(self._limits.of_sets, -1)[known]
         return np.where(rows >= 0, rows, kinds).astype(np.int32)
 
-    def kinds_to_learn(self, docs: Sequence[Doc], preset: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        return self._kinds_of_forms(docs, preset)
+    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        return self._kinds_of_forms(docs, values)
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
         if self.overwrite or not any(doc.has_annotation("LEMMA") for doc in docs):
@@ -221,9 +223,9 @@ class LemmatizerCodec(TokenCodec):
                 kinds[place] = kinds[place] if label is None else len(self._limits.allowed) + label
         return kinds
 
-    def _kinds_of_forms(self, docs: Sequence[Doc], preset: np.ndarray) -> np.ndarray:
+    def _kinds_of_forms(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
         """The kind of each token by what applies to its form, int32 [T]."""
-        orths, places = np.unique(preset[:, 0], return_inverse=True)
+        orths, places = np.unique(values[:, 0], return_inverse=True)
         if not docs:
             return np.zeros(0, np.int32)
         known = self._known_kinds
@@ -236,8 +238,8 @@ class LemmatizerCodec(TokenCodec):
             kinds.append(known[orth])
         return np.array(kinds, np.int32)[places.ravel()]
 
-    def mark(
-        self, docs: Sequence[Doc], preset: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
+    def write_columns(
+        self, docs: Sequence[Doc], values: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
     ) -> None:
         marked = [columns[name] for name in KNOWN_SCRIPTS if name in columns]
         tokens = np.arange(len(kinds))
@@ -248,7 +250,7 @@ class LemmatizerCodec(TokenCodec):
         known = self._known_scripts
         if len(known) > MAX_WORDS:
             known.clear()
-        orths, places = np.unique(preset[tokens, 0], return_inverse=True)
+        orths, places = np.unique(values[tokens, 0], return_inverse=True)
         rows = np.zeros((len(orths), len(KNOWN_SCRIPTS)), np.uint64)
         for row, orth in zip(rows, orths.tolist()):
             if orth not in known:
@@ -275,8 +277,8 @@ class LemmatizerCodec(TokenCodec):
         return _scripts(self.labels)
 
     @cached_property
-    def _limits(self) -> "Limits":
-        return Limits(self.labels, self.lexicon)
+    def _limits(self) -> "ScriptLimits":
+        return ScriptLimits(self.labels, self.lexicon)
 
     # Predictions
 
@@ -330,7 +332,7 @@ class LemmatizerCodec(TokenCodec):
     # Parts
 
     gold_name = "gold lemma"
-    asked_form = "an edit script: (token, script)"
+    query_form = "an edit script: (token, script)"
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
@@ -388,7 +390,7 @@ class FormLimits:
         return (min(len(form), self._longest) - 1) * (1 << len(CASES)) + mask
 
 
-class Limits:
+class ScriptLimits:
     """The scripts that tokens may have, as kinds of tokens: those of `FormLimits`, then those of sets of the lexicon.
 
     allowed: bool [K, L]. of_sets: int64 [S], the kind of each set of the lexicon, −1 where none of its scripts is a
@@ -456,8 +458,9 @@ class SsvmLemmatizer(ChainComponent):
         labels: Sequence[str] | Mapping[str, Any] | None = None,
         lexicon: Sequence[tuple[str, str, str]] | None = None,
     ) -> None:
-        """As `SsvmPipe.initialize`. lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved
-        with the component.
+        """Learn from examples, as `SsvmPipe.initialize`.
+
+        lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved with the component.
         """
         before = self.codec
         self.codec = before.with_entries(lexicon or ())

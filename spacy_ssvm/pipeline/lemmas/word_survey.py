@@ -1,4 +1,4 @@
-"""What examples say of words: their scripts, by how they occur, and their lemmas."""
+"""A survey of words in examples: their scripts, by how they occur, and their lemmas."""
 
 from collections import Counter
 from collections.abc import Collection

@@ -6,7 +6,8 @@ from enum import IntFlag
 import numpy as np
 
 from ...kernels import kernel
-from .constraints import FORBIDDEN, Constraints, with_fixed
+from .. import FORBIDDEN
+from .constraints import Constraints, with_fixed
 from .scored import Margins, Probabilities, Run
 
 OUTSIDE = 0
@@ -74,15 +75,15 @@ def biluo_constraints(n_types: int) -> Constraints:
 
 def segments(labels: np.ndarray) -> list[tuple[int, int, int]]:
     """(first, end, type) of each segment in a legal sequence of chain labels."""
-    found = []
+    triples = []
     first = 0
     for token in np.flatnonzero(labels):
         position, segment_type = position_and_type(int(labels[token]))
         if position in (BEGIN, UNIT):
             first = int(token)
         if position in (LAST, UNIT):
-            found.append((first, int(token) + 1, segment_type))
-    return found
+            triples.append((first, int(token) + 1, segment_type))
+    return triples
 
 
 def run(first: int, end: int, segment_type: int) -> Run:
@@ -97,22 +98,22 @@ def type_of(part: Run) -> int:
     return position_and_type(part.labels[0])[1]
 
 
-def segments_above(found: Probabilities | Margins, min_value: float) -> list[tuple[Run, float]]:
+def segments_above(measures: Probabilities | Margins, min_value: float) -> list[tuple[Run, float]]:
     """The segments whose probability or margin is at least `min_value`, with that value, in order of position.
 
     The probability of a segment is that of exactly these tokens with this type. The margin is positive for segments of
     the best sequence only, and ∞ for segments of all sequences. It is exact, because a sequence without the segment has
     another label at one of its tokens. min_value: above 0 for probabilities.
     """
-    lattice = found.lattice
-    if isinstance(found, Probabilities):
+    lattice = measures.lattice
+    if isinstance(measures, Probabilities):
         lowest = math.log(min_value) if lattice.in_logs else min_value
         values = sorted(_segments(*lattice, lowest))
         return [(run(*place), math.exp(value) if lattice.in_logs else value) for *place, value in values]
     margins = []
     for *place, value in sorted(_segments(*lattice, min(min_value, 0.0))):
         part = run(*place)
-        margin = value - float(found.others[np.arange(part.first, part.tokens.stop), list(part.labels)].max())
+        margin = value - float(measures.others[np.arange(part.first, part.tokens.stop), list(part.labels)].max())
         if margin >= min_value:
             margins.append((part, margin))
     return margins
@@ -128,13 +129,13 @@ def _segments(tokens, transitions, before, after, total, rounding, in_logs, min_
     length, n_labels = tokens.shape
     lowest = max(min_value, FORBIDDEN / 2) - rounding if in_logs else min_value * (1.0 - rounding)
     shift, largest = (total, 0.0) if in_logs else (0.0, total)
-    found = [(0, 0, 0, 0.0) for _ in range(0)]
+    listed = [(0, 0, 0, 0.0) for _ in range(0)]
     for first in range(length):
         for begin in range(BEGIN, n_labels, 4):
             kind, inside, last, unit = begin // 4, begin + INSIDE - BEGIN, begin + LAST - BEGIN, begin + UNIT - BEGIN
             value = _times(before[first, unit], after[first, unit], in_logs) - shift
             if value >= lowest:
-                found.append((first, first + 1, kind, largest if value > largest - rounding else value))
+                listed.append((first, first + 1, kind, largest if value > largest - rounding else value))
             label, value = begin, before[first, begin] - shift
             for t in range(first + 1, length):
                 # All longer segments begin in the same way: none has a larger value.
@@ -143,10 +144,10 @@ def _segments(tokens, transitions, before, after, total, rounding, in_logs, min_
                 step = _times(transitions[label, last], tokens[t, last], in_logs)
                 closed = _times(_times(value, step, in_logs), after[t, last], in_logs)
                 if closed >= lowest:
-                    found.append((first, t + 1, kind, largest if closed > largest - rounding else closed))
+                    listed.append((first, t + 1, kind, largest if closed > largest - rounding else closed))
                 value = _times(value, transitions[label, inside], in_logs)
                 value, label = _times(value, tokens[t, inside], in_logs), inside
-    return found
+    return listed
 
 
 @kernel

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float64Array, Float64Array2d, Int32Array, Int64Array
-
-FORBIDDEN = -1e30
-"""Score of a label or transition that is ruled out. Finite, so that decoders break as few constraints as possible."""
+from .. import FORBIDDEN
 
 
 class Attributes(NamedTuple):
-    """What labels have in common: each attribute is a label that no token can have, and that has no attributes itself.
+    """The attributes that labels have in common.
+
+    Each attribute is a label that no token can have, and that has no attributes itself.
 
     The score of a label at a token is that of its own weights plus those of its attributes' weights. So what is learnt
     of one label holds for others, too. Labels whose attributes begin alike share nodes of a tree, and partial sums.
@@ -55,7 +55,7 @@ def unconstrained(n_labels: int) -> Constraints:
 
 
 def with_attributes(constraints: Constraints, attributes: Sequence[Sequence[int]]) -> Constraints:
-    """The same constraints, where labels have these attributes, which no token can have.
+    """Constraints where labels have these attributes, which no token can have.
 
     attributes: for each of the L labels, the labels that are its attributes.
     """
@@ -81,7 +81,7 @@ def max_attributes(attributes: Attributes) -> int:
 
 
 def with_fixed(constraints: Constraints) -> Constraints:
-    """The same constraints with L further kinds of tokens, the last ones: those whose label must be 0, 1, …"""
+    """Constraints with L further kinds of tokens, the last ones: those whose label must be 0, 1, …"""
     fixed = np.where(np.eye(len(constraints.start), dtype=np.bool_), 0.0, FORBIDDEN)
     return constraints._replace(token=np.concatenate([constraints.token, fixed]))
 
@@ -110,11 +110,11 @@ class AllowedLabels(NamedTuple):
     nodes: Int32Array
 
 
-def allowed_labels(constraints: Constraints, known: AllowedLabels | None = None) -> AllowedLabels:
-    """The `AllowedLabels` of all kinds. known: those of the first ones, which are not looked at again."""
-    if known is not None:
-        further = constraints._replace(token=constraints.token[len(known.label_starts) - 1 :])
-        return _joined(known, allowed_labels(further)) if len(further.token) else known
+def allowed_labels(constraints: Constraints, first_kinds: AllowedLabels | None = None) -> AllowedLabels:
+    """The `AllowedLabels` of all kinds. first_kinds: those of the first ones, which are not looked at again."""
+    if first_kinds is not None:
+        further = constraints._replace(token=constraints.token[len(first_kinds.label_starts) - 1 :])
+        return _joined(first_kinds, allowed_labels(further)) if len(further.token) else first_kinds
     allowed = constraints.token > FORBIDDEN / 2
     allowed[~allowed.any(axis=1)] = True
     nodes, parents = constraints.attributes.nodes.tolist(), constraints.attributes.parents.tolist()

@@ -11,10 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float64Array, Float64Array2d, kernel
-from .constraints import FORBIDDEN
-
-FAINT = 1e-200
-"""Products are relative to sums of at least this, so that those that underflow, below 1e-307, have no effect."""
+from .. import FAINT, FORBIDDEN
 
 
 class Factors(NamedTuple):
@@ -206,10 +203,10 @@ def marginals(scores, transitions, start, end, labels, counts):
     in_logs = math.isnan(log_partition)
     if in_logs:
         log_partition = sum_logs(scores, transitions, start, end, before, after)
-    found = normalised(before, after, in_logs)
+    probabilities = normalised(before, after, in_logs)
     for t in range(length):
         for j in range(n_labels):
-            labels[t, j] = found[t, j]
+            labels[t, j] = probabilities[t, j]
             ahead[j] = scores[t, j] + after[t, j] if in_logs else tokens[t, j] * after[t, j]
         if t > 0:
             _count_steps(before[t - 1], transitions if in_logs else factors.steps, ahead, in_logs, counts)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float64Array, Float64Array2d, Int32Array, kernel
-from .constraints import FORBIDDEN
+from .. import FORBIDDEN
 from .viterbi import steps_of, viterbi
 
 MANY = 64
@@ -43,8 +43,8 @@ def bounds_of(transitions):
     return Bounds(max_to, min_to, max_from, min_from)
 
 
-class Left(NamedTuple):
-    """The labels that are left, from `labels_left`: a chain over U labels.
+class PrunedLabels(NamedTuple):
+    """The labels that are left, from `prune_labels`: a chain over U labels.
 
     labels: int32 [U], ascending, those left at any token. scores: float64 [T, U], of the tokens; FORBIDDEN for labels
     that are left at other tokens only. number: int32 [L], of each label among the U, or -1.
@@ -56,8 +56,8 @@ class Left(NamedTuple):
 
 
 @kernel
-def labels_left(scores, kinds, allowed, start, end, bounds):
-    """The labels that can be those of the best sequence for token scores, float64 [T, L], as `Left`.
+def prune_labels(scores, kinds, allowed, start, end, bounds):
+    """The labels that can be those of the best sequence for token scores, float64 [T, L], as `PrunedLabels`.
 
     The best one among equals is that of `viterbi`: a label that can at best equal a lower one is left out, too.
     kinds: int32 [T]. allowed: of these kinds; scores of other labels are not read. start, end: float64 [L], added at
@@ -100,11 +100,11 @@ def labels_left(scores, kinds, allowed, start, end, bounds):
     for t in range(length):
         for k in range(ends[t], ends[t + 1]):
             left[t, number[kept[k]]] = scores[t, kept[k]]
-    return Left(labels[:n_left], left, number)
+    return PrunedLabels(labels[:n_left], left, number)
 
 
 @kernel
-def viterbi_left(left, transitions, start, end, path):
+def viterbi_pruned(left, transitions, start, end, path):
     """The best sequence of labels that are left, to path, int32 [T]; transitions: float64 [U, U], the scores of steps.
 
     start, end: float64 [L]. Returns its score.

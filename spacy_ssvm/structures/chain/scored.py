@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import kernel
-from .. import UNKNOWN
-from .constraints import FORBIDDEN
+from .. import FORBIDDEN, UNKNOWN
 from .forward_backward import Factors, factors_of, normalised, sum_logs, sum_products
 from .viterbi import Steps, best_steps, k_viterbi, steps_of, viterbi
 
@@ -54,10 +53,10 @@ class KnownLabels(NamedTuple):
     def agrees(self, part: Run) -> bool | None:
         """Whether the gold labels contain the run; None if the known ones do not decide it."""
         gold = self.labels[part.tokens]
-        known = gold != UNKNOWN
-        if (np.array(part.labels) != gold)[known].any():
+        is_known = gold != UNKNOWN
+        if (np.array(part.labels) != gold)[is_known].any():
             return False
-        return True if known.all() else None
+        return True if is_known.all() else None
 
 
 PRECISION = 1e-12
@@ -65,7 +64,7 @@ PRECISION = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Between:
+class TransitionScores:
     """The scores that do not depend on tokens; what is computed from them serves all sequences that share them.
 
     transitions: float64 [L, L]. start, end: float64 [L].
@@ -77,17 +76,17 @@ class Between:
 
     @cached_property
     def steps(self) -> Steps:
-        """Those of decoding, from a label to the next one."""
+        """Steps of decoding, from a label to the next one."""
         return steps_of(self.transitions)
 
     @cached_property
     def steps_back(self) -> Steps:
-        """Those of decoding, from a label to the one before."""
+        """Steps of decoding, from a label to the one before."""
         return steps_of(self.steps.reverse)
 
     @cached_property
     def factors(self) -> Callable[[float], Factors]:
-        """Those of sums, a function of β that remembers the last one."""
+        """Factors of sums, as a function of β that remembers the last one."""
         return lru_cache(1)(partial(factors_of, self.transitions, self.start, self.end))
 
 
@@ -95,14 +94,14 @@ class Between:
 class ChainScores:
     """The scores of all label sequences y: Σ tokens[t, y_t] + Σ transitions[y_(t−1), y_t] + start[y_1] + end[y_T].
 
-    Implements `models.protocol.Scored`, with `LabelSequence`, `Run` and `KnownLabels`.
+    Implements `structures.scored.Scored`, with `LabelSequence`, `Run` and `KnownLabels`.
 
     tokens: float64 [T, L]. between: the other scores. In all of these, a score of FORBIDDEN / 2 or less rules out the
     label or transition.
     """
 
     tokens: np.ndarray
-    between: Between
+    between: TransitionScores
 
     @property
     def transitions(self) -> np.ndarray:
@@ -125,8 +124,8 @@ class ChainScores:
         shape = length, n_labels, k
         paths, scores = np.zeros((k, length), np.int32), np.zeros(k)
         arrays = self.tokens, self.transitions, self.between.start, self.between.end
-        found = k_viterbi(*arrays, np.zeros(shape), np.zeros(shape, np.int64), paths, scores)
-        return [LabelSequence(float(score), labels) for score, labels in zip(scores[:found], paths)]
+        n_found = k_viterbi(*arrays, np.zeros(shape), np.zeros(shape, np.int64), paths, scores)
+        return [LabelSequence(float(score), labels) for score, labels in zip(scores[:n_found], paths)]
 
     def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
         """log Σ exp(β · score) over all sequences, or over those whose labels are `possible`; −∞ if there are none.
@@ -241,7 +240,7 @@ class ChainScores:
 
 
 class Lattice(NamedTuple):
-    """What the value of all sequences with a run of labels is computed from: before · Π (transition · token) · after.
+    """The terms of the value of all sequences with a run of labels: before · Π (transition · token) · after.
 
     The value is the probability of these sequences or, `in_logs`, a sum: its logarithm, or the score of the best one.
 
@@ -304,9 +303,9 @@ class Margins(NamedTuple):
         return self.through - self.others
 
 
-def labels_above(found: Probabilities | Margins, min_value: float) -> Iterator[tuple[Run, float]]:
+def labels_above(measures: Probabilities | Margins, min_value: float) -> Iterator[tuple[Run, float]]:
     """The labels of single tokens whose probability or margin is at least `min_value`, with that value."""
-    values = found.values()
+    values = measures.values()
     tokens, labels = (values >= min_value).nonzero()
     return zip(map(Run, tokens.tolist(), zip(labels.tolist())), values[tokens, labels].tolist())
 
@@ -323,7 +322,7 @@ def _all_products(scores, factors, beta):
 
 @kernel
 def _all_logs(scores, transitions, start, end):
-    """The same in log space, of scores times β."""
+    """The log-partition, probabilities of labels, arrays of `sum_logs` and a bound of rounding, of scores times β."""
     before, after = np.empty_like(scores), np.empty_like(scores)
     total = sum_logs(scores, transitions, start, end, before, after)
     return total, normalised(before, after, True), before, after, _rounding(before, total)
@@ -342,7 +341,7 @@ def _rounding(before, total):
 
 @kernel
 def _maxima(scores, steps, steps_back, start, end):
-    """What `Margins` consists of: before, after, through, others, total, rounding."""
+    """The parts of `Margins`: before, after, through, others, total, rounding."""
     length, n_labels = scores.shape
     before, after = np.empty_like(scores), np.empty_like(scores)
     through, others = np.empty_like(scores), np.empty_like(scores)

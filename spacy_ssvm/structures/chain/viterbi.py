@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float64Array, Float64Array2d, kernel
-from .constraints import FORBIDDEN
+from .. import FORBIDDEN
 
 
 class Steps(NamedTuple):

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from ...kernels import kernel
-from .parts import FORBIDDEN, NONE, ROOT_LABEL
+from .. import FORBIDDEN
+from .parts import NONE, ROOT_LABEL
 from .projective import best_option, expand, fill_charts, new_agenda, option_score, options
 from .spanning import maximum_spanning_tree
 
@@ -47,9 +48,9 @@ def eisner_kbest(scores, k, multi_root):
     # The first branches are the trees found so far: a branch that is inserted later is never better than these.
     branches, tree_scores = np.empty((k, 3), np.int64), np.empty(k)
     size = insert(branches, tree_scores, 0, charts.right[0, n], 0, -1, NONE)
-    found = 0
-    while found < size:
-        tree, place, option = branches[found]
+    n_found = 0
+    while n_found < size:
+        tree, place, option = branches[n_found]
         agenda, waiting = new_agenda(n)
         step = 0
         while waiting > 0:
@@ -66,12 +67,12 @@ def eisner_kbest(scores, k, multi_root):
                 for other in range(first, end):
                     if other != choice:
                         loss = best - option_score(charts, kind, a, b, other)
-                        size = insert(branches, tree_scores, size, tree_scores[found] - loss, found, step, other)
-            choices[found, step] = choice
-            waiting = expand(kind, a, b, choice, agenda, waiting, heads[found])
+                        size = insert(branches, tree_scores, size, tree_scores[n_found] - loss, n_found, step, other)
+            choices[n_found, step] = choice
+            waiting = expand(kind, a, b, choice, agenda, waiting, heads[n_found])
             step += 1
-        found += 1
-    return tree_scores[:found], heads[:found]
+        n_found += 1
+    return tree_scores[:n_found], heads[:n_found]
 
 
 @kernel
@@ -97,7 +98,7 @@ def spanning_kbest(scores, k, multi_root):
     """The k best distinct trees, best first.
 
     scores: float64 [n + 1, n + 1], as for `maximum_spanning_tree`. multi_root: whether several tokens may have head 0.
-    Returns scores float64 [found] and heads int32 [found, n + 1]; trees with FORBIDDEN arcs do not count.
+    Returns scores float64 [m] and heads int32 [m, n + 1], m ≤ k; trees with FORBIDDEN arcs do not count.
     """
     n = len(scores) - 1
     room = 1 + k * max(n, 1)
@@ -105,26 +106,26 @@ def spanning_kbest(scores, k, multi_root):
     # A candidate is the best tree with its own heads at tokens 1 … agreed and without a `banned` head at the next one.
     agreed, banned = np.zeros(room, np.int64), np.zeros((room, n + 1), np.bool_)
     totals[0] = maximum_spanning_tree(scores, multi_root, trees[0])
-    size, found = 1, 0
+    size, n_found = 1, 0
     best_totals, best_trees = np.empty(k), np.empty((k, n + 1), np.int32)
-    while found < k:
+    while n_found < k:
         best = np.argmax(totals[:size])
         if totals[best] <= FORBIDDEN / 2:
             break
-        best_totals[found], best_trees[found] = totals[best], trees[best]
+        best_totals[n_found], best_trees[n_found] = totals[best], trees[best]
         totals[best] = -np.inf
-        found += 1
-        if found == k:
+        n_found += 1
+        if n_found == k:
             break
         for m in range(agreed[best] + 1, n + 1):
-            trees[size] = best_trees[found - 1]
+            trees[size] = best_trees[n_found - 1]
             agreed[size] = m - 1
             if m == agreed[best] + 1:
                 banned[size] = banned[best]
-            banned[size, best_trees[found - 1, m]] = True
+            banned[size, best_trees[n_found - 1, m]] = True
             totals[size] = _best_in(scores, multi_root, m - 1, banned[size], trees[size])
             size += 1
-    return best_totals[:found].copy(), best_trees[:found].copy()
+    return best_totals[:n_found].copy(), best_trees[:n_found].copy()
 
 
 @kernel

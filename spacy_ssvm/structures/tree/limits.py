@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .parts import FORBIDDEN, LOOPY, ROOT_LABEL, SPANNING, UNKNOWN
+from .. import FORBIDDEN
+from ..contradiction import CYCLE, SECOND_ROOT, Contradiction
+from .parts import LOOPY, ROOT_LABEL, SPANNING, UNKNOWN
 from .projective import eisner
 from .scored import TreeScores
 from .spanning import maximum_spanning_tree
@@ -29,14 +31,6 @@ class Limits(NamedTuple):
         return bool((self.heads != UNKNOWN).any() or not self.labels.all())
 
 
-class ContradictionError(ValueError):
-    """No tree satisfies the limits. token: the first one whose limits contradict those of the tokens before it."""
-
-    def __init__(self, sentence: int, token: int) -> None:
-        super().__init__(f"no tree of sentence {sentence} keeps to the limits of tokens 0 to {token}")
-        self.sentence, self.token = sentence, token
-
-
 def limited_candidates(
     starts: np.ndarray,
     candidate_starts: np.ndarray,
@@ -50,10 +44,10 @@ def limited_candidates(
     starts: int64 [n + 1], of sentences. Candidates, given and returned, are as in `Trees`.
 
     Raises:
-        ContradictionError: no tree at all satisfies the limits.
+        Contradiction: no tree at all satisfies the limits.
     """
     counts, parts = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)]
-    for sentence, (first, end) in enumerate(pairwise(starts.tolist())):
+    for first, end in pairwise(starts.tolist()):
         sentence_limits = limits.of(slice(first, end))
         kept = candidates[candidate_starts[first] : candidate_starts[end]]
         sizes = np.diff(candidate_starts[first : end + 1])
@@ -63,7 +57,8 @@ def limited_candidates(
             arcs &= _possible(sentence_limits)
             heads = _nearest_tree(arcs, sentence_limits, structure, multi_root)
             if heads is None:
-                raise ContradictionError(sentence, _first_contradiction(sentence_limits, structure, multi_root))
+                token = _first_contradiction(sentence_limits, structure, multi_root)
+                raise Contradiction(first + token, _reason(sentence_limits, token, structure, multi_root))
             arcs[heads[1:], np.arange(1, len(heads))] = True
             modifiers, kept = np.nonzero(arcs.T)
             sizes = np.bincount(modifiers, minlength=len(heads))[1:]
@@ -73,7 +68,7 @@ def limited_candidates(
 
 
 def with_labels(scores: TreeScores, allowed: np.ndarray) -> TreeScores:
-    """The same scores without the labels that are not allowed for an arc's modifier; allowed: bool [n, L]."""
+    """Scores without the labels that are not allowed for an arc's modifier; allowed: bool [n, L]."""
     if not len(scores.label_scores):
         return scores
     kept = allowed[scores.parts.modifiers - 1]
@@ -88,10 +83,10 @@ def _possible(limits: Limits) -> np.ndarray:
     arcs[0, 1:] = limits.labels[:, ROOT_LABEL]
     if n_labels > 1:
         arcs[1:, 1:] &= limits.labels[:, ROOT_LABEL + 1 :].any(axis=1)
-    known = np.flatnonzero(limits.heads != UNKNOWN)
-    only = np.zeros((n + 1, len(known)), np.bool_)
-    only[limits.heads[known], np.arange(len(known))] = True
-    arcs[:, known + 1] &= only
+    limited = np.flatnonzero(limits.heads != UNKNOWN)
+    only = np.zeros((n + 1, len(limited)), np.bool_)
+    only[limits.heads[limited], np.arange(len(limited))] = True
+    arcs[:, limited + 1] &= only
     return arcs
 
 
@@ -120,3 +115,21 @@ def _first_contradiction(limits: Limits, structure: int, multi_root: bool) -> in
         else:
             kept = middle
     return kept
+
+
+def _reason(limits: Limits, token: int, structure: int, multi_root: bool) -> str:
+    """Why no tree satisfies a token's limits and those of the tokens before it in the sentence."""
+    heads = limits.heads
+    if heads[token] == UNKNOWN:
+        return "patterns leave it only labels that no tree within the limits of the tokens before it has"
+    if heads[token] == 0 and not multi_root and (heads[:token] == 0).any():
+        return SECOND_ROOT
+    above = token
+    for _ in range(len(heads)):
+        above = heads[above] - 1
+        if above < 0 or above > token:
+            break
+        if above == token:
+            return CYCLE
+    kind = "tree" if structure in (SPANNING, LOOPY) else "projective tree"
+    return f"no {kind} within the limits of the tokens before it has its head"

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ...kernels import kernel
-from .parts import FORBIDDEN, NONE
+from .. import FORBIDDEN
+from .parts import NONE
 from .projective import fill_charts, raise_row
 from .projective_grandparents import fill_grand_charts
 

@@ -5,10 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import Float64Array, Int32Array, Int32Array2d, Int64Array, kernel, signature
+from .. import FORBIDDEN
 from .. import UNKNOWN as UNKNOWN
-
-FORBIDDEN = -1e30
-"""Score of an arc that is not a candidate. It is finite, so that the best tree has as few such arcs as possible."""
 
 NONE = -1
 """No arc, and no head."""

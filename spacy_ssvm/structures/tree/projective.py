@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import kernel
-from .parts import FORBIDDEN, NONE
+from .. import FAINT, FORBIDDEN
+from .parts import NONE
 
 SPAN, SPLIT = 0, 1
 """Kinds of items. A span (h, e) is a head h with its descendants on one side, which are all tokens up to the end e; its
@@ -165,10 +166,6 @@ def share(count, log_sum, first, second, first_counts, second_counts):
         part = count * math.exp(first[j] + second[j] - log_sum)
         first_counts[j] += part
         second_counts[j] += part
-
-
-FAINT = 1e-200
-"""A sum of products, each at most 1, beside which products that underflow, below 1e-307, do not count."""
 
 
 @kernel

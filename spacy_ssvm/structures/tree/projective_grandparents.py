@@ -151,12 +151,12 @@ def fill_grand_charts(parts, multi_root):
                             pairs += 1
                         if pairs < end and parts.grands[pairs] == upper:
                             grand = parts.grand_scores[pairs]
-                    best, chosen = alone, NONE
+                    best, best_arc = alone, NONE
                     for k in range(n_siblings):
                         score = part[siblings[k], slot] + between[k] + pair[k]
                         if score > best:
-                            best, chosen = score, siblings[k]
-                    part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, chosen
+                            best, best_arc = score, siblings[k]
+                    part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, best_arc
             for way in range(2):
                 h, tip = (i, j) if way == 0 else (j, i)
                 first = last = right_of[h]
@@ -173,13 +173,13 @@ def fill_grand_charts(parts, multi_root):
                     row = above[h] + slot if h > 0 else size
                     if h > 0 and i <= parts.heads[row] <= j:
                         continue
-                    best, chosen = -np.inf, NONE
+                    best, best_arc = -np.inf, NONE
                     for c in range(first, last):
                         arc = children[c]
                         score = part[arc, slot] + span[arc, tip]
                         if score > best:
-                            best, chosen = score, arc
-                    span[row, tip], last_arc[row, tip] = best, chosen
+                            best, best_arc = score, arc
+                    span[row, tip], last_arc[row, tip] = best, best_arc
     return charts
 
 

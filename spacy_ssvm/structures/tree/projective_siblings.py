@@ -54,7 +54,7 @@ def fill_arc_item(parts, charts, arc, first, inners):
     """
     pair, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
     between = charts.between[parts.modifiers[arc]]
-    best, chosen = first, NONE
+    best, best_inner = first, NONE
     if pair < end and parts.siblings[pair] == NONE:
         best += parts.sibling_scores[pair]
         pair += 1
@@ -66,8 +66,8 @@ def fill_arc_item(parts, charts, arc, first, inners):
         if pair < end and parts.siblings[pair] == inner:
             score += parts.sibling_scores[pair]
         if score > best:
-            best, chosen = score, inner
-    charts.arcs[arc], charts.inner[arc] = best + parts.scores[arc], chosen
+            best, best_inner = score, inner
+    charts.arcs[arc], charts.inner[arc] = best + parts.scores[arc], best_inner
 
 
 @kernel
@@ -121,7 +121,7 @@ def fill_sibling_charts(parts, children, child_starts, multi_root):
 @kernel
 def last_child(parts, charts, children, head, end):
     """The arc from head to its farthest child in the best span (head, end); children: all arcs from the head."""
-    best, chosen = -np.inf, NONE
+    best, best_arc = -np.inf, NONE
     for k in range(len(children)):
         m = parts.modifiers[children[k]]
         if head < m <= end:
@@ -131,18 +131,18 @@ def last_child(parts, charts, children, head, end):
         else:
             continue
         if score > best:
-            best, chosen = score, children[k]
-    return chosen
+            best, best_arc = score, children[k]
+    return best_arc
 
 
 @kernel
 def split_between(charts, i, j):
     """The last token that belongs to i in the best item between siblings i and j."""
-    best, chosen = charts.right[i, i] + charts.left[i + 1, j], i
+    best, split = charts.right[i, i] + charts.left[i + 1, j], i
     for k in range(i + 1, j):
         if charts.right[i, k] + charts.left[k + 1, j] > best:
-            best, chosen = charts.right[i, k] + charts.left[k + 1, j], k
-    return chosen
+            best, split = charts.right[i, k] + charts.left[k + 1, j], k
+    return split
 
 
 @kernel

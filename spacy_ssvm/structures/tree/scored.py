@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ...kernels import FirstClassFunction, kernel
-from .. import UNKNOWN
+from .. import FORBIDDEN, UNKNOWN
 from .kbest import labelled_kbest, sum_out_labels
 from .max_marginals import arc_max_marginals, max_marginals
-from .parts import FORBIDDEN, PROJECTIVE, ROOT_LABEL, SPANNING, Parts, dense_scores, has_grandparents, has_siblings
+from .parts import PROJECTIVE, ROOT_LABEL, SPANNING, Parts, dense_scores, has_grandparents, has_siblings
 from .projective import projective_marginals
 from .spanning import tree_marginals
 
@@ -139,8 +139,8 @@ class TreeMarginals(NamedTuple):
 
     def heads_above(self, min_value: float) -> Iterator[tuple[Arc, float]]:
         """The candidate arcs, with any label, that are at least as probable as this, and their probabilities."""
-        chosen = (self.arcs >= min_value).nonzero()[0]
-        columns = (self.parts.heads[chosen], self.parts.modifiers[chosen], self.arcs[chosen])
+        arcs = (self.arcs >= min_value).nonzero()[0]
+        columns = (self.parts.heads[arcs], self.parts.modifiers[arcs], self.arcs[arcs])
         for head, m, probability in zip(*(column.tolist() for column in columns)):
             yield Arc(m, head, ANY), probability
 
@@ -172,7 +172,7 @@ def heads_and_labels_above(values: TreeMarginals | TreeMargins, min_value: float
 class TreeScores:
     """The scores of all labelled trees of n tokens: a tree's score by `Parts`, plus the label scores of its arcs.
 
-    Implements `models.protocol.Scored`, with `LabelledTree`, `Arc` and `KnownTree`.
+    Implements `structures.scored.Scored`, with `LabelledTree`, `Arc` and `KnownTree`.
 
     parts: A candidate arcs. label_scores: float64 [A, L], FORBIDDEN where an arc cannot have a label; [0, 1] where
     there is one label only. structure: one of the five in `parts`; `best` and margins need one with exact decoding,
@@ -285,7 +285,7 @@ class TreeScores:
     def _others_by_decoding(
         self, scores: np.ndarray, arcs: np.ndarray, labels: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same as `_others`, for any structure with exact decoding."""
+        """The scores that `_others` returns, for any structure with exact decoding."""
         of_heads, of_labels = np.full(len(arcs), -np.inf), np.full(len(arcs), -np.inf)
         for place, (arc, label) in enumerate(zip(arcs, labels)):
             without = scores.copy()
@@ -301,8 +301,8 @@ class TreeScores:
 
     def margins_of(self, best: LabelledTree, parts: Sequence[Arc]) -> list[float]:
         """How far the best tree without each labelled arc of the best tree is below it; ∞ if there is none."""
-        found = self.margins()
-        margins = np.minimum(found.heads, found.labels).tolist()
+        all_margins = self.margins()
+        margins = np.minimum(all_margins.heads, all_margins.labels).tolist()
         return [margins[part.modifier - 1] for part in parts]
 
     def best_without(self, best: LabelledTree, part: Arc) -> LabelledTree | None:
@@ -411,16 +411,16 @@ def _sums(parts, label_scores, beta, structure, multi_root):
 def _of_tokens(parts, arcs, labels):
     """The probabilities of labels in `TreeMarginals`; labels: given the arc, as `sum_out_labels` leaves them."""
     n, n_labels = len(parts.number) - 1, labels.shape[1]
-    found = np.zeros((n, n_labels + 1))
+    probabilities = np.zeros((n, n_labels + 1))
     for arc in range(len(arcs)):
-        row, is_root = found[parts.modifiers[arc] - 1], parts.heads[arc] == 0
+        row, is_root = probabilities[parts.modifiers[arc] - 1], parts.heads[arc] == 0
         if len(labels) == 0:
             row[ROOT_LABEL if is_root else n_labels] += arcs[arc]
             continue
         if arcs[arc] != 0.0:
             for label in range(n_labels):
                 row[label] += arcs[arc] * labels[arc, label]
-    return found
+    return probabilities
 
 
 @kernel

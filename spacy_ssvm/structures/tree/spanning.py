@@ -21,7 +21,8 @@ import math
 import numpy as np
 
 from ...kernels import kernel
-from .parts import FORBIDDEN, NONE
+from .. import FORBIDDEN
+from .parts import NONE
 
 
 @kernel
@@ -182,7 +183,7 @@ def _eliminate(walk, token, column):
 
 @kernel
 def _eliminate_in_logs(walk, token, column):
-    """The same as `_eliminate` for a walk of logarithms of rates and probabilities."""
+    """Eliminate as `_eliminate` does, in a walk of logarithms of rates and probabilities."""
     leaving, order = walk[token], 0
     log_rate = leaving[0]
     for j in range(N_ORDERS, column):
@@ -224,7 +225,7 @@ def _head_marginals(potentials, walk, token, marginals):
 
 @kernel
 def _head_marginals_in_logs(potentials, walk, token, marginals):
-    """The same as `_head_marginals` for logarithms of potentials, rates and probabilities."""
+    """Write marginals as `_head_marginals` does, from logarithms of potentials, rates and probabilities."""
     for order in range(N_ORDERS):
         log_rate = -np.inf
         for h in range(len(walk)):

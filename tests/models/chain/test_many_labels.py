@@ -9,11 +9,12 @@ from spacy_ssvm.models.chain.many_labels import (
     new_steps,
     used_steps,
 )
-from spacy_ssvm.models.chain.numbered import NONE, new_numbering, pairs_of
+from spacy_ssvm.models.chain.numbered import NO_PAIR, new_numbering, pairs_of
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Dcd, Perceptron
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.chain.constraints import unconstrained, with_fixed
 
 from .test_numbered import R, random_chains
 
@@ -28,7 +29,7 @@ def by_row(vector, numbering, steps, n_labels):
     begin, pairs, used = n_labels * n_labels, pairs_of(numbering, n_labels), used_steps(steps)
     weights = np.zeros(begin + R * n_labels)
     weights[used] = vector[: len(used)]
-    taken = np.flatnonzero(pairs != NONE)
+    taken = np.flatnonzero(pairs != NO_PAIR)
     weights[begin + pairs[taken]] = vector[begin + taken]
     assert not vector[len(used) : begin].any() and not vector[begin + len(pairs) :].any()
     return weights

@@ -6,7 +6,7 @@ import pytest
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.numbered import (
     CHUNK,
-    NONE,
+    NO_PAIR,
     chunks_of_row,
     new_numbering,
     numbered_problem,
@@ -18,7 +18,8 @@ from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers import oracle_pass
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Dcd
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN, unconstrained, with_attributes
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.chain.constraints import unconstrained, with_attributes
 
 R = 40
 
@@ -62,11 +63,11 @@ def test_learning_is_the_same_but_for_rounding(n_labels, frequent, n_attributes)
     begin, pairs = n_labels * n_labels, pairs_of(numbering, n_labels)
     weights = np.zeros(begin + R * n_labels)
     weights[:begin] = found.w[:begin]
-    used = np.flatnonzero(pairs != NONE)
+    used = np.flatnonzero(pairs != NO_PAIR)
     weights[begin + pairs[used]] = found.w[begin + used]
     np.testing.assert_allclose(weights, expected.w, atol=1e-12)
     assert by_use == pytest.approx(by_row, abs=1e-10)
-    assert not found.w[begin + np.flatnonzero(pairs == NONE)].any() and not found.w[begin + len(pairs) :].any()
+    assert not found.w[begin + np.flatnonzero(pairs == NO_PAIR)].any() and not found.w[begin + len(pairs) :].any()
     assert found.progress().planes == expected.progress().planes
 
 
@@ -86,7 +87,7 @@ def test_numberings_are_restored(frequent):
     numbering = new_numbering(R, n_labels, np.array(frequent, np.int64))
     fit(Dcd(seed=0), numbered_problem(chains, numbering), 3)
     pairs = pairs_of(numbering, n_labels)
-    assert len(np.unique(pairs[pairs != NONE])) == (pairs != NONE).sum() > 20
+    assert len(np.unique(pairs[pairs != NO_PAIR])) == (pairs != NO_PAIR).sum() > 20
     restored = numbering_of(pairs, R, n_labels)
     assert all(np.array_equal(*parts) for parts in zip(restored, numbering))
     larger = with_rows(numbering, R + 5, n_labels)
@@ -98,13 +99,13 @@ def test_numberings_are_restored(frequent):
     "pairs",
     [
         [0, 1],
-        [NONE] * CHUNK,
-        [0, 5, NONE, NONE],
-        [R * 5, NONE, NONE, NONE],
-        [-2, NONE, NONE, NONE],
-        [0, 1, 2, 3, 4, NONE, NONE, NONE] * 2,
-        [*[0, 1, 2, 3, 4, NONE, NONE, NONE], 2, NONE, NONE, NONE],
-        [0, NONE, NONE, NONE] * (2 * R + 1),
+        [NO_PAIR] * CHUNK,
+        [0, 5, NO_PAIR, NO_PAIR],
+        [R * 5, NO_PAIR, NO_PAIR, NO_PAIR],
+        [-2, NO_PAIR, NO_PAIR, NO_PAIR],
+        [0, 1, 2, 3, 4, NO_PAIR, NO_PAIR, NO_PAIR] * 2,
+        [*[0, 1, 2, 3, 4, NO_PAIR, NO_PAIR, NO_PAIR], 2, NO_PAIR, NO_PAIR, NO_PAIR],
+        [0, NO_PAIR, NO_PAIR, NO_PAIR] * (2 * R + 1),
     ],
 )
 def test_impossible_numberings_are_refused(pairs):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.models.chain.data import make_chains, plane_entries
 from spacy_ssvm.models.chain.oracles import chain_problem, feature_difference, multiclass_problem
-from spacy_ssvm.structures.chain.constraints import FORBIDDEN, unconstrained
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.chain.constraints import unconstrained
 
 from ..oracles import check_gradient, check_kbest, check_max, dense
 from .enumeration import joint_feature, loss, tiny_chains

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.tree.admission import admitting
-from spacy_ssvm.models.tree.candidates import BITS, FirstPass
+from spacy_ssvm.models.tree.candidates import BITS, ArcFirstPass
 from spacy_ssvm.structures import UNKNOWN
 
 from .test_candidates import per_token, random_heads, sentences_of
@@ -16,10 +16,10 @@ def setting(seed: int, share: float, max_heads: int = 3):
     rng = np.random.default_rng(seed)
     columns, program = sentences_of(rng, SIZES)
     weights = rng.normal(size=1 << BITS).astype(np.float32)
-    return FirstPass(program, weights, max_heads, 2.5, 100), columns, random_heads(rng, SIZES, share)
+    return ArcFirstPass(program, weights, max_heads, 2.5, 100), columns, random_heads(rng, SIZES, share)
 
 
-def kept(first_pass: FirstPass, columns, heads) -> list[bool]:
+def kept(first_pass: ArcFirstPass, columns, heads) -> list[bool]:
     nothing = np.full(len(heads), UNKNOWN, np.int32)
     found = per_token(*first_pass.candidates(columns, nothing), SIZES)
     return [head == UNKNOWN or head in candidates for head, candidates in zip(heads.tolist(), found)]
@@ -38,8 +38,8 @@ def test_heads_of_a_few_tokens_are_kept(seed):
 
 def test_nothing_changes_where_nothing_is_dropped():
     first_pass, columns, heads = setting(0, 0.3, max_heads=7)
-    roomy = FirstPass(first_pass.program, first_pass.weights, 7, np.inf, 100)
+    roomy = ArcFirstPass(first_pass.program, first_pass.weights, 7, np.inf, 100)
     assert admitting(roomy, columns, heads) is roomy
     assert admitting(first_pass, columns, np.full(len(heads), UNKNOWN, np.int32)) is first_pass
-    untrained = FirstPass(first_pass.program, np.zeros(0, np.float32), 3, 2.5, 100)
+    untrained = ArcFirstPass(first_pass.program, np.zeros(0, np.float32), 3, 2.5, 100)
     assert admitting(untrained, columns, heads) is untrained

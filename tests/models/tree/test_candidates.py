@@ -11,7 +11,7 @@ from spacy_ssvm.features.arc_program import ArcProgram
 from spacy_ssvm.models.tree.candidates import (
     BITS,
     MIN_GRADIENT,
-    FirstPass,
+    ArcFirstPass,
     max_ranking_entries,
     near_candidates,
     prune,
@@ -98,11 +98,11 @@ def test_first_pass():
     sizes = [5, 0, 7]
     columns, program = sentences_of(rng, sizes)
     needed, weights = random_heads(rng, sizes, 0.2), rng.normal(size=1 << BITS).astype(np.float32)
-    trained = FirstPass(program, weights, 3, 2.5, 100).candidates(columns, needed)
+    trained = ArcFirstPass(program, weights, 3, 2.5, 100).candidates(columns, needed)
     for array, expected in zip(trained, prune(columns, program, BITS, in_steps(weights, len(weights)), 3, 2.5, needed)):
         np.testing.assert_array_equal(array, expected)
     assert 12 < len(trained[1]) < 5 * 5 + 7 * 7
-    untrained = FirstPass(program, np.zeros(0, np.float32), 3, 2.5, 100).candidates(columns, needed)
+    untrained = ArcFirstPass(program, np.zeros(0, np.float32), 3, 2.5, 100).candidates(columns, needed)
     for array, expected in zip(untrained, near_candidates(columns.starts, needed, 100)):
         np.testing.assert_array_equal(array, expected)
     assert len(untrained[1]) == 5 * 5 + 7 * 7
@@ -111,7 +111,7 @@ def test_first_pass():
 def test_heads_that_the_first_pass_keeps():
     rng, sizes = np.random.default_rng(2), [6, 0, 9]
     columns, program = sentences_of(rng, sizes)
-    first_pass = FirstPass(program, rng.normal(size=1 << BITS).astype(np.float32), 3, 2.5, 100)
+    first_pass = ArcFirstPass(program, rng.normal(size=1 << BITS).astype(np.float32), 3, 2.5, 100)
     heads = random_heads(rng, sizes, 0.3)
     found = per_token(*first_pass.candidates(columns, np.full(15, UNKNOWN, np.int32)), sizes)
     is_kept, n_candidates = first_pass.keeps(columns, heads)
@@ -148,7 +148,7 @@ def test_no_setting_gives_a_token_more_heads_than_the_limit(trained):
     rng, sizes = np.random.default_rng(3), [60]
     columns, program = sentences_of(rng, sizes)
     weights = rng.normal(size=(1 << BITS) if trained else 0).astype(np.float32)
-    _, candidates = FirstPass(program, weights, 1000, np.inf, 8).candidates(columns, np.full(60, UNKNOWN, np.int32))
+    _, candidates = ArcFirstPass(program, weights, 1000, np.inf, 8).candidates(columns, np.full(60, UNKNOWN, np.int32))
     assert 60 * 6 < len(candidates) <= 60 * (8 + 2)
 
 

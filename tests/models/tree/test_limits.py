@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from spacy_ssvm.models.tree.data import Shape, dimension, double_precision
 from spacy_ssvm.models.tree.predictor import decode_all, tree_scores
 from spacy_ssvm.structures import UNKNOWN
-from spacy_ssvm.structures.tree.limits import ContradictionError, Limits, limited_candidates, with_labels
+from spacy_ssvm.structures.contradiction import Contradiction
+from spacy_ssvm.structures.tree.limits import Limits, limited_candidates, with_labels
 from spacy_ssvm.structures.tree.parts import PROJECTIVE, ROOT_LABEL
 
 from .enumeration import Labelled, every, exact, examples_of, few, first_order, random_sentences, tiny_trees
@@ -67,11 +68,12 @@ def test_the_best_trees_that_are_left(structure, data):
     possible = [keep_to(given, example) for example in all_arcs]
     try:
         trees = within(tiny.data, given)
-    except ContradictionError as error:
-        example = all_arcs[error.sentence]
-        assert not possible[error.sentence] and 0 <= error.token < example.n
-        assert all(possible[: error.sentence])
-        for end, solvable in ((error.token, True), (error.token + 1, False)):
+    except Contradiction as error:
+        sentence = possible.index([])
+        example = all_arcs[sentence]
+        token = error.token - example.first
+        assert 0 <= token < example.n
+        for end, solvable in ((token, True), (token + 1, False)):
             heads, labels = given.heads.copy(), given.labels.copy()
             heads[example.first + end :], labels[example.first + end :] = UNKNOWN, True
             assert bool(keep_to(Limits(heads, labels), example)) == solvable
@@ -98,7 +100,7 @@ def test_marginals_of_the_trees_that_are_left(structure, data):
     given = data.draw(limits(tiny))
     try:
         trees = within(tiny.data, given)
-    except ContradictionError:
+    except Contradiction:
         return
     for example, found in zip(examples_of(trees), tree_scores(trees, double_precision(tiny.weights)), strict=True):
         if not example.n:

@@ -8,14 +8,14 @@ from hypothesis.extra.numpy import arrays
 
 from spacy_ssvm.features.arc_sets import arc_templates
 from spacy_ssvm.models.architectures import tree
-from spacy_ssvm.models.layers import NOTHING, pack_corrected
+from spacy_ssvm.models.layers import NO_ENTRIES, pack_corrected
 from spacy_ssvm.models.packing import Packing, Sparse, masked, pack, pack_masked, pack_numbers
 from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
 from spacy_ssvm.models.tree.data import in_steps, masked_in_steps
 from spacy_ssvm.models.tree.weights import SEEN, TreeWeights, load, store, widen
 
 LABELS = ("ROOT", "nsubj", "obj")
-UNCORRECTED = pack_corrected("", NOTHING) | pack_corrected("first_pass_", NOTHING)
+UNCORRECTED = pack_corrected("", NO_ENTRIES) | pack_corrected("first_pass_", NO_ENTRIES)
 SPARSE = st.one_of(st.just(np.float32(0)), st.floats(-10, 10, width=32).map(np.float32))
 
 

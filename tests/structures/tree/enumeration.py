@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.tree.parts import FORBIDDEN, NONE, Parts
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.tree.parts import NONE, Parts
 
 SCORES = st.one_of(st.integers(-2, 2).map(float), st.floats(-3, 3, allow_subnormal=False))
 """Integers make ties."""

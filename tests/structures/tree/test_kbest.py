@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.tree.parts import FORBIDDEN
+from spacy_ssvm.structures import FORBIDDEN
 
 from .enumeration import arcs_score, is_tree, score_matrices
 from .first_order import PROJECTIVE, SPANNING, roots, structures

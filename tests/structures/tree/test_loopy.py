@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.tree.loopy import build_automata, loopy_decode, loopy_marginals, run_automaton
-from spacy_ssvm.structures.tree.parts import FORBIDDEN, NONE, Parts, dense_scores, score_tree
+from spacy_ssvm.structures.tree.parts import NONE, Parts, dense_scores, score_tree
 
 from .enumeration import is_tree, make_parts, parts_score, scored_parts, trees
 from .first_order import SPANNING, roots

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_ssvm.structures.tree.parts import FORBIDDEN, Parts, dense_scores
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.tree.parts import Parts, dense_scores
 from spacy_ssvm.structures.tree.projective_siblings import eisner_siblings
 
 from .enumeration import Pair, arcs_score, inner_neighbour, make_parts, parts_score, scored_parts, trees

@@ -1,4 +1,4 @@
-"""What a component has learnt: weights in its model or a training under way, and the predictor made from them."""
+"""The trained state of a component: weights in its model or a training under way, and the predictor made from them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..training.training import Training
 
 
-class Learnt:
+class TrainedState:
     """The weights of a component: those of `training`, where there is one, else those in the thinc Model.
 
     With other labels, another object takes its place. `saved_state` is the solver's state from a file, until training
@@ -32,9 +32,9 @@ class Learnt:
         self.training: Training | None = None
         self.saved_state: bytes | None = None
         self.seed = 0
-        """That of a solver whose parameters have none."""
+        """The seed of a solver whose parameters have none."""
         self.gets_parts = False
-        """As in `Training`."""
+        """Whether batches come in parts, as in `Training`."""
         self.has_begun = False
         """Whether training goes on, from zero or from a saved state: weights without one are corrected."""
         self._model, self._codec, self._vocab, self._settings = model, codec, vocab, settings
@@ -44,8 +44,8 @@ class Learnt:
         self._saved: Mapping[str, np.ndarray] | None = None
         """The arrays of the model from which training has started, if it was loaded."""
 
-    def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "Learnt":
-        """The same object, bound to these; the predictor is dropped if one of them has changed."""
+    def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "TrainedState":
+        """This object, bound to these; the predictor is dropped if one of them has changed."""
         if not (model is self._model and codec is self._codec and settings is self._settings):
             as_before = codec.weight_labels == self._codec.weight_labels and codec.saved == self._codec.saved
             self._predictor = None
@@ -108,7 +108,7 @@ class Learnt:
         solver = solver.seeded(self.seed)
         if self._settings.corrections and not self.has_begun:
             solver = Correction(seed=solver.seed)
-        data, vector = self.structured.start(weights, batches, solver.seed or 0, solver.moves_present)
+        data, vector = self.structured.start(weights, batches, solver.seed or 0, solver.keeps_absent_rows)
         return self._training(solver, data, vector)
 
     def resume(self, solver: Parameters, warn: Callable[[str], None]) -> "Training":
@@ -157,11 +157,11 @@ class Learnt:
         data.take_all_rows()
         self.moved(self._training(solver.seeded(self.seed), data, weights))
 
-    def relabelled(self, codec: Codec) -> "Learnt":
-        """The same weights, with zeros for the new labels of this codec; training starts anew."""
+    def relabelled(self, codec: Codec) -> "TrainedState":
+        """A state with these weights, and zeros for the new labels of this codec; training starts anew."""
         self.store()
         weights = self._stored() if store.has_weights(self._model) else None
-        after = Learnt(self._model, codec, self._vocab, self._settings)
+        after = TrainedState(self._model, codec, self._vocab, self._settings)
         after.has_begun, after.seed, after.gets_parts = self.has_begun, self.seed, self.gets_parts
         if weights is not None:
             before = Saved(store.arrays_of(self._model), are_corrected=True)

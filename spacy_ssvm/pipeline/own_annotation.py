@@ -1,4 +1,4 @@
-"""What a component has written to Docs: when it is asked about one of them, its own output is no constraint."""
+"""The annotation that a component has written to Docs: asked about one of them, it is no constraint."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
@@ -13,8 +13,8 @@ from ..models.protocol import Codec, Given, values_of
 Predict = Callable[[Sequence[Doc]], Sequence[Any]]
 
 
-class Writing(NamedTuple):
-    """What was written to a Doc.
+class Prediction(NamedTuple):
+    """A prediction that was written to a Doc.
 
     n_tokens: its length then. given: what the component found there. prediction: what it wrote.
     """
@@ -24,8 +24,8 @@ class Writing(NamedTuple):
     prediction: Any
 
 
-class Written:
-    """What one component has written to the Docs that are still in use.
+class OwnAnnotation:
+    """The annotation that one component has written to the Docs that are still in use.
 
     Docs are recognised as objects. Those from a file, from another process or from `Doc.copy` are unknown. If all
     tokens of an unknown Doc are annotated, what the component would write if it found nothing there counts as its own.
@@ -33,16 +33,16 @@ class Written:
     """
 
     def __init__(self) -> None:
-        self._writings: WeakKeyDictionary[Doc, Writing] = WeakKeyDictionary()
+        self._predictions: WeakKeyDictionary[Doc, Prediction] = WeakKeyDictionary()
 
     def given(self, codec: Codec, docs: Sequence[Doc]) -> list[Given]:
-        """What the component, which is about to write to these Docs, finds there besides its own."""
-        return [codec.given(doc) for doc in self._without(codec, docs, self._noted(docs))]
+        """The annotation besides its own that the component finds on these Docs, to which it is about to write."""
+        return [codec.given(doc) for doc in self._without(codec, docs, self._remembered(docs))]
 
-    def note(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
+    def remember(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
         """Remember that these predictions were written to the Docs."""
         for doc, found, prediction in zip(docs, given, predictions):
-            self._writings[doc] = Writing(len(doc), found, prediction)
+            self._predictions[doc] = Prediction(len(doc), found, prediction)
 
     def without_own(self, codec: Codec, docs: Sequence[Doc], predict: Predict) -> list[Doc]:
         """The Docs as the component would find them: copies without its own annotation, or the Docs that have none.
@@ -50,8 +50,8 @@ class Written:
         What others have set before or changed since stays. Sentence boundaries are removed if there were none when the
         component wrote. predict: the predictions of the component, for unknown Docs.
         """
-        writings = self._noted(docs)
-        unknown = [n for n, doc in enumerate(docs) if doc not in self._writings and _is_annotated(codec, doc)]
+        writings = self._remembered(docs)
+        unknown = [n for n, doc in enumerate(docs) if doc not in self._predictions and _is_annotated(codec, doc)]
         if codec.sets_starts:
             predicted = _predicted(codec, docs, unknown, predict, Given(None, False))
             shown = [*codec.attributes, SENT_START]
@@ -62,12 +62,12 @@ class Written:
         writings |= zip(unknown, _predicted(codec, docs, unknown, predict, Given()))
         return self._without(codec, docs, writings)
 
-    def _noted(self, docs: Sequence[Doc]) -> dict[int, Writing]:
-        """What is known to have been written, by the Doc's number; Docs that were retokenised since are left out."""
-        found = ((number, self._writings.get(doc)) for number, doc in enumerate(docs))
+    def _remembered(self, docs: Sequence[Doc]) -> dict[int, Prediction]:
+        """The predictions that were written, by the Doc's number; Docs that were retokenised since are left out."""
+        found = ((number, self._predictions.get(doc)) for number, doc in enumerate(docs))
         return {number: writing for number, writing in found if writing and writing.n_tokens == len(docs[number])}
 
-    def _without(self, codec: Codec, docs: Sequence[Doc], writings: Mapping[int, Writing]) -> list[Doc]:
+    def _without(self, codec: Codec, docs: Sequence[Doc], writings: Mapping[int, Prediction]) -> list[Doc]:
         """The Docs, each with a writing without what was written."""
         left, numbers, attributes = list(docs), list(writings), codec.attributes
         for number, after in zip(numbers, _written(codec, docs, numbers, writings.values())):
@@ -75,7 +75,7 @@ class Written:
             values = _values(codec, doc, given)
             present, written = values_of(doc, attributes), values_of(after, attributes)
             if not np.array_equal(present, written):
-                values = codec.of_others(present, written, values)
+                values = codec.without_own(present, written, values)
             left[number] = _copied(doc, attributes, values, given.has_starts)
         return left
 
@@ -93,15 +93,15 @@ def _values(codec: Codec, doc: Doc, given: Given) -> np.ndarray:
 
 def _predicted(
     codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], predict: Predict, given: Given
-) -> list[Writing]:
-    """What the component writes to the Docs with these numbers if it finds no annotation of its own there."""
+) -> list[Prediction]:
+    """The predictions for the Docs with these numbers, made as if there were no annotation of its own on them."""
     chosen = [docs[number] for number in numbers]
     blank = [_copied(doc, codec.attributes, _values(codec, doc, given), given.has_starts) for doc in chosen]
     predictions = predict(blank) if blank else []
-    return [Writing(len(doc), given, prediction) for doc, prediction in zip(chosen, predictions)]
+    return [Prediction(len(doc), given, prediction) for doc, prediction in zip(chosen, predictions)]
 
 
-def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings: Iterable[Writing]) -> list[Doc]:
+def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings: Iterable[Prediction]) -> list[Doc]:
     """Copies of the Docs with these numbers, each as it was after it was written to."""
     copies, writings = [], list(writings)
     for number, (_, given, _) in zip(numbers, writings):

@@ -1,4 +1,4 @@
-"""Facts of a component's training, and the file "cfg", which holds them beside labels and the codec's settings."""
+"""The record of a component's training, and the file "cfg", which holds it beside labels and the codec's settings."""
 
 import hashlib
 import math
@@ -19,8 +19,8 @@ SEAL = "seal"
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What a component keeps of its training besides the weights.
+class TrainingRecord:
+    """Facts of a component's training that it keeps besides the weights.
 
     reads: token attributes that its features have learnt from. labels_are_given: whether `initialize` was given the
     labels, so that `update` adds none. inverse_temperature: β of the calibration, None without one.
@@ -31,13 +31,13 @@ class Facts:
     inverse_temperature: float | None = None
 
 
-def written(codec: Codec, facts: Facts) -> dict[str, Any]:
+def written(codec: Codec, record: TrainingRecord) -> dict[str, Any]:
     """The contents of the file."""
-    beta = facts.inverse_temperature
+    beta = record.inverse_temperature
     return {
         "labels": list(codec.labels),
-        "reads": list(facts.reads),
-        "labels_are_given": facts.labels_are_given,
+        "reads": list(record.reads),
+        "labels_are_given": record.labels_are_given,
         **codec.saved,
         **codec.notes,
         **({} if beta is None else {INVERSE_TEMPERATURE: beta}),
@@ -67,8 +67,8 @@ def _seal(cfg: Mapping[str, Any], model: bytes) -> str:
     return hashlib.sha256(srsly.msgpack_dumps(dict(cfg)) + model).hexdigest()
 
 
-def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
-    """The codec with the labels and settings of a file, and the facts. Other keys mean nothing here.
+def read(cfg: Any, codec: Codec) -> tuple[Codec, TrainingRecord]:
+    """The codec with the labels and settings of a file, and the record. Other keys mean nothing here.
 
     Raises:
         ValueError: `cfg` is not what `written` returns, or names annotation that is unknown.
@@ -90,6 +90,6 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, Facts]:
         beta = rounded(beta)
     unlearnt = cfg.get(UNLEARNT, [])
     if not isinstance(unlearnt, list) or not all(label in cfg["labels"] for label in unlearnt):
-        raise ValueError("its cfg names labels that are not learnt yet, but are none of its labels")
+        raise ValueError("its cfg names labels to learn that are not among its labels")
     codec = replace(codec, labels=tuple(cfg["labels"]), unlearnt=tuple(unlearnt), **{key: cfg[key] for key in saved})
-    return codec.with_notes(cfg), Facts(tuple(cfg["reads"]), cfg["labels_are_given"], beta)
+    return codec.with_notes(cfg), TrainingRecord(tuple(cfg["reads"]), cfg["labels_are_given"], beta)

@@ -4,15 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .sparse_rows import dense, joined, taken
+from ...features.hashing import ABSENT
+from .sparse_rows import dense, joined_rows, taken
 from .weights import ChainWeights
 
-ABSENT = -1
-"""No row has such a key."""
 
-
-class Earlier(NamedTuple):
-    """What a data set knows of the weights from which training starts.
+class StartWeights(NamedTuple):
+    """The weights from which training starts, as far as a data set needs them.
 
     seen: as in `ChainWeights`, of the rows that its table has from the start; None if unknown. is_new: bool [L], the
     labels without any weight. has_new_labels: whether such a label is still to be learnt, although others have been.
@@ -25,9 +23,9 @@ class Earlier(NamedTuple):
     weights: ChainWeights | None = None
 
 
-def nothing_earlier(n_labels: int, seen: np.ndarray | None = None) -> Earlier:
-    """That of training from zero. seen: of a table with rows."""
-    return Earlier(seen, np.ones(n_labels, np.bool_), False)
+def no_start_weights(n_labels: int, seen: np.ndarray | None = None) -> StartWeights:
+    """Start weights of zero. seen: how often each row occurred, uint8 [R], or None."""
+    return StartWeights(seen, np.ones(n_labels, np.bool_), False)
 
 
 def seen_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray | None:
@@ -59,7 +57,7 @@ def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -
     order = np.argsort(together, kind="stable")
     chosen = chosen[order]
     seen = [np.zeros(len(part.keys), np.uint8) if part.seen is None else part.seen for part in (learnt, weights)]
-    rows = taken(joined([learnt.rows, weights.rows]), chosen)
+    rows = taken(joined_rows([learnt.rows, weights.rows]), chosen)
     return learnt._replace(keys=together[order], rows=rows, seen=np.concatenate(seen)[chosen])
 
 

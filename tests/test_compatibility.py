@@ -10,8 +10,6 @@ VERSIONS = sorted(path for path in DATA.iterdir() if path.is_dir())
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-
-
 def test_there_are_pipelines():
     assert VERSIONS
 

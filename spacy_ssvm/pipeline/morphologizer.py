@@ -102,17 +102,16 @@ class MorphologizerCodec(TagCodec):
 
     overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
     extend: whether existing features stay beside predicted ones with other names; of two values of one name, the
-    predicted one counts with `overwrite`, else the existing one. by_attribute: whether what labels have in common has
-    weights, too, beside those of each whole label.
+    predicted one counts with `overwrite`, else the existing one. What labels have in common has weights, too, beside
+    those of each whole label.
     """
 
     overwrite: bool = True
     extend: bool = False
-    by_attribute: bool = True
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
-        return weight_labels_of(self.labels) if self.by_attribute else self.labels
+        return weight_labels_of(self.labels)
 
     def label_of(self, weight_label: str) -> str | None:
         return None if weight_label.startswith(ANY) else weight_label
@@ -120,10 +119,6 @@ class MorphologizerCodec(TagCodec):
     def number_of(self, label: str) -> int:
         super().number_of(label)
         return self.weight_labels.index(label)
-
-    @property
-    def saved(self) -> Mapping[str, Any]:
-        return {"by_attribute": self.by_attribute}
 
     def gold(self, example: Example) -> ChainGold:
         reference = example.reference
@@ -173,7 +168,7 @@ class MorphologizerCodec(TagCodec):
 
         allowed = self._analyses.allowed
         limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))
-        return with_fixed(with_attributes(limited, self._attributes()) if self.by_attribute else limited)
+        return with_fixed(with_attributes(limited, self._attributes()))
 
     def _attributes(self) -> list[list[int]]:
         """The attributes of each weight label, by number."""

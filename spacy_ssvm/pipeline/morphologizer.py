@@ -1,6 +1,6 @@
 """`ssvm_morphologizer`: the coarse tag and the morphological features of each token."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,14 @@ from spacy.parts_of_speech import NAMES as COARSE_TAG_NAMES
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Model
 
-from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainGold
-from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Given, Settings, values_of
-from ..solvers.parameters import AnyParameters
+from ..models.protocol import Given, values_of
 from .analyses import ANY, NO_FEATURES, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_component import filled
+from .factories import component_factory
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
 
@@ -35,12 +33,6 @@ overwrite = true
 extend = false
 label_costs = {}
 patterns = []
-n_threads = 1
-weight_dtype = "float32"
-keep_fraction = 1.0
-save_solver_state = false
-corrections = true
-save_feature_names = false
 
 [ssvm_morphologizer.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -57,43 +49,6 @@ extra = ["lower_suffix6[0]","lower_suffix7[0]","lower_suffix8[0]"]
 """
 SPACYS_LABEL_DATA = {"morph", "pos"}
 """The keys of what `spacy init labels` saves of spaCy's morphologizer."""
-
-
-@Language.factory(
-    "ssvm_morphologizer",
-    assigns=["token.morph", "token.pos"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_morphologizer"],
-    default_score_weights={"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
-)
-def make_morphologizer(
-    nlp: Language,
-    name: str,
-    model: Model,
-    solver: AnyParameters,
-    overwrite: bool,
-    extend: bool,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-    n_threads: int,
-    scorer: Callable[..., dict[str, Any]] | None,
-    weight_dtype: WeightDtype,
-    keep_fraction: float,
-    save_solver_state: bool,
-    corrections: bool,
-    save_feature_names: bool,
-) -> "SsvmMorphologizer":
-    """The factory "ssvm_morphologizer"."""
-    codec = MorphologizerCodec(
-        name,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        overwrite=bool(overwrite),
-        extend=bool(extend),
-    )
-    settings = Settings(
-        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
-    )
-    return SsvmMorphologizer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 
 @dataclass(frozen=True)
@@ -239,3 +194,29 @@ class SsvmMorphologizer(TagComponent):
         if isinstance(labels, Mapping) and labels.keys() == SPACYS_LABEL_DATA:
             labels = list(labels["morph"]) if isinstance(labels["morph"], Mapping) else labels
         return super()._checked_labels(labels)
+
+
+@component_factory(
+    "ssvm_morphologizer",
+    SsvmMorphologizer,
+    DEFAULT_CONFIG,
+    assigns=["token.morph", "token.pos"],
+    score_weights={"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
+)
+def make_morphologizer(
+    nlp: Language,
+    name: str,
+    model: Model,
+    overwrite: bool,
+    extend: bool,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+) -> MorphologizerCodec:
+    """The factory "ssvm_morphologizer"."""
+    return MorphologizerCodec(
+        name,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        overwrite=bool(overwrite),
+        extend=bool(extend),
+    )

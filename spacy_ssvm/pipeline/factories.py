@@ -1,7 +1,7 @@
 """The factories of all components, which spaCy calls with the settings of a config: those that they share are here."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import wraps
+from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from typing import Any
 
@@ -44,7 +44,6 @@ def component_factory(
     """
 
     def register(make_codec: Callable[..., Codec]) -> Callable[..., SsvmPipe]:
-        @wraps(make_codec, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         def make(
             nlp: Language,
             name: str,
@@ -64,14 +63,17 @@ def component_factory(
             settings = Settings(n_threads, packing, save_solver_state, save_feature_names, corrections)
             return component(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
-        # spaCy checks configs by the signature, in which all settings have to be named.
         own = list(signature(make_codec).parameters.values())[3:]
         shared = [
             parameter.replace(default=Parameter.empty)
-            for parameter in signature(make, follow_wrapped=False).parameters.values()
+            for parameter in signature(make).parameters.values()
             if parameter.kind is not Parameter.VAR_KEYWORD and parameter.name not in without
         ]
-        make.__signature__ = Signature([*shared[:4], *own, *shared[4:]])  # type: ignore[attr-defined]
+        parameters = [*shared[:4], *own, *shared[4:]]
+        update_wrapper(make, make_codec)
+        # spaCy checks configs by the signature, in which all settings have to be named.
+        make.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        make.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         defaults = {name: value for name, value in SHARED.items() if name not in without}
         Language.factory(
             factory,

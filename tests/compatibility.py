@@ -1,13 +1,13 @@
-"""Pipelines as each released version saves them, in `tests/data/VERSION`, and what they predict.
+"""Pipelines as one commit saves them, which another one must load with equal predictions.
 
-`python -m tests.compatibility` writes those of the version in pyproject.toml. A folder of a released version is never
-written again: later versions have to load it as it is.
+`python -m tests.compatibility write FOLDER` saves them with what they predict, and `python -m tests.compatibility check
+FOLDER` loads them and compares. `tests/data/VERSION` holds those of a release, which are never written again.
 """
 
 import shutil
+import sys
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ SENTENCES = [
     (["What", "did", "Anna", "dream", "of", "?"], "NVNVPI", [4, 3, 3, 3, 3, 3], ["O", "O", "B-PER", "O", "O", "O"]),
 ]
 """Words, tags, heads and entities. An arc has the tag of its dependent as label; the last tree has crossing arcs."""
+COARSE = {"N": "NOUN", "V": "VERB", "P": "ADP", "A": "ADJ", "I": "PUNCT"}
+"""The coarse tag of each tag."""
 DOCUMENTS = [(0, 1), (2, 3)]
 """The sentences of each document."""
 
@@ -42,7 +44,17 @@ def document(vocab: Any, sentences: tuple[int, ...], annotated: bool) -> Doc:
     if not annotated:
         return Doc(vocab, words=words)
     deps = ["ROOT" if head == place else tag for place, (head, tag) in enumerate(zip(heads, tags))]
-    return Doc(vocab, words=words, tags=list(tags), heads=heads, deps=deps, ents=ents)
+    return Doc(
+        vocab,
+        words=words,
+        tags=list(tags),
+        pos=[COARSE[tag] for tag in tags],
+        morphs=["Number=Sing" if tag == "N" else "" for tag in tags],
+        lemmas=[word.removesuffix("s").lower() for word in words],
+        heads=heads,
+        deps=deps,
+        ents=ents,
+    )
 
 
 def trained(*components: tuple[str, dict[str, Any]]) -> Language:
@@ -72,6 +84,8 @@ def all_components() -> Language:
     return trained(
         ("senter", {"model": chain("spacy-ssvm.SenterFeatures.v1", hash_bits=8)}),
         ("tagger", {}),
+        ("morphologizer", {}),
+        ("lemmatizer", {"min_tree_freq": 1}),
         ("parser", {"model": tree("projective", 3)}),
         ("ner", {"model": chain("spacy-ssvm.NerFeatures.v1", hash_bits=8)}),
     )
@@ -95,6 +109,8 @@ def predictions(nlp: Language) -> list[dict[str, Any]]:
     return [
         {
             "tags": [token.tag_ for token in doc],
+            "analyses": [f"{token.pos_} {token.morph}" for token in doc],
+            "lemmas": [token.lemma_ for token in doc],
             "heads": [token.head.i for token in doc],
             "labels": [token.dep_ for token in doc],
             "starts": [token.i for token in doc if token.is_sent_start],
@@ -113,5 +129,12 @@ def write(folder: Path) -> None:
         srsly.write_json(folder / f"{name}.json", predictions(spacy.load(folder / name)))
 
 
+def check(folder: Path) -> None:
+    """Raise an AssertionError unless all pipelines in a folder of `write` load, and predict as they did."""
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == set(PIPELINES)
+    for name in PIPELINES:
+        assert predictions(spacy.load(folder / name)) == srsly.read_json(folder / f"{name}.json"), name
+
+
 if __name__ == "__main__":
-    write(DATA / version("spacy-ssvm"))
+    {"write": write, "check": check}[sys.argv[1]](Path(sys.argv[2]))

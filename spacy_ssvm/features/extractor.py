@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .arc_program import compile_arc_templates
 from .arc_templates import parse_arc_templates
 from .attributes import DOCUMENT_LABEL
@@ -40,7 +38,7 @@ class Extractor:
         ValueError: a template is bad.
     """
 
-    def __init__(self, templates: list[str], gazetteers: dict[str, Any], classes: dict[str, Any]) -> None:
+    def __init__(self, templates: list[str], gazetteers: dict[str, bytes], classes: dict[str, Any]) -> None:
         self.templates = parse_templates(templates)
         self.classes = WordClasses(classes)
         labelled = [number for number, template in enumerate(self.templates) if reads(template, DOCUMENT_LABEL)]
@@ -75,7 +73,7 @@ class ArcExtractor:
         arcs: list[str],
         labels: list[str],
         first_pass: list[str],
-        gazetteers: dict[str, Any],
+        gazetteers: dict[str, bytes],
         classes: dict[str, Any],
     ) -> None:
         compiled = compile_arc_templates(*map(parse_arc_templates, (arcs, labels, first_pass)))
@@ -86,9 +84,5 @@ class ArcExtractor:
         self.reader = ColumnReader(compiled.attributes, _tables(gazetteers), self.classes)
 
 
-def _tables(gazetteers: dict[str, Any]) -> dict[str, Table]:
-    # Earlier versions store the arrays of a table.
-    return {
-        name: unpack_gazetteer(stored) if isinstance(stored, bytes) else Table(*map(np.array, stored))
-        for name, stored in gazetteers.items()
-    }
+def _tables(gazetteers: dict[str, bytes]) -> dict[str, Table]:
+    return {name: unpack_gazetteer(stored) for name, stored in gazetteers.items()}

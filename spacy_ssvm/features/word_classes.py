@@ -43,7 +43,7 @@ class WordClasses:
     names: source → the names of its classes; the first one is that of words without a class, and empty.
 
     Raises:
-        ValueError: neither has made these arrays.
+        ValueError: `pack` has not made these arrays.
     """
 
     def __init__(self, stored: Mapping[str, Any]) -> None:
@@ -52,9 +52,6 @@ class WordClasses:
         self._hashes = np.zeros(0, np.uint32)
         self._last: tuple[tuple[int, ...] | None, np.ndarray] = None, np.zeros((0, 1), np.int64)
         try:
-            # Earlier versions store the clusters of a single file, as two arrays.
-            if "words" in stored:
-                stored = pack_classes({"cluster": dict(zip(stored["words"].tolist(), stored["names"], strict=True))})
             if stored:
                 self._load(stored)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:

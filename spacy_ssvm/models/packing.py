@@ -227,7 +227,7 @@ def unpack_sparse(prefix: str, arrays: Mapping[str, np.ndarray], length: int) ->
         DamagedModel: an array is damaged, or an index out of range.
     """
     packed = arrays[f"{prefix}indices"]
-    if _is_bits(packed):
+    if packed.ndim == 1 and len(packed) and packed[0] == _BITS:
         indices = Masked(_unpacked_bits(packed, length), packed, length).indices()
     else:
         indices = unpack_indices(packed, length)
@@ -235,20 +235,15 @@ def unpack_sparse(prefix: str, arrays: Mapping[str, np.ndarray], length: int) ->
 
 
 def unpack_masked(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> Masked:
-    """Unpack the arrays of `pack_masked` or `pack`: a vector of this length, whose exact values are not copied.
+    """Unpack the arrays of `pack_masked` or `pack_bits`: a vector of this length, whose exact values are not copied.
 
     Raises:
         DamagedModel: an array is damaged, an index out of range, or a weight not finite.
     """
-    packed = arrays[f"{prefix}indices"]
-    bits = _unpacked_bits(packed, length) if _is_bits(packed) else _bits_at(unpack_indices(packed, length), length)
+    bits = _unpacked_bits(arrays[f"{prefix}indices"], length)
     count = Masked(bits, bits, length).count(length)
     values, scales = _unpacked_values(prefix, arrays, count, length)
     return Masked(bits, _checked(expanded(Sparse(bits, values, scales))), length)
-
-
-def _is_bits(packed: np.ndarray) -> bool:
-    return len(packed) > 0 and packed.ndim == 1 and bool(packed[0] == _BITS)
 
 
 def _unpacked_bits(packed: np.ndarray, length: int) -> np.ndarray:

@@ -96,7 +96,10 @@ def load_arrays(
     require(shape.ndim == 1 and len(shape) > 0, "its shape is incomplete")
     version = int(shape[0])
     require(version <= FORMAT, f"it was written by a newer version (format {version}): upgrade spacy-ssvm")
-    require(version == FORMAT, f"it was written by an older version (format {version}), train it again")
+    require(
+        version == FORMAT,
+        f"it was written by an older version (format {version}): train it again, or use the version that wrote it",
+    )
     require(len(shape) == n_shape + 2, "its shape is incomplete")
     arrays = {key: _array(model, key, dtype) for key, dtype in {**types, SHAPE: np.int64, DIGEST: np.uint64}.items()}
     if not np.array_equal(arrays.pop(DIGEST), _digest(model, arrays, labels)):

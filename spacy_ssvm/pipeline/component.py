@@ -1216,7 +1216,7 @@ class SsvmPipe(TrainablePipe):
                     raise ValueError(f"it has a label twice: {', '.join(self.labels)}")
                 self._trained.check(weights=has_model)
                 if found and has_model:
-                    training_record.require_seal(found, self.cfg, store.digest(self.model))
+                    training_record.require_seal(found, store.digest(self.model))
         except Exception as error:
             raise store.DamagedModel(f"[{self.name}] the saved component cannot be loaded: {error}") from error
         for label in self.labels:

@@ -1,6 +1,6 @@
 """`ssvm_morphologizer`: the coarse tag and the morphological features of each token."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +13,15 @@ from spacy.parts_of_speech import NAMES as COARSE_TAG_NAMES
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Model
 
-from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainGold
-from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Given, Settings, values_of
-from ..solvers.parameters import AnyParameters
+from ..models.protocol import Given, values_of
 from ..structures import FORBIDDEN
 from .analyses import NO_FEATURES, SHARED, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_component import filled
+from .factories import component_factory
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
 
@@ -36,12 +34,6 @@ overwrite = true
 extend = false
 label_costs = {}
 patterns = []
-n_threads = 1
-weight_dtype = "float32"
-keep_fraction = 1.0
-save_solver_state = false
-corrections = true
-save_feature_names = false
 
 [ssvm_morphologizer.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -60,60 +52,22 @@ SPACYS_LABEL_DATA = {"morph", "pos"}
 """The keys of what `spacy init labels` saves of spaCy's morphologizer."""
 
 
-@Language.factory(
-    "ssvm_morphologizer",
-    assigns=["token.morph", "token.pos"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_morphologizer"],
-    default_score_weights={"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
-)
-def make_morphologizer(
-    nlp: Language,
-    name: str,
-    model: Model,
-    solver: AnyParameters,
-    overwrite: bool,
-    extend: bool,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-    n_threads: int,
-    scorer: Callable[..., dict[str, Any]] | None,
-    weight_dtype: WeightDtype,
-    keep_fraction: float,
-    save_solver_state: bool,
-    corrections: bool,
-    save_feature_names: bool,
-) -> "SsvmMorphologizer":
-    """The factory "ssvm_morphologizer"."""
-    codec = MorphologizerCodec(
-        name,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        overwrite=bool(overwrite),
-        extend=bool(extend),
-    )
-    settings = Settings(
-        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
-    )
-    return SsvmMorphologizer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
-
-
 @dataclass(frozen=True)
 class MorphologizerCodec(TagCodec):
     """A coarse tag and morphological features for each token, together one label, such as `Case=Nom|POS=NOUN`.
 
     overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
     extend: whether existing features stay beside predicted ones with other names; of two values of one name, the
-    predicted one counts with `overwrite`, else the existing one. by_attribute: whether what labels have in common has
-    weights, too, beside those of each whole label.
+    predicted one counts with `overwrite`, else the existing one. What labels have in common has weights, too, beside
+    those of each whole label.
     """
 
     overwrite: bool = True
     extend: bool = False
-    by_attribute: bool = True
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
-        return weight_labels_of(self.labels) if self.by_attribute else self.labels
+        return weight_labels_of(self.labels)
 
     def label_of(self, weight_label: str) -> str | None:
         return None if weight_label.startswith(SHARED) else weight_label
@@ -121,10 +75,6 @@ class MorphologizerCodec(TagCodec):
     def number_of(self, label: str) -> int:
         super().number_of(label)
         return self.weight_labels.index(label)
-
-    @property
-    def saved(self) -> Mapping[str, Any]:
-        return {"by_attribute": self.by_attribute}
 
     def gold(self, example: Example) -> ChainGold:
         reference = example.reference
@@ -174,7 +124,7 @@ class MorphologizerCodec(TagCodec):
 
         allowed = self._analyses.allowed
         limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))
-        return with_fixed(with_attributes(limited, self._attributes()) if self.by_attribute else limited)
+        return with_fixed(with_attributes(limited, self._attributes()))
 
     def _attributes(self) -> list[list[int]]:
         """The attributes of each weight label, by number."""
@@ -245,3 +195,29 @@ class SsvmMorphologizer(TagComponent):
         if isinstance(labels, Mapping) and labels.keys() == SPACYS_LABEL_DATA:
             labels = list(labels["morph"]) if isinstance(labels["morph"], Mapping) else labels
         return super()._checked_labels(labels)
+
+
+@component_factory(
+    "ssvm_morphologizer",
+    SsvmMorphologizer,
+    DEFAULT_CONFIG,
+    assigns=["token.morph", "token.pos"],
+    score_weights={"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
+)
+def make_morphologizer(
+    nlp: Language,
+    name: str,
+    model: Model,
+    overwrite: bool,
+    extend: bool,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+) -> MorphologizerCodec:
+    """The factory "ssvm_morphologizer"."""
+    return MorphologizerCodec(
+        name,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        overwrite=bool(overwrite),
+        extend=bool(extend),
+    )

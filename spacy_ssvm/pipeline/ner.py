@@ -12,9 +12,8 @@ from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Model
 
-from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.checks import entities
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
@@ -22,13 +21,12 @@ from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.named_parts import NamedPart
-from ..models.packing import Packing, WeightDtype
-from ..models.protocol import MISSING, Gaps, Given, Mistake, Settings, Survey, Warn
-from ..solvers.parameters import AnyParameters
+from ..models.protocol import MISSING, Gaps, Given, Mistake, Survey, Warn
 from ..structures import UNKNOWN
 from ..structures.scored import Listing
 from .chain_component import ChainComponent, filled
 from .component import as_docs
+from .factories import component_factory
 from .patterns import Patterns
 
 if TYPE_CHECKING:
@@ -43,12 +41,6 @@ patterns = []
 incorrect_spans_key = null
 spans_key = null
 threshold = 0.5
-n_threads = 1
-weight_dtype = "float32"
-keep_fraction = 1.0
-save_solver_state = false
-corrections = true
-save_feature_names = false
 
 [ssvm_ner.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -85,45 +77,6 @@ def ner_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
 def make_ner_scorer() -> Callable[..., dict[str, Any]]:
     """The registered scorer "spacy-ssvm.ner_scorer.v1"."""
     return ner_score
-
-
-@Language.factory(
-    "ssvm_ner",
-    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_ner"],
-    default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
-)
-def make_ner(
-    nlp: Language,
-    name: str,
-    model: Model,
-    solver: AnyParameters,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-    incorrect_spans_key: str | None,
-    spans_key: str | None,
-    threshold: float,
-    n_threads: int,
-    scorer: Callable[..., dict[str, Any]] | None,
-    weight_dtype: WeightDtype,
-    keep_fraction: float,
-    save_solver_state: bool,
-    corrections: bool,
-    save_feature_names: bool,
-) -> "SsvmNer":
-    """The factory "ssvm_ner"."""
-    codec = NerCodec(
-        name,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        incorrect_spans_key=incorrect_spans_key,
-        spans_key=spans_key,
-        threshold=threshold,
-    )
-    settings = Settings(
-        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
-    )
-    return SsvmNer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 
 @dataclass(frozen=True)
@@ -409,6 +362,34 @@ class SsvmNer(ChainComponent):
         if self.codec.spans_key:
             checked_min_score(self.name, max(self.codec.threshold, MIN_PROBABILITY), True, "threshold")
         return super().calibrate(examples)
+
+
+@component_factory(
+    "ssvm_ner",
+    SsvmNer,
+    DEFAULT_CONFIG,
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
+)
+def make_ner(
+    nlp: Language,
+    name: str,
+    model: Model,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+    incorrect_spans_key: str | None,
+    spans_key: str | None,
+    threshold: float,
+) -> NerCodec:
+    """The factory "ssvm_ner"."""
+    return NerCodec(
+        name,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        incorrect_spans_key=incorrect_spans_key,
+        spans_key=spans_key,
+        threshold=threshold,
+    )
 
 
 def _readable(tag: str | None) -> str | None:

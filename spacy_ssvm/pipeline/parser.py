@@ -1,7 +1,7 @@
 """`ssvm_parser`: a labelled dependency tree for each sentence."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -12,21 +12,19 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Model
 
-from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.checks import trees
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.wording import name_of, token_name
 from ..files import listed
-from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Gaps, Given, Mistake, Settings, Warn, values_of
+from ..models.protocol import Gaps, Given, Mistake, Warn, values_of
 from ..models.tree.codec import TreeCodec, TreeGold
-from ..solvers.parameters import AnyParameters
 from ..structures import UNKNOWN
 from ..structures.contradiction import CYCLE, SECOND_ROOT, Contradiction
 from .component import SsvmPipe
+from .factories import component_factory
 from .gold_trees import FLAWS, ROOT, UNNAMED, arcs, gold_trees, known_tree, sets_all_starts
 from .long_sentences import MAX_SENTENCE, joined, parts
 from .patterns import Patterns
@@ -40,11 +38,6 @@ DEFAULT_CONFIG = """
 multi_root = false
 overwrite = true
 patterns = []
-n_threads = 1
-weight_dtype = "float32"
-keep_fraction = 1.0
-save_solver_state = false
-corrections = true
 
 [ssvm_parser.model]
 @architectures = "spacy-ssvm.Tree.v1"
@@ -62,48 +55,6 @@ C = 0.03
 [ssvm_parser.scorer]
 @scorers = "spacy-ssvm.parser_scorer.v1"
 """
-
-
-@Language.factory(
-    "ssvm_parser",
-    assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_parser"],
-    default_score_weights={
-        "uas": 0.0,
-        "las": 1.0,
-        "dep_uas": None,
-        "dep_las": None,
-        "dep_las_per_type": None,
-        "sents_p": None,
-        "sents_r": None,
-        "sents_f": 0.0,
-    },
-)
-def make_parser(
-    nlp: Language,
-    name: str,
-    model: Model,
-    solver: AnyParameters,
-    multi_root: bool,
-    overwrite: bool,
-    patterns: list[dict[str, Any]],
-    n_threads: int,
-    scorer: Callable[..., dict[str, Any]] | None,
-    weight_dtype: WeightDtype,
-    keep_fraction: float,
-    save_solver_state: bool,
-    corrections: bool,
-) -> "SsvmParser":
-    """The factory "ssvm_parser"."""
-    codec = ParserCodec(
-        name,
-        multi_root=bool(multi_root),
-        patterns=Patterns(name, nlp.vocab, patterns),
-        overwrite=bool(overwrite),
-        is_projective=model.attrs.get("structure") == "projective",
-    )
-    settings = Settings(n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, corrections=corrections)
-    return SsvmParser(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 
 @dataclass(frozen=True)
@@ -388,6 +339,41 @@ class SsvmParser(SsvmPipe):
                 "probabilities to calibrate: use order 1"
             )
         return super().calibration_examples(examples)
+
+
+@component_factory(
+    "ssvm_parser",
+    SsvmParser,
+    DEFAULT_CONFIG,
+    assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
+    score_weights={
+        "uas": 0.0,
+        "las": 1.0,
+        "dep_uas": None,
+        "dep_las": None,
+        "dep_las_per_type": None,
+        "sents_p": None,
+        "sents_r": None,
+        "sents_f": 0.0,
+    },
+    without=("save_feature_names",),
+)
+def make_parser(
+    nlp: Language,
+    name: str,
+    model: Model,
+    multi_root: bool,
+    overwrite: bool,
+    patterns: list[dict[str, Any]],
+) -> ParserCodec:
+    """The factory "ssvm_parser"."""
+    return ParserCodec(
+        name,
+        multi_root=bool(multi_root),
+        patterns=Patterns(name, nlp.vocab, patterns),
+        overwrite=bool(overwrite),
+        is_projective=model.attrs.get("structure") == "projective",
+    )
 
 
 _FLAWS = {

@@ -1,6 +1,6 @@
 """`ssvm_senter`: where sentences start."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
@@ -9,19 +9,17 @@ from spacy.attrs import SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from thinc.api import Config, Model
+from thinc.api import Model
 
-from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.checks.corpora import CorpusData, Issue
 from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.named_parts import NamedPart
-from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Gaps, Given, Mistake, Predictor, Settings, Warn, values_of
-from ..solvers.parameters import AnyParameters
+from ..models.protocol import Gaps, Given, Mistake, Predictor, Warn, values_of
 from ..structures.scored import Listing
 from .chain_component import ChainComponent, filled
+from .factories import component_factory
 from .patterns import Patterns
 
 if TYPE_CHECKING:
@@ -33,12 +31,6 @@ DEFAULT_CONFIG = """
 overwrite = false
 label_costs = {"S": 2.0}
 patterns = []
-n_threads = 1
-weight_dtype = "float32"
-keep_fraction = 1.0
-save_solver_state = false
-corrections = true
-save_feature_names = false
 
 [ssvm_senter.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -57,42 +49,6 @@ INSIDE, START = LABELS = ("I", "S")
 """spaCy's names: a token continues a sentence or starts one."""
 _VALUES = np.array([[-1], [1]]).astype(np.uint64)
 """Their SENT_START."""
-
-
-@Language.factory(
-    "ssvm_senter",
-    assigns=["token.is_sent_start", "doc.sents"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_senter"],
-    default_score_weights={"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
-)
-def make_senter(
-    nlp: Language,
-    name: str,
-    model: Model,
-    solver: AnyParameters,
-    overwrite: bool,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-    n_threads: int,
-    scorer: Callable[..., dict[str, Any]] | None,
-    weight_dtype: WeightDtype,
-    keep_fraction: float,
-    save_solver_state: bool,
-    corrections: bool,
-    save_feature_names: bool,
-) -> "SsvmSenter":
-    """The factory "ssvm_senter"."""
-    codec = SenterCodec(
-        name,
-        LABELS,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        overwrite=bool(overwrite),
-    )
-    settings = Settings(
-        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
-    )
-    return SsvmSenter(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 
 @dataclass(frozen=True)
@@ -279,6 +235,31 @@ class SsvmSenter(ChainComponent):
         # It has labels from the start.
         self._require_weights()
         return super()._predictor()
+
+
+@component_factory(
+    "ssvm_senter",
+    SsvmSenter,
+    DEFAULT_CONFIG,
+    assigns=["token.is_sent_start", "doc.sents"],
+    score_weights={"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
+)
+def make_senter(
+    nlp: Language,
+    name: str,
+    model: Model,
+    overwrite: bool,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+) -> SenterCodec:
+    """The factory "ssvm_senter"."""
+    return SenterCodec(
+        name,
+        LABELS,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        overwrite=bool(overwrite),
+    )
 
 
 def _first_tokens(docs: Sequence[Doc]) -> np.ndarray:

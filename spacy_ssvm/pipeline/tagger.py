@@ -12,15 +12,13 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Model
 
-from .. import registry  # noqa: F401  creates the registries that the default config names
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainGold
-from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Given, Settings
-from ..solvers.parameters import AnyParameters
+from ..models.protocol import Given
 from .chain_component import filled
+from .factories import component_factory
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
 
@@ -33,12 +31,6 @@ attr = "tag"
 overwrite = false
 label_costs = {}
 patterns = []
-n_threads = 1
-weight_dtype = "float32"
-keep_fraction = 1.0
-save_solver_state = false
-corrections = true
-save_feature_names = false
 
 [ssvm_tagger.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -66,43 +58,6 @@ def tagger_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]
 def make_tagger_scorer() -> Callable[..., dict[str, Any]]:
     """The registered scorer "spacy-ssvm.tagger_scorer.v1"."""
     return tagger_score
-
-
-@Language.factory(
-    "ssvm_tagger",
-    assigns=["token.tag", "token.pos"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_tagger"],
-    default_score_weights={"tag_acc": 1.0, "pos_acc": None},
-)
-def make_tagger(
-    nlp: Language,
-    name: str,
-    model: Model,
-    solver: AnyParameters,
-    attr: str,
-    overwrite: bool,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-    n_threads: int,
-    scorer: Callable[..., dict[str, Any]] | None,
-    weight_dtype: WeightDtype,
-    keep_fraction: float,
-    save_solver_state: bool,
-    corrections: bool,
-    save_feature_names: bool,
-) -> "SsvmTagger":
-    """The factory "ssvm_tagger"."""
-    codec = TaggerCodec(
-        name,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        attr=attr,
-        overwrite=bool(overwrite),
-    )
-    settings = Settings(
-        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
-    )
-    return SsvmTagger(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 
 @dataclass(frozen=True)
@@ -190,3 +145,29 @@ class SsvmTagger(TagComponent):
     """Sets `token.tag` or `token.pos`; see `TaggerCodec` for its settings."""
 
     codec: TaggerCodec
+
+
+@component_factory(
+    "ssvm_tagger",
+    SsvmTagger,
+    DEFAULT_CONFIG,
+    assigns=["token.tag", "token.pos"],
+    score_weights={"tag_acc": 1.0, "pos_acc": None},
+)
+def make_tagger(
+    nlp: Language,
+    name: str,
+    model: Model,
+    attr: str,
+    overwrite: bool,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+) -> TaggerCodec:
+    """The factory "ssvm_tagger"."""
+    return TaggerCodec(
+        name,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        attr=attr,
+        overwrite=bool(overwrite),
+    )

@@ -129,10 +129,7 @@ class TrainedState:
             resumed = state_file.resumed_solver(saved_solver, solver)
             if resumed is not None:
                 self.has_begun, self.seed = True, resumed.seed or 0
-                nothing, data = (
-                    self.structured.encode([], []),
-                    self.structured.resumed(state["index"], state.get("notes", [])),
-                )
+                nothing, data = self.structured.encode([], []), self.structured.resumed(state["index"], state["notes"])
                 training = Training.resumed(self._codec.name, resumed, data, nothing, state, self._settings.n_threads)
                 self.gets_parts = training.gets_parts
                 return training

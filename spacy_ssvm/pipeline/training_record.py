@@ -50,12 +50,16 @@ def sealed(cfg: Mapping[str, Any], model: bytes) -> dict[str, Any]:
     return {**cfg, SEAL: _seal(cfg, model)}
 
 
-def require_seal(contents: Mapping[str, Any], cfg: Mapping[str, Any], model: bytes) -> None:
-    """Check the seal of a file, with the cfg that was read from its contents.
+def require_seal(contents: Mapping[str, Any], model: bytes) -> None:
+    """Check the seal of a file whose contents `read` has accepted; model: the digest of its weights.
 
     Raises:
         ValueError: the contents have been changed since they were saved, or belong to another model.
     """
+    cfg = {key: value for key, value in contents.items() if key != SEAL}
+    if INVERSE_TEMPERATURE in cfg:
+        # The JSON reader may change the last bit of a number.
+        cfg[INVERSE_TEMPERATURE] = rounded(cfg[INVERSE_TEMPERATURE])
     if contents.get(SEAL) != _seal(cfg, model):
         raise ValueError(
             "its cfg does not fit its seal: the file was changed or damaged, or was not saved with this model. To "
@@ -85,11 +89,10 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, TrainingRecord]:
     beta = cfg.get(INVERSE_TEMPERATURE)
     if INVERSE_TEMPERATURE in cfg and (type(beta) is not float or not 0.0 < beta < math.inf):
         raise ValueError(f"its cfg has the inverse temperature {beta!r}, which must be a finite number above 0")
-    if beta is not None:
-        # The JSON reader may change the last bit of a number.
-        beta = rounded(beta)
     unlearnt = cfg.get(UNLEARNT, [])
     if not isinstance(unlearnt, list) or not all(label in cfg["labels"] for label in unlearnt):
         raise ValueError("its cfg names labels to learn that are not among its labels")
     codec = replace(codec, labels=tuple(cfg["labels"]), unlearnt=tuple(unlearnt), **{key: cfg[key] for key in saved})
-    return codec.with_notes(cfg), TrainingRecord(tuple(cfg["reads"]), cfg["labels_are_given"], beta)
+    return codec.with_notes(cfg), TrainingRecord(
+        tuple(cfg["reads"]), cfg["labels_are_given"], None if beta is None else rounded(beta)
+    )

@@ -4,7 +4,7 @@ import hashlib
 import math
 import struct
 import zlib
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +132,13 @@ def unsealed(contents: bytes, model: bytes) -> bytes:
         raise ValueError("its solver state is no such file, or is incomplete")
     version = int.from_bytes(contents[len(_MAGIC) : start], "little")
     if version != FORMAT:
-        age, remedy = ("a newer", "upgrade spacy-ssvm") if version > FORMAT else ("an older", "train it again")
-        raise ValueError(f"its solver state was written by {age} version (format {version}): {remedy}")
+        age, remedy = "a newer", "upgrade spacy-ssvm, or"
+        if version < FORMAT:
+            age, remedy = "an older", "use the version that wrote it, or"
+        raise ValueError(
+            f"its solver state was written by {age} version (format {version}): {remedy} remove the file of the state "
+            "to load the component and resume training from its weights alone"
+        )
     digest, rest = contents[start : start + _SHA], contents[start + _SHA :]
     if hashlib.sha256(rest).digest() != digest:
         raise ValueError("the digest of its solver state does not fit: the file was changed or damaged")
@@ -153,15 +158,10 @@ def saved_solver(parameters: Parameters) -> dict[str, Any]:
 def resumed_solver(saved: Any, parameters: Parameters) -> Parameters | None:
     """The parameters with the seed that was saved, if they have none; None if others were saved, or another solver.
 
-    saved: a result of `saved_solver`, the repr of the parameters in older files, or anything in a damaged file; missing
-    parameters have their default values.
+    saved: a result of `saved_solver`, or anything in a damaged file.
     """
-    if isinstance(saved, dict):
-        parameters = parameters.seeded(saved.get("seed", 0))
-        defaults = {field.name: field.default for field in fields(parameters)}
-        return parameters if {**defaults, **saved} == saved_solver(parameters) else None
-    parameters = parameters.seeded(0)
-    return parameters if saved == repr(parameters) else None
+    parameters = parameters.seeded(saved.get("seed", 0) if isinstance(saved, dict) else 0)
+    return parameters if saved == saved_solver(parameters) else None
 
 
 def solver_text(saved: Any) -> str:

@@ -279,13 +279,13 @@ class Training:
         for key in ("visited", "gone"):
             if state[key].dtype != np.bool_ or state[key].shape != (n,):
                 raise ValueError(f'"{key}" of its solver state is of a wrong type or shape')
-        start_weights = state.get("start", np.zeros(0))
+        start_weights = state["start"]
         if start_weights.dtype != np.float64 or start_weights.ndim != 1 or len(start_weights) > data.dimension():
             raise ValueError("its solver state does not have the weights that training started from")
         if not np.isfinite(start_weights).all():
             raise ValueError("the weights that training started from, in its solver state, are not all finite")
         training._state = EpochState.restored(state)
-        training.gets_parts = bool(state.get("gets_parts"))
+        training.gets_parts = bool(state["gets_parts"])
         training._known.append([digests[k : k + DIGEST_SIZE].tobytes() for k in range(0, len(digests), DIGEST_SIZE)])
         data.add(nothing.reserved(sizes))
         training._learner = start(parameters, data.problem(), None, n_threads)

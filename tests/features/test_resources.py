@@ -142,33 +142,7 @@ def test_extractor_takes_gazetteers_as_a_model_file_gives_them_back(cities, nlp)
     assert np.array_equal(*keys) and np.count_nonzero(keys[0]) == 3
 
 
-def flaw(place, change):
-    return lambda table: [change(array) if number == place else array for number, array in enumerate(table)]
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        flaw(0, lambda keys: keys[:0]),
-        flaw(0, lambda keys: keys[:-1]),
-        flaw(0, lambda keys: np.full_like(keys, 7)),
-        flaw(0, lambda keys: keys.astype(np.int64)),
-        flaw(0, lambda keys: keys[None]),
-        flaw(1, lambda rows: rows[:2]),
-        flaw(2, lambda counts: counts[:1]),
-        flaw(2, lambda counts: counts + np.array([0, 5])),
-    ],
-)
-def test_gazetteer_that_would_mislead_a_kernel_is_refused(damage):
-    table = compile_gazetteer([np.array([2, 3], np.uint64)])
-    # Earlier versions store a table, and have whole hashes in it.
-    table = table._replace(counts=np.array([table.counts[0], 0]))
-    check_gazetteers({"city": list(table)})
-    with pytest.raises(ValueError, match='damaged gazetteer "city"'):
-        check_gazetteers({"city": damage(list(table))})
-
-
-@pytest.mark.parametrize("damage", [lambda stored: b"", lambda stored: stored[:-1], lambda stored: stored + b"x"])
+@pytest.mark.parametrize("damage", [lambda stored: b"", lambda stored: stored[:-1], lambda stored: stored + b"x", list])
 def test_damaged_hashes_of_a_gazetteer_are_refused(damage):
     stored = pack_gazetteer(compile_gazetteer([np.array([2, 3], np.uint64)]))
     check_gazetteers({"city": stored})

@@ -195,10 +195,7 @@ def test_packed_classes_are_those_of_a_dictionary(sources, asked):
             assert classes.keys(source, prefix)([vocab[word] for word in asked]).tolist() == keys
 
 
-def test_clusters_of_an_older_model_file():
-    words = np.array([get_string_id("the"), get_string_id("of")], np.uint64)
-    classes = WordClasses({"words": words, "names": ["01", "10"]})
-    assert classes.class_of("cluster", spacy.blank("xx").vocab["Of"]) == "10"
+def test_without_sources_words_have_no_class():
     assert WordClasses({}).class_of("cluster", Vocab()["of"]) == ""
 
 
@@ -212,9 +209,7 @@ def changed(**parts):
 @pytest.mark.parametrize(
     "stored",
     [
-        {"words": [1, 2], "names": ["0", "1"]},
-        {"words": np.array([1, 2], np.uint64), "names": ["0"]},
-        {"words": np.array([1, 2], np.uint64), "names": ["0", 1]},
+        {"words": np.array([1, 2], np.uint64), "names": ["0", "1"]},
         {"hashes": good["hashes"]},
         changed(hashes=good["hashes"][:-3]),
         changed(hashes=good["hashes"] + b"more"),

@@ -1,6 +1,5 @@
 """`ssvm_morphologizer`: spaCy's labels, what it does with existing annotation, and many labels."""
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -216,12 +215,10 @@ def test_labels_share_attributes():
     assert len(found) == len(expected)
 
 
-@pytest.mark.parametrize("by_attribute", [True, False])
-def test_a_rare_combination_is_learnt_from_others(by_attribute):
+def test_a_rare_combination_is_learnt_from_others():
     """The beginning of a word tells its case, the end its number."""
     nlp = blank("ssvm_morphologizer")
     pipe = nlp.get_pipe("ssvm_morphologizer")
-    pipe.codec = replace(pipe.codec, by_attribute=by_attribute)
     middles = [first + second for first in "lmnopq" for second in "rstuv"]
     cases, numbers = {"a": "Nom", "b": "Gen", "c": "Dat"}, {"x": "Sing", "y": "Plur", "z": "Dual"}
     words = {
@@ -232,22 +229,7 @@ def test_a_rare_combination_is_learnt_from_others(by_attribute):
     rare = words["they"] = "Case=Dat|Number=Dual"
     teach(nlp, [annotated(nlp, word, ["NOUN"], [morph]) for word, morph in words.items()], 10)
     tokens = nlp(doc(nlp, "chhz"))
-    assert (str(tokens[0].morph) == rare) == by_attribute
+    assert str(tokens[0].morph) == rare
     assert {label for _, label in pipe.scored_tags(tokens, min_score=-1e9)} == set(pipe.labels)
-    shared = {name for label in pipe.labels for name in label.split("|")} if by_attribute else set()
+    shared = {name for label in pipe.labels for name in label.split("|")}
     assert {label[len(SHARED) :] for label in pipe.weight_labels if label.startswith(SHARED)} == shared
-
-
-def test_a_file_says_whether_attributes_have_weights():
-    nlp = blank("ssvm_morphologizer")
-    pipe = nlp.get_pipe("ssvm_morphologizer")
-    pipe.codec = replace(pipe.codec, by_attribute=False)
-    teach(nlp, many_examples(nlp), 2)
-    assert pipe.weight_labels == pipe.labels
-    loaded = blank("ssvm_morphologizer").get_pipe("ssvm_morphologizer")
-    assert loaded.codec.by_attribute
-    with pytest.warns(UserWarning, match="is loaded with by_attribute = False, not True"):
-        loaded.from_bytes(pipe.to_bytes())
-    text = "Eat word69 now"
-    assert loaded.weight_labels == loaded.labels
-    assert loaded.kbest(doc(nlp, text), 3) == pipe.kbest(doc(nlp, text), 3)

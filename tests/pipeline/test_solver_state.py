@@ -274,20 +274,12 @@ def with_solver(nlp, solver):
     return loaded
 
 
-def test_a_solver_is_recognised_without_a_parameter_that_is_newer_than_the_state():
-    """And in a file from before parameters were saved one by one."""
+def test_a_solver_is_recognised_by_its_name_and_all_parameters():
     nlp = uninterrupted("ssvm_tagger", 3, **settings("DCD"))
-    expected = without_state(uninterrupted("ssvm_tagger", 5, **settings("DCD")))
     saved = state_of(nlp)["solver"]
     assert saved["name"] == "Dcd" and saved["tolerance"] == 0.0
-    older = {name: value for name, value in saved.items() if name != "inner_passes"}
-    for solver in (older, repr(component(nlp).solver.seeded(0))):
-        loaded = with_solver(nlp, solver)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            train(loaded, tagger_examples(loaded), 2)
-        assert without_state(loaded) == expected
-    for solver in ({**saved, "C": 0.2}, {**saved, "name": "DcdLight"}, {**older, "unknown": 1}):
+    fewer = {name: value for name, value in saved.items() if name != "inner_passes"}
+    for solver in ({**saved, "C": 0.2}, {**saved, "name": "DcdLight"}, fewer, {**saved, "unknown": 1}):
         loaded = with_solver(nlp, solver)
         with pytest.warns(UserWarning, match=rf"is not the one whose state was saved, {solver['name']}\(.*C=0"):
             train(loaded, tagger_examples(loaded), 1)

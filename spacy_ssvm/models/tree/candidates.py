@@ -308,13 +308,13 @@ def prune(
 
 
 BITS = 20
-"""Size of the hashed index of a first pass that is trained: 2^BITS weights."""
+"""Size of the hashed index of a first pass: 2^BITS weights."""
 
 TRAINING_SLACK = 1.0
 """Added to the margin in training, because the first pass is surer of sentences that it was trained on."""
 
-SIZES = (0, 1 << 18, 1 << BITS)
-"""The numbers of weights that a first pass may have: none, those of older files, and those of new ones."""
+SIZES = (0, 1 << BITS)
+"""The numbers of weights that a first pass may have."""
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,17 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Model
 
-from ... import registry  # noqa: F401  creates the registries that the default config names
 from ...corpus.reader import same_tokens
 from ...features.attributes import KNOWN_SCRIPTS
 from ...features.hashing import mixed
 from ...features.vocabularies import text_of
 from ...models.chain.codec import ChainGold
-from ...models.packing import Packing, WeightDtype
-from ...models.protocol import Given, Mistake, Settings, values_of
-from ...solvers.parameters import AnyParameters
+from ...models.protocol import Given, Mistake, values_of
 from ...structures import FORBIDDEN
 from ..chain_component import ChainComponent
+from ..factories import component_factory
 from ..patterns import Patterns
 from ..token_labels import TokenCodec
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
@@ -46,12 +44,6 @@ min_tree_freq = 2
 overwrite = false
 label_costs = {}
 patterns = []
-n_threads = 1
-weight_dtype = "float32"
-keep_fraction = 1.0
-save_solver_state = false
-corrections = true
-save_feature_names = false
 
 [ssvm_lemmatizer.model]
 @architectures = "spacy-ssvm.Chain.v1"
@@ -74,45 +66,6 @@ MAX_WORDS = 1 << 18
 """Words whose scripts or lemmas are remembered."""
 CODECS = 16
 """Tuples of labels of which is remembered what follows from them alone."""
-
-
-@Language.factory(
-    "ssvm_lemmatizer",
-    assigns=["token.lemma"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["ssvm_lemmatizer"],
-    default_score_weights={"lemma_acc": 1.0},
-)
-def make_lemmatizer(
-    nlp: Language,
-    name: str,
-    model: Model,
-    solver: AnyParameters,
-    backoff: str | None,
-    min_tree_freq: int,
-    overwrite: bool,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-    n_threads: int,
-    scorer: Callable[..., dict[str, Any]] | None,
-    weight_dtype: WeightDtype,
-    keep_fraction: float,
-    save_solver_state: bool,
-    corrections: bool,
-    save_feature_names: bool,
-) -> "SsvmLemmatizer":
-    """The factory "ssvm_lemmatizer"."""
-    codec = LemmatizerCodec(
-        name,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        backoff=backoff,
-        min_tree_freq=min_tree_freq,
-        overwrite=bool(overwrite),
-    )
-    settings = Settings(
-        n_threads, Packing(weight_dtype, keep_fraction), save_solver_state, save_feature_names, corrections
-    )
-    return SsvmLemmatizer(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
 
 @dataclass(frozen=True)
@@ -501,3 +454,31 @@ class SsvmLemmatizer(ChainComponent):
             return scored
 
         return self._in_kind(docs, ask)
+
+
+@component_factory(
+    "ssvm_lemmatizer",
+    SsvmLemmatizer,
+    DEFAULT_CONFIG,
+    assigns=["token.lemma"],
+    score_weights={"lemma_acc": 1.0},
+)
+def make_lemmatizer(
+    nlp: Language,
+    name: str,
+    model: Model,
+    backoff: str | None,
+    min_tree_freq: int,
+    overwrite: bool,
+    label_costs: dict[str, float],
+    patterns: list[dict[str, Any]],
+) -> LemmatizerCodec:
+    """The factory "ssvm_lemmatizer"."""
+    return LemmatizerCodec(
+        name,
+        label_costs=label_costs,
+        patterns=Patterns(name, nlp.vocab, patterns),
+        backoff=backoff,
+        min_tree_freq=min_tree_freq,
+        overwrite=bool(overwrite),
+    )

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from spacy_ssvm.features.arc_sets import arc_templates
 from spacy_ssvm.models.architectures import tree
 from spacy_ssvm.models.layers import NO_ENTRIES, pack_corrected
-from spacy_ssvm.models.packing import Packing, Sparse, masked, pack, pack_masked, pack_numbers
+from spacy_ssvm.models.packing import Packing, Sparse, masked, pack, pack_bits, pack_masked, pack_numbers
 from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
 from spacy_ssvm.models.tree.data import in_steps, masked_in_steps
 from spacy_ssvm.models.tree.weights import SEEN, TreeWeights, load, store, widen
@@ -103,7 +103,7 @@ def test_packing_rounds_both_vectors_and_prunes_the_trees():
 @pytest.mark.parametrize(
     ("indices", "values", "shape", "complaint"),
     [
-        ([0, 9], [1, 1], [3, 7, 4], "index is out of range"),
+        ([0, 7], [1, 1], [3, 7, 4], "index is out of range"),
         ([1, 2], [1], [3, 7, 4], "not as many"),
         ([1, 2], [1, np.nan], [3, 7, 4], "not finite"),
         ([1, 2], [1, np.inf], [3, 7, 4], "not finite"),
@@ -115,7 +115,8 @@ def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, layer,
     holder, nothing = model(), np.zeros(0, np.float32)
     good = Sparse(np.array([0], np.int64), np.ones(1, np.float32), nothing)
     bad = Sparse(np.array(indices, np.int64), np.array(values, np.float32), nothing)
-    vectors = {**pack("", good), **pack("first_pass_", good), **pack(prefix + layer, bad)}
+    vectors = {**pack_bits("", good, 7), **pack_bits("first_pass_", good, 4)}
+    vectors |= pack(prefix + layer, bad) if layer else pack_bits(prefix, bad, 8)
     store_arrays(holder, {**UNCORRECTED, **vectors, SEEN: pack_numbers(None)}, shape, LABELS)
     with pytest.raises(DamagedModel, match=complaint):
         load(holder, LABELS, 7, (0, 4))

@@ -1,0 +1,65 @@
+"""The settings that all factories share are checked by spaCy as if each factory stated them."""
+
+import inspect
+
+import pytest
+import spacy
+from confection import ConfigValidationError
+from spacy.language import Language
+
+from spacy_ssvm.models.packing import Packing
+from spacy_ssvm.models.protocol import Settings
+from spacy_ssvm.pipeline.factories import SHARED
+
+from .toy import EXAMPLES
+
+WRONG = {
+    "n_threads": "two",
+    "weight_dtype": "float64",
+    "keep_fraction": "half",
+    "save_solver_state": [1],
+    "corrections": "perhaps",
+    "save_feature_names": "yes",
+    "scorer": 3,
+    "patterns": 3,
+}
+MISSING = {"ssvm_parser": {"save_feature_names"}}
+
+
+def test_their_defaults_are_those_of_a_component():
+    settings = {name: value for name, value in SHARED.items() if name not in ("weight_dtype", "keep_fraction")}
+    assert Settings(**settings) == Settings()
+    assert Packing(SHARED["weight_dtype"], SHARED["keep_fraction"]) == Packing()
+
+
+@pytest.mark.parametrize("factory", EXAMPLES)
+def test_all_settings_of_a_factory_have_defaults(factory):
+    nlp = spacy.blank("xx")
+    nlp.add_pipe(factory)
+    parameters = inspect.signature(Language.factories[factory]).parameters.values()
+    assert all(parameter.default is parameter.empty for parameter in parameters)
+    names = [parameter.name for parameter in parameters]
+    assert names[:2] == ["nlp", "name"] and {*names[2:]} == nlp.get_factory_meta(factory).default_config.keys()
+    assert {*names} & SHARED.keys() == SHARED.keys() - MISSING.get(factory, set())
+
+
+@pytest.mark.parametrize("factory", EXAMPLES)
+@pytest.mark.parametrize("setting", [*WRONG, "unknown"])
+def test_a_wrong_or_unknown_setting_is_refused_by_name(factory, setting):
+    with pytest.raises(ConfigValidationError, match=setting):
+        spacy.blank("xx").add_pipe(factory, config={setting: WRONG.get(setting, 1)})
+
+
+@pytest.mark.parametrize("factory", EXAMPLES)
+def test_the_settings_reach_the_component(factory):
+    given = {
+        "n_threads": 2,
+        "weight_dtype": "int8",
+        "keep_fraction": 0.5,
+        "save_solver_state": True,
+        "corrections": False,
+        "save_feature_names": True,
+    }
+    config = {name: value for name, value in given.items() if name not in MISSING.get(factory, set())}
+    pipe = spacy.blank("xx").add_pipe(factory, config=config)
+    assert pipe.settings == Settings(2, Packing("int8", 0.5), True, "save_feature_names" in config, False)

@@ -8,7 +8,7 @@ from .arc_program import compile_arc_templates
 from .arc_templates import parse_arc_templates
 from .attributes import DOCUMENT_LABEL
 from .columns import ColumnReader
-from .gazetteer import unpack
+from .gazetteer import unpack_table
 from .index import Program, Table
 from .program import SplitProgram, compile_templates, select, split_program
 from .templates import parse_templates, reads
@@ -89,6 +89,6 @@ class ArcExtractor:
 def _tables(gazetteers: dict[str, Any]) -> dict[str, Table]:
     # Earlier versions store the arrays of a table.
     return {
-        name: unpack(stored) if isinstance(stored, bytes) else Table(*map(np.array, stored))
+        name: unpack_table(stored) if isinstance(stored, bytes) else Table(*map(np.array, stored))
         for name, stored in gazetteers.items()
     }

@@ -18,16 +18,15 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..features.columns import ColumnReader
 from ..registry import ssvm_models
+from ..solvers.problem import Problem
 from .packing import EXACT, Packing
 from .scored import FactorFeatures, Known, Listing, NamedPart, PartNames, ScoredSequence
 from .store import Saved
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from ..features.columns import ColumnReader
-    from ..solvers.problem import Problem
 
 Warn = Callable[[str], None]
 """Issues a warning in the name of a component."""
@@ -360,10 +359,10 @@ class DataSet(ABC):
         """Move the Docs that were added last to the places of these, in the same order."""
 
     @abstractmethod
-    def problem(self) -> "Problem":
+    def problem(self) -> Problem:
         """All examples; the same object until something is added or replaced."""
 
-    def problem_by_row(self) -> "Problem":
+    def problem_by_row(self) -> Problem:
         """The same with the weights of each feature side by side, for every solver and any number of threads."""
         return self.problem()
 
@@ -508,10 +507,7 @@ class Predictor(Protocol):
 
 
 class StructuredModel(Protocol):
-    """Templates, an output space and the labels of a codec, bound together; with other labels another one is bound.
-
-    Nothing of numba is imported before features, structures or weights as numbers are needed.
-    """
+    """Templates, an output space and the labels of a codec, bound together; with other labels another one is bound."""
 
     codec: Any
     settings: Settings
@@ -531,7 +527,7 @@ class StructuredModel(Protocol):
         """
 
     @property
-    def reader(self) -> "ColumnReader":
+    def reader(self) -> ColumnReader:
         """Reads the columns that the templates name."""
 
     def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:

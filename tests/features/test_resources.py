@@ -16,13 +16,16 @@ from spacy_ssvm.features.gazetteer import (
     INSIDE,
     LAST,
     SINGLE,
+    PatternFile,
+    PhraseFile,
+    TableColumn,
     compile_gazetteer,
     mark_phrases,
-    pack,
+    pack_table,
+    phrase_file,
     read_gazetteer,
-    unpack,
+    unpack_table,
 )
-from spacy_ssvm.features.gazetteer_sources import PatternFile, PhraseFile, TableColumn, phrase_file
 from spacy_ssvm.features.index import add_features, empty_table
 from spacy_ssvm.features.resources import check_gazetteers, load_gazetteers
 from spacy_ssvm.features.sets import templates
@@ -45,7 +48,7 @@ def leftmost_longest(sequence, phrases):
 
 
 def mark(sequences, phrases):
-    table = unpack(pack(compile_gazetteer(np.array(phrase, np.uint64) for phrase in phrases)))
+    table = unpack_table(pack_table(compile_gazetteer(np.array(phrase, np.uint64) for phrase in phrases)))
     lower = np.array([word for sequence in sequences for word in sequence], np.uint64)
     marks = np.zeros(len(lower), np.uint64)
     mark_phrases(table, np.cumsum([0, *map(len, sequences)]), lower, marks)
@@ -170,7 +173,7 @@ def test_gazetteer_that_would_mislead_a_kernel_is_refused(damage):
 
 @pytest.mark.parametrize("damage", [lambda stored: b"", lambda stored: stored[:-1], lambda stored: stored + b"x"])
 def test_damaged_hashes_of_a_gazetteer_are_refused(damage):
-    stored = pack(compile_gazetteer([np.array([2, 3], np.uint64)]))
+    stored = pack_table(compile_gazetteer([np.array([2, 3], np.uint64)]))
     check_gazetteers({"city": stored})
     with pytest.raises(ValueError, match='damaged gazetteer "city"'):
         check_gazetteers({"city": damage(stored)})

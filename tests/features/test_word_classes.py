@@ -11,11 +11,17 @@ from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 from thinc.api import Model, NumpyOps
 
-from spacy_ssvm.features.class_sources import ClassFile, Lexicon, LookupsClusters, VectorClasses
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.resources import load_classes
 from spacy_ssvm.features.sets import templates
-from spacy_ssvm.features.word_classes import WordClasses, pack
+from spacy_ssvm.features.word_classes import (
+    ClassFile,
+    Lexicon,
+    LookupsClusters,
+    VectorClasses,
+    WordClasses,
+    pack_classes,
+)
 
 
 def by_key(classes):
@@ -178,7 +184,7 @@ known_words = st.dictionaries(words, st.sampled_from(["0", "01", "011", "1"]))
 
 @given(sources=st.dictionaries(st.sampled_from(["cluster.a", "class.b"]), known_words), asked=st.lists(words))
 def test_packed_classes_are_those_of_a_dictionary(sources, asked):
-    stored = pack({source: by_key(known) for source, known in sources.items()})
+    stored = pack_classes({source: by_key(known) for source, known in sources.items()})
     saved, loaded = (Model("classes", None, attrs={"it": each}, ops=NumpyOps()) for each in (stored, {}))
     loaded.from_bytes(saved.to_bytes())
     classes, vocab = WordClasses(loaded.attrs["it"]), spacy.blank("xx").vocab
@@ -202,7 +208,7 @@ def test_clusters_of_an_older_model_file():
     assert WordClasses({}).class_of("cluster", Vocab()["of"]) == ""
 
 
-good = pack({"cluster": {1 << 40: "0", 2 << 40: "1"}})
+good = pack_classes({"cluster": {1 << 40: "0", 2 << 40: "1"}})
 
 
 def changed(**parts):
@@ -219,7 +225,7 @@ def changed(**parts):
         changed(hashes=good["hashes"][:-3]),
         changed(hashes=good["hashes"] + b"more"),
         changed(hashes=7),
-        changed(hashes=pack({"cluster": {1 << 40: "0"}})["hashes"]),
+        changed(hashes=pack_classes({"cluster": {1 << 40: "0"}})["hashes"]),
         changed(sources={"cluster": [["0"], good["sources"]["cluster"][1]]}),
         changed(sources={"cluster": [["0", 1], good["sources"]["cluster"][1]]}),
         changed(sources={"cluster": [["0", "1"]]}),

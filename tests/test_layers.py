@@ -187,7 +187,7 @@ def test_no_module_but_those_that_compile_imports_a_compiler():
     compiling = {
         module for module, path in MODULES.items() if {name.split(".")[0] for name, _ in imported(path)} & COMPILERS
     }
-    others = [module for module in MODULES if module not in compiling and layer(module) not in ("distributed", "cli")]
+    others = [module for module in MODULES if module not in compiling]
     resolved = {point.module for point in distribution("spacy-ssvm").entry_points if point.group != "spacy_cli"}
     assert {module.removeprefix("spacy_ssvm.") for module in resolved} <= set(others)
     code = f"""

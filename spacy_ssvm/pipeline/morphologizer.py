@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.attrs import MORPH, POS
@@ -21,13 +21,11 @@ from ..models.chain.codec import ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Settings, values_of
 from ..solvers.parameters import AnyParameters
+from ..structures.chain.constraints import FORBIDDEN, Constraints, unconstrained, with_attributes, with_fixed
 from .analyses import ANY, NO_FEATURES, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_component import filled
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
-
-if TYPE_CHECKING:
-    from ..structures.chain.constraints import Constraints
 
 DEFAULT_CONFIG = """
 [ssvm_morphologizer]
@@ -168,9 +166,7 @@ class MorphologizerCodec(TagCodec):
         key: int = vocab.morphology.add(Morphology.feats_to_dict(first) | Morphology.feats_to_dict(second))
         return key
 
-    def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import FORBIDDEN, unconstrained, with_attributes, with_fixed
-
+    def constraints(self) -> Constraints:
         allowed = self._analyses.allowed
         limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))
         return with_fixed(with_attributes(limited, self._attributes()) if self.by_attribute else limited)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.attrs import POS, TAG
@@ -20,12 +20,10 @@ from ..models.chain.codec import ChainGold
 from ..models.packing import Packing, WeightDtype
 from ..models.protocol import Given, Settings
 from ..solvers.parameters import AnyParameters
+from ..structures.chain.constraints import Constraints, unconstrained, with_fixed
 from .chain_component import filled
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
-
-if TYPE_CHECKING:
-    from ..structures.chain.constraints import Constraints
 
 DEFAULT_CONFIG = """
 [ssvm_tagger]
@@ -155,9 +153,7 @@ class TaggerCodec(TagCodec):
                 values = np.where(present != 0, present, values)
             doc.from_array([ATTRIBUTES[self.attr]], values)
 
-    def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import unconstrained, with_fixed
-
+    def constraints(self) -> Constraints:
         return with_fixed(unconstrained(len(self.labels)))
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from ...models.chain.codec import ChainGold
 from ...models.packing import Packing, WeightDtype
 from ...models.protocol import Given, Mistake, Settings, values_of
 from ...solvers.parameters import AnyParameters
+from ...structures.chain.constraints import FORBIDDEN, Constraints, unconstrained, with_fixed
 from ..chain_component import ChainComponent
 from ..patterns import Patterns
 from ..token_labels import TokenCodec
@@ -35,7 +36,6 @@ from .word_survey import WordSurvey
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ...structures.chain.constraints import Constraints
 
 DEFAULT_CONFIG = """
 [ssvm_lemmatizer]
@@ -191,9 +191,7 @@ class LemmatizerCodec(TokenCodec):
 
     # Limits
 
-    def constraints(self) -> "Constraints":
-        from ...structures.chain.constraints import FORBIDDEN, unconstrained, with_fixed
-
+    def constraints(self) -> Constraints:
         limits = np.where(self._limits.allowed, 0.0, FORBIDDEN)
         return with_fixed(unconstrained(len(self.labels))._replace(token=limits))
 

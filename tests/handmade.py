@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_ssvm.kernels import Float64Array2d, Int64Array, kernel, numba_type
+from spacy_ssvm.kernels import Float64Array2d, Int64Array, kernel
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import Parameters
 from spacy_ssvm.solvers.problem import Problem
@@ -36,6 +36,6 @@ def learnt(parameters: Parameters) -> list[float]:
     points = np.random.default_rng(0).normal(size=(20, 3))
     signs = np.where(points @ (1.0, -2.0, 0.5) > 0, 1, -1)
     data = Points(points, signs)
-    problem = Problem(data, numba_type(Points), max_oracle, len(signs), dimension=3, plane_entries=np.full(20, 3))
+    problem = Problem(data, max_oracle, len(signs), dimension=3, plane_entries=np.full(20, 3))
     learner, _ = fit(parameters, problem, max_epochs=3)
     return learner.prediction_weights().tolist()

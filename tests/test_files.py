@@ -17,8 +17,8 @@ from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.texts import read_sentences
 from spacy_ssvm.distributed.annotation import Annotation, Annotator
 from spacy_ssvm.distributed.shards import cut
-from spacy_ssvm.features.class_sources import ClassFile, Lexicon, VectorClasses, read_lexicon
-from spacy_ssvm.features.gazetteer_sources import PatternFile, PhraseFile, TableColumn
+from spacy_ssvm.features.gazetteer import PatternFile, PhraseFile, TableColumn
+from spacy_ssvm.features.word_classes import ClassFile, Lexicon, VectorClasses, read_lexicon
 from spacy_ssvm.files import read_lines, read_records, split_lines
 from spacy_ssvm.pipeline.lemmas.lemma_lexicon import read_lemma_lexicon
 from spacy_ssvm.pipeline.lexicon_patterns import lexicon_patterns

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 
 from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.features.ranges import elements, joined_starts, taken_starts
-from spacy_ssvm.kernels import Int64Array, kernel, numba_type
+from spacy_ssvm.kernels import Int64Array, kernel
 from spacy_ssvm.models.chain.codec import ChainCodec, ChainGold
 from spacy_ssvm.models.named_parts import NamedPart
 from spacy_ssvm.models.packing import EXACT
@@ -170,7 +170,7 @@ class ListSet(DataSet):
         if self._problem is None:
             lists = self._batch.lists
             bounds = 2 * np.diff(lists.starts)
-            self._problem = Problem(lists, numba_type(Lists), max_oracle, len(lists.starts) - 1, 1 << BITS, bounds)
+            self._problem = Problem(lists, max_oracle, len(lists.starts) - 1, 1 << BITS, bounds)
         return self._problem
 
     def dimension(self):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import typer
 from spacy.language import Language
@@ -10,12 +10,12 @@ from spacy.util import get_lang_class
 from tqdm import tqdm
 from wasabi import msg
 
+from ..clustering.bigrams import Bigrams, count_bigrams
+from ..clustering.checkpoint import learn_with_checkpoints
+from ..clustering.learning import ClusteringSettings, Method, named
+from ..clustering.mutual_information import average_mutual_information
 from ..corpus.texts import SUFFIXES, find_files, read_sentences
 from ..files import replace_files
-
-if TYPE_CHECKING:
-    from ..clustering.bigrams import Bigrams
-    from ..clustering.learning import ClusteringSettings
 
 
 def cluster_command(
@@ -42,10 +42,6 @@ def cluster_command(
     The names of classes are bit strings, whose prefixes are coarser classes. An interrupted command goes on where it
     was, from a file beside the output, when it is given again.
     """
-    # Imported here, as no other command is to wait for the compiler.
-    from ..clustering.bigrams import count_bigrams
-    from ..clustering.learning import ClusteringSettings, Method
-
     try:
         settings = ClusteringSettings(cast(Method, method), classes)
         if output.is_dir():
@@ -83,12 +79,8 @@ def _sentences(files: list[Path], nlp: Language, tokenised: bool) -> Iterator[li
             yield from read_sentences(path, tokenise, nlp.vocab)
 
 
-def _learn(bigrams: "Bigrams", settings: "ClusteringSettings", output: Path, n_threads: int) -> float:
+def _learn(bigrams: Bigrams, settings: ClusteringSettings, output: Path, n_threads: int) -> float:
     """Learn classes and save them; returns their average mutual information."""
-    from ..clustering.checkpoint import learn_with_checkpoints
-    from ..clustering.learning import named
-    from ..clustering.mutual_information import average_mutual_information
-
     output.parent.mkdir(parents=True, exist_ok=True)
     checkpoint = output.with_name(f"{output.name}.checkpoint")
     if checkpoint.exists():

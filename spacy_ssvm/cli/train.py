@@ -7,6 +7,7 @@ import typer
 from spacy.cli._util import import_code, parse_config_overrides, show_validation_error
 from wasabi import msg
 
+from ..distributed.learning import train_by_workers
 from ..distributed.pool import WorkerDied
 from .pipelines import CodePath, ConfigPath, read_config
 
@@ -25,9 +26,6 @@ def train_command(
 
     Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy.
     """
-    # Imports numba, which other commands do without.
-    from ..distributed.learning import train_by_workers
-
     import_code(code_path)
     overrides = parse_config_overrides(context.args)
     try:

@@ -15,7 +15,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import spacy
@@ -26,11 +26,18 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from wasabi import msg
 
+from ..clustering import brown_classes, exchange_classes
+from ..clustering.brown import MIN_WINDOW
+from ..corpus.jackknife import Jackknife
+from ..features.index import empty_table, grown
+from ..kernels import CacheStatistics, cache_statistics
 from ..registry import ssvm_solvers
+from ..solvers.blocks import EpochSettings, LearningBlock, kind_of_block
+from ..solvers.working_set import empty, trim
+from ..structures import FORBIDDEN
+from ..structures.chain.pruning import MANY
+from ..structures.chain.scored import ChainScores, TransitionScores
 from .init_config import registered_solver
-
-if TYPE_CHECKING:
-    from ..kernels import CacheStatistics
 
 ALWAYS = {"kappa1": 0, "check_oracle": True}
 """Settings, for all solvers that have them, that run kernels which the defaults run late or never."""
@@ -64,7 +71,7 @@ Job: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 
 def warmup(
     only: Collection[str] = (), report: Callable[[int, int], None] = lambda done, jobs: None
-) -> "list[CacheStatistics]":
+) -> list[CacheStatistics]:
     """Train, save, load, correct and run every component with every solver on three sentences, on all cores.
 
     only: the registered names of some solvers, to train and predict with by default settings only. report: called after
@@ -72,9 +79,6 @@ def warmup(
 
     Returns the cache statistics of all kernels in all processes: which were loaded from disk, and which were compiled.
     """
-    from ..features.index import empty_table, grown
-    from ..kernels import CacheStatistics
-
     before = _counts()
     grown(empty_table(), 1 << 17)  # In this process, so that it tells once what stands against keeping kernels.
     counts = _counts() - before
@@ -158,8 +162,6 @@ def _counted(job: Callable[..., None], arguments: tuple[Any, ...]) -> Counter[tu
 
 
 def _counts() -> Counter[tuple[str, str]]:
-    from ..kernels import cache_statistics
-
     return Counter({(kernel.name, kind): getattr(kernel, kind) for kernel in cache_statistics() for kind in KINDS})
 
 
@@ -196,9 +198,6 @@ def _run_trees(solver: dict[str, Any], structure: str, order: int, everything: b
 
 
 def _run_clusters() -> None:
-    from ..clustering import brown_classes, exchange_classes
-    from ..clustering.brown import MIN_WINDOW
-
     # More words than a window has places.
     sentences = [[chr(0x4E00 + k), "example"] for k in range(2 * MIN_WINDOW)]
     for learn in (brown_classes, exchange_classes):
@@ -206,10 +205,7 @@ def _run_clusters() -> None:
 
 
 def _run_late() -> None:
-    """Compile kernels that three sentences do not reach: of working sets that are closed up, and of jackknifed tags."""
-    from ..corpus.jackknife import Jackknife
-    from ..solvers.working_set import empty, trim
-
+    """What three sentences do not lead to: working sets that are closed up, and jackknifed tags."""
     trim(empty(1))
     vocab = spacy.blank("en").vocab
     Jackknife([Doc(vocab, words=["one"])] * 2, 2, 0).predict(np.ones(2, np.uint64), "tags")
@@ -217,11 +213,6 @@ def _run_late() -> None:
 
 def _run_rarities() -> None:
     """Jackknifed tags of which there are many, and sums over scores far apart."""
-    from ..corpus.jackknife import Jackknife
-    from ..structures import FORBIDDEN
-    from ..structures.chain.pruning import MANY
-    from ..structures.chain.scored import ChainScores, TransitionScores
-
     many = np.arange(1, 2 * MANY + 1, dtype=np.uint64)
     Jackknife([Doc(spacy.blank("en").vocab, words=["one"] * MANY)] * 2, 2, 0).predict(many, "tags")
     same = TransitionScores(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))
@@ -260,8 +251,6 @@ def _run(nlp: Language, everything: bool) -> None:
 
 def _run_block(solver: Any, problem: Any) -> None:
     """Learning with several workers, as far as it has kernels of its own."""
-    from ..solvers.blocks import EpochSettings, LearningBlock, kind_of_block
-
     try:
         kind = kind_of_block(solver)
     except ValueError:

@@ -22,6 +22,7 @@ from spacy.vocab import Vocab
 
 from ..files import report_left_out
 from . import conllu_reader
+from .jackknife import Jackknife
 from .texts import reading_docs, some_docs
 from .wording import quoted, quoted_text
 
@@ -336,9 +337,7 @@ class ColumnCorpus:
         return example
 
     def _jackknifed(self, n_threads: int, examples: list[Example]) -> list[Example]:
-        """Examples with predicted tags on their predicted Docs."""
-        from .jackknife import Jackknife
-
+        """The same examples, with predicted tags on their predicted Docs."""
         filled = [example for example in examples if len(example.predicted)]
         if not filled:
             return examples

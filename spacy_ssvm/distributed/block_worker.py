@@ -18,7 +18,6 @@ from spacy.util import registry
 
 from ..corpus.wording import name_of
 from ..files import replace_files
-from ..kernels.mapped_arrays import map_large_arrays
 from ..memory import is_limited
 from ..models.protocol import DataSet, Survey
 from ..models.resources import digest_of_classes
@@ -335,6 +334,9 @@ class BlockWorkerProcess(BlockWorker):
     def __init__(self, shard: TrainingShard) -> None:
         super().__init__(shard)
         if is_limited():
+            # Its functions for C import the compiler, which commands and the training process do without.
+            from ..kernels.mapped_arrays import map_large_arrays
+
             map_large_arrays(shard.folder)
 
 

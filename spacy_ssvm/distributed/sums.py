@@ -93,7 +93,6 @@ def _problem(blocks: SharedBlocks, passes: SharedPasses) -> Problem:
     n = blocks.n_examples
     return Problem(
         data=None,
-        data_type=None,
         max_oracle=passes,
         marginal_oracle=passes,
         n_examples=n,

@@ -1,11 +1,11 @@
-"""Feature sets for dependency parsing. Importing this module does not import numba."""
+"""Feature sets for dependency parsing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .arc_templates import ArcTemplate, parse_arc_templates
 from .attributes import CLUSTER, GAZETTEER, MORPH_FEATURE
-from .resource_set import Clusters, Named, ResourceSet, resource_set, with_prefix
+from .resources import Clusters, Named, ResourceSet, resource_set, with_prefix
 
 MAX_ARC_HASH_BITS = 28
 """The largest numbers of bits of a set of arc features."""

@@ -1,4 +1,4 @@
-"""Lists of numbers in a model file, as compressed planes of bytes. Importing this module does not import numba."""
+"""Lists of numbers in a model file, as compressed planes of bytes."""
 
 import zlib
 

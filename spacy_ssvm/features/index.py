@@ -6,10 +6,14 @@ import numpy as np
 
 from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, kernel, prefetch
 from .hashing import ABSENT, MULTIPLIER, SHIFT
-from .sets import KEY_BITS
 
 BOUNDARY_KEY = np.uint64(0x9E3779B97F4A7C15)
 """The key of every attribute before the first and after the last token of a sequence."""
+KEY_BITS = 48
+"""Low bits of its hash that a feature is known by in an exact index: each is a bit more in the model file.
+
+Among 300,000 features two are alike in one index of 6,000; with 40 bits it is one of 25.
+"""
 _KEY = np.uint64((1 << KEY_BITS) - 1)
 
 

@@ -1,16 +1,95 @@
-"""The resources that templates read beside the Doc: gazetteers and word classes, as a model file stores them."""
+"""Resources that templates read beside the Doc: gazetteers and word classes, as configs name and files store them."""
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from spacy.vocab import Vocab
 
-from .class_sources import Source
+from .attributes import CLASS, CLUSTER, GAZETTEER, NAME, class_part
 from .compressed import decompressed_ascending
-from .gazetteer_sources import PhraseSource
-from .word_classes import WordClasses, pack_classes
+from .gazetteer import PhraseFile, PhraseSource, pack_gazetteer, read_gazetteer
+from .word_classes import ClassFile, Source, WordClasses, pack_classes
+
+File = str | Path
+Given = File | Callable
+"""A file, or a registered source."""
+Named = dict[str, Any]
+"""Name → file or source. spaCy checks the types of a config before it calls the functions in dictionaries."""
+Clusters = Given | Named | None
+"""Clusters of one source, of several with a name each, or none."""
+
+
+@dataclass(frozen=True)
+class ResourceSet:
+    """What templates may read beside the Doc.
+
+    gazetteers: name → source of phrases. classes: "cluster", "cluster.NAME" or "class.NAME", as templates
+    write it → source.
+    """
+
+    gazetteers: dict[str, PhraseSource] = field(default_factory=dict)
+    classes: dict[str, Source] = field(default_factory=dict)
+
+    def require(self, kind: str, template: object, attributes: Iterable[str]) -> None:
+        """Raise a ValueError if the template reads something that is not among the resources.
+
+        kind: what to call the template. attributes: those that it reads.
+        """
+        for attribute in attributes:
+            part = class_part(attribute)
+            if attribute.startswith(GAZETTEER) and attribute[len(GAZETTEER) :] not in self.gazetteers:
+                raise ValueError(
+                    f'{kind} "{template}" reads a gazetteer that features.gazetteers does not name; '
+                    f"it names {_listed(self.gazetteers)}"
+                )
+            if part is not None and part.source not in self.classes:
+                setting = "features.classes" if part.source.startswith(CLASS) else "features.clusters"
+                raise ValueError(
+                    f'{kind} "{template}" reads {part.source}, which {setting} does not name; templates can read '
+                    f"{_listed(self.classes)}"
+                )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def resource_set(gazetteers: Named | None, clusters: Clusters, classes: Named | None) -> ResourceSet:
+    """The resources of a config.
+
+    clusters: those whose prefixes are clusters, too. classes: other word classes.
+
+    Raises:
+        ValueError: a name has characters that templates do not allow, or something is neither a file nor a source.
+    """
+    named = clusters if isinstance(clusters, Mapping) else {}
+    single = {} if clusters is None or isinstance(clusters, Mapping) else {CLUSTER: _source("clusters", clusters)}
+    for setting, names in (("gazetteers", gazetteers or {}), ("clusters", named), ("classes", classes or {})):
+        for name in names:
+            if NAME.fullmatch(name) is None:
+                raise ValueError(f'features.{setting}: the name "{name}" may only have letters, digits, "_" and "."')
+    sources = {f"{CLUSTER}.{name}": _source("clusters", given) for name, given in named.items()}
+    others = {f"{CLASS}{name}": _source("classes", given) for name, given in (classes or {}).items()}
+    phrases = {name: _source("gazetteers", given, PhraseFile) for name, given in (gazetteers or {}).items()}
+    return ResourceSet(phrases, {**single, **sources, **others})
+
+
+def _source(setting: str, given: Any, file: Callable[[Path], Any] = ClassFile) -> Any:
+    """The source that a config gives to a setting: a registered one, or a file of the setting's own kind."""
+    if isinstance(given, str | Path):
+        return file(Path(given))
+    if not callable(given):
+        raise ValueError(f"features.{setting} takes files and registered sources, not {given!r}")
+    return given
+
+
+def with_prefix(source: str, prefix: int) -> str:
+    """The attribute that reads the first `prefix` characters of a cluster: "cluster.NAME" → "cluster4.NAME"."""
+    return f"{CLUSTER}{prefix}{source.removeprefix(CLUSTER)}"
 
 
 def load_gazetteers(sources: Mapping[str, PhraseSource], words: Callable[[str], np.ndarray]) -> dict[str, bytes]:
@@ -21,8 +100,6 @@ def load_gazetteers(sources: Mapping[str, PhraseSource], words: Callable[[str], 
     Raises:
         ValueError: a source cannot be read or has no phrase.
     """
-    from .gazetteer import pack_gazetteer, read_gazetteer
-
     return {name: pack_gazetteer(read_gazetteer(name, source, words)) for name, source in sources.items()}
 
 

@@ -1,20 +1,14 @@
-"""Feature sets: templates with the resources they read. Importing this module does not import numba."""
+"""Feature sets: templates with the resources they read."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from .attributes import CLUSTER, GAZETTEER, KNOWN_SCRIPTS
-from .resource_set import Clusters, Named, ResourceSet, resource_set, with_prefix
+from .resources import Clusters, Named, ResourceSet, resource_set, with_prefix
 from .templates import Template, parse_templates
 
 MAX_HASH_BITS = 30
-"""The largest `hash_bits` of a set of token features."""
-KEY_BITS = 48
-"""Low bits of its hash that a feature is known by in an exact index: each is a bit more in the model file.
-
-Among 300,000 features two are alike in one index of 6,000; with 40 bits it is one of 25.
-"""
 
 
 @dataclass(frozen=True)

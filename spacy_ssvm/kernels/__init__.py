@@ -1,16 +1,6 @@
 """The kernel contract: how every numba function of this package is compiled, cached and called."""
 
-from .contract import (
-    KERNELS,
-    CacheStatistics,
-    FirstClassFunction,
-    cache_statistics,
-    compiler,
-    fingerprint,
-    kernel,
-    specialise,
-)
-from .numba_types import (
+from .annotations import (
     ArrayType,
     Float32Array,
     Float32Array2d,
@@ -22,17 +12,24 @@ from .numba_types import (
     Int32Array2d,
     Int64Array,
     Int64Array2d,
+    Signature,
     UInt64Array,
     UInt64Array2d,
     UInt64Array3d,
-    array_type,
-    numba_type,
     signature,
 )
+from .contract import (
+    KERNELS,
+    CacheStatistics,
+    FirstClassFunction,
+    Kernel,
+    cache_statistics,
+    fingerprint,
+    kernel,
+    specialise,
+)
+from .prefetching import prefetch
 from .sources import source_digest
-
-prefetch = compiler().prefetch
-"""prefetch(array, index), in kernels: start to fetch array[index] before it is used; array: [n], contiguous."""
 
 __all__ = [
     "KERNELS",
@@ -49,14 +46,14 @@ __all__ = [
     "Int32Array2d",
     "Int64Array",
     "Int64Array2d",
+    "Kernel",
+    "Signature",
     "UInt64Array",
     "UInt64Array2d",
     "UInt64Array3d",
-    "array_type",
     "cache_statistics",
     "fingerprint",
     "kernel",
-    "numba_type",
     "prefetch",
     "signature",
     "source_digest",

@@ -1,6 +1,6 @@
 """Kernels that start fast: compiled once for Python callers, once, in less time, for other kernels; stored on disk.
 
-This module, `disk_cache` and `prefetching` use internals of numba. Only `contract.compiler` imports them, and falls
+This module, `disk_cache` and `llvm_prefetch` use internals of numba. Only `contract.compiler` imports them, and falls
 back to `plain_compiler` if one of these internals is missing.
 """
 
@@ -18,8 +18,11 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.typing.typeof import Purpose, typeof_impl
 
+from . import llvm_prefetch as llvm_prefetch
 from .disk_cache import DiskCache
-from .prefetching import prefetch as prefetch
+from .numba_types import array_type as array_type
+from .numba_types import numba_type as numba_type
+from .numba_types import type_in_kernels as type_in_kernels
 
 
 class _Linked(JITCodeLibrary):
@@ -40,7 +43,7 @@ class _Linking(JITCPUCodegen):
     _library_class = _Linked
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Do nothing: an environment belongs to machine code, so the caller sets it (`Kernel.add_overload`)."""
+        """Do nothing: an environment belongs to machine code, so the caller sets it (`_OuterKernel.add_overload`)."""
 
 
 class _LinkingTarget(CPUTarget):
@@ -83,13 +86,13 @@ for _class, _names in _USED.items():
 
 
 def make_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel, not compiled yet."""
-    return Kernel(function, targetoptions={"nopython": True, "nogil": True})
+    """The dispatcher of a kernel, not compiled yet."""
+    return _OuterKernel(function, targetoptions={"nopython": True, "nogil": True})
 
 
-def dispatchers(kernel: Any) -> tuple[Any, ...]:
-    """The numba dispatchers that a kernel consists of."""
-    return kernel, kernel.inner
+def dispatchers(dispatcher: Any) -> tuple[Any, ...]:
+    """The numba dispatchers that a kernel consists of, by the one that Python calls."""
+    return dispatcher, dispatcher.inner
 
 
 def fingerprint(arguments: tuple[Any, ...]) -> bytes:
@@ -109,7 +112,7 @@ class _Stored(CPUDispatcher):
             return super().compile(argument_types)
 
 
-class Kernel(_Stored):
+class _OuterKernel(_Stored):
     """A function that is compiled for Python callers and, separately, as `inner`, for other kernels."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
@@ -147,7 +150,7 @@ class _InnerKernel(_Stored):
         return super().get_call_template(tuple(map(types.unliteral, arguments)), typed)
 
 
-@typeof_impl.register(Kernel)
-def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
+@typeof_impl.register(_OuterKernel)
+def _type_of_kernel(kernel: _OuterKernel, context: Any) -> Any:
     """The inner kernel if it is named in another kernel's code; an argument needs the entry point for C."""
     return types.Dispatcher(kernel.inner if context.purpose == Purpose.constant else kernel)

@@ -21,8 +21,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from .annotations import signature
 from .contract import FirstClassFunction, kernel
-from .numba_types import signature
 
 MIN_MAPPED = 1 << 16
 """Bytes of an array that gets a file."""

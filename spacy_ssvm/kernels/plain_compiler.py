@@ -7,16 +7,25 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
+from numba.extending import overload
 
-from .numba_types import array_type
+from .numba_types import array_type as array_type
+from .numba_types import numba_type as numba_type
+from .numba_types import type_in_kernels as type_in_kernels
+from .prefetching import prefetch
 from .sources import source_digest
+
+_CONFIG: Any = numba.config
 
 
 def make_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel, not compiled yet, for Python callers and for other kernels.
+    """The dispatcher of a kernel, not compiled yet, for Python callers and for other kernels.
 
     It is not stored on disk if no folder is writable, or if numba's cache cannot be made to notice changed callees.
     """
+    if _CONFIG.DISABLE_JIT:
+        return np.errstate(over="ignore")(function)
     try:
         dispatcher: Any = numba.njit(nogil=True, cache=True)(function)
         file = dispatcher._cache._cache_file
@@ -29,9 +38,9 @@ def make_kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(nogil=True)(function)
 
 
-def dispatchers(kernel: Any) -> tuple[Any, ...]:
-    """The numba dispatchers that a kernel consists of."""
-    return (kernel,)
+def dispatchers(dispatcher: Any) -> tuple[Any, ...]:
+    """The numba dispatchers that a kernel consists of: none if it is a Python function."""
+    return () if _CONFIG.DISABLE_JIT else (dispatcher,)
 
 
 def fingerprint(arguments: tuple[Any, ...]) -> Any:
@@ -39,8 +48,7 @@ def fingerprint(arguments: tuple[Any, ...]) -> Any:
     return tuple(map(array_type, arguments))
 
 
-def _nothing(array: Any, index: Any) -> None:
-    """No prefetching: memory is fetched when it is read."""
-
-
-prefetch = make_kernel(_nothing)
+@overload(prefetch)
+def _no_prefetch(array: Any, index: Any) -> Callable[..., None]:
+    """Memory is fetched when it is read."""
+    return lambda array, index: None

@@ -1,4 +1,4 @@
-"""The registered model architectures. Importing this module does not import numba."""
+"""The registered model architectures."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal

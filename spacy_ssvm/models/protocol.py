@@ -18,7 +18,9 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..features.columns import ColumnReader
 from ..registry import ssvm_models
+from ..solvers.problem import Problem
 from ..structures.scored import Known, Listing
 from .named_parts import FactorFeatures, NamedPart, PartNames, ScoredSequence
 from .packing import EXACT, Packing
@@ -26,9 +28,6 @@ from .store import Saved
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from ..features.columns import ColumnReader
-    from ..solvers.problem import Problem
 
 Warn = Callable[[str], None]
 """Issues a warning in the name of a component."""
@@ -354,11 +353,11 @@ class DataSet(ABC):
         """Move the Docs that were added last to the places of these, in the same order."""
 
     @abstractmethod
-    def problem(self) -> "Problem":
+    def problem(self) -> Problem:
         """All examples; the same object until something is added or replaced."""
 
-    def problem_by_row(self) -> "Problem":
-        """All examples, with the weights of each feature side by side, for every solver and any number of threads."""
+    def problem_by_row(self) -> Problem:
+        """The same with the weights of each feature side by side, for every solver and any number of threads."""
         return self.problem()
 
     def release_index(self) -> None:
@@ -501,10 +500,7 @@ class Predictor(Protocol):
 
 
 class StructuredModel(Protocol):
-    """Templates, an output space and the labels of a codec, bound together; with other labels another one is bound.
-
-    Nothing of numba is imported before features, structures or weights as numbers are needed.
-    """
+    """Templates, an output space and the labels of a codec, bound together; with other labels another one is bound."""
 
     codec: Any
     settings: Settings
@@ -524,7 +520,7 @@ class StructuredModel(Protocol):
         """
 
     @property
-    def reader(self) -> "ColumnReader":
+    def reader(self) -> ColumnReader:
         """Reads the columns that the templates name."""
 
     def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:

@@ -9,9 +9,8 @@ import srsly
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..features.class_sources import LookupsClusters
-from ..features.resource_set import ResourceSet
-from ..features.resources import load_classes, load_gazetteers, stored_size
+from ..features.resources import ResourceSet, load_classes, load_gazetteers, stored_size
+from ..features.word_classes import LookupsClusters
 
 LOGGER = logging.getLogger("spacy")
 

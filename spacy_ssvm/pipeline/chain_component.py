@@ -2,19 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..inspect.confidence import checked_count
+from ..inspect.weight_tables import TopFeature, Transitions, top_features, transitions
 from ..models.chain.codec import ChainCodec
 from ..models.protocol import Given
 from .component import SsvmPipe
-
-if TYPE_CHECKING:
-    from ..inspect.weight_tables import TopFeature, Transitions
 
 
 class ChainComponent(SsvmPipe):
@@ -22,7 +20,7 @@ class ChainComponent(SsvmPipe):
 
     codec: ChainCodec
 
-    def top_features(self, label: str, n: int = 20) -> "list[TopFeature]":
+    def top_features(self, label: str, n: int = 20) -> list[TopFeature]:
         """The n features with the largest weights for a label, of either sign, largest first.
 
         label: one of `labels`, or of `weight_labels`, such as "U-PER"; an entity label has all the weight labels that
@@ -31,8 +29,6 @@ class ChainComponent(SsvmPipe):
         Raises:
             ValueError: n is less than 1, the label is unknown, or the names of the features were not saved.
         """
-        from ..inspect.weight_tables import top_features
-
         self._require_labels()
         wanted = [k for k, known in enumerate(self.weight_labels) if label in (known, self.codec.label_of(known))]
         if not wanted:
@@ -49,14 +45,12 @@ class ChainComponent(SsvmPipe):
         return top_features(weights, self.weight_labels, wanted, checked_count(self.name, n, "n"))
 
     @property
-    def transitions(self) -> "Transitions":
+    def transitions(self) -> Transitions:
         """The weights of neighbouring labels, and a table of them.
 
         Raises:
             ValueError: the component has no labels yet.
         """
-        from ..inspect.weight_tables import transitions
-
         return transitions(self._predictor().weights, self.weight_labels, self.codec.constraints())
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 import srsly
@@ -25,32 +25,38 @@ from ..corpus.unreadable import Unreadable
 from ..corpus.wording import name_of, quoted, token_name
 from ..files import replace_files
 from ..inspect.confidence import best_analyses, checked_count, checked_min_score, inverse_temperature, scored_parts
+from ..inspect.explanation import Explanation, explain
+from ..inspect.suggestion import Suggestion, ranked, unsure_words
 from ..memory import return_large
 from ..models import store
 from ..models.named_parts import NamedPart, ScoredSequence
 from ..models.packing import EXACT, Packing
-from ..models.protocol import Codec, Gaps, Predictor, Settings, Survey, Warn, require_architecture
+from ..models.protocol import (
+    Codec,
+    DataSet,
+    Gaps,
+    Predictor,
+    Settings,
+    Survey,
+    Warn,
+    require_architecture,
+)
 from ..models.resources import release_tables
+from ..solvers.learner import Certificate
 from ..solvers.parameters import Correction, Parameters
+from ..solvers.problem import Problem
 from ..structures.contradiction import Contradiction
 from ..structures.scored import Listing
 from ..threads import checked_threads, read_ahead, shares
 from ..training import state_file
+from ..training.calibration import CalibrationExample, Fit, fit
 from ..training.examples import BATCH, ExampleReader, is_placeholder
 from ..training.figures import Figures
+from ..training.training import Training
 from . import complaints, training_record
 from .own_annotation import OwnAnnotation
 from .trained_state import TrainedState
 from .training_record import TrainingRecord
-
-if TYPE_CHECKING:
-    from ..inspect.explanation import Explanation
-    from ..inspect.suggestion import Suggestion
-    from ..models.protocol import DataSet
-    from ..solvers.learner import Certificate
-    from ..solvers.problem import Problem
-    from ..training.calibration import CalibrationExample, Fit
-    from ..training.training import Training
 
 LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
@@ -346,7 +352,7 @@ class SsvmPipe(TrainablePipe):
         return learnt, batches
 
     def warn_of_projections(
-        self, learnt: Sequence[int], names: Callable[[list[int]], list[str]], data: "DataSet", changed: np.ndarray
+        self, learnt: Sequence[int], names: Callable[[list[int]], list[str]], data: DataSet, changed: np.ndarray
     ) -> None:
         """Warn of the examples in the data set whose gold was replaced: `changed`, int64, of the data set's.
 
@@ -354,7 +360,7 @@ class SsvmPipe(TrainablePipe):
         """
         self._warn(complaints.projections(learnt, names, data, changed))
 
-    def data_set(self, batches: Sequence[Any], seed: int) -> "DataSet":
+    def data_set(self, batches: Sequence[Any], seed: int) -> DataSet:
         """A data set without Docs for these batches, with what is learnt from them before the solver learns."""
         return self._trained.structured.start(None, batches, seed)[0]
 
@@ -425,7 +431,7 @@ class SsvmPipe(TrainablePipe):
 
     def _learn_from(
         self,
-        training: "Training",
+        training: Training,
         numbered: Mapping[int, Example],
         read: Mapping[int, bytes],
         gold: dict[int, Any],
@@ -579,7 +585,7 @@ class SsvmPipe(TrainablePipe):
         """The solver's figures after its last complete epoch; None before that, and for a loaded component."""
         return None if self._trained.training is None else self._trained.training.figures
 
-    def certificate(self) -> "Certificate | None":
+    def certificate(self) -> Certificate | None:
         """Primal, dual and gap of the training so far, at one frozen w: one pass over all examples.
 
         None if the solver has no certificate, if examples were forgotten, if gold is incomplete, or if decoding is not
@@ -592,7 +598,7 @@ class SsvmPipe(TrainablePipe):
         self._trained.moved(training)
         return training.certificate()
 
-    def problem(self) -> "Problem":
+    def problem(self) -> Problem:
         """The examples of `initialize` as every solver sees them: for `solvers.learner.fit` and `set_weights`.
 
         Unknown parts of gold structures are completed here, once, by the weights that the component has; `update` does
@@ -743,10 +749,10 @@ class SsvmPipe(TrainablePipe):
         return self._in_kind(docs, ask)
 
     @overload
-    def explain(self, docs: Doc, of: Any = None) -> "Explanation": ...
+    def explain(self, docs: Doc, of: Any = None) -> Explanation: ...
 
     @overload
-    def explain(self, docs: Iterable[Doc]) -> "list[Explanation]": ...
+    def explain(self, docs: Iterable[Doc]) -> list[Explanation]: ...
 
     def explain(self, docs: Doc | Iterable[Doc], of: Any = None) -> Any:
         """Why the component predicts each tag, entity, sentence start or arc of a Doc: the best analysis without it,
@@ -768,7 +774,7 @@ class SsvmPipe(TrainablePipe):
         part = None if of is None else self._part_from_query(cast(Doc, docs), of)
         return self._in_kind(docs, lambda asked: [self._explanation(doc, part) for doc in asked])
 
-    def suggest(self, docs: Iterable[Doc]) -> "Iterator[Suggestion]":
+    def suggest(self, docs: Iterable[Doc]) -> Iterator[Suggestion]:
         """Rank Docs for annotation, the most useful first: those with many tokens whose tag, entity, sentence start or
         head is uncertain, and with words that the Docs ranked before them do not have; see `inspect.suggestion`.
 
@@ -777,8 +783,6 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component has no labels yet, or its structure is not decoded exactly.
         """
-        from ..inspect.suggestion import ranked, unsure_words
-
         smallest = SMALLEST_DOUBTFUL_PROBABILITY if self.has_probabilities else self.codec.smallest_doubtful_margin
         asked, texts, lengths = self._without_own(docs), [], []
         for first in range(0, len(asked), SUGGESTED_TOGETHER):
@@ -789,7 +793,7 @@ class SsvmPipe(TrainablePipe):
                 lengths.append(len(doc))
         return ranked(texts, lengths)
 
-    def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
+    def calibration_examples(self, examples: Iterable[Example]) -> list[CalibrationExample]:
         """Each sequence of these examples, with its scores and its known gold annotation.
 
         The predicted Docs have the annotation of earlier components; what this one has set does not count. Predictions
@@ -798,8 +802,6 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component is not trained yet, or its structure has no exact sums.
         """
-        from ..training.calibration import CalibrationExample
-
         self._require_weights()
         given = [example for example in examples if len(example.predicted)]
         found = []
@@ -811,7 +813,7 @@ class SsvmPipe(TrainablePipe):
             found += [CalibrationExample(sequence.scored, gold, listing) for sequence, gold in zip(sequences, known)]
         return found
 
-    def calibrate(self, examples: Iterable[Example]) -> "Fit":
+    def calibrate(self, examples: Iterable[Example]) -> Fit:
         """Turn scores into probabilities P(y) ∝ exp(β · wᵀΦ(x, y)), with the β that maximises the likelihood of the
         gold analyses of these examples. Predictions do not change.
 
@@ -823,8 +825,6 @@ class SsvmPipe(TrainablePipe):
                 β is the best one.
             ImportError: SciPy is not installed.
         """
-        from ..training.calibration import fit
-
         found = fit(self.name, self.calibration_examples(examples))
         self._record = replace(self._record, inverse_temperature=found.beta)
         return found
@@ -964,9 +964,7 @@ class SsvmPipe(TrainablePipe):
             )
         return part
 
-    def _explanation(self, doc: Doc, part: NamedPart | None) -> "Explanation":
-        from ..inspect.explanation import explain
-
+    def _explanation(self, doc: Doc, part: NamedPart | None) -> Explanation:
         self._check_annotation([doc])
         with self._naming([doc]):
             sequences = self._predictor().explained(doc)

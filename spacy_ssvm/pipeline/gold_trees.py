@@ -1,7 +1,6 @@
 """The gold trees of an example: annotated heads and labels, cut into the sentences that are learnt from."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
@@ -13,10 +12,8 @@ from ..corpus.reader import same_tokens
 from ..models.named_parts import numbers_of
 from ..models.tree.codec import TreeGold
 from ..structures import NONE_OF_THESE, UNKNOWN
+from ..structures.tree.scored import KnownTree
 from .long_sentences import parts
-
-if TYPE_CHECKING:
-    from ..structures.tree.scored import KnownTree
 
 ROOT = "ROOT"
 """The label of a root in spaCy, whatever the treebank calls it."""
@@ -135,14 +132,12 @@ def arcs(example: Example) -> tuple[np.ndarray, list[str | None]]:
 
 def known_tree(
     heads: np.ndarray, labels: Sequence[str | None], first: int, end: int, weight_labels: Sequence[str]
-) -> "KnownTree":
+) -> KnownTree:
     """The known part of the gold tree of the sentence of tokens first … end − 1.
 
     heads, labels: from `arcs`, of the whole Doc. A head in another sentence becomes NONE_OF_THESE; the label of a root
     is not learnt.
     """
-    from ..structures.tree.scored import KnownTree
-
     own = heads[first:end]
     is_root = own == np.arange(first, end)
     inside = (own >= first) & (own < end)

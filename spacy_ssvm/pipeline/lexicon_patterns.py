@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ..features.class_sources import read_lexicon
+from ..features.word_classes import read_lexicon
 
 
 def lexicon_patterns(path: str | Path) -> list[dict[str, Any]]:

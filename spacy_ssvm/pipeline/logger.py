@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import srsly
 from spacy.language import Language
@@ -11,11 +11,9 @@ from spacy.training.loggers import setup_table
 from wasabi import Printer
 
 from .. import memory
+from ..solvers.learner import Certificate
 from ..training.figures import Figures
 from .component import SsvmPipe
-
-if TYPE_CHECKING:
-    from ..solvers.learner import Certificate
 
 FIGURES: dict[str, Callable[[Figures], float | None]] = {
     "Prim~": lambda figures: figures.primal,
@@ -108,7 +106,7 @@ def console_logger(
     return setup
 
 
-def _certified(certificate: "Certificate | None", figures: Figures | None) -> str:
+def _certified(certificate: Certificate | None, figures: Figures | None) -> str:
     if certificate is not None:
         objectives = f"primal {certificate.primal:,.4f}, dual {certificate.dual:,.4f}"
         return f"{objectives}, relative gap {certificate.relative_gap:.2e}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.attrs import MORPH, POS
@@ -19,14 +19,12 @@ from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainGold
 from ..models.protocol import Given, values_of
 from ..structures import FORBIDDEN
+from ..structures.chain.constraints import Constraints, unconstrained, with_attributes, with_fixed
 from .analyses import NO_FEATURES, SHARED, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_component import filled
 from .factories import component_factory
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
-
-if TYPE_CHECKING:
-    from ..structures.chain.constraints import Constraints
 
 DEFAULT_CONFIG = """
 [ssvm_morphologizer]
@@ -119,9 +117,7 @@ class MorphologizerCodec(TagCodec):
         key: int = vocab.morphology.add(Morphology.feats_to_dict(first) | Morphology.feats_to_dict(second))
         return key
 
-    def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import unconstrained, with_attributes, with_fixed
-
+    def constraints(self) -> Constraints:
         allowed = self._analyses.allowed
         limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))
         return with_fixed(with_attributes(limited, self._attributes()))

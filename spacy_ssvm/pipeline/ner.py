@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
@@ -23,16 +23,25 @@ from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.named_parts import NamedPart
 from ..models.protocol import MISSING, Gaps, Given, Mistake, Survey, Warn
 from ..structures import UNKNOWN
+from ..structures.chain.biluo import (
+    FIXED,
+    OUTSIDE,
+    Kind,
+    biluo_constraints,
+    continues,
+    run,
+    segments,
+    segments_above,
+    type_of,
+)
+from ..structures.chain.constraints import Constraints
+from ..structures.chain.scored import LabelSequence, Run
 from ..structures.scored import Listing
+from ..training.calibration import Fit
 from .chain_component import ChainComponent, filled
 from .component import as_docs
 from .factories import component_factory
 from .patterns import Patterns
-
-if TYPE_CHECKING:
-    from ..structures.chain.constraints import Constraints
-    from ..structures.chain.scored import LabelSequence, Run
-    from ..training.calibration import Fit
 
 DEFAULT_CONFIG = """
 [ssvm_ner]
@@ -149,8 +158,6 @@ class NerCodec(ChainCodec):
             )
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
-        from ..structures.chain.biluo import segments
-
         for doc, labels, values, present in filled(docs, predictions, given, self._values):
             if present is None:
                 doc.from_array([ENT_IOB, ENT_TYPE], values)
@@ -175,9 +182,7 @@ class NerCodec(ChainCodec):
                 left[first:end] = before[first:end]
         return left
 
-    def constraints(self) -> "Constraints":
-        from ..structures.chain.biluo import biluo_constraints
-
+    def constraints(self) -> Constraints:
         return biluo_constraints(len(self.labels))
 
     @property
@@ -189,8 +194,6 @@ class NerCodec(ChainCodec):
 
     def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
-        from ..structures.chain.biluo import FIXED, OUTSIDE, Kind, continues
-
         space, start, iob, entity = values.T
         is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
         kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
@@ -206,19 +209,13 @@ class NerCodec(ChainCodec):
     def read_constraints(self, doc: Doc) -> bytes:
         return doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).tobytes()
 
-    def named(self, part: "Run", first: int) -> NamedPart:
-        from ..structures.chain.biluo import type_of
-
+    def named(self, part: Run, first: int) -> NamedPart:
         return NamedPart(first + part.first, first + part.tokens.stop, self.labels[type_of(part)], part=part)
 
-    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
-        from ..structures.chain.biluo import run, segments
-
+    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
         return [self.named(run(*segment), first) for segment in segments(y.labels)]
 
-    def part(self, named: NamedPart, first: int) -> "Run":
-        from ..structures.chain.biluo import run
-
+    def part(self, named: NamedPart, first: int) -> Run:
         return run(named.start - first, named.end - first, self.number_of(named.label))
 
     def item(self, part: NamedPart) -> tuple[int, int, str]:
@@ -236,8 +233,6 @@ class NerCodec(ChainCodec):
         return None if mistake.gold == MISSING else (mistake.start, mistake.end, mistake.gold)
 
     def listing(self) -> Listing:
-        from ..structures.chain.biluo import segments_above
-
         return segments_above
 
     def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
@@ -282,8 +277,6 @@ class NerCodec(ChainCodec):
         gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities that
         contradict them.
         """
-        from ..structures.chain.biluo import FIXED, OUTSIDE, run
-
         types = {label: number for number, label in enumerate(self.labels)}
         for entity in doc.ents:
             labels = np.full(len(entity), OUTSIDE)
@@ -357,7 +350,7 @@ class SsvmNer(ChainComponent):
         """The entities that `scored_ents` lists, with all annotation of the Docs as constraints."""
         return [{part[:3]: score for part, score in found} for found in self._scored(docs, min_score)]
 
-    def calibrate(self, examples: Iterable[Example]) -> "Fit":
+    def calibrate(self, examples: Iterable[Example]) -> Fit:
         """As in `SsvmPipe`; with `spans_key`, `threshold` must be a valid probability, too."""
         if self.codec.spans_key:
             checked_min_score(self.name, max(self.codec.threshold, MIN_PROBABILITY), True, "threshold")

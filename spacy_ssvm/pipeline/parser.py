@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
@@ -23,15 +23,14 @@ from ..models.protocol import Gaps, Given, Mistake, Warn, values_of
 from ..models.tree.codec import TreeCodec, TreeGold
 from ..structures import UNKNOWN
 from ..structures.contradiction import CYCLE, SECOND_ROOT, Contradiction
+from ..structures.tree.limits import Limits
+from ..structures.tree.scored import heads_and_labels_above
+from ..training.calibration import CalibrationExample
 from .component import SsvmPipe
 from .factories import component_factory
 from .gold_trees import FLAWS, ROOT, UNNAMED, arcs, gold_trees, known_tree, sets_all_starts
 from .long_sentences import MAX_SENTENCE, joined, parts
 from .patterns import Patterns
-
-if TYPE_CHECKING:
-    from ..structures.tree.limits import Limits
-    from ..training.calibration import CalibrationExample
 
 DEFAULT_CONFIG = """
 [ssvm_parser]
@@ -201,9 +200,7 @@ class ParserCodec(TreeCodec):
             else "a Doc has no sentence boundaries and is parsed as one sentence"
         ) + ': put a component that sets boundaries before the parser, such as "ssvm_senter"'
 
-    def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> "Limits | None":
-        from ..structures.tree.limits import Limits
-
+    def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> Limits | None:
         labels = self.weight_labels
         preferred = np.array([label == ROOT or label not in self.unlearnt for label in labels])
         # Only a label can be preferred to another one that arcs between tokens can have.
@@ -315,7 +312,6 @@ class SsvmParser(SsvmPipe):
             ValueError: `min_score` is no such score, the component has no labels yet, or its structure is not decoded
                 exactly.
         """
-        from ..structures.tree.scored import heads_and_labels_above
 
         def ask(asked: Sequence[Doc]) -> list[tuple[dict[tuple[int, int], float], dict[tuple[int, str], float]]]:
             answers = []
@@ -332,7 +328,7 @@ class SsvmParser(SsvmPipe):
         found = self._in_kind(docs, ask)
         return found if isinstance(docs, Doc) else ([heads for heads, _ in found], [labels for _, labels in found])
 
-    def calibration_examples(self, examples: Iterable[Example]) -> "list[CalibrationExample]":
+    def calibration_examples(self, examples: Iterable[Example]) -> list[CalibrationExample]:
         if self.model.attrs["order"] > 1:
             raise ValueError(
                 f"[{self.name}] trees of order {self.model.attrs['order']} have no exact sums, so that there are no "

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from spacy.attrs import SENT_START
@@ -17,14 +17,12 @@ from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.named_parts import NamedPart
 from ..models.protocol import Gaps, Given, Mistake, Predictor, Warn, values_of
+from ..structures.chain.constraints import Constraints, unconstrained, with_fixed
+from ..structures.chain.scored import LabelSequence, Run
 from ..structures.scored import Listing
 from .chain_component import ChainComponent, filled
 from .factories import component_factory
 from .patterns import Patterns
-
-if TYPE_CHECKING:
-    from ..structures.chain.constraints import Constraints
-    from ..structures.chain.scored import LabelSequence, Run
 
 DEFAULT_CONFIG = """
 [ssvm_senter]
@@ -111,9 +109,7 @@ class SenterCodec(ChainCodec):
                 starts = np.where(present != 0, present, starts)
             doc.from_array([SENT_START], starts)
 
-    def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import unconstrained, with_fixed
-
+    def constraints(self) -> Constraints:
         return with_fixed(unconstrained(len(LABELS)))
 
     def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
@@ -144,13 +140,11 @@ class SenterCodec(ChainCodec):
                 "sentences (spacy convert -n 10, and gold_preproc = false in the reader)"
             )
 
-    def named(self, part: "Run", first: int) -> NamedPart:
+    def named(self, part: Run, first: int) -> NamedPart:
         token = first + part.first
         return NamedPart(token, token + 1, START, part=part)
 
-    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
-        from ..structures.chain.scored import Run
-
+    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
         start = self.labels.index(START)
         return [self.named(Run(token, (start,)), first) for token in np.flatnonzero(y.labels == start).tolist()]
 

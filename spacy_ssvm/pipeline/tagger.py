@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.attrs import POS, TAG
@@ -17,13 +17,11 @@ from thinc.api import Model
 from ..corpus.reader import same_tokens
 from ..models.chain.codec import ChainGold
 from ..models.protocol import Given
+from ..structures.chain.constraints import Constraints, unconstrained, with_fixed
 from .chain_component import filled
 from .factories import component_factory
 from .patterns import Patterns
 from .token_labels import TagCodec, TagComponent
-
-if TYPE_CHECKING:
-    from ..structures.chain.constraints import Constraints
 
 DEFAULT_CONFIG = """
 [ssvm_tagger]
@@ -110,9 +108,7 @@ class TaggerCodec(TagCodec):
                 values = np.where(present != 0, present, values)
             doc.from_array([ATTRIBUTES[self.attr]], values)
 
-    def constraints(self) -> "Constraints":
-        from ..structures.chain.constraints import unconstrained, with_fixed
-
+    def constraints(self) -> Constraints:
         return with_fixed(unconstrained(len(self.labels)))
 
     def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, overload
 
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -13,10 +13,8 @@ from ..corpus.checks.documents import Report, check_labels, check_missing, label
 from ..models.chain.codec import ChainCodec, ChainGold
 from ..models.named_parts import NamedPart
 from ..models.protocol import Mistake
+from ..structures.chain.scored import LabelSequence, Run
 from .chain_component import ChainComponent
-
-if TYPE_CHECKING:
-    from ..structures.chain.scored import LabelSequence, Run
 
 
 @dataclass(frozen=True)
@@ -33,13 +31,11 @@ class TokenCodec(ChainCodec):
     def weight_labels(self) -> tuple[str, ...]:
         return self.labels
 
-    def named(self, part: "Run", first: int) -> NamedPart:
+    def named(self, part: Run, first: int) -> NamedPart:
         token = first + part.first
         return NamedPart(token, token + 1, self.weight_labels[part.labels[0]], None, part)
 
-    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
-        from ..structures.chain.scored import Run
-
+    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
         return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
 
     def part_from_query(self, item: Any) -> NamedPart:

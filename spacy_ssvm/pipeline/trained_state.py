@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.vocab import Vocab
@@ -15,9 +15,7 @@ from ..models.protocol import Codec, Predictor, Settings, StructuredModel, bind
 from ..models.store import Saved
 from ..solvers.parameters import Correction, Parameters
 from ..training import state_file
-
-if TYPE_CHECKING:
-    from ..training.training import Training
+from ..training.training import Training
 
 
 class TrainedState:
@@ -95,7 +93,7 @@ class TrainedState:
         if weights and store.has_weights(self._model):
             self._loaded = self.structured.load()
 
-    def begin(self, solver: Parameters, batches: Sequence[Any] = ()) -> "Training":
+    def begin(self, solver: Parameters, batches: Sequence[Any] = ()) -> Training:
         """Training from zero, by this solver, or from the weights in the model, which are corrected unless training
         has begun before. batches: encoded examples, before any is added.
         """
@@ -111,7 +109,7 @@ class TrainedState:
         data, vector = self.structured.start(weights, batches, solver.seed or 0, solver.keeps_absent_rows)
         return self._training(solver, data, vector)
 
-    def resume(self, solver: Parameters, warn: Callable[[str], None]) -> "Training":
+    def resume(self, solver: Parameters, warn: Callable[[str], None]) -> Training:
         """The present training; without one, training from the saved state of the solver, or from the weights alone.
 
         Raises:
@@ -121,8 +119,6 @@ class TrainedState:
             return self.training
         if self.saved_state is None:
             return self.begin(solver)
-        from ..training.training import Training
-
         try:
             state = state_file.unpack(self.saved_state)
             saved_solver = state["solver"]
@@ -142,7 +138,7 @@ class TrainedState:
         )
         return self.begin(solver)
 
-    def moved(self, training: "Training") -> None:
+    def moved(self, training: Training) -> None:
         """Take over a training, whose weights are about to move or have moved."""
         self.training, self.saved_state, self._predictor = training, None, None
 
@@ -217,9 +213,7 @@ class TrainedState:
             raise ValueError(f"[{self._codec.name}] the state of its solver cannot be saved: {error}") from None
         return self.saved_state if state is None else state_file.pack(state)
 
-    def _training(self, solver: Parameters, data: Any, weights: np.ndarray | None) -> "Training":
-        from ..training.training import Training
-
+    def _training(self, solver: Parameters, data: Any, weights: np.ndarray | None) -> Training:
         training = Training(self._codec.name, solver, data, weights, self._settings.n_threads)
         training.gets_parts = self.gets_parts
         return training

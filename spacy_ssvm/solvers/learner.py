@@ -251,7 +251,7 @@ class Learner(ABC):
 
 
 def implementation(name: str) -> Any:
-    """The class with this name, module:class: parameters name theirs so, as importing them must not import numba."""
+    """The class with this name, module:class, as parameters name theirs."""
     module, class_name = name.split(":")
     return getattr(importlib.import_module(module), class_name)
 

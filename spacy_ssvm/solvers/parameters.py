@@ -1,4 +1,4 @@
-"""The solvers' parameters, named as in configs. Importing this module does not import numba."""
+"""The solvers' parameters, named as in configs."""
 
 import math
 from dataclasses import dataclass, replace

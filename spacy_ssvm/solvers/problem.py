@@ -2,18 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from ..growth import appended
-from ..kernels import Float32Array, Float64Array, Int64Array, array_type, fingerprint, numba_type, signature, specialise
+from ..kernels import Float32Array, Float64Array, Int64Array, Signature, fingerprint, signature, specialise
 
 Kind = Literal["max", "marginal", "kbest", "cliques"]
 """The kinds of oracle that solvers call."""
 _PLANE = tuple[int, float]
-_SIGNATURES = {
+_SIGNATURES: dict[Kind, Callable[[type], list[Signature]]] = {
     "max": lambda data: [signature(_PLANE, data, int, Float64Array, float, Int64Array, Float64Array)],
     "marginal": lambda data: [signature(_PLANE, data, int, Float64Array, float, float, Int64Array, Float64Array)],
     "kbest": lambda data: [
@@ -117,7 +116,7 @@ class Problem:
     Oracles are kernels that write (index, value) pairs; indices are below d and may repeat. They write to nothing else,
     so several threads may call them at once, unless the problem is for one thread.
 
-    data: NamedTuple of arrays that the oracles read. data_type: its numba type.
+    data: NamedTuple that the oracles read, whose fields all have annotations that `kernels` knows, such as arrays.
     max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss). It
         writes ΔΦ_i(ŷ) = Φ(x_i, y_i) − Φ(x_i, ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), and returns Δ.
         None where only marginals are learnt from.
@@ -152,7 +151,6 @@ class Problem:
     """
 
     data: Any
-    data_type: Any
     max_oracle: Any
     n_examples: int
     dimension: int
@@ -210,8 +208,8 @@ def min_cost(costs: np.ndarray) -> float:
     return float(costs.min(initial=np.inf, where=costs > 0))
 
 
-def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> Any:
-    """Call a solver kernel as dispatcher(*oracles, data, *arguments), compiled once per structure.
+def call(kernel: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> Any:
+    """Call a solver kernel as kernel(*oracles, data, *arguments), compiled once per structure.
 
     Oracles are passed as first-class functions, so that the next process finds the kernel's compiled code on disk.
 
@@ -219,25 +217,21 @@ def call(dispatcher: Any, problem: Problem, *arguments: Any, kind: Kind = "max")
         ValueError: the structure does not offer such an oracle.
     """
     oracles = problem.oracles(kind)
-    key = (dispatcher, *oracles, problem.data_type, fingerprint(arguments))
-    if key not in _COMPILED:
-        _compile(dispatcher, oracles, problem.data_type, arguments, kind)
-        _COMPILED.add(key)
-    return dispatcher(*oracles, problem.data, *arguments)
+    key = (kernel, *oracles, type(problem.data), fingerprint(arguments))
+    compiled = _COMPILED.get(key)
+    if compiled is None:
+        compiled = _COMPILED[key] = _compile(kernel, oracles, type(problem.data), arguments, kind)
+    dispatcher, its_oracles = compiled
+    return dispatcher(*its_oracles, problem.data, *arguments)
 
 
-_COMPILED: set[tuple[Any, ...]] = set()
-"""The kernels, oracles and types of arguments that need not be looked at again: this takes longer than a call."""
+_COMPILED: dict[tuple[Any, ...], tuple[Any, list[Any]]] = {}
+"""By kernel, oracles and types of arguments, what numba calls: to look it up again would take longer than a call."""
 
 
-def _compile(dispatcher: Any, oracles: list[Any], data_type: Any, arguments: tuple[Any, ...], kind: Kind) -> None:
-    called_as = _signatures(kind, data_type)
-    for oracle, its_signature in zip(oracles, called_as):
-        specialise(oracle, *its_signature.args)
-    specialise(dispatcher, *map(numba_type, called_as), data_type, *map(array_type, arguments))
-
-
-@cache
-def _signatures(kind: Kind, data_type: Any) -> list[Any]:
-    """The numba signatures of the oracles of one kind; problems of one structure share them."""
-    return _SIGNATURES[kind](data_type)
+def _compile(
+    kernel: Any, oracles: list[Any], data: type, arguments: tuple[Any, ...], kind: Kind
+) -> tuple[Any, list[Any]]:
+    signatures = _SIGNATURES[kind](data)
+    its_oracles = [specialise(oracle, *called_as.arguments) for oracle, called_as in zip(oracles, signatures)]
+    return specialise(kernel, *signatures, data, arguments=arguments), its_oracles

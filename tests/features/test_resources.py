@@ -16,13 +16,16 @@ from spacy_ssvm.features.gazetteer import (
     INSIDE,
     LAST,
     SINGLE,
+    PatternFile,
+    PhraseFile,
+    TableColumn,
     compile_gazetteer,
     mark_phrases,
     pack_gazetteer,
+    phrase_file,
     read_gazetteer,
     unpack_gazetteer,
 )
-from spacy_ssvm.features.gazetteer_sources import PatternFile, PhraseFile, TableColumn, phrase_file
 from spacy_ssvm.features.index import add_features, empty_table
 from spacy_ssvm.features.resources import check_gazetteers, load_gazetteers
 from spacy_ssvm.features.sets import templates

@@ -11,11 +11,17 @@ from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 from thinc.api import Model, NumpyOps
 
-from spacy_ssvm.features.class_sources import ClassFile, Lexicon, LookupsClusters, VectorClasses
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.resources import load_classes
 from spacy_ssvm.features.sets import templates
-from spacy_ssvm.features.word_classes import WordClasses, pack_classes
+from spacy_ssvm.features.word_classes import (
+    ClassFile,
+    Lexicon,
+    LookupsClusters,
+    VectorClasses,
+    WordClasses,
+    pack_classes,
+)
 
 
 def by_key(classes):

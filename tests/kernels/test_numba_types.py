@@ -8,8 +8,9 @@ from numba import types
 
 from spacy_ssvm.features.arc_program import ArcProgram
 from spacy_ssvm.features.index import Program
-from spacy_ssvm.kernels import FirstClassFunction, Int32Array, array_type, numba_type, signature
-from spacy_ssvm.models.chain.data import CHAINS
+from spacy_ssvm.kernels import FirstClassFunction, Int32Array, signature
+from spacy_ssvm.kernels.numba_types import array_type, numba_type
+from spacy_ssvm.models.chain.data import Chains
 from spacy_ssvm.solvers.problem import _SIGNATURES
 from spacy_ssvm.structures.chain.constraints import Constraints, unconstrained
 from spacy_ssvm.structures.tree.parts import DECODER, Parts
@@ -35,18 +36,18 @@ def test_types_of_data():
 
 def test_types_are_those_of_the_values():
     assert numba_type(Constraints) == array_type(unconstrained(3))
-    assert array_type(random_problem().data) == CHAINS
+    assert array_type(random_problem().data) == numba_type(Chains)
 
 
 def test_signatures():
     square = types.Array(types.int32, 2, "C")
     parts = types.NamedTuple([square, Int32, Int32, Float64, Int64, Int32, Float64, Int64, Int32, Float64], Parts)
-    assert types.float64(parts, types.boolean, Int32) == DECODER
-    assert numba_type(Annotated[FirstClassFunction, DECODER]) == numba_type(DECODER) == types.FunctionType(DECODER)
-    assert signature(None, Int32Array) == types.void(Int32)
+    decoder = types.FunctionType(types.float64(parts, types.boolean, Int32))
+    assert numba_type(Annotated[FirstClassFunction, DECODER]) == numba_type(DECODER) == decoder
+    assert numba_type(signature(None, Int32Array)) == types.FunctionType(types.void(Int32))
     plane = types.Tuple((types.int64, types.float64))
     max_oracle = plane(types.int64, types.int64, Float64, types.float64, Int64, Float64)
-    assert _SIGNATURES["max"](types.int64) == [max_oracle]
+    assert list(map(numba_type, _SIGNATURES["max"](int))) == [types.FunctionType(max_oracle)]
 
 
 @pytest.mark.parametrize("annotation", [np.ndarray, str, list[int]])

@@ -8,7 +8,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.models.chain import first_pass, jackknife
+from spacy_ssvm.models.chain import first_pass, jackknife, model
 from spacy_ssvm.models.chain.weights import as_vector
 from spacy_ssvm.models.store import DamagedModel
 
@@ -79,7 +79,7 @@ def test_jackknifed_labels_come_from_chains_that_have_not_seen_the_document(monk
     """Another annotation of a document changes those of others alone."""
     found = []
     learn = first_pass.learn
-    monkeypatch.setattr(first_pass, "learn", lambda *arguments: found.append(learn(*arguments)) or found[-1])
+    monkeypatch.setattr(model, "learn", lambda *arguments: found.append(learn(*arguments)) or found[-1])
     for changed in (False, True):
         made = pipeline()
         examples = documents(made, 20)

@@ -138,4 +138,4 @@ def test_dcd_light_has_no_inner_passes():
 
 def test_more_weights_than_an_index_can_name():
     with pytest.raises(ValueError, match="use fewer or hashed features"):
-        Problem(None, None, None, n_examples=1, dimension=2**31, plane_entries=np.ones(1, np.int64))
+        Problem(None, None, n_examples=1, dimension=2**31, plane_entries=np.ones(1, np.int64))

@@ -6,20 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
 from ...solvers.parameters import require_moderate
+from ...structures.chain.constraints import Constraints
+from ...structures.chain.scored import KnownLabels, LabelSequence, Run, labels_above
 from ...structures.scored import Listing
 from ..named_parts import NamedPart, numbers_of
 from ..protocol import Codec, Gaps, Warn
-
-if TYPE_CHECKING:
-    from ...structures.chain.constraints import Constraints
-    from ...structures.chain.scored import LabelSequence, Run
 
 
 class ChainGold(NamedTuple):
@@ -56,7 +54,7 @@ class ChainCodec(Codec):
         object.__setattr__(self, "label_costs", costs)
 
     @abstractmethod
-    def constraints(self) -> "Constraints":
+    def constraints(self) -> Constraints:
         """The constraints of the chain; its last L kinds are those of tokens with a fixed label: see `with_fixed`."""
 
     @property
@@ -159,17 +157,15 @@ class ChainCodec(Codec):
         return self
 
     @abstractmethod
-    def named(self, part: "Run", first: int) -> NamedPart:
+    def named(self, part: Run, first: int) -> NamedPart:
         """A part, as `PartNames.named`."""
 
     @abstractmethod
-    def parts(self, y: "LabelSequence", first: int) -> list[NamedPart]:
+    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
         """The parts of a label sequence, as `PartNames.parts`."""
 
-    def part(self, named: NamedPart, first: int) -> "Run":
-        """The part of a single token with this label, for `PartNames.part`."""
-        from ...structures.chain.scored import Run
-
+    def part(self, named: NamedPart, first: int) -> Run:
+        """As `PartNames.part`, for the label of a single token."""
         return Run(named.start - first, (self.number_of(named.label),))
 
     def number_of(self, label: str) -> int:
@@ -183,13 +179,9 @@ class ChainCodec(Codec):
         return self.labels.index(label)
 
     def listing(self) -> Listing:
-        from ...structures.chain.scored import labels_above
-
         return labels_above
 
     def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Any]:
-        from ...structures.chain.scored import KnownLabels
-
         labels = numbers_of(self.gold(example).labels, self.weight_labels)
         return [KnownLabels(labels[first:end]) for first, end in bounds]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...features.ranges import joined_starts
 from ...growth import appended
-from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array, kernel, numba_type
+from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array, kernel
 from ...structures.chain.constraints import Attributes, Constraints, max_attributes
 
 
@@ -49,10 +49,6 @@ class SharedScores(NamedTuple):
     entries: np.ndarray
     offsets: np.ndarray
     vectors: np.ndarray
-
-
-CHAINS = numba_type(Chains)
-"""The numba type of `Chains`."""
 
 
 @kernel

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Float64Array2d, Int32Array2d, Int64Array, kernel, numba_type
+from ...kernels import Float64Array2d, Int32Array2d, Int64Array, kernel
 from ...solvers.problem import Extent, Problem
 from ...structures.chain.constraints import AllowedLabels, Constraints, allowed_labels
 from ...structures.chain.pruning import MANY, Bounds, prune_labels, viterbi_pruned
@@ -44,10 +44,6 @@ class ManyLabelChains(NamedTuple):
     steps: StepNumbering
     allowed: AllowedLabels
     scores: Float64Array2d
-
-
-MANY_LABEL_CHAINS = numba_type(ManyLabelChains)
-"""The numba type of `ManyLabelChains`."""
 
 
 def _many_label_chains(
@@ -193,7 +189,6 @@ def many_label_problem(
     n_labels = len(chains.constraints.start)
     return Problem(
         _many_label_chains(chains, numbering, steps, first),
-        MANY_LABEL_CHAINS,
         max_oracle,
         n_examples=len(chains.starts) - 1,
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -10,6 +10,9 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ...features.columns import ColumnReader
+from ...features.extractor import Extractor
+from ...features.index import empty_table, table_of
 from .. import architectures, store
 from ..packing import EXACT, Packing
 from ..protocol import Settings
@@ -17,16 +20,13 @@ from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
 from .codec import ChainCodec, ChainGold
+from .data_set import ChainSet, split_index
+from .encoded import EncodedChains
+from .factors import FeatureNames
+from .first_pass import LabelFirstPass, SeenLabels, learn
+from .predictor import ChainPredictor
+from .start_weights import StartWeights, no_start_weights, seen_of, with_others
 from .weights import ChainWeights
-
-if TYPE_CHECKING:
-    from ...features.columns import ColumnReader
-    from ...features.extractor import Extractor
-    from .data_set import ChainSet
-    from .encoded import EncodedChains
-    from .first_pass import LabelFirstPass, SeenLabels
-    from .predictor import ChainPredictor
-    from .start_weights import StartWeights
 
 
 class ChainModel:
@@ -40,15 +40,13 @@ class ChainModel:
         self.settings = settings
 
     @cached_property
-    def extractor(self) -> "Extractor":
+    def extractor(self) -> Extractor:
         """The compiled templates."""
-        from ...features.extractor import Extractor
-
         attributes = self._model.attrs
         return Extractor(attributes["templates"], attributes["gazetteers"], attributes["clusters"])
 
     @property
-    def reader(self) -> "ColumnReader":
+    def reader(self) -> ColumnReader:
         return self.extractor.reader
 
     def check_settings(self) -> None:
@@ -57,9 +55,7 @@ class ChainModel:
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
         store_resources(self._model, self._vocab, words)
 
-    def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> "EncodedChains":
-        from .encoded import EncodedChains
-
+    def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> EncodedChains:
         docs = [example.predicted for example in examples]
         columns, _, values = self.reader.read_types(docs, self._vocab, self.codec.kind_attributes)
         numbers = self.codec.numbers()
@@ -79,10 +75,7 @@ class ChainModel:
 
     def start(
         self, weights: ChainWeights | None, batches: Sequence[Any], seed: int, only_present: bool = False
-    ) -> "tuple[ChainSet, np.ndarray | None]":
-        from ...features.index import empty_table, table_of
-        from .start_weights import StartWeights
-
+    ) -> tuple[ChainSet, np.ndarray | None]:
         if weights is None:
             return self._data_set(empty_table(self._hash_bits), seen_labels=self._learnt_labels(batches, seed)), None
         is_new = ~files.has_weight(weights)
@@ -98,11 +91,7 @@ class ChainModel:
             table = table_of(weights.keys, 0)
         return self._data_set(table, earlier, labels), files.as_vector(weights)
 
-    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "ChainSet":
-        from ...features.index import empty_table, table_of
-        from .data_set import split_index
-        from .start_weights import no_start_weights, seen_of
-
+    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> ChainSet:
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
         keys, pairs, steps = split_index(index) if known else (index, index, index)
@@ -116,9 +105,7 @@ class ChainModel:
         data.resume_numbering(pairs, steps)
         return data
 
-    def trained(self, data: "ChainSet", vector: np.ndarray) -> ChainWeights:
-        from .start_weights import with_others
-
+    def trained(self, data: ChainSet, vector: np.ndarray) -> ChainWeights:
         keys = data.keys()
         weights = files.in_use(*data.non_zeros(vector), keys, data.hash_bits(), len(self.labels), data.seen())
         if data.earlier.weights is not None:
@@ -131,9 +118,7 @@ class ChainModel:
     def zero(self) -> ChainWeights:
         return files.no_weights(len(self.labels))
 
-    def predictor(self, weights: ChainWeights) -> "ChainPredictor":
-        from .predictor import ChainPredictor
-
+    def predictor(self, weights: ChainWeights) -> ChainPredictor:
         first_pass = None if weights.first_pass is None else self._first_pass(weights.first_pass)
         return ChainPredictor(self.extractor, self.codec, weights, self._vocab, first_pass)
 
@@ -159,32 +144,24 @@ class ChainModel:
     def _data_set(
         self,
         table: Any,
-        earlier: "StartWeights | None" = None,
-        seen_labels: "SeenLabels | None" = None,
-    ) -> "ChainSet":
-        from .data_set import ChainSet
-
+        earlier: StartWeights | None = None,
+        seen_labels: SeenLabels | None = None,
+    ) -> ChainSet:
         program, constraints = self.extractor.program, self.codec.constraints()
         return ChainSet(program, table, constraints, earlier, seen_labels, self.codec.of_tokens)
 
-    def _learnt_labels(self, batches: "Sequence[EncodedChains]", seed: int) -> "SeenLabels | None":
-        """Labels of a first pass that learns from the batches; None if no template reads them."""
-        from .first_pass import SeenLabels, learn
-
+    def _learnt_labels(self, batches: Sequence[EncodedChains], seed: int) -> SeenLabels | None:
+        """Those of a first pass that learns from the batches; None if no template reads its labels."""
         if self.extractor.first_pass is None or not batches:
             return None
         learnt = learn(self.extractor, self.codec, batches, seed)
         return None if learnt is None else SeenLabels(self._first_pass(learnt[0]), learnt[1])
 
-    def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> "SeenLabels | None":
-        """Labels of a first pass with these weights. notes: `DataSet.notes` of its Docs."""
-        from .first_pass import SeenLabels
-
+    def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> SeenLabels | None:
+        """Those of a first pass with these weights. notes: `DataSet.notes` of its Docs."""
         return None if weights is None else SeenLabels.resumed(self._first_pass(weights), notes)
 
-    def _first_pass(self, weights: ChainWeights) -> "LabelFirstPass":
-        from .first_pass import LabelFirstPass
-
+    def _first_pass(self, weights: ChainWeights) -> LabelFirstPass:
         names = self.codec.first_pass_names()[: len(weights.transitions)]
         return LabelFirstPass(self.extractor, weights, names, self._vocab)
 
@@ -198,8 +175,6 @@ class ChainModel:
         """The names of features, including those that were saved before; None if names are not saved."""
         if not self.settings.save_feature_names:
             return None
-        from .factors import FeatureNames
-
         saved = self.load() if store.has_weights(self._model) else None
         return FeatureNames({} if saved is None else dict(zip(saved.keys.tolist(), saved.names or ())))
 

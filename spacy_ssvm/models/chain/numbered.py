@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...growth import appended, extended
-from ...kernels import Int64Array, Int64Array2d, kernel, numba_type, prefetch
+from ...kernels import Int64Array, Int64Array2d, kernel, prefetch
 from ...solvers.problem import Extent, Problem
 from .data import Chains, value_of
 from .oracles import extent, feature_difference
@@ -55,10 +55,6 @@ class NumberedChains(NamedTuple):
 
     chains: Chains
     numbering: Numbering
-
-
-NUMBERED_CHAINS = numba_type(NumberedChains)
-"""The numba type of `NumberedChains`."""
 
 
 def chunks_of_row(n_labels: int) -> int:
@@ -195,7 +191,6 @@ def numbered_problem(chains: Chains, numbering: Numbering, known: Extent | None 
     n_labels = len(chains.constraints.start)
     return Problem(
         NumberedChains(chains, numbering),
-        NUMBERED_CHAINS,
         max_oracle,
         n_examples=len(chains.starts) - 1,
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),

@@ -10,7 +10,7 @@ from ...structures.chain.constraints import unconstrained
 from ...structures.chain.forward_backward import marginals
 from ...structures.chain.viterbi import k_viterbi
 from . import cliques
-from .data import CHAINS, Chains, dimension, make_chains, plane_entries, value_of
+from .data import Chains, dimension, make_chains, plane_entries, value_of
 from .scores import add_loss, add_to_attributes, decode, emission_scores, transition_scores
 
 
@@ -205,7 +205,6 @@ def chain_problem(
     known = extent(chains) if known is None else known
     return Problem(
         chains,
-        CHAINS,
         max_oracle,
         n_examples=len(chains.starts) - 1,
         dimension=dimension(len(chains.constraints.start), n_rows),

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.tokens import Doc
@@ -18,6 +17,7 @@ from ...structures.chain.scored import ChainScores, TransitionScores
 from ...structures.contradiction import Contradiction
 from ..named_parts import ScoredSequence
 from .codec import ChainCodec
+from .factors import ChainFeatures, FiredFeatures
 from .first_pass import LabelFirstPass
 from .many_label_scores import ManyLabelScores
 from .many_labels import has_many_labels
@@ -26,9 +26,6 @@ from .sparse_rows import dense, taken
 from .token_scores import TokenScores
 from .type_scores import TypeScores
 from .weights import ChainWeights
-
-if TYPE_CHECKING:
-    from .factors import ChainFeatures
 
 
 class ChainPredictor:
@@ -65,9 +62,7 @@ class ChainPredictor:
     def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
         return self._scores(docs)[1] if docs else []
 
-    def explained(self, doc: Doc) -> "list[tuple[ScoredSequence, ChainFeatures]]":
-        from .factors import ChainFeatures, FiredFeatures
-
+    def explained(self, doc: Doc) -> list[tuple[ScoredSequence, ChainFeatures]]:
         columns, (sequences,) = self._scores([doc])
         # Names are read later, when the Doc may have changed.
         fired = FiredFeatures(doc.copy(), self.extractor, columns, partial(self.contributions, columns))

@@ -10,7 +10,8 @@ import srsly
 from thinc.api import Model
 
 from ...features.attributes import DOCUMENT_LABEL
-from ...features.sets import KEY_BITS, MAX_HASH_BITS
+from ...features.index import KEY_BITS
+from ...features.sets import MAX_HASH_BITS
 from ...features.templates import parse_templates, reads
 from ..layers import (
     CORRECTED_TYPES,

@@ -24,7 +24,7 @@ from ...features.arc_program import (
     write_features,
 )
 from ...features.index import Columns, mix
-from ...kernels import Int32Array, Int64Array, kernel, numba_type
+from ...kernels import Int32Array, Int64Array, kernel
 from ...structures.tree.parts import UNKNOWN
 from .data import WeightVector, double_precision, in_steps
 from .scores import describe_arc, feature_buffer, score_between, score_features
@@ -47,10 +47,6 @@ class Ranking(NamedTuple):
     candidates: Int32Array
     gold: Int32Array
     bits: int
-
-
-RANKING = numba_type(Ranking)
-"""The numba type of `Ranking`."""
 
 
 @kernel

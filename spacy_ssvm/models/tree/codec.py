@@ -4,18 +4,16 @@ import operator
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
 
-from ...structures.scored import Listing
-from ..named_parts import NamedPart
+from ...structures.tree.limits import Limits
+from ...structures.tree.scored import heads_above
 from ..protocol import Codec, Mistake
-
-if TYPE_CHECKING:
-    from ...structures.tree.limits import Limits
-    from .factors import ArcNames
+from ..scored import Listing, NamedPart
+from .factors import ArcNames
 
 
 class TreeGold(NamedTuple):
@@ -54,7 +52,7 @@ class TreeCodec(Codec):
         """
 
     @abstractmethod
-    def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> "Limits | None":
+    def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> Limits | None:
         """The constraints on the trees of these Docs, from existing annotation and from patterns; None for none.
 
         starts: int64 [S + 1], from `sentences`.
@@ -63,9 +61,7 @@ class TreeCodec(Codec):
             Contradiction: a token is limited to a head in another sentence.
         """
 
-    def names(self) -> "ArcNames":
-        from .factors import ArcNames
-
+    def names(self) -> ArcNames:
         return ArcNames(self.weight_labels, self.unnamed)
 
     def item(self, part: NamedPart) -> tuple[int | None, int, str]:
@@ -81,6 +77,4 @@ class TreeCodec(Codec):
         return mistake.head, mistake.start, mistake.gold
 
     def listing(self) -> Listing:
-        from ...structures.tree.scored import heads_above
-
         return heads_above

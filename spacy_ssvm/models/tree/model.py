@@ -3,29 +3,29 @@
 import logging
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ...features.columns import ColumnReader
+from ...features.extractor import ArcExtractor
+from ...solvers.gradients import maximum_likelihood
+from ...structures.tree.parts import UNKNOWN
 from .. import architectures
 from ..packing import EXACT, Packing, masked, unpack_numbers
 from ..protocol import Settings
 from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
+from .candidates import BITS, SIZES, ArcFirstPass, ranking
 from .codec import TreeCodec, TreeGold
+from .data import STRUCTURES, Shape, dimension, n_rows
+from .data_set import EncodedTrees, TreeSet, cut
+from .oracles import ranking_problem
+from .predictor import TreePredictor
 from .weights import TreeWeights
-
-if TYPE_CHECKING:
-    from ...features.columns import ColumnReader
-    from ...features.extractor import ArcExtractor
-    from .candidates import ArcFirstPass
-    from .data import Shape
-    from .data_set import EncodedTrees, TreeSet
-    from .predictor import TreePredictor
 
 LOGGER = logging.getLogger("spacy")
 FIRST_PASS_EPOCHS = 6
@@ -49,26 +49,22 @@ class TreeModel:
         self.settings = settings
 
     @cached_property
-    def extractor(self) -> "ArcExtractor":
+    def extractor(self) -> ArcExtractor:
         """The compiled templates."""
-        from ...features.extractor import ArcExtractor
-
         attributes = self._model.attrs
         arcs, labels, first_pass = (attributes[name] for name in ("arcs", "label_arcs", "first_pass"))
         return ArcExtractor(arcs, labels, first_pass, attributes.get("gazetteers", {}), attributes["clusters"])
 
     @cached_property
-    def shape(self) -> "Shape":
+    def shape(self) -> Shape:
         """The sizes of the weight vector, and the kind of trees."""
-        from .data import STRUCTURES, Shape
-
         attributes = self._model.attrs
         structure = STRUCTURES[attributes["structure"], attributes["order"]]
         bits = attributes["hash_bits"], attributes["label_hash_bits"]
         return Shape(len(self.labels), *bits, structure, self.codec.multi_root)
 
     @property
-    def reader(self) -> "ColumnReader":
+    def reader(self) -> ColumnReader:
         return self.extractor.reader
 
     def check_settings(self) -> None:
@@ -77,10 +73,7 @@ class TreeModel:
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
         store_resources(self._model, self._vocab, words)
 
-    def encode(self, examples: Sequence[Example], gold: Sequence[TreeGold]) -> "EncodedTrees":
-        from ...structures.tree.parts import UNKNOWN
-        from .data_set import EncodedTrees, cut
-
+    def encode(self, examples: Sequence[Example], gold: Sequence[TreeGold]) -> EncodedTrees:
         docs = [example.predicted for example in examples]
         numbers = {label: number for number, label in enumerate(self.labels)}
         heads = np.concatenate([np.zeros(0, np.int32), *(trees.heads for trees in gold)])
@@ -96,30 +89,24 @@ class TreeModel:
         return encoded.with_sentences(np.flatnonzero(n_known))
 
     def start(
-        self, weights: TreeWeights | None, batches: "Sequence[EncodedTrees]", seed: int, only_present: bool = False
-    ) -> "tuple[TreeSet, np.ndarray | None]":
+        self, weights: TreeWeights | None, batches: Sequence[EncodedTrees], seed: int, only_present: bool = False
+    ) -> tuple[TreeSet, np.ndarray | None]:
         if weights is not None:
             return self._data_set(weights.first_pass, self._counts(weights)), weights.trees.dense()
         return self._data_set(self._trained_first_pass(batches, seed)), None
 
-    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "TreeSet":
-        from .candidates import SIZES
-
+    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> TreeSet:
         if index.dtype != np.float32 or index.ndim != 1 or len(index) not in SIZES or not np.isfinite(index).all():
             raise ValueError("its solver state has no first pass")
         return self._data_set(index, self._counts(self.load()))
 
-    def trained(self, data: "TreeSet", vector: np.ndarray) -> TreeWeights:
+    def trained(self, data: TreeSet, vector: np.ndarray) -> TreeWeights:
         return TreeWeights(masked(vector), data.index(), data.packed_counts())
 
     def zero(self) -> TreeWeights:
-        from .data import dimension
-
         return TreeWeights(masked(np.zeros(dimension(self.shape), np.float32)), np.zeros(0, np.float32))
 
-    def predictor(self, weights: TreeWeights) -> "TreePredictor":
-        from .predictor import TreePredictor
-
+    def predictor(self, weights: TreeWeights) -> TreePredictor:
         first_pass = self._first_pass(weights.first_pass)
         return TreePredictor(self.extractor, self.codec, self.shape, first_pass, weights, self._vocab)
 
@@ -127,9 +114,6 @@ class TreeModel:
         files.store(self._model, weights, self.labels, packing, saved)
 
     def load(self, labels: Sequence[str] | None = None) -> TreeWeights:
-        from .candidates import SIZES
-        from .data import dimension
-
         labels = self.labels if labels is None else labels
         shape = self.shape._replace(n_labels=len(labels))
         return files.load(self._model, labels, dimension(shape), SIZES)
@@ -142,31 +126,19 @@ class TreeModel:
         return files.widen(weights, 1 << self.shape.arc_bits, len(before), len(self.labels))
 
     def _counts(self, weights: TreeWeights) -> np.ndarray | None:
-        from .data import n_rows
-
         return unpack_numbers(weights.seen, n_rows(self.shape))
 
-    def _data_set(self, first_pass: np.ndarray, seen: np.ndarray | None = None) -> "TreeSet":
-        from .data_set import TreeSet
-
+    def _data_set(self, first_pass: np.ndarray, seen: np.ndarray | None = None) -> TreeSet:
         return TreeSet(self.extractor.program, self._first_pass(first_pass), self.shape, seen)
 
-    def _first_pass(self, weights: np.ndarray) -> "ArcFirstPass":
-        from .candidates import ArcFirstPass
-
+    def _first_pass(self, weights: np.ndarray) -> ArcFirstPass:
         attributes = self._model.attrs
         return ArcFirstPass(
             self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"], MAX_HEADS
         )
 
-    def _trained_first_pass(self, batches: "Sequence[EncodedTrees]", seed: int) -> np.ndarray:
+    def _trained_first_pass(self, batches: Sequence[EncodedTrees], seed: int) -> np.ndarray:
         """The weights of the first pass, float32 [2^BITS], or empty if it is not used. Logs what it keeps."""
-        from ...solvers.gradients import maximum_likelihood
-        from ...structures.tree.parts import UNKNOWN
-        from .candidates import BITS, ranking
-        from .data_set import EncodedTrees
-        from .oracles import ranking_problem
-
         untrained = np.zeros(0, np.float32)
         if not self._model.attrs["max_heads"] or not batches:
             return untrained

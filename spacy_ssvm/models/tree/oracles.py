@@ -21,7 +21,7 @@ from ...features.arc_program import (
     write_between,
     write_features,
 )
-from ...kernels import FirstClassFunction, Int32Array, kernel, numba_type, signature
+from ...kernels import FirstClassFunction, Int32Array, kernel, signature
 from ...solvers.problem import Cliques, Extent, Problem, Rates, min_cost
 from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest, sum_out_labels
 from ...structures.tree.parts import (
@@ -37,7 +37,7 @@ from ...structures.tree.parts import (
 from ...structures.tree.projective import projective_marginals
 from ...structures.tree.spanning import tree_marginals
 from . import cliques
-from .candidates import RANKING, Ranking, max_ranking_entries, ranking_oracle
+from .candidates import Ranking, max_ranking_entries, ranking_oracle
 from .data import Trees, WeightVector, dimension, double_precision, plane_entries
 from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
 
@@ -78,10 +78,6 @@ class DecodedTrees(NamedTuple):
 
     trees: Trees
     decode: Annotated[FirstClassFunction, DECODE]
-
-
-DECODED_TREES = numba_type(DecodedTrees)
-"""The numba type of `DecodedTrees`."""
 
 
 @kernel
@@ -340,7 +336,6 @@ def tree_problem(trees: Trees, rates: Rates | None = None, known: Extent | None 
     first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
     return Problem(
         DecodedTrees(trees, decode),
-        DECODED_TREES,
         max_oracle,
         n_examples=len(trees.columns.starts) - 1,
         dimension=dimension(trees.shape),
@@ -364,7 +359,6 @@ def ranking_problem(data: Ranking) -> Problem:
     """
     return Problem(
         data,
-        RANKING,
         None,
         n_examples=len(data.columns.starts) - 1,
         dimension=1 << data.bits,

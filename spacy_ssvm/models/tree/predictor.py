@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.attrs import SENT_START
@@ -12,6 +11,7 @@ from spacy.vocab import Vocab
 from ...features.arc_program import read_sentence
 from ...features.extractor import ArcExtractor
 from ...features.index import Columns
+from ...features.names import Source
 from ...kernels import kernel
 from ...structures.tree.decoders import decoder
 from ...structures.tree.limits import Limits, limited_candidates, with_labels
@@ -21,12 +21,10 @@ from ..named_parts import ScoredSequence
 from .candidates import ArcFirstPass
 from .codec import TreeCodec
 from .data import Shape, Trees, WeightVector, masked_in_steps
+from .factors import TreeFeatures
 from .oracles import DecodedTrees, decode
 from .scores import add_grandparents, add_siblings, score_labelled_arcs
 from .weights import TreeWeights
-
-if TYPE_CHECKING:
-    from .factors import TreeFeatures
 
 
 class TreePredictor:
@@ -90,10 +88,7 @@ class TreePredictor:
             for begin, count in zip(ends.tolist(), counts)
         ]
 
-    def explained(self, doc: Doc) -> "list[tuple[ScoredSequence, TreeFeatures]]":
-        from ...features.names import Source
-        from .factors import TreeFeatures
-
+    def explained(self, doc: Doc) -> list[tuple[ScoredSequence, TreeFeatures]]:
         trees, scores = self._scores([doc])
         extractor, weights, names = self.extractor, self._steps, self._codec.names()
         # Names are read later, when the Doc may have changed.

@@ -23,6 +23,7 @@ from ...features.vocabularies import text_of
 from ...models.chain.codec import ChainGold
 from ...models.protocol import Given, Mistake, values_of
 from ...structures import FORBIDDEN
+from ...structures.chain.constraints import Constraints, unconstrained, with_fixed
 from ..chain_component import ChainComponent
 from ..factories import component_factory
 from ..patterns import Patterns
@@ -35,7 +36,6 @@ from .word_survey import WordSurvey
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ...structures.chain.constraints import Constraints
 
 DEFAULT_CONFIG = """
 [ssvm_lemmatizer]
@@ -144,11 +144,9 @@ class LemmatizerCodec(TokenCodec):
     def with_notes(self, notes: Mapping[str, Any]) -> "Self":
         return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
 
-    # ScriptLimits
+    # Limits
 
-    def constraints(self) -> "Constraints":
-        from ...structures.chain.constraints import unconstrained, with_fixed
-
+    def constraints(self) -> Constraints:
         limits = np.where(self._limits.allowed, 0.0, FORBIDDEN)
         return with_fixed(unconstrained(len(self.labels))._replace(token=limits))
 

@@ -44,7 +44,7 @@ class Parts(NamedTuple):
 
 
 DECODER = signature(float, Parts, bool, Int32Array)
-"""The numba signature of the functions that find the best tree of `Parts`."""
+"""The signature of the functions that find the best tree of `Parts`."""
 
 
 ROOT_LABEL = 0

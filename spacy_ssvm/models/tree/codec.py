@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from spacy.tokens import Doc
 
+from ...structures.scored import Listing
 from ...structures.tree.limits import Limits
 from ...structures.tree.scored import heads_above
+from ..named_parts import NamedPart
 from ..protocol import Codec, Mistake
-from ..scored import Listing, NamedPart
 from .factors import ArcNames
 
 

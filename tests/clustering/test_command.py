@@ -8,6 +8,7 @@ import srsly
 from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner
 
+from spacy_ssvm.cli import cluster
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.clustering import brown_classes, checkpoint, exchange_classes
 from spacy_ssvm.word_forms import looked_up_as, normalised
@@ -144,7 +145,7 @@ def test_an_interrupted_command_goes_on(text, tmp_path, monkeypatch):
             yield state
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "learn_with_checkpoints", interrupted)
+        patch.setattr(cluster, "learn_with_checkpoints", interrupted)
         assert call(*arguments).exit_code != 0
     assert (tmp_path / "out.tsv.checkpoint").exists() and not (tmp_path / "out.tsv").exists()
     result = call(*arguments)

@@ -92,7 +92,7 @@ def test_a_kernel_is_used_by_another_one_first(fresh):
     def outer(number):
         return 2 * inner(number)
 
-    assert outer(3) == 8 and kernels.KERNELS[-2:] == [outer, inner]
+    assert outer(3) == 8
     assert inner(3) == 4
 
 

@@ -17,12 +17,12 @@ from spacy.language import Language
 from wasabi import msg
 
 from ..corpus.texts import find_files
-from ..corpus.wording import counted
 from ..distributed import folder
 from ..distributed.annotation import Annotation, Annotator, Result
 from ..distributed.pool import WorkerDied
 from ..distributed.shards import DOCS, MAX_BYTES, SUFFIXES, Shard, cut
 from ..distributed.workers import map_unordered
+from ..wording import counted
 from .pipelines import CodePath, PipelineName, loaded
 
 

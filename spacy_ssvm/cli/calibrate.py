@@ -8,9 +8,9 @@ import typer
 from spacy.language import Language
 from wasabi import msg
 
-from ..corpus.wording import counted
 from ..pipeline.component import SsvmPipe
 from ..training.calibration import N_BINS, Bin, expected_error, reliability
+from ..wording import counted
 from .dev_corpus import Reader, dev_reader
 from .pipelines import CodePath, DataPath, PipelineName, annotate_before, load_pipeline
 from .plots import Diagram, save

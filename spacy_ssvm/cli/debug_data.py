@@ -16,9 +16,9 @@ from wasabi import msg
 from ..corpus.checks import documents
 from ..corpus.checks.corpora import CorpusData, Issue, Severity, count_sentences, read
 from ..corpus.checks.corpora import issues as issues_of
-from ..corpus.wording import counted
 from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
+from ..wording import counted
 from .pipelines import CodePath, ConfigPath, read_config
 
 PRINT: dict[Severity, Callable[..., None]] = {"error": msg.fail, "warning": msg.warn, "info": msg.info}

@@ -15,10 +15,10 @@ from spacy.training import Example
 from wasabi import msg
 
 from ..corpus.checks.corpora import count_sentences
-from ..corpus.wording import counted
 from ..files import read_records
 from ..models.protocol import Mistake
 from ..pipeline.component import SsvmPipe
+from ..wording import counted
 from .dev_corpus import dev_reader
 from .evaluate import percentages, span_groups
 from .page import Page

@@ -7,8 +7,8 @@ import typer
 from wasabi import msg
 
 from ..corpus.division import divide
-from ..corpus.wording import counted
 from ..files import replace_files
+from ..wording import counted
 from .pipelines import DataPath
 
 

@@ -18,7 +18,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..files import read_lines
-from .wording import counted, quoted_text
+from ..wording import counted, quoted_text
 
 SUFFIX = ".conllu"
 N_COLUMNS = 10

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 
 from ..features.extractor import Extractor
 from ..features.sets import tagger_features
-from ..models.chain.jackknife import Features, Labelling, annotated_documents, frequent_features
+from ..training.jackknife import Features, Labelling, annotated_documents, frequent_features
 
 LOGGER = logging.getLogger("spacy")
 

@@ -21,10 +21,10 @@ from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
 from ..files import report_left_out
+from ..wording import quoted, quoted_text
 from . import conllu_reader
 from .jackknife import Jackknife
 from .texts import reading_docs, some_docs
-from .wording import quoted, quoted_text
 
 SUFFIXES = (FILE_TYPE, conllu_reader.SUFFIX)
 """The ends of the names of files that are read."""

@@ -16,10 +16,9 @@ from spacy.training import Example
 from spacy.training.initialize import init_vocab
 from spacy.util import registry
 
-from ..corpus.wording import name_of
 from ..files import replace_files
 from ..memory import is_limited
-from ..models.protocol import DataSet, Survey
+from ..models.protocol import Sharded, Survey
 from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
 from ..solvers.blocks import Block, EpochSettings, LearningBlock, kind_of_block
@@ -29,6 +28,7 @@ from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import SparseVector, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
+from ..wording import name_of
 from .common_weights import check_dimension
 from .messages import BlockEpoch, Layout, Setup, SubtreeSum
 
@@ -59,7 +59,7 @@ class _Encoded(NamedTuple):
     learnt: the numbers of the examples in these. digest: of all.
     """
 
-    data: DataSet
+    data: Sharded
     batches: list[Any]
     learnt: list[int]
     digest: bytes
@@ -74,7 +74,7 @@ class _ComponentBlock:
     """
 
     block: Block
-    data: DataSet
+    data: Sharded
     parts: list[np.ndarray]
     setup: Setup
     shared: np.ndarray
@@ -84,7 +84,7 @@ class _ComponentBlock:
 
     def gold(self) -> list[np.ndarray]:
         """The gold structures, as far as they may change."""
-        return [self.data.gold(doc) for doc in range(len(self.data.sizes()))] if self.data.is_incomplete() else []
+        return [self.data.gold(doc) for doc in range(len(self.data.docs))] if self.data.is_incomplete() else []
 
 
 class BlockWorker:
@@ -135,7 +135,7 @@ class BlockWorker:
         return self._pipe(component).survey(self._examples(), self._nlp)
 
     def encode(self, component: str, setup: Setup) -> np.ndarray:
-        """Encode the examples; returns `DataSet.shared` of what is learnt from the shard before the solver learns.
+        """Encode the examples; returns `Sharded.shared` of what is learnt from the shard before the solver learns.
 
         Raises:
             ValueError: the shard has no examples for the component.
@@ -149,6 +149,8 @@ class BlockWorker:
                 "has every document whose turn it is: take fewer workers, or annotate more documents"
             )
         data = pipe.data_set(batches, setup.seed)
+        if not isinstance(data, Sharded):
+            raise ValueError(f"[{component}] several workers do not learn models of this kind: use `spacy train`")
         digest = hashlib.sha256()
         for batch in batches:
             digest.update(b"".join(batch.digests()))
@@ -179,9 +181,8 @@ class BlockWorker:
             )
         data, problem = begun.data, begun.block.problem
         return Layout(
-            *data.rows(),
+            **data.rows()._asdict(),
             dimension=data.dimension(),
-            counts=data.counts(),
             n_examples=problem.n_examples,
             is_certified=problem.exact and not data.is_incomplete(),
             reads=self._pipe(component).reads,
@@ -288,7 +289,7 @@ class BlockWorker:
             pipe.warn_of_projections(found.learnt, self._names, data, changed)
         check_dimension(component, data.dimension())
         ends = np.searchsorted(found.learnt, self._ends)
-        parts = [data.examples_of(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
+        parts = [data.docs.examples(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
         block = kind_of_block(pipe.solver)(pipe.solver, data.problem())
         return _ComponentBlock(block, data, parts, setup, shared, found.digest)
 

@@ -28,7 +28,7 @@ class Common(NamedTuple):
     """The weights of all blocks, by row.
 
     keys: uint64 [R], of the features of any block, ascending; empty if all blocks have the same weights. seen: as
-    `DataSet.seen`, of all blocks. rows: for each block, the number of each of its rows among these, int64. first and
+    `Sharded.of_rows`, of all blocks. rows: for each block, the number of each of its rows among these, int64. first and
     width: as in `Rows`. dimension: d.
     """
 

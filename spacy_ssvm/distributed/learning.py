@@ -21,7 +21,7 @@ from wasabi import msg
 
 from .. import __version__
 from ..models.chain.weights import reads_first_pass
-from ..models.protocol import Survey
+from ..models.protocol import Sharded, Survey
 from ..models.resources import digest_of_classes
 from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
@@ -184,7 +184,9 @@ def initialized(
             )
         weights = common(layouts)
         check_dimension(name, weights.dimension)
-        data = pipe.data_set([], seed).with_shared(shared).of_rows(weights.keys, weights.seen)
+        data = pipe.data_set([], seed)
+        assert isinstance(data, Sharded)
+        data = data.with_shared(shared).of_rows(weights.keys, weights.seen)
         n_examples = sum(layout.n_examples for layout in layouts)
         is_certified = all(layout.is_certified for layout in layouts)
         blocks = SharedBlocks(name, n_workers, weights, n_examples, is_certified, send)

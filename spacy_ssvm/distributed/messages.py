@@ -23,7 +23,7 @@ class Setup(NamedTuple):
 class Layout(NamedTuple):
     """A block's weights and examples.
 
-    keys, first, width: as `Rows` of its data set. dimension: the number of its weights. counts: as `DataSet.counts`.
+    keys, first, width, counts: as `Rows` of its data set. dimension: the number of its weights.
     n_examples: their number. is_certified: whether all gold is known, and oracles are exact. reads: the annotation that
     their features read. classes: a digest of the word classes that they read. warnings: what was wrong with them.
     """

@@ -1,33 +1,61 @@
 """The examples of Docs in a data set: where they are, and what happens to them when Docs are replaced."""
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
-
-def examples_of(docs: np.ndarray) -> np.ndarray:
-    """The examples of Docs, int64, one Doc after the other. docs: int64 [n, 2], first example and number of each."""
-    first, count = docs.T
-    examples: np.ndarray = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
-    return examples
+from ..growth import appended
 
 
-def replaced_by_last(docs: np.ndarray, replaced: list[int], n_examples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Move the last Docs to the places of others. Returns the examples to keep, int64, in order, and the new `docs`.
+def _none() -> np.ndarray:
+    return np.zeros(0, np.int64)
 
-    docs: as in `examples_of`. replaced: the others, as many as are moved. n_examples: the number of all examples, which
-    stands for an empty one in the result. If a Doc has as many examples as before, these replace the old ones.
+
+@dataclass(frozen=True)
+class Documents:
+    """The examples of n Docs; other examples, of Docs that were replaced, are empty.
+
+    first, sizes: int64 [n], the first example of each Doc, and how many it has. n_examples: the number of all examples.
     """
-    old, new = docs[replaced], docs[len(docs) - len(replaced) :]
-    order, is_kept = np.arange(n_examples), np.ones(n_examples, np.bool_)
-    for (before, n_before), (after, n_after) in zip(old, new):
-        if n_before == n_after:
-            order[before : before + n_before] = np.arange(after, after + n_after)
-            is_kept[after : after + n_after] = False
-        else:
-            # The new examples stay where they are, and the old ones become empty: all others keep their numbers.
-            order[before : before + n_before] = n_examples
-    numbers, moved = np.cumsum(is_kept) - 1, docs.copy()
-    moved[replaced] = [
-        (before if n_before == n_after else numbers[after], n_after)
-        for (before, n_before), (after, n_after) in zip(old, new)
-    ]
-    return order[is_kept], moved[: len(docs) - len(replaced)].copy()
+
+    first: np.ndarray = field(default_factory=_none)
+    sizes: np.ndarray = field(default_factory=_none)
+    n_examples: int = 0
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def examples(self, docs: np.ndarray) -> np.ndarray:
+        """The examples of these Docs, int64, one Doc after the other."""
+        first, sizes = self.first[docs], self.sizes[docs]
+        examples: np.ndarray = np.arange(sizes.sum()) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
+        return examples
+
+    def with_more(self, sizes: np.ndarray) -> "Documents":
+        """These Docs, and others with so many examples, int64, which are appended: memory is shared."""
+        first = self.n_examples + np.cumsum(sizes) - sizes
+        n_examples = self.n_examples + int(sizes.sum())
+        return Documents(appended(self.first, first), appended(self.sizes, sizes), n_examples)
+
+    def replaced_by_last(self, docs: list[int]) -> tuple[np.ndarray, "Documents"]:
+        """Move the last Docs, as many as these, to the places of these. Returns the examples to keep, int64, in order.
+
+        The number of all examples stands for an empty one there. If a Doc has as many examples as before, these replace
+        the old ones.
+        """
+        kept = len(self) - len(docs)
+        first, sizes = self.first.copy(), self.sizes.copy()
+        order, is_kept = np.arange(self.n_examples), np.ones(self.n_examples, np.bool_)
+        for doc, new in zip(docs, range(kept, len(self))):
+            before, after, n_before, n_after = first[doc], first[new], sizes[doc], sizes[new]
+            if n_before == n_after:
+                order[before : before + n_before] = np.arange(after, after + n_after)
+                is_kept[after : after + n_after] = False
+            else:
+                # The new examples stay where they are, and the old ones become empty: all others keep their numbers.
+                order[before : before + n_before] = self.n_examples
+                first[doc], sizes[doc] = after, n_after
+        # Examples that are removed come after all those that keep their numbers.
+        numbers = np.append(0, np.cumsum(is_kept))
+        first, sizes = numbers[first[:kept]], sizes[:kept].copy()
+        return order[is_kept], Documents(first, sizes, int(numbers[-1]))

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from spacy.attrs import SENT_START
@@ -19,9 +19,11 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..features.columns import ColumnReader
+from ..features.index import Columns
 from ..registry import ssvm_models
 from ..solvers.problem import Problem
 from ..structures.scored import Known, Listing
+from .documents import Documents
 from .named_parts import FactorFeatures, NamedPart, PartNames, ScoredSequence
 from .packing import EXACT, Packing
 from .store import Saved
@@ -320,145 +322,57 @@ class Codec(ABC):
         return replace(self, name=name, patterns=self.patterns.renamed(name) if self.patterns else ())
 
 
-class Rows(NamedTuple):
-    """Where the weights of features lie in a vector by row: `width` of them for each row, from number `first` on.
+class Batch(Protocol):
+    """Docs as the structured model has encoded them, with their gold annotation, for its data set."""
 
-    keys: uint64 [R], of the rows; without keys, all vectors of the model have one layout.
-    """
+    def take(self, docs: list[int]) -> "Self":
+        """The same batch with these Docs only."""
 
-    keys: np.ndarray
-    first: int = 0
-    width: int = 1
+    def digests(self) -> list[bytes]:
+        """DIGEST_SIZE bytes for each Doc, equal for equal input and annotation."""
+
+    def reserved(self, sizes: np.ndarray) -> "Self":
+        """Docs of so many examples without tokens, int64 [n], whose places others can take; of a batch without Docs."""
 
 
-class DataSet(ABC):
+class DataSet(Protocol):
     """The Docs that are learnt from, as examples of a solver; one Doc can hold several of them.
 
-    A batch, as the structured model encodes it, has three methods besides what its data set reads: `take(docs)`, the
-    same batch with these Docs only; `digests()`, DIGEST_SIZE bytes for each Doc, equal for equal input and
-    annotation; and, of a batch without Docs, `reserved(sizes)`, Docs of so many examples without tokens, whose places
-    others can take.
+    docs: where the examples of each Doc are.
     """
 
     impossible: str
     """An example of annotation that the structure does not allow, for a warning."""
+    docs: Documents
 
-    @abstractmethod
     def add(self, encoded: Any) -> np.ndarray:
-        """Append Docs; returns those of their examples, int64, whose gold had to be projected onto a structure of the
-        output space."""
+        """Append the Docs of a batch; returns those of their examples, int64, whose gold had to be projected onto a
+        structure of the output space."""
 
-    @abstractmethod
     def replace_by_last(self, docs: list[int]) -> None:
         """Move the Docs that were added last to the places of these, in the same order."""
 
-    @abstractmethod
     def problem(self) -> Problem:
         """All examples; the same object until something is added or replaced."""
 
-    def problem_by_row(self) -> Problem:
-        """The same with the weights of each feature side by side, for every solver and any number of threads."""
-        return self.problem()
-
-    def release_index(self) -> None:
-        """Give up what is needed to add Docs; it is made anew if some are added. By default, there is nothing."""
-        return None
-
-    def number_weights(self, by_use: bool) -> None:
-        """Number weights in the order in which the max-oracle first writes them, for solvers that call no other oracle,
-        and in one thread, or else by row: from now on, of all vectors but those of `problem_by_row`.
-
-        What nobody writes to takes no memory, if weights in use lie side by side. A structure may leave them as they
-        are, as it does by default.
-        """
-        return None
-
-    def by_row(self, vector: np.ndarray) -> np.ndarray:
-        """A vector of weights, float64 [d], numbered by row."""
-        return vector
-
-    @abstractmethod
     def dimension(self) -> int:
         """Present length of the weight vector."""
 
-    def initial(self, first: int) -> np.ndarray | None:
-        """The weights from number `first` on that training starts from, float [d − first]; None where these are 0."""
-        return None
-
-    def take_all_rows(self) -> None:
-        """Number all weights that training starts from, those of features that no Doc has, too: other solvers than that
-        of corrections move them. By default, there are none."""
-        return None
-
-    @abstractmethod
-    def examples_of(self, docs: np.ndarray) -> np.ndarray:
-        """The examples, int64, of these Docs, int64."""
-
-    @abstractmethod
     def is_incomplete(self) -> bool:
         """Whether any gold structure is known in part only."""
 
-    @abstractmethod
-    def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+    def complete(self, docs: np.ndarray | None, weights: np.ndarray, for_good: bool = False) -> np.ndarray:
         """Complete the gold structures of these Docs, int64, or of all, with the best structures by these weights.
+
+        for_good: from then on the completion of all Docs counts as annotated, and a prediction that differs from it has
+        a loss. Labels without any weight, which are new, are then left out of a chain's completions.
 
         Returns the examples that have changed, int64; the planes of their old completion are void.
         """
 
-    @abstractmethod
-    def complete_once(self, weights: np.ndarray) -> None:
-        """Complete the gold structures of all Docs in the same way, once: from then on the completion counts as
-        annotated, and a prediction that differs from it has a loss.
-
-        Labels without any weight, which are new, are left out of a chain's completions.
-        """
-
-    @abstractmethod
-    def keep_gold(self, docs: np.ndarray) -> None:
-        """Change what excludes gold structures of these Docs, int64, from prediction, whatever the weights are."""
-
-    def rows(self) -> Rows:
-        """The layout of a vector by row; by default, all vectors of the model have one."""
-        return Rows(np.zeros(0, np.uint64))
-
-    def counts(self) -> np.ndarray:
-        """How often each row of weights occurs in these Docs, int [R]; by default, nobody counts."""
-        return np.zeros(0, np.int64)
-
-    def seen(self) -> np.ndarray:
-        """log₂(1 + n), rounded, uint8, of how often each row of weights was seen in these Docs or in earlier ones; by
-        default, nobody counts."""
-        return np.zeros(0, np.uint8)
-
-    def shared(self) -> np.ndarray:
-        """Numbers that all data sets of one training have to share, float [m]: the mean of theirs; none by default."""
-        return np.zeros(0)
-
-    def with_shared(self, shared: np.ndarray) -> "DataSet":
-        """A data set without Docs that shares this with others."""
-        return self.without_docs()
-
-    def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "DataSet":
-        """A data set without Docs that has the features with these keys, as `rows`, which were seen as often."""
-        return self.without_docs()
-
-    @abstractmethod
-    def index(self) -> np.ndarray:
-        """The data that maps features to weights; `StructuredModel.resumed` takes it."""
-
-    def notes(self) -> list[np.ndarray]:
-        """Further arrays for `StructuredModel.resumed`; none by default."""
-        return []
-
-    @abstractmethod
-    def sizes(self) -> np.ndarray:
-        """The number of examples of each Doc, int64 [n]."""
-
-    @abstractmethod
     def gold(self, doc: int) -> np.ndarray:
         """The present gold structures of a Doc, completed, int32."""
 
-    @abstractmethod
     def set_gold(self, doc: int, gold: np.ndarray) -> None:
         """Restore gold structures that `gold` returned for the same Doc.
 
@@ -466,16 +380,96 @@ class DataSet(ABC):
             ValueError: these cannot be gold structures of this Doc.
         """
 
-    @abstractmethod
+    def state(self) -> list[np.ndarray]:
+        """The data that map features to weights, for `StructuredModel.resumed`: one array, or several."""
+
     def without_docs(self) -> "DataSet":
         """A data set without Docs, with the same features."""
+
+
+@runtime_checkable
+class ManyLayouts(DataSet, Protocol):
+    """A data set whose vectors of weights can have several layouts; all others have the weights of all rows, by row.
+
+    By row, all weights of a feature lie side by side: for every solver and any number of threads. By use, weights are
+    numbered in the order in which the max-oracle first writes them: for solvers that call no other oracle, and in one
+    thread. What nobody writes to takes no memory, if weights in use lie side by side.
+    """
+
+    def number_weights(self, by_use: bool) -> None:
+        """Number weights by use, where training starts from zero, or by row, with all weights that it starts from:
+        other solvers than that of corrections move those of features that no Doc has, too."""
+
+    def by_row(self, vector: np.ndarray) -> np.ndarray:
+        """A vector of weights, float64 [d], by row."""
+
+    def problem_by_row(self) -> Problem:
+        """`problem`, with the weights by row."""
+
+    @property
+    def initial(self) -> Callable[[int], np.ndarray] | None:
+        """(first) → the weights from number `first` on that training starts from, float [d − first]; None where these
+        are 0."""
+
+
+@runtime_checkable
+class Pruned(DataSet, Protocol):
+    """A data set whose first pass keeps gold structures from being predicted, whatever the weights are.
+
+    first_pass: a frozen dataclass with `weights`, float32.
+    """
+
+    first_pass: Any
+
+    def gold_heads(self, docs: np.ndarray) -> tuple[Columns, np.ndarray]:
+        """The tokens of these Docs, int64, and their present gold heads, int32."""
+
+
+class Rows(NamedTuple):
+    """Where the weights of features lie in a vector by row: `width` of them for each row, from number `first` on.
+
+    keys: uint64 [R], of the rows; without keys, all vectors of the model have one layout. counts: int [R], how often
+    each row of weights occurs.
+    """
+
+    keys: np.ndarray
+    first: int
+    width: int
+    counts: np.ndarray
+
+
+@runtime_checkable
+class Sharded(DataSet, Protocol):
+    """A data set that several workers can learn from, each with a shard of the Docs."""
+
+    def rows(self) -> Rows:
+        """The layout of a vector by row."""
+
+    def shared(self) -> np.ndarray:
+        """Numbers that all data sets of one training have to share, float [m]: the mean of theirs."""
+
+    def with_shared(self, shared: np.ndarray) -> "Sharded":
+        """A data set without Docs that shares this with others."""
+
+    def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "DataSet":
+        """A data set without Docs that has the features with these keys, as `rows`, which were seen as often.
+
+        seen: uint8 [R], log₂(1 + n), rounded.
+        """
+
+
+class Weights(Protocol):
+    """The weights of a model to predict with; whatever a structure needs."""
+
+    def size(self) -> tuple[int, int]:
+        """How many weights are not zero, and how many there are."""
 
 
 class Predictor(Protocol):
     """Predicts with fixed weights; other weights need another predictor."""
 
     weights: Any
-    """Weights as `StructuredModel.load` returns them."""
+    """`Weights` as `StructuredModel.load` returns them."""
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
         """Read the Docs; returns a function that predicts, in any thread, an item for each Doc, for `Codec.write`.
@@ -507,9 +501,6 @@ class StructuredModel(Protocol):
 
     def __init__(self, model: Model, codec: Any, vocab: Vocab, settings: Settings) -> None: ...
 
-    def check_settings(self) -> None:
-        """Raise a ValueError if the architecture cannot have made the attributes of a loaded thinc Model."""
-
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
         """Read the files that the templates name into the thinc Model's attributes.
 
@@ -526,28 +517,25 @@ class StructuredModel(Protocol):
     def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
         """A batch for the data set, from examples and their gold annotation as the codec reads it."""
 
-    def start(
-        self, weights: Any, batches: Sequence[Any], seed: int, only_present: bool = False
+    def data_set(
+        self, weights: Any, first_pass: Any = None, only_present: bool = False
     ) -> "tuple[DataSet, np.ndarray | None]":
         """A data set without Docs, and where training starts: float64 or float32 [d], None for zero.
 
-        weights: to start from, None for none. batches: the encoded examples that are known, before any is added: from
-        them is learnt what the solver does not learn. only_present: whether the weights of features that no Doc has
-        stay as they are, so that the data set may leave them out.
+        weights: to start from, None for none. first_pass: as `training.first_pass` has learnt it, for training from
+        zero; None for none. only_present: whether the weights of features that no Doc has stay as they are, so that the
+        data set may leave them out.
         """
 
-    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> "DataSet":
-        """A data set without Docs whose `index` and `notes` are these.
+    def resumed(self, state: Sequence[np.ndarray]) -> "DataSet":
+        """A data set without Docs whose `state` is this.
 
         Raises:
-            ValueError: it is the index of another model.
+            ValueError: it is the state of another model.
         """
 
     def trained(self, data: "DataSet", vector: np.ndarray) -> Any:
-        """The weights to predict with and to save, from a solver's vector, float64 [d]."""
-
-    def zero(self) -> Any:
-        """The weights before anything is learnt."""
+        """The `Weights` to predict with and to save, from a solver's vector, float64 [d]."""
 
     def predictor(self, weights: Any) -> Predictor:
         """A predictor with these weights."""
@@ -560,17 +548,25 @@ class StructuredModel(Protocol):
         """
 
     def load(self, labels: Sequence[str] | None = None) -> Any:
-        """Take the weights out of the thinc Model; labels: theirs, by default those of the codec.
+        """Take the `Weights` out of the thinc Model; without any, all are zero.
+
+        labels: theirs, if the codec has more: weights of the others are zero.
 
         Raises:
             DamagedModel: an array is damaged, or of a wrong type, shape or range.
+            ValueError: the architecture cannot have made the attributes of the thinc Model.
         """
 
-    def count(self, weights: Any) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are."""
 
-    def widened(self, weights: Any, before: Sequence[str]) -> Any:
-        """Weights that have the labels `before`, with zeros for the labels that the codec has besides."""
+@runtime_checkable
+class TwoPasses(StructuredModel, Protocol):
+    """A structured model with a first pass, which is learnt before the solver learns."""
+
+    def first_pass_examples(self, batches: Sequence[Any]) -> Any:
+        """What the first pass is to learn from, from these batches, one or more; None if there is nothing to learn.
+
+        `training.first_pass` learns from it by its type.
+        """
 
 
 def require_architecture(model: Model, codec: Codec) -> None:

@@ -7,9 +7,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..corpus.tokenisation import SAMPLE, retokenised
-from ..corpus.wording import counted, quoted
 from ..files import listed
 from ..models.protocol import DataSet, Mistake, Settings
+from ..wording import counted, quoted
 
 
 def no_examples(nlp: Language | None) -> str:
@@ -44,7 +44,7 @@ def projections(
     """
     if not len(changed):
         return None
-    sizes = data.sizes()
+    sizes = data.docs.sizes
     places = np.unique(np.repeat(np.arange(len(sizes)), sizes)[changed])
     which = f"{len(places):,} of {len(numbers):,} examples"
     if sizes.sum() > len(sizes):

@@ -21,8 +21,6 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..corpus.unreadable import Unreadable
-from ..corpus.wording import name_of, quoted, token_name
 from ..files import replace_files
 from ..inspect.confidence import best_analyses, checked_count, checked_min_score, inverse_temperature, scored_parts
 from ..inspect.explanation import Explanation, explain
@@ -53,6 +51,8 @@ from ..training.calibration import CalibrationExample, Fit, fit
 from ..training.examples import BATCH, ExampleReader, is_placeholder
 from ..training.figures import Figures
 from ..training.training import Training
+from ..training.unreadable import Unreadable
+from ..wording import name_of, quoted, token_name
 from . import complaints, training_record
 from .own_annotation import OwnAnnotation
 from .trained_state import TrainedState
@@ -362,7 +362,7 @@ class SsvmPipe(TrainablePipe):
 
     def data_set(self, batches: Sequence[Any], seed: int) -> DataSet:
         """A data set without Docs for these batches, with what is learnt from them before the solver learns."""
-        return self._trained.structured.start(None, batches, seed)[0]
+        return self._trained.data_set(batches, seed)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -612,7 +612,7 @@ class SsvmPipe(TrainablePipe):
             raise ValueError(f"[{self.name}] there is no problem to solve yet: call initialize first")
         if training.data.is_incomplete():
             training.data.complete(None, training.weights())
-        return training.data.problem_by_row()
+        return training.problem_by_row()
 
     def set_weights(self, weights: np.ndarray) -> None:
         """Predict with these weights, float64 [d] of `problem`, and save them; `update` goes on from them.
@@ -1212,7 +1212,8 @@ class SsvmPipe(TrainablePipe):
                     self.codec.check_label(label)
                 if len(set(self.labels)) < len(self.labels):
                     raise ValueError(f"it has a label twice: {', '.join(self.labels)}")
-                self._trained.check(weights=has_model)
+                if has_model:
+                    self._trained.check()
                 if found and has_model:
                     training_record.require_seal(found, store.digest(self.model))
         except Exception as error:

@@ -17,7 +17,6 @@ from thinc.api import Model
 from ..corpus.checks import trees
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
-from ..corpus.wording import name_of, token_name
 from ..files import listed
 from ..models.protocol import Gaps, Given, Mistake, Warn, values_of
 from ..models.tree.codec import TreeCodec, TreeGold
@@ -26,6 +25,7 @@ from ..structures.contradiction import CYCLE, SECOND_ROOT, Contradiction
 from ..structures.tree.limits import Limits
 from ..structures.tree.scored import heads_and_labels_above
 from ..training.calibration import CalibrationExample
+from ..wording import name_of, token_name
 from .component import SsvmPipe
 from .factories import component_factory
 from .gold_trees import FLAWS, ROOT, UNNAMED, arcs, gold_trees, known_tree, sets_all_starts

@@ -11,7 +11,7 @@ from spacy.matcher import Matcher
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..corpus.wording import quoted, token_name
+from ..wording import quoted, token_name
 
 KEYS = {"patterns", "allow", "forbid", "index"}
 OF_WORDS = {"ORTH", "TEXT", "LOWER", "SHAPE", "LENGTH", "IS_ALPHA", "IS_ASCII", "IS_DIGIT", "IS_LOWER", "IS_UPPER"}

@@ -11,10 +11,20 @@ from thinc.api import Model
 from ..memory import release
 from ..models import store
 from ..models.packing import EXACT, Packing
-from ..models.protocol import Codec, Predictor, Settings, StructuredModel, bind
+from ..models.protocol import (
+    Codec,
+    DataSet,
+    ManyLayouts,
+    Predictor,
+    Settings,
+    StructuredModel,
+    Weights,
+    bind,
+)
 from ..models.store import Saved
 from ..solvers.parameters import Correction, Parameters
 from ..training import state_file
+from ..training.first_pass import learnt_first_pass
 from ..training.training import Training
 
 
@@ -82,16 +92,16 @@ class TrainedState:
         elif self._structured is not None:
             self._structured.reader.forget_types()
 
-    def check(self, weights: bool) -> None:
-        """Check a model that was loaded, and its weights, if they were loaded with it.
+    def check(self) -> None:
+        """Check a model that was loaded, and its weights.
 
         Raises:
             DamagedModel: an array is damaged, or of a wrong type, shape or range.
             ValueError: its attributes are none that its architecture makes.
         """
-        self.structured.check_settings()
-        if weights and store.has_weights(self._model):
-            self._loaded = self.structured.load()
+        weights = self.structured.load()
+        if store.has_weights(self._model):
+            self._loaded = weights
 
     def begin(self, solver: Parameters, batches: Sequence[Any] = ()) -> Training:
         """Training from zero, by this solver, or from the weights in the model, which are corrected unless training
@@ -106,8 +116,13 @@ class TrainedState:
         solver = solver.seeded(self.seed)
         if self._settings.corrections and not self.has_begun:
             solver = Correction(seed=solver.seed)
-        data, vector = self.structured.start(weights, batches, solver.seed or 0, solver.keeps_absent_rows)
+        first_pass = learnt_first_pass(self.structured, batches, solver.seed or 0) if weights is None else None
+        data, vector = self.structured.data_set(weights, first_pass, solver.keeps_absent_rows)
         return self._training(solver, data, vector)
+
+    def data_set(self, batches: Sequence[Any], seed: int) -> DataSet:
+        """A data set without Docs for these batches, with what is learnt from them before the solver learns."""
+        return self.structured.data_set(None, learnt_first_pass(self.structured, batches, seed))[0]
 
     def resume(self, solver: Parameters, warn: Callable[[str], None]) -> Training:
         """The present training; without one, training from the saved state of the solver, or from the weights alone.
@@ -125,7 +140,10 @@ class TrainedState:
             resumed = state_file.resumed_solver(saved_solver, solver)
             if resumed is not None:
                 self.has_begun, self.seed = True, resumed.seed or 0
-                nothing, data = self.structured.encode([], []), self.structured.resumed(state["index"], state["notes"])
+                nothing, data = (
+                    self.structured.encode([], []),
+                    self.structured.resumed([state["index"], *state["notes"]]),
+                )
                 training = Training.resumed(self._codec.name, resumed, data, nothing, state, self._settings.n_threads)
                 self.gets_parts = training.gets_parts
                 return training
@@ -146,19 +164,18 @@ class TrainedState:
         """Go on from these weights, float64 [d], without the examples of the present training."""
         assert self.training is not None
         data = self.training.data.without_docs()
-        data.number_weights(by_use=False)
-        data.take_all_rows()
+        if isinstance(data, ManyLayouts):
+            data.number_weights(by_use=False)
         self.moved(self._training(solver.seeded(self.seed), data, weights))
 
     def relabelled(self, codec: Codec) -> "TrainedState":
         """A state with these weights, and zeros for the new labels of this codec; training starts anew."""
         self.store()
-        weights = self._stored() if store.has_weights(self._model) else None
         after = TrainedState(self._model, codec, self._vocab, self._settings)
         after.has_begun, after.seed, after.gets_parts = self.has_begun, self.seed, self.gets_parts
-        if weights is not None:
+        if store.has_weights(self._model):
             before = Saved(store.arrays_of(self._model), are_corrected=True)
-            after.structured.store(after.structured.widened(weights, self._codec.weight_labels), EXACT, before)
+            after.structured.store(after.structured.load(self._codec.weight_labels), EXACT, before)
         return after
 
     def has_state(self) -> bool:
@@ -171,7 +188,8 @@ class TrainedState:
         self.store()
         if not store.has_weights(self._model):
             return 0, 0
-        return self.structured.count(self.structured.load())
+        weights: Weights = self.structured.load()
+        return weights.size()
 
     def store(self, packing: Packing = EXACT) -> None:
         """Put the weights into the model; weights that were pruned or rounded before stay as they are.
@@ -253,7 +271,7 @@ class TrainedState:
             return self._predictor.weights
         if self.training is not None:
             return self.structured.trained(self.training.data, self.training.weights())
-        return self._stored() if store.has_weights(self._model) else self.structured.zero()
+        return self._stored()
 
     def _stored(self) -> Any:
         """The weights in the model; the first caller gets those that `check` has read."""

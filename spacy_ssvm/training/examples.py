@@ -10,8 +10,8 @@ from spacy.attrs import ORTH
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..corpus.unreadable import Unreadable
 from ..models.protocol import Codec, StructuredModel
+from .unreadable import Unreadable
 
 BATCH = 1000
 """Examples that are encoded at a time before training starts."""

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
-from ..corpus.wording import quoted
 from ..growth import extended
 from ..memory import release
-from ..models.protocol import DIGEST_SIZE, DataSet
+from ..models.protocol import DIGEST_SIZE, DataSet, ManyLayouts
 from ..solvers.correction import losses
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Correction, Parameters
+from ..solvers.problem import Problem
+from ..wording import quoted
+from .admission import keep_gold
 from .examples import Recognised, Recognition
 from .figures import Figures
 from .state_file import saved_solver
@@ -158,7 +160,6 @@ class Training:
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
-        self.data.release_index()
         release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 
@@ -173,9 +174,9 @@ class Training:
         """
         goes_on = not anew and parameters.learner == self.parameters.learner
         if self._learner is not None and not (goes_on and self._learner.retune(parameters)):
-            self._last_weights = self.data.by_row(self._learner.prediction_weights()).copy()
-            self.data.number_weights(by_use=False)
-            self.data.take_all_rows()
+            self._last_weights = self.weights_by_row().copy()
+            if isinstance(self.data, ManyLayouts):
+                self.data.number_weights(by_use=False)
             self._learner = None
             self._rng = parameters.generator()
         self.parameters = parameters
@@ -232,12 +233,13 @@ class Training:
             return None
         has_gold = self.data.is_incomplete() or bool(self._saved_gold)
         n = len(self)
+        index, *notes = self.data.state()
         return {
             "solver": saved_solver(self.parameters),
-            "index": self.data.index(),
-            "notes": self.data.notes(),
+            "index": index,
+            "notes": notes,
             "digests": np.frombuffer(b"".join(self._known.digests), np.uint8),
-            "sizes": self.data.sizes(),
+            "sizes": np.array(self.data.docs.sizes),
             "gold": [self._saved_gold.get(doc, self.data.gold(doc)) for doc in range(n)] if has_gold else [],
             "visited": self._visited,
             "gone": self._given_up,
@@ -307,10 +309,18 @@ class Training:
         """These weights, and the initial ones of features that have come since."""
         known = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
         widened = extended(known, self.data.dimension())
-        initial = self.data.initial(len(known))
+        initial = self.data.initial if isinstance(self.data, ManyLayouts) else None
         if initial is not None:
-            widened[len(known) :] = initial
+            widened[len(known) :] = initial(len(known))
         return widened
+
+    def weights_by_row(self) -> np.ndarray:
+        """The weights to predict with, float64 [d] of `problem_by_row`."""
+        return self.data.by_row(self.weights()) if isinstance(self.data, ManyLayouts) else self.weights()
+
+    def problem_by_row(self) -> Problem:
+        """All examples, with the weights of each feature side by side, for every solver and any number of threads."""
+        return self.data.problem_by_row() if isinstance(self.data, ManyLayouts) else self.data.problem()
 
     def certificate(self) -> Certificate | None:
         """The primal and dual objective at the present w, or None if the solver has no certificate.
@@ -327,8 +337,8 @@ class Training:
             if self.data.is_incomplete():
                 before = self._start_weights if self._completes_by is None else self._completes_by
                 self._completes_by = self._widened(before)
-                self.data.complete_once(self._completes_by)
-            self.data.keep_gold(np.arange(n_before, len(self)))
+                self.data.complete(None, self._completes_by, for_good=True)
+            keep_gold(self.data, np.arange(n_before, len(self)))
         return projected
 
     def _take_in(self, batch: Recognised, encoded: Any) -> list[int]:
@@ -353,7 +363,8 @@ class Training:
         if self._learner is None:
             warm = None if self._start_weights is None else self._widened(self._start_weights)
             # Whatever the number of threads is: the order of weights is that of the sums over them.
-            if self.parameters.has_sparse_updates and warm is None and not self.data.is_incomplete():
+            is_sparse = self.parameters.has_sparse_updates and warm is None and not self.data.is_incomplete()
+            if is_sparse and isinstance(self.data, ManyLayouts):
                 self.data.number_weights(by_use=True)
             try:
                 self._learner = start(self.parameters, self.data.problem(), warm, self.n_threads)
@@ -385,7 +396,7 @@ class Training:
                 self._begin_epoch(learner)
             before = learner.loss
             visited = np.array(sorted(now), np.int64)
-            examples = self._rng.permutation(self.data.examples_of(visited))
+            examples = self._rng.permutation(self.data.docs.examples(visited))
             learner.visit(examples)
             suffered += learner.loss - before
             if self._corrects:
@@ -416,7 +427,9 @@ class Training:
         if not len(examples) or not self._texts:
             return []
         return [
-            self._texts[doc] for doc in docs.tolist() if np.isin(self.data.examples_of(np.array([doc])), examples).any()
+            self._texts[doc]
+            for doc in docs.tolist()
+            if np.isin(self.data.docs.examples(np.array([doc])), examples).any()
         ]
 
     def _begin_epoch(self, learner: Learner) -> None:
@@ -470,7 +483,7 @@ class Training:
         """Drop the dual variables of examples that have not come back in a whole epoch; w does not change."""
         absent = np.flatnonzero(self._unseen & ~self._given_up)
         if len(absent):
-            learner.forget(self.data.examples_of(absent))
+            learner.forget(self.data.docs.examples(absent))
             self._given_up[absent] = True
             warnings.warn(
                 f"[{self.name}] {len(absent):,} of the {len(self):,} examples that the solver knows, from its saved "
@@ -482,7 +495,7 @@ class Training:
         """Give examples (number → place in `encoded`) their new features, and remove their planes."""
         numbers = list(changed)
         if self._learner is not None:
-            self._learner.remove(self.data.examples_of(np.array(numbers, np.int64)))
+            self._learner.remove(self.data.docs.examples(np.array(numbers, np.int64)))
         self._add(encoded.take(list(changed.values())))
         self._known.replace_by_last(numbers)
         self.data.replace_by_last(numbers)

@@ -74,7 +74,7 @@ def test_weights_of_features_that_no_doc_has_need_not_be_in_memory(factory, monk
             nlp.update(examples, sgd=False)
         pipe = nlp.get_pipe(factory)
         pipe._trained.store()
-        found.append((pipe._trained.training.data.n_rows(), pipe._trained.structured.load()))
+        found.append((len(pipe._trained.training.data.features), pipe._trained.structured.load()))
     (few, present), (many, every_row) = found
     assert 0 < few <= many
     assert np.array_equal(present.keys, every_row.keys) and np.array_equal(present.seen, every_row.seen)
@@ -91,7 +91,7 @@ def test_another_solver_goes_on_from_all_weights_of_a_corrected_component(factor
     nlp.update([corrected(nlp, factory)], sgd=False)
     n_rows_before, corrections = len(pipe._trained.structured.load().keys), annotations(nlp, [CORPUS[factory]])
     pipe.retune(solver)
-    assert pipe._trained.training.data.n_rows() >= n_rows_before
+    assert len(pipe._trained.training.data.features) >= n_rows_before
     assert annotations(nlp, [CORPUS[factory]]) == corrections
     nlp.update(EXAMPLES[factory](nlp), sgd=False)
     assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] > 0.9

@@ -8,8 +8,9 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.models.chain import first_pass, jackknife, model
 from spacy_ssvm.models.chain.weights import as_vector
+from spacy_ssvm.pipeline import trained_state
+from spacy_ssvm.training import first_pass, jackknife
 from spacy_ssvm.models.store import DamagedModel
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]", "short_shape[0]"]
@@ -78,8 +79,10 @@ def test_other_occurrences_tell_what_a_word_is(nlp):
 def test_jackknifed_labels_come_from_chains_that_have_not_seen_the_document(monkeypatch):
     """Another annotation of a document changes those of others alone."""
     found = []
-    learn = first_pass.learn
-    monkeypatch.setattr(model, "learn", lambda *arguments: found.append(learn(*arguments)) or found[-1])
+    learn = first_pass.learnt_first_pass
+    monkeypatch.setattr(
+        trained_state, "learnt_first_pass", lambda *arguments: found.append(learn(*arguments)) or found[-1]
+    )
     for changed in (False, True):
         made = pipeline()
         examples = documents(made, 20)
@@ -87,10 +90,10 @@ def test_jackknifed_labels_come_from_chains_that_have_not_seen_the_document(monk
             reference = examples[7].reference
             reference.set_ents([spacy.tokens.Span(reference, 0, 1, "LOC"), spacy.tokens.Span(reference, 4, 5, "PER")])
         made.initialize(partial(list, examples))
-    before, after = (list(labels.values()) for _, labels in found)
+    before, after = (list(learnt.jackknifed.values()) for learnt in found)
     assert len(before) == len(after) == 20
     assert before[7].tolist() == after[7].tolist()
-    assert as_vector(found[0][0]).tolist() != as_vector(found[1][0]).tolist()
+    assert as_vector(found[0].weights).tolist() != as_vector(found[1].weights).tolist()
 
 
 def test_each_fold_is_left_out_once(monkeypatch):

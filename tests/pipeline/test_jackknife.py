@@ -16,9 +16,9 @@ from spacy.tokens import Doc, DocBin
 from spacy_ssvm.corpus import jackknife as module
 from spacy_ssvm.corpus.jackknife import MAX_REMEMBERED, Jackknife
 from spacy_ssvm.corpus.reader import create_corpus
-from spacy_ssvm.models.chain import jackknife as learning
-from spacy_ssvm.models.chain.jackknife import BLOCKS, blocks
 from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.training import jackknife as learning
+from spacy_ssvm.training.jackknife import BLOCKS, blocks
 
 DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
 EWT = DATA / "ud_english_ewt" / "en_ewt-ud-train.conllu"

@@ -76,7 +76,7 @@ def with_low_scores(factory: str):
 def present(pipe) -> np.ndarray:
     """Its weights, as `set_weights` takes them."""
     training = pipe._trained.training
-    return training.data.by_row(training.weights())
+    return training.weights_by_row()
 
 
 @labelled

@@ -205,7 +205,7 @@ def weights_set(run: Run) -> None:
     training = run.pipe._trained.training
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*state of the solver is dropped")
-        run.pipe.set_weights(training.data.by_row(training.weights()))
+        run.pipe.set_weights(training.weights_by_row())
 
 
 def retuned(run: Run) -> None:

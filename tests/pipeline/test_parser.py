@@ -279,14 +279,14 @@ def test_boundaries_that_move_between_epochs(solver):
             lengths = np.diff(data.columns.starts)
             for number, example in enumerate(examples(epoch)):
                 gold = parser_of(nlp).codec.gold(example)
-                learnt_from = training.data.examples_of(np.array([number]))
+                learnt_from = training.data.docs.examples(np.array([number]))
                 annotated = [
                     end - first
                     for first, end in zip(gold.sentences, gold.sentences[1:])
                     if (gold.heads[first:end] >= 0).any()
                 ]
                 assert lengths[learnt_from].tolist() == annotated
-            used = training.data.examples_of(np.arange(len(references)))
+            used = training.data.docs.examples(np.arange(len(references)))
             assert len(set(used.tolist())) == len(used)
             assert lengths[np.setdiff1d(np.arange(len(lengths)), used)].sum() == 0
     assert ["between two epochs" in str(warning.message) for warning in caught] == [True]

@@ -10,9 +10,9 @@ from spacy.tokens import Doc
 from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 
+from ...wording import quoted, quoted_text
 from ..reader import ColumnCorpus, SentenceCorpus, corpus_files, kind_of
 from ..tokenisation import Retokenised, retokenised
-from ..wording import quoted, quoted_text
 
 Severity = Literal["error", "warning", "info"]
 

@@ -9,8 +9,8 @@ from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 
 from ...models.protocol import Codec
+from ...wording import counted
 from ..reader import same_tokens
-from ..wording import counted
 from .corpora import CorpusData, Issue, example_name, issues, place, whole
 
 RARE = 20

@@ -1,12 +1,9 @@
 """A set of labelled sequences as flat arrays, and the layout of a chain's weight vector."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ...features.ranges import joined_starts
-from ...growth import appended
 from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array, kernel
 from ...structures.chain.constraints import Attributes, Constraints, max_attributes
 
@@ -137,43 +134,6 @@ def nothing_shared(n_labels: int) -> SharedScores:
 def dimension(n_labels: int, n_rows: int) -> int:
     """Length of the weight vector for L labels and R feature rows."""
     return n_labels * n_labels + n_rows * n_labels
-
-
-def joined(parts: Sequence[Chains]) -> Chains:
-    """The sequences of all parts, which have the constraints of the first one."""
-    has_values = any(len(part.values) for part in parts)
-    return Chains(
-        joined_starts([part.starts for part in parts]),
-        joined_starts([part.feature_starts for part in parts]),
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([_values(part) for part in parts] if has_values else [parts[0].values]),
-        np.concatenate([part.gold for part in parts]),
-        np.concatenate([part.costs for part in parts]),
-        np.concatenate([part.kinds for part in parts]),
-        parts[0].constraints,
-    )
-
-
-def with_more(chains: Chains, more: Chains) -> Chains:
-    """`joined` of these two, but the result shares memory with `chains`, which it replaces."""
-    values = chains.values
-    if len(chains.values) or len(more.values):
-        values = appended(_values(chains), _values(more))
-    return Chains(
-        appended(chains.starts, more.starts[1:] + chains.starts[-1]),
-        appended(chains.feature_starts, more.feature_starts[1:] + chains.feature_starts[-1]),
-        appended(chains.rows, more.rows),
-        values,
-        appended(chains.gold, more.gold),
-        appended(chains.costs, more.costs),
-        appended(chains.kinds, more.kinds),
-        chains.constraints,
-    )
-
-
-def _values(chains: Chains) -> np.ndarray:
-    """The value of each feature, float32 [F]."""
-    return chains.values if len(chains.values) else np.ones(len(chains.rows), np.float32)
 
 
 def plane_entries(chains: Chains) -> np.ndarray:

@@ -1,94 +1,63 @@
 """The examples of a sequence component: one chain for each Doc, or for each token with a gold label."""
 
-from functools import cached_property, partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...features.index import Program, Table, add_features, n_rows, row_keys, table_of, write_keys
 from ...features.ranges import elements, ranges_of, taken_starts
-from ...growth import appended, extended
-from ...solvers.problem import Extent, Problem, Rates
+from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
-from .. import frequency
-from ..documents import examples_of, replaced_by_last
-from ..protocol import DataSet, Rows
-from .completion import complete, complete_without, new_labels_ruled_out, project
-from .data import Chains, dimension, joined, make_chains, with_more
-from .encoded import EncodedChains, Runs
+from ..documents import Documents
+from ..growing import Growing, Levels
+from ..protocol import ManyLayouts, Rows, Sharded
+from .by_use import WeightsByUse
+from .completion import new_labels_ruled_out, project
+from .data import Chains, dimension, make_chains
+from .encoded import EncodedChains
+from .feature_rows import FeatureRows
 from .first_pass import SeenLabels
-from .many_labels import ManyLabelChains, StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
-from .numbered import FREQUENT, NO_PAIR, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
+from .gold_labels import GoldLabels
 from .oracles import chain_problem, extent
-from .start_weights import StartWeights, blocks_of, no_start_weights, seen_of
-from .weights import ChainWeights
 
-_IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
-"""The bits that mark a pair of row and label, and a transition, in an index, in which keys of rows come first."""
-
-COUNTED_TOGETHER = 1 << 21
-"""Features that are counted at a time."""
+LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",), ones="values")
+"""The arrays of `Chains`."""
 
 
-class ChainSet(DataSet):
+class ChainSet(ManyLayouts, Sharded):
     """Chains with their feature rows.
 
-    program: compiled templates. table: the feature index so far; it grows as chains are added, and is made from its
-    keys after `release_index`.
-    constraints: of all of them. earlier: of the weights from which training starts; by default, that is zero.
-    seen_labels: of the first pass, if there is one. of_tokens: as in `ChainCodec`.
-    annotated: int32 [T], gold labels within the constraints, -1 where unknown.
+    rows: of features. constraints: of all chains. seen_labels: of the first pass, if there is one. of_tokens: as in
+    `ChainCodec`.
     """
 
     impossible = "such as an entity that begins with whitespace"
 
     def __init__(
         self,
-        program: Program,
-        table: Table,
+        rows: FeatureRows,
         constraints: Constraints,
-        earlier: StartWeights | None = None,
         seen_labels: SeenLabels | None = None,
         of_tokens: bool = False,
     ) -> None:
+        self.docs = Documents()
+        self.features = rows
         self.seen_labels = seen_labels
-        self._of_tokens = of_tokens
-        self._docs = np.zeros((0, 2), np.int64)
-        self._n_examples = 0
-        self._table: Table | None = table
-        self._keys = np.zeros(0, np.uint64)
-        """The keys of the rows, while there is no table, or where some are those of earlier weights."""
-        self.earlier = no_start_weights(len(constraints.start)) if earlier is None else earlier
-        self._rates_of_rows = np.zeros(0, np.float32)
-        """Learning rates of the rows so far."""
-        self.annotated = np.zeros(0, np.int32)
-        self._n_known = 0
-        """The labels of so many of the first tokens are known."""
-        self._program = program
         self._constraints = constraints
-        self._joined: Chains | None = None
-        self._extent: Extent | None = None
-        """The extent of the joined chains."""
-        self._chunks: list[Chains] = []
-        """Chains that are not joined yet."""
-        self._counts, self._n_counted = np.zeros(0, np.int32), 0
-        """How often each row occurs among so many of the first features."""
+        self._of_tokens = of_tokens
+        nothing, empty = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        none = make_chains(nothing, nothing, empty, empty, constraints)
+        self._chains = Growing[Chains](LEVELS, extent, none)
+        self._gold = GoldLabels()
+        self._by_use: WeightsByUse | None = None
+        """The numbering of weights; None if they are numbered by row."""
         self._problem: Problem | None = None
-        self._numbering: Numbering | None = None
-        self._steps: StepNumbering | None = None
-        """The numbering of transitions, if there are many labels and weights are numbered by use."""
-        self._first: ManyLabelChains | None = None
-        """The data of the last problem with such a numbering."""
-        self._wrong: list[Runs] = []
+        self._is_built = False
+        """Whether there has been a problem: from then on, few Docs are added, or none."""
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
         columns = encoded.columns if self.seen_labels is None else self.seen_labels.columns_of(encoded)
-        n_rows_before = self.n_rows()
-        self._table, feature_starts, rows, values = add_features(columns, self._program, self.table)
-        if self.earlier.weights is not None:
-            new = np.zeros(self.n_rows() - n_rows_before, np.uint64)
-            write_keys(columns, self._program, feature_starts, rows, n_rows_before, new)
-            self._keys = appended(self._keys, new)
+        feature_starts, rows, values = self.features.read(columns)
         sizes, starts, tokens = self._examples(encoded)
         features: Any = slice(None)
         if self._of_tokens:
@@ -106,13 +75,10 @@ class ChainSet(DataSet):
             encoded.kinds[tokens],
         )
         project(chunk, annotated)
-        n_before = self._n_examples
-        self._n_examples += len(chunk.starts) - 1
-        self._docs = appended(self._docs, np.stack([n_before + np.cumsum(sizes) - sizes, sizes], axis=1))
-        self._chunks.append(chunk)
+        self._chains.add(chunk)
+        self._gold.add(annotated, [()] * int(sizes.sum()) if self._of_tokens else encoded.wrong)
+        n_before, self.docs = self.docs.n_examples, self.docs.with_more(sizes)
         self._problem = None
-        self._wrong += [()] * int(sizes.sum()) if self._of_tokens else encoded.wrong
-        self.annotated = appended(self.annotated, annotated)
         return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != gold))
 
     def _examples(self, encoded: EncodedChains) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -127,112 +93,50 @@ class ChainSet(DataSet):
         return np.diff(np.searchsorted(tokens, starts)), np.arange(len(tokens) + 1), tokens
 
     def replace_by_last(self, docs: list[int]) -> None:
-        chains = self._chains()
-        order, self._docs = replaced_by_last(self._docs, docs, len(chains.starts) - 1)
-        starts = np.append(chains.starts, chains.starts[-1])
-        tokens = elements(starts, order)
-        features = elements(chains.feature_starts, tokens)
-        self.annotated = self.annotated[tokens]
-        wrong = [*self._wrong, ()]
-        self._wrong = [wrong[example] for example in order]
-        self._problem, self._n_known, self._n_examples = None, 0, len(order)
-        self._counts, self._n_counted = np.zeros(0, np.int32), 0
-        self._joined = make_chains(
-            taken_starts(starts, order),
-            taken_starts(chains.feature_starts, tokens),
-            chains.rows[features],
-            chains.gold[tokens],
-            self._constraints,
-            chains.values[features] if len(chains.values) else None,
-            chains.costs[tokens],
-            chains.kinds[tokens],
-        )
-        self._extent, self._first = extent(self._joined), None
-
-    @property
-    def table(self) -> Table:
-        """The feature index."""
-        if self._table is None:
-            self._table = table_of(self._keys, 0)
-            if self.earlier.weights is None:
-                self._keys = np.zeros(0, np.uint64)
-        return self._table
-
-    def release_index(self) -> None:
-        if self._table is not None and not self.hash_bits():
-            self._keys = self.keys()
-            self._table = None
-
-    def n_rows(self) -> int:
-        """The number of feature rows."""
-        return len(self._keys) if self._table is None else n_rows(self._table)
-
-    def keys(self) -> np.ndarray:
-        """The key of each row, uint64 [R]."""
-        return self._keys if self._table is None or self.earlier.weights is not None else row_keys(self._table)
-
-    def hash_bits(self) -> int:
-        """The bits of a hashed index; 0 for an exact one."""
-        return 0 if self._table is None else int(self._table.counts[1])
-
-    def rows(self) -> Rows:
-        n_labels = len(self._constraints.start)
-        return Rows(np.zeros(0, np.uint64)) if self.hash_bits() else Rows(self.keys(), n_labels * n_labels, n_labels)
-
-    def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "ChainSet":
-        data = self.without_docs()
-        if not self.hash_bits():
-            data._table = table_of(keys, 0)
-        data.earlier = no_start_weights(len(self._constraints.start), seen)
-        data._keys, data._rates_of_rows = np.zeros(0, np.uint64), np.zeros(0, np.float32)
-        return data
+        starts = self._chains.joined().starts
+        order, self.docs = self.docs.replaced_by_last(docs)
+        self._gold.keep(order, elements(np.append(starts, starts[-1]), order))
+        self._chains.keep(order)
+        self.features.count_anew()
+        self._problem = None
+        if self._by_use is not None:
+            self._by_use.forget_chains()
 
     def problem(self) -> Problem:
         if self._problem is None:
-            if self._numbering is None:
+            if self._by_use is None:
                 self._problem = self.problem_by_row()
             else:
-                self._numbering = with_rows(self._numbering, self.n_rows(), len(self._constraints.start))
-                chains, numbering, steps = self._chains(), self._numbering, self._steps
-                if steps is None:
-                    self._problem = numbered_problem(chains, numbering, self._extent)
-                else:
-                    self._problem = many_label_problem(chains, numbering, steps, self._extent, self._first)
-                    self._first = self._problem.data
+                self._problem = self._by_use.problem(self._chains.joined(), len(self.features), self._chains.extent())
+            if not self._is_built:
+                self.features.release()
+                self._is_built = True
         return self._problem
 
     def problem_by_row(self) -> Problem:
         # Examples that are barely right teach a new label little. A margin is for those that return: one example
         # that has only been seen once would spread the label to its other features.
-        weights = self.earlier.weights
-        initial = None if weights is None else partial(self._initial, weights)
-        with_margin = self.earlier.has_new_labels
-        return chain_problem(self._chains(), self.n_rows(), self._rates(), initial, with_margin, self._extent)
+        chains, rows, with_margin = self._chains.joined(), self.features, self.features.earlier.has_new_labels
+        return chain_problem(chains, len(rows), rows.rates(), self.initial, with_margin, self._chains.extent())
 
     def number_weights(self, by_use: bool) -> None:
-        self._problem = self._numbering = self._steps = self._first = None
+        self._problem = self._by_use = None
         if by_use:
-            n_labels, counts = len(self._constraints.start), self.counts()
-            self._numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
-            if self._has_many_labels():
-                self._steps = new_steps(n_labels, np.zeros(0, np.int64))
+            self._by_use = WeightsByUse.new(self._counts(), self._constraints, self._of_tokens)
+        else:
+            self.features.take_all()
 
     def resume_numbering(self, pairs: np.ndarray, steps: np.ndarray) -> None:
-        """Number weights in this order: pairs as `numbered.pairs_of` returned them, and transitions as `used_steps`.
-
-        They are numbered by row if there are no pairs.
+        """Number weights by use in this order, as `by_use.split` returns it, or by row, if there are no pairs.
 
         Raises:
             ValueError: a pair of row and label or a transition does not exist, or the order of pairs is impossible.
         """
         if len(pairs):
-            n_labels = len(self._constraints.start)
-            self._numbering = numbering_of(pairs, self.n_rows(), n_labels)
-            if self._has_many_labels():
-                self._steps = new_steps(n_labels, steps)
+            self._by_use = WeightsByUse.resumed(pairs, steps, len(self.features), self._constraints, self._of_tokens)
 
     def by_row(self, vector: np.ndarray) -> np.ndarray:
-        if self._numbering is None:
+        if self._by_use is None:
             return vector
         weights = np.zeros(self.dimension())
         indices, values = self.non_zeros(vector)
@@ -241,194 +145,86 @@ class ChainSet(DataSet):
 
     def non_zeros(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The weights that are not zero, of a vector as `problem` numbers them: indices int64, ascending, by row."""
-        if self._numbering is None:
-            indices = np.flatnonzero(vector)
-            return indices, vector[indices]
-        n_labels = len(self._constraints.start)
-        begin = n_labels * n_labels
-        steps = np.arange(begin) if self._steps is None else used_steps(self._steps)
-        of_steps = _non_zeros(vector[: len(steps)], steps)
-        indices, values = _non_zeros(vector[begin:], pairs_of(self._numbering, n_labels))
-        return np.concatenate([of_steps[0], begin + indices]), np.concatenate([of_steps[1], values])
+        if self._by_use is not None:
+            return self._by_use.non_zeros(vector)
+        indices = np.flatnonzero(vector)
+        return indices, vector[indices]
 
     def dimension(self) -> int:
-        return dimension(len(self._constraints.start), self.n_rows())
+        return dimension(len(self._constraints.start), len(self.features))
 
-    def initial(self, first: int) -> np.ndarray | None:
-        weights = self.earlier.weights
-        return None if weights is None else self._initial(weights, first)
+    @property
+    def initial(self) -> Callable[[int], np.ndarray] | None:
+        return None if self.features.earlier.weights is None else self._initial
 
-    def _initial(self, weights: ChainWeights, first: int) -> np.ndarray:
-        """`initial`, by these weights; training starts with the transitions."""
+    def _initial(self, first: int) -> np.ndarray:
         n_labels = len(self._constraints.start)
-        return blocks_of(weights, self.keys()[first // n_labels - n_labels :])
-
-    def take_all_rows(self) -> None:
-        if self.earlier.weights is not None:
-            keys, earlier = self.keys(), self.earlier.weights.keys
-            self._keys = np.concatenate([keys, earlier[~np.isin(earlier, keys)]])
-            self._table, self._problem = table_of(self._keys, 0), None
-
-    def examples_of(self, docs: np.ndarray) -> np.ndarray:
-        return examples_of(self._docs[docs])
+        # Training starts with the transitions.
+        return self.features.initial(first // n_labels - n_labels)
 
     def is_incomplete(self) -> bool:
-        if self._n_known < len(self.annotated) and self.annotated[self._n_known] >= 0:
-            unknown = np.flatnonzero(self.annotated[self._n_known :] < 0)
-            self._n_known = self._n_known + int(unknown[0]) if len(unknown) else len(self.annotated)
-        return self._n_known < len(self.annotated)
+        return self._gold.is_incomplete()
 
-    def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
-        chains, weights = self._chains(), self.by_row(weights)
-        if docs is None:
-            unknown = self._n_known + np.flatnonzero(self.annotated[self._n_known :] < 0)
-        else:
-            tokens = elements(chains.starts, np.unique(self.examples_of(docs)))
-            unknown = tokens[self.annotated[tokens] < 0]
-        examples = ranges_of(chains.starts, unknown)
-        constrained = np.array([bool(self._wrong[example]) for example in examples], np.bool_)
-        changed = complete(chains, np.ascontiguousarray(examples[~constrained], np.int64), self.annotated, weights)
-        also = [example for example in examples[constrained] if self._complete_without(int(example), weights)]
-        return np.sort(np.append(changed, also).astype(np.int64))
-
-    def complete_once(self, weights: np.ndarray) -> None:
-        with new_labels_ruled_out(weights, self.earlier.is_new):
-            self.complete(None, weights)
-        chains = self._chains()
-        unknown = self._n_known + np.flatnonzero(self.annotated[self._n_known :] < 0)
-        chains.costs[unknown] = 1.0
-        self.annotated[unknown] = chains.gold[unknown]
-        if len(unknown) and self._extent is not None:
-            self._extent = self._extent._replace(min_cost=min(self._extent.min_cost, 1.0))
+    def complete(self, docs: np.ndarray | None, weights: np.ndarray, for_good: bool = False) -> np.ndarray:
+        chains, weights = self._chains.joined(), self.by_row(weights)
+        examples = None if docs is None else self.docs.examples(docs)
+        if not for_good:
+            return self._gold.complete(chains, examples, weights)
+        with new_labels_ruled_out(weights, self.features.earlier.is_new):
+            changed = self._gold.complete(chains, examples, weights)
+        if self._gold.count_as_annotated(chains):
+            self._chains.add_cost(1.0)
             self._problem = None
-
-    def keep_gold(self, docs: np.ndarray) -> None:
-        """Nothing to do: a chain is decoded among all label sequences."""
-
-    def _complete_without(self, example: int, weights: np.ndarray) -> bool:
-        """Complete an example without the runs of labels that are known to be wrong; returns whether it has changed."""
-        chains = self._chains()
-        gold = chains.gold[chains.starts[example] : chains.starts[example + 1]]
-        found = complete_without(chains, example, self.annotated, weights, self._wrong[example])
-        changed = not np.array_equal(gold, found)
-        gold[:] = found
         return changed
 
-    def index(self) -> np.ndarray:
-        keys = np.zeros(0, np.uint64) if self.hash_bits() else self.keys()
-        if self._numbering is None:
-            return keys
-        pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NO_PAIR).astype(np.uint64)
-        steps = np.zeros(0, np.int64) if self._steps is None else used_steps(self._steps)
-        return np.concatenate([keys, steps.astype(np.uint64) | _IS_STEP, pairs | _IS_PAIR])
-
-    def notes(self) -> list[np.ndarray]:
-        return [] if self.seen_labels is None else self.seen_labels.notes()
-
-    def sizes(self) -> np.ndarray:
-        return np.array(self._docs[:, 1])
+    def state(self) -> list[np.ndarray]:
+        keys = np.zeros(0, np.uint64) if self.features.hash_bits else self.features.keys()
+        index = keys if self._by_use is None else np.concatenate([keys, self._by_use.index()])
+        return [index, *([] if self.seen_labels is None else self.seen_labels.notes())]
 
     def gold(self, doc: int) -> np.ndarray:
-        return np.array(self._chains().gold[self._tokens(doc)])
+        return np.array(self._chains.joined().gold[self._tokens(doc)])
 
     def set_gold(self, doc: int, gold: np.ndarray) -> None:
-        chains = self._chains()
         place = self._tokens(doc)
-        given = self.annotated[place]
+        given = self._gold.annotated[place]
         if gold.shape != given.shape or not ((gold >= 0) & (gold < len(self._constraints.start))).all():
             raise ValueError("the saved solver state belongs to a component with other labels")
-        chains.gold[place] = np.where(given < 0, gold, given)
+        self._chains.joined().gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
-        data = ChainSet(
-            self._program,
-            self.table,
-            self._constraints,
-            self.earlier,
-            self.seen_labels,
-            self._of_tokens,
-        )
-        data._numbering, data._steps = self._numbering, self._steps
-        data._keys, data._rates_of_rows = self._keys, self._rates_of_rows
+        data = self._of(self.features.without_features())
+        data._by_use = None if self._by_use is None else self._by_use.without_chains()
+        data._is_built = self._is_built
         return data
+
+    def rows(self) -> Rows:
+        n_labels = len(self._constraints.start)
+        keys = np.zeros(0, np.uint64) if self.features.hash_bits else self.features.keys()
+        return Rows(keys, n_labels * n_labels, n_labels, self._counts())
+
+    def shared(self) -> np.ndarray:
+        """Nothing: each shard has a first pass of its own."""
+        return np.zeros(0)
+
+    def with_shared(self, shared: np.ndarray) -> "ChainSet":
+        return self.without_docs()
+
+    def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "ChainSet":
+        return self._of(self.features.of_keys(keys, seen))
 
     def seen(self) -> np.ndarray:
         """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in these Docs or in earlier ones."""
-        return frequency.exponents(self.counts(), self._seen_earlier())
+        return self.features.seen(self._chains.joined().rows)
 
-    def _seen_earlier(self) -> np.ndarray | None:
-        """How often each row occurred before this training, uint8 [≤ R], None if unknown. Later rows are new."""
-        weights = self.earlier.weights
-        return self.earlier.seen if weights is None else seen_of(weights, self.keys())
+    def _counts(self) -> np.ndarray:
+        """How often each row of weights occurs in these Docs, int32 [R]."""
+        return self.features.counts(self._chains.joined().rows)
 
-    def counts(self) -> np.ndarray:
-        self._counts = extended(self._counts, self.n_rows())
-        rows = self._chains().rows
-        # NumPy copies what it counts, to numbers of eight bytes.
-        for first in range(self._n_counted, len(rows), COUNTED_TOGETHER):
-            part = rows[first : first + COUNTED_TOGETHER]
-            self._counts[: part.max() + 1] += np.bincount(part)
-        self._n_counted = len(rows)
-        return self._counts
-
-    def _rates(self) -> Rates | None:
-        """Learning rates of the weights. Transitions have the rate of the most frequent feature."""
-        if self.earlier.seen is None:
-            return None
-        n_before, weights = len(self._rates_of_rows), self.earlier.weights
-        more = self.earlier.seen[n_before:] if weights is None else seen_of(weights, self._keys[n_before:])
-        assert more is not None
-        self._rates_of_rows = appended(self._rates_of_rows, frequency.rates(more, self._power))
-        n_labels = len(self._constraints.start)
-        return Rates(self._rates_of_transitions, self._rates_of_rows, np.array([n_labels]))
-
-    @property
-    def _power(self) -> float:
-        return frequency.NEW_LABEL_POWER if self.earlier.has_new_labels else 1.0
-
-    @cached_property
-    def _rates_of_transitions(self) -> np.ndarray:
-        assert self.earlier.seen is not None
-        rate = frequency.rates(self.earlier.seen.max(initial=0, keepdims=True), self._power)
-        return np.repeat(rate, len(self._constraints.start) ** 2)
-
-    def _has_many_labels(self) -> bool:
-        """Whether weights of transitions are numbered by use; chains of one token have none."""
-        return not self._of_tokens and has_many_labels(self._constraints)
+    def _of(self, rows: FeatureRows) -> "ChainSet":
+        """A data set without Docs that has these rows."""
+        return ChainSet(rows, self._constraints, self.seen_labels, self._of_tokens)
 
     def _tokens(self, doc: int) -> slice:
-        (first, count), starts = self._docs[doc], self._chains().starts
-        return slice(int(starts[first]), int(starts[first + count]))
-
-    def _chains(self) -> Chains:
-        """All examples as one set of arrays, with their present gold labels."""
-        if self._chunks:
-            more, self._chunks = self._chunks[0] if len(self._chunks) == 1 else joined(self._chunks), []
-            if self._joined is None or self._extent is None:
-                self._joined, self._extent = more, extent(more)
-            else:
-                self._joined, self._extent = with_more(self._joined, more), self._extent.with_more(extent(more))
-        elif self._joined is None:
-            nothing = np.zeros(1, np.int64)
-            empty = np.zeros(0, np.int32)
-            self._joined = make_chains(nothing, nothing, empty, empty, self._constraints)
-            self._extent = extent(self._joined)
-        return self._joined
-
-
-def _non_zeros(values: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of the values that are not zero, ascending, and these; there may be more values, all zero."""
-    used = np.flatnonzero(values[: len(numbers)])
-    used = used[np.argsort(numbers[used])]
-    return numbers[used], values[used]
-
-
-def split_index(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The keys of rows, uint64, the pairs and the transitions, int64, of an index as `ChainSet.index` returns it."""
-    is_pair = index & _IS_PAIR != 0
-    is_step = ~is_pair & (index & _IS_STEP != 0)
-    pairs, steps = (
-        (index[is_pair] & ~_IS_PAIR).astype(np.int64) + NO_PAIR,
-        (index[is_step] & ~_IS_STEP).astype(np.int64),
-    )
-    return index[~(is_pair | is_step)], pairs, steps
+        first, starts = self.docs.first[doc], self._chains.joined().starts
+        return slice(int(starts[first]), int(starts[first + self.docs.sizes[doc]]))

@@ -53,7 +53,7 @@ class EncodedChains:
         return EncodedChains(columns, self.annotated[tokens], self.kinds[tokens], self.costs[tokens], wrong)
 
     def reserved(self, sizes: np.ndarray) -> "EncodedChains":
-        """See `DataSet`."""
+        """See `Batch`."""
         columns = self.columns._replace(starts=np.zeros(len(sizes) + 1, np.int64))
         return EncodedChains(columns, self.annotated, self.kinds, self.costs, sizes=sizes)
 

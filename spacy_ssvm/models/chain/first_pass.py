@@ -4,33 +4,44 @@ The main chain learns from labels that the first pass gives documents that it ha
 training they are jackknifed, and afterwards they come from weights that are learnt from all documents, once.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.vocab import Vocab
 
-from ...features.columns import Types, join_columns
+from ...features.columns import Types
 from ...features.document import MAX_COUNT, links, vote
 from ...features.extractor import Extractor
-from ...features.index import Columns, table_of
+from ...features.index import Columns, Program, table_of
 from ...structures.chain.constraints import unconstrained
 from ..protocol import DIGEST_SIZE
-from .codec import ChainCodec
 from .encoded import EncodedChains
-from .jackknife import Labelling, annotated_documents, frequent_features
 from .type_scores import TypeScores
-from .weights import ChainWeights, in_use
+from .weights import ChainWeights
 
-LOGGER = logging.getLogger("spacy")
 
-FOLDS = 5
+class LabelExamples(NamedTuple):
+    """The Docs that a first pass is to learn from, of T tokens.
 
-LONGEST = 25
-"""The largest number of tokens that the first pass learns from at once."""
+    labels: int32 [T], below n_labels, or -1 where unknown. digests: of the Docs. program: compiled templates.
+    words: the number of the column that tells which tokens are the same word.
+    """
+
+    columns: Columns
+    labels: np.ndarray
+    n_labels: int
+    digests: list[bytes]
+    program: Program
+    words: int
+
+
+class LearntLabels(NamedTuple):
+    """The weights of a first pass, and the labels that it gives Docs that it has not learnt from: digest → int32."""
+
+    weights: ChainWeights
+    jackknifed: dict[bytes, np.ndarray]
 
 
 class LabelFirstPass:
@@ -126,37 +137,3 @@ class SeenLabels:
                 labels[first:end] = self.jackknifed[digest]
         self.first_pass.write_labels(columns, labels)
         return columns
-
-
-def learn(
-    extractor: Extractor, codec: ChainCodec, batches: Sequence[EncodedChains], seed: int
-) -> tuple[ChainWeights, dict[bytes, np.ndarray]] | None:
-    """The weights of a first pass, and the jackknifed labels of the Docs by their digests; None for fewer than two
-    annotated Docs."""
-    began = perf_counter()
-    columns = join_columns([batch.columns for batch in batches])
-    first_labels = codec.first_pass_labels()
-    labels = np.append(first_labels, np.int32(-1))[np.concatenate([batch.annotated for batch in batches])]
-    known = labels >= 0
-    if annotated_documents(columns.starts, known).sum() < 2:
-        return None
-    n_labels = int(first_labels.max()) + 1
-    assert extractor.first_pass is not None
-    features = frequent_features(columns, extractor.first_pass.program).for_labels(n_labels)
-    labelling = Labelling(features, columns.starts, labels, n_labels, seed, LONGEST)
-    jackknifed = labelling.jackknifed(FOLDS)
-    vector = labelling.learnt().astype(np.float32)
-    indices = np.flatnonzero(vector)
-    weights = in_use(indices, vector[indices], features.keys, 0, n_labels, None)
-    digests = [digest for batch in batches for digest in batch.digests()]
-    parts = np.split(jackknifed, columns.starts[1:-1])
-    previous, following = links(columns.starts, columns.keys[extractor.first_pass.words])
-    LOGGER.info(
-        "[%s] the first pass: accuracy %.2f on Docs that it has not learnt from; the words of %.0f %% of the tokens "
-        "occur again in their Doc; %.1f s",
-        codec.name,
-        100 * (jackknifed == labels)[known].mean(),
-        100 * ((previous >= 0) | (following >= 0)).mean(),
-        perf_counter() - began,
-    )
-    return weights, dict(zip(digests, parts))

@@ -10,7 +10,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ...features.columns import ColumnReader
+from ...features.columns import ColumnReader, join_columns
 from ...features.extractor import Extractor
 from ...features.index import empty_table, table_of
 from .. import architectures, store
@@ -19,11 +19,13 @@ from ..protocol import Settings
 from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
+from .by_use import split
 from .codec import ChainCodec, ChainGold
-from .data_set import ChainSet, split_index
+from .data_set import ChainSet
 from .encoded import EncodedChains
 from .factors import FeatureNames
-from .first_pass import LabelFirstPass, SeenLabels, learn
+from .feature_rows import FeatureRows
+from .first_pass import LabelExamples, LabelFirstPass, LearntLabels, SeenLabels
 from .predictor import ChainPredictor
 from .start_weights import StartWeights, no_start_weights, seen_of, with_others
 from .weights import ChainWeights
@@ -49,9 +51,6 @@ class ChainModel:
     def reader(self) -> ColumnReader:
         return self.extractor.reader
 
-    def check_settings(self) -> None:
-        architectures.check_chain(self._model)
-
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
         store_resources(self._model, self._vocab, words)
 
@@ -73,11 +72,22 @@ class ChainModel:
         self._add_names(docs, columns)
         return EncodedChains(columns, annotated, kinds, self.codec.costs()[annotated], forbidden)
 
-    def start(
-        self, weights: ChainWeights | None, batches: Sequence[Any], seed: int, only_present: bool = False
+    def first_pass_examples(self, batches: Sequence[EncodedChains]) -> LabelExamples | None:
+        first_pass = self.extractor.first_pass
+        if first_pass is None:
+            return None
+        columns, label_of = join_columns([batch.columns for batch in batches]), self.codec.first_pass_labels()
+        labels = np.append(label_of, np.int32(-1))[np.concatenate([batch.annotated for batch in batches])]
+        digests = [digest for batch in batches for digest in batch.digests()]
+        n_labels = int(label_of.max()) + 1
+        return LabelExamples(columns, labels, n_labels, digests, first_pass.program, first_pass.words)
+
+    def data_set(
+        self, weights: ChainWeights | None, first_pass: LearntLabels | None = None, only_present: bool = False
     ) -> tuple[ChainSet, np.ndarray | None]:
         if weights is None:
-            return self._data_set(empty_table(self._hash_bits), seen_labels=self._learnt_labels(batches, seed)), None
+            learnt = None if first_pass is None else SeenLabels(self._first_pass(first_pass[0]), first_pass[1])
+            return self._data_set(empty_table(self._hash_bits), seen_labels=learnt), None
         is_new = ~files.has_weight(weights)
         earlier = StartWeights(weights.seen, is_new, self._has_new_labels(is_new))
         labels = self._seen_labels(weights.first_pass)
@@ -91,10 +101,11 @@ class ChainModel:
             table = table_of(weights.keys, 0)
         return self._data_set(table, earlier, labels), files.as_vector(weights)
 
-    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> ChainSet:
+    def resumed(self, state: Sequence[np.ndarray]) -> ChainSet:
+        index, *notes = state
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
-        keys, pairs, steps = split_index(index) if known else (index, index, index)
+        keys, pairs, steps = split(index) if known else (index, index, index)
         if not known or len(np.unique(keys)) < len(keys) or (bits and len(keys)):
             raise ValueError("its solver state has no index of features")
         weights = self.load()
@@ -106,17 +117,15 @@ class ChainModel:
         return data
 
     def trained(self, data: ChainSet, vector: np.ndarray) -> ChainWeights:
-        keys = data.keys()
-        weights = files.in_use(*data.non_zeros(vector), keys, data.hash_bits(), len(self.labels), data.seen())
-        if data.earlier.weights is not None:
-            weights = with_others(data.earlier.weights, weights, keys)
+        rows = data.features
+        keys, earlier = rows.keys(), rows.earlier.weights
+        weights = files.in_use(*data.non_zeros(vector), keys, rows.hash_bits, len(self.labels), data.seen())
+        if earlier is not None:
+            weights = with_others(earlier, weights, keys)
         if data.seen_labels is not None:
             weights = weights._replace(first_pass=data.seen_labels.first_pass.weights)
         names = self._names
         return weights if names is None else weights._replace(names=names.of_rows(weights.keys))
-
-    def zero(self) -> ChainWeights:
-        return files.no_weights(len(self.labels))
 
     def predictor(self, weights: ChainWeights) -> ChainPredictor:
         first_pass = None if weights.first_pass is None else self._first_pass(weights.first_pass)
@@ -126,15 +135,10 @@ class ChainModel:
         files.store(self._model, weights, self.labels, packing, saved)
 
     def load(self, labels: Sequence[str] | None = None) -> ChainWeights:
-        return files.load(self._model, self.labels if labels is None else labels)
-
-    def count(self, weights: ChainWeights) -> tuple[int, int]:
-        parts = [part for part in (weights, weights.first_pass) if part is not None]
-        used = sum(len(part.rows.values) + int(np.count_nonzero(part.transitions)) for part in parts)
-        return used, sum((len(part.transitions) + len(part.keys)) * len(part.transitions) for part in parts)
-
-    def widened(self, weights: ChainWeights, before: Sequence[str]) -> ChainWeights:
-        return files.widen(weights, len(self.labels))
+        architectures.check_chain(self._model)
+        if not store.has_weights(self._model):
+            return files.no_weights(len(self.labels))
+        return files.widen(files.load(self._model, self.labels if labels is None else labels), len(self.labels))
 
     @property
     def _hash_bits(self) -> int | None:
@@ -147,18 +151,11 @@ class ChainModel:
         earlier: StartWeights | None = None,
         seen_labels: SeenLabels | None = None,
     ) -> ChainSet:
-        program, constraints = self.extractor.program, self.codec.constraints()
-        return ChainSet(program, table, constraints, earlier, seen_labels, self.codec.of_tokens)
-
-    def _learnt_labels(self, batches: Sequence[EncodedChains], seed: int) -> SeenLabels | None:
-        """Those of a first pass that learns from the batches; None if no template reads its labels."""
-        if self.extractor.first_pass is None or not batches:
-            return None
-        learnt = learn(self.extractor, self.codec, batches, seed)
-        return None if learnt is None else SeenLabels(self._first_pass(learnt[0]), learnt[1])
+        rows = FeatureRows(self.extractor.program, table, len(self.labels), earlier)
+        return ChainSet(rows, self.codec.constraints(), seen_labels, self.codec.of_tokens)
 
     def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> SeenLabels | None:
-        """Those of a first pass with these weights. notes: `DataSet.notes` of its Docs."""
+        """Those of a first pass with these weights. notes: of `SeenLabels.notes`."""
         return None if weights is None else SeenLabels.resumed(self._first_pass(weights), notes)
 
     def _first_pass(self, weights: ChainWeights) -> LabelFirstPass:
@@ -166,7 +163,7 @@ class ChainModel:
         return LabelFirstPass(self.extractor, weights, names, self._vocab)
 
     def _has_new_labels(self, is_new: np.ndarray) -> bool:
-        """Whether a label of the component has no weight: `widened` has appended it. is_new: of weight labels."""
+        """Whether a label of the component has no weight: it was added since. is_new: of weight labels."""
         learnt = {self.codec.label_of(label) for label, new in zip(self.labels, is_new) if not new}
         return any(self.codec.label_of(label) not in learnt for label in self.labels)
 

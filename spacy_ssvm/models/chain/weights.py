@@ -82,6 +82,13 @@ class ChainWeights(NamedTuple):
     names: tuple[str, ...] | None = None
     first_pass: "ChainWeights | None" = None
 
+    def size(self) -> tuple[int, int]:
+        """How many weights are not zero, and how many there are."""
+        n_labels = len(self.transitions)
+        used, total = (0, 0) if self.first_pass is None else self.first_pass.size()
+        used += len(self.rows.values) + int(np.count_nonzero(self.transitions))
+        return used, total + (n_labels + len(self.keys)) * n_labels
+
 
 def no_weights(n_labels: int) -> ChainWeights:
     """The weights of an untrained component."""
@@ -301,6 +308,8 @@ def has_weight(weights: ChainWeights) -> np.ndarray:
 def widen(weights: ChainWeights, n_labels: int) -> ChainWeights:
     """Weights with zeros for labels that have been appended, up to n_labels."""
     more = n_labels - len(weights.transitions)
+    if not more:
+        return weights
     return weights._replace(transitions=np.pad(weights.transitions, ((0, more), (0, more))))
 
 

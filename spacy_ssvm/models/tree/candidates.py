@@ -356,3 +356,11 @@ class ArcFirstPass:
         is_kept = np.zeros(len(heads), np.bool_)
         is_kept[token[candidates == heads[token]]] = True
         return is_kept, len(candidates)
+
+
+class HeadExamples(NamedTuple):
+    """The sentences that a first pass is to learn from; heads: int32 [T], gold, UNKNOWN where unknown."""
+
+    columns: Columns
+    heads: np.ndarray
+    first_pass: ArcFirstPass

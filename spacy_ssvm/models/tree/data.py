@@ -1,15 +1,11 @@
 """A set of sentences with candidate arcs and gold trees as flat arrays, and the layout of a tree's weight vector."""
 
-from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ...features.arc_program import ArcProgram, max_features
-from ...features.columns import join_columns, with_more_columns
 from ...features.index import Columns
-from ...features.ranges import joined_starts
-from ...growth import appended
 from ...kernels import FirstClassFunction, Float64Array, Int8Array, Int32Array, Int64Array, kernel
 from ...structures.tree.parts import (
     DECODER,
@@ -70,32 +66,6 @@ class Trees(NamedTuple):
     label_costs: Float64Array
     shape: Shape
     decoder: Annotated[FirstClassFunction, DECODER]
-
-
-def joined(parts: Sequence[Trees]) -> Trees:
-    """The sentences of all parts, which have the shape of the first one."""
-    return parts[0]._replace(
-        columns=join_columns([part.columns for part in parts]),
-        candidate_starts=joined_starts([part.candidate_starts for part in parts]),
-        candidates=np.concatenate([part.candidates for part in parts]),
-        gold=np.concatenate([part.gold for part in parts]),
-        gold_labels=np.concatenate([part.gold_labels for part in parts]),
-        head_costs=np.concatenate([part.head_costs for part in parts]),
-        label_costs=np.concatenate([part.label_costs for part in parts]),
-    )
-
-
-def with_more(trees: Trees, more: Trees) -> Trees:
-    """`joined` of these two, but the result shares memory with `trees`, which it replaces."""
-    return trees._replace(
-        columns=with_more_columns(trees.columns, more.columns),
-        candidate_starts=appended(trees.candidate_starts, more.candidate_starts[1:] + trees.candidate_starts[-1]),
-        candidates=appended(trees.candidates, more.candidates),
-        gold=appended(trees.gold, more.gold),
-        gold_labels=appended(trees.gold_labels, more.gold_labels),
-        head_costs=appended(trees.head_costs, more.head_costs),
-        label_costs=appended(trees.label_costs, more.label_costs),
-    )
 
 
 def dimension(shape: Shape) -> int:

@@ -12,18 +12,17 @@ from ...features.arc_program import ArcProgram
 from ...features.columns import join_columns, take_columns
 from ...features.index import Columns
 from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
-from ...growth import appended
-from ...solvers.problem import Extent, Problem, Rates
+from ...solvers.problem import Problem, Rates
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from .. import frequency
-from ..documents import examples_of, replaced_by_last
+from ..documents import Documents
+from ..growing import Growing, Levels
 from ..packing import pack_numbers
-from ..protocol import DIGEST_SIZE, DataSet
-from .admission import admitting
+from ..protocol import DIGEST_SIZE, Pruned, Rows, Sharded
 from .candidates import TRAINING_SLACK, ArcFirstPass
 from .completion import complete, project
-from .data import Shape, Trees, dimension, joined, n_rows, with_more
+from .data import Shape, Trees, dimension, n_rows
 from .oracles import count_features, extent, tree_problem
 
 
@@ -50,7 +49,7 @@ class EncodedTrees:
         return EncodedTrees(np.searchsorted(chosen, self.docs), *self._sentences(chosen))
 
     def reserved(self, sizes: np.ndarray) -> "EncodedTrees":
-        """See `DataSet`."""
+        """See `Batch`."""
         columns = self.columns._replace(starts=np.zeros(int(sizes.sum()) + 1, np.int64))
         return EncodedTrees(np.append(0, np.cumsum(sizes)).astype(np.int64), columns, self.heads, self.labels)
 
@@ -84,7 +83,11 @@ class EncodedTrees:
         return digests
 
 
-class TreeSet(DataSet):
+LEVELS = Levels("columns", ("gold", "gold_labels", "head_costs", "label_costs"), "candidate_starts", ("candidates",))
+"""The arrays of `Trees`."""
+
+
+class TreeSet(Pruned, Sharded):
     """Sentences with their candidate arcs and gold trees.
 
     program: compiled templates. first_pass: selects the candidates. shape: that of the trees.
@@ -96,100 +99,93 @@ class TreeSet(DataSet):
     def __init__(
         self, program: ArcProgram, first_pass: ArcFirstPass, shape: Shape, seen: np.ndarray | None = None
     ) -> None:
-        self._seen = seen
+        self.docs = Documents()
+        self.first_pass = first_pass
         self._program = program
-        self._first_pass = first_pass
         self._shape = shape
-        self._chunks: list[Trees] = []
-        """Trees that are not joined yet."""
-        self._joined: Trees | None = None
-        self._extent: Extent | None = None
-        """The extent of the joined trees."""
-        self._n_sentences = self._n_known = 0
-        """The number of sentences, and for how many of the first ones all heads and labels are known."""
-        self._docs = np.zeros((0, 2), np.int64)
+        self._seen_earlier = seen
+        self._trees = Growing[Trees](LEVELS, extent)
+        self._n_known = 0
+        """For how many of the first sentences all heads and labels are known."""
         self._problem: Problem | None = None
-        self._packed_counts: np.ndarray | None = None
+        self._packed_seen: np.ndarray | None = None
 
     def add(self, encoded: EncodedTrees) -> np.ndarray:
         heads, labels = encoded.heads.copy(), encoded.labels.copy()
-        candidates = self._first_pass.candidates(encoded.columns, heads, TRAINING_SLACK)
-        n_sentences = self._n_sentences
-        self._n_sentences += len(encoded.columns.starts) - 1
-        trees = self._trees(encoded.columns, *candidates, heads.copy(), labels.copy())
-        project(trees, heads, labels)
-        chunk = trees._replace(
-            head_costs=np.where(heads != UNKNOWN, 1.0, 0.0), label_costs=np.where(labels != UNKNOWN, 1.0, 0.0)
+        candidates = self.first_pass.candidates(encoded.columns, heads, TRAINING_SLACK)
+        nothing = np.zeros(len(heads))
+        trees = Trees(
+            encoded.columns,
+            self._program,
+            *candidates,
+            heads.copy(),
+            labels.copy(),
+            nothing,
+            nothing.copy(),
+            self._shape,
+            decoder(self._shape.structure),
         )
-        first = encoded.docs[:-1] + n_sentences
-        self._docs = appended(self._docs, np.stack([first, np.diff(encoded.docs)], axis=1))
-        self._chunks.append(chunk)
-        self._problem = self._packed_counts = None
-        return n_sentences + ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
+        project(trees, heads, labels)
+        costs = np.where(heads != UNKNOWN, 1.0, 0.0), np.where(labels != UNKNOWN, 1.0, 0.0)
+        self._trees.add(trees._replace(head_costs=costs[0], label_costs=costs[1]))
+        n_before, self.docs = self.docs.n_examples, self.docs.with_more(np.diff(encoded.docs))
+        self._problem = self._packed_seen = None
+        return n_before + ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
 
     def replace_by_last(self, docs: list[int]) -> None:
-        """As in `DataSet`; if a Doc has as many sentences as before, these replace the old ones in place."""
-        trees = self._all()
-        kept, self._docs = replaced_by_last(self._docs, docs, len(trees.columns.starts) - 1)
-        self._joined, self._n_sentences, self._n_known = self._taken(trees, kept), len(kept), 0
-        self._extent = extent(self._joined)
-        self._problem = self._packed_counts = None
+        kept, self.docs = self.docs.replaced_by_last(docs)
+        self._trees.keep(kept)
+        self._n_known = 0
+        self._problem = self._packed_seen = None
 
     def problem(self) -> Problem:
         if self._problem is None:
-            self._problem = tree_problem(self._all(), self._rates, self._extent)
+            self._problem = tree_problem(self._trees.joined(), self._rates, self._trees.extent())
         return self._problem
 
     def dimension(self) -> int:
         return dimension(self._shape)
 
-    def examples_of(self, docs: np.ndarray) -> np.ndarray:
-        return examples_of(self._docs[docs])
-
     def is_incomplete(self) -> bool:
-        if self._n_known < self._n_sentences and not len(self._unknown(np.array([self._n_known]))):
-            unknown = self._unknown(np.arange(self._n_known, self._n_sentences))
-            self._n_known = int(unknown[0]) if len(unknown) else self._n_sentences
-        return self._n_known < self._n_sentences
+        n = self.docs.n_examples
+        if self._n_known < n and not len(self._unknown(np.array([self._n_known]))):
+            unknown = self._unknown(np.arange(self._n_known, n))
+            self._n_known = int(unknown[0]) if len(unknown) else n
+        return self._n_known < n
 
-    def complete(self, docs: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
-        trees = self._all()
-        asked = np.arange(self._n_known, self._n_sentences) if docs is None else np.unique(self.examples_of(docs))
-        return complete(trees, self._unknown(asked), weights)
-
-    def complete_once(self, weights: np.ndarray) -> None:
-        self.complete(None, weights)
-        trees = self._all()
-        known = trees.columns.starts[self._n_known]
-        trees.head_costs[known:] = 1.0
-        trees.label_costs[known:] = 1.0
-        if self._extent is not None:
-            self._extent = self._extent._replace(min_cost=1.0)
+    def complete(self, docs: np.ndarray | None, weights: np.ndarray, for_good: bool = False) -> np.ndarray:
+        trees = self._trees.joined()
+        of_docs = (
+            np.arange(self._n_known, self.docs.n_examples) if docs is None else np.unique(self.docs.examples(docs))
+        )
+        changed = complete(trees, self._unknown(of_docs), weights)
+        if for_good:
+            known = trees.columns.starts[self._n_known]
+            trees.head_costs[known:] = 1.0
+            trees.label_costs[known:] = 1.0
+            self._trees.add_cost(1.0)
+        return changed
 
     def _unknown(self, examples: np.ndarray) -> np.ndarray:
         """The examples, int64, among these, ascending, whose gold tree is not known completely."""
-        trees = self._all()
+        trees = self._trees.joined()
         tokens = elements(trees.columns.starts, examples)
         unknown = tokens[(trees.head_costs[tokens] == 0) | (trees.label_costs[tokens] == 0)]
         return ranges_of(trees.columns.starts, unknown)
 
-    def keep_gold(self, docs: np.ndarray) -> None:
-        trees, examples = self._all(), self.examples_of(docs)
-        columns = take_columns(trees.columns, examples)
-        self._first_pass = admitting(self._first_pass, columns, trees.gold[elements(trees.columns.starts, examples)])
+    def gold_heads(self, docs: np.ndarray) -> tuple[Columns, np.ndarray]:
+        trees, examples = self._trees.joined(), self.docs.examples(docs)
+        return take_columns(trees.columns, examples), trees.gold[elements(trees.columns.starts, examples)]
 
-    def index(self) -> np.ndarray:
-        return np.asarray(self._first_pass.weights)
-
-    def sizes(self) -> np.ndarray:
-        return np.array(self._docs[:, 1])
+    def state(self) -> list[np.ndarray]:
+        return [np.asarray(self.first_pass.weights)]
 
     def gold(self, doc: int) -> np.ndarray:
-        trees, place = self._all(), self._tokens(doc)
+        trees, place = self._trees.joined(), self._tokens(doc)
         return np.concatenate([trees.gold[place], trees.gold_labels[place]])
 
     def set_gold(self, doc: int, gold: np.ndarray) -> None:
-        trees, place = self._all(), self._tokens(doc)
+        trees, place = self._trees.joined(), self._tokens(doc)
         n = place.stop - place.start
         heads, labels = gold[:n], gold[n:]
         starts = trees.candidate_starts[place.start : place.stop + 1]
@@ -201,92 +197,46 @@ class TreeSet(DataSet):
             raise ValueError("the saved solver state belongs to a component with other labels")
         trees.gold[place], trees.gold_labels[place] = heads, labels
 
+    def without_docs(self) -> "TreeSet":
+        return TreeSet(self._program, self.first_pass, self._shape, self._seen_earlier)
+
+    def rows(self) -> Rows:
+        """As in `Sharded`; rows are counted in gold trees."""
+        return Rows(np.zeros(0, np.uint64), 0, 1, self._counts())
+
     def shared(self) -> np.ndarray:
-        return self.index()
+        """The weights of the first pass."""
+        return np.asarray(self.first_pass.weights)
 
     def with_shared(self, shared: np.ndarray) -> "TreeSet":
-        first_pass = replace(self._first_pass, weights=shared.astype(np.float32))
-        return TreeSet(self._program, first_pass, self._shape, self._seen)
+        first_pass = replace(self.first_pass, weights=shared.astype(np.float32))
+        return TreeSet(self._program, first_pass, self._shape, self._seen_earlier)
 
     def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "TreeSet":
-        return TreeSet(self._program, self._first_pass, self._shape, seen)
+        return TreeSet(self._program, self.first_pass, self._shape, seen)
 
-    def without_docs(self) -> "TreeSet":
-        return TreeSet(self._program, self._first_pass, self._shape, self._seen)
+    def packed_seen(self) -> np.ndarray:
+        """How often each row was seen in gold trees of these Docs or of earlier ones, packed as in `TreeWeights`."""
+        if self._packed_seen is None:
+            self._packed_seen = pack_numbers(frequency.exponents(self._counts(), self._seen_earlier))
+        return self._packed_seen
 
-    def counts(self) -> np.ndarray:
+    def _counts(self) -> np.ndarray:
         counts = np.zeros(n_rows(self._shape), np.int32)
-        if self._n_sentences:
-            count_features(self._all(), 0, counts)
+        if self.docs.n_examples:
+            count_features(self._trees.joined(), 0, counts)
         return counts
-
-    def seen(self) -> np.ndarray:
-        return frequency.exponents(self.counts(), self._seen)
-
-    def packed_counts(self) -> np.ndarray:
-        """The counts that `seen` returns, packed as in `TreeWeights`; rows are counted in gold trees."""
-        if self._packed_counts is None:
-            self._packed_counts = pack_numbers(self.seen())
-        return self._packed_counts
 
     @cached_property
     def _rates(self) -> Rates | None:
-        if self._seen is None:
+        if self._seen_earlier is None:
             return None
-        of_rows, n_arcs = frequency.rates(self._seen), 1 << self._shape.arc_bits
+        of_rows, n_arcs = frequency.rates(self._seen_earlier), 1 << self._shape.arc_bits
         return Rates(of_rows[:n_arcs], of_rows[n_arcs:], np.array([self._shape.n_labels]))
 
     def _tokens(self, doc: int) -> slice:
-        first, count = self._docs[doc]
-        starts = self._all().columns.starts
-        return slice(int(starts[first]), int(starts[first + count]))
-
-    def _trees(
-        self,
-        columns: Columns,
-        candidate_starts: np.ndarray,
-        candidates: np.ndarray,
-        heads: np.ndarray,
-        labels: np.ndarray,
-    ) -> Trees:
-        nothing = np.zeros(len(heads))
-        return Trees(
-            columns,
-            self._program,
-            candidate_starts,
-            candidates,
-            heads,
-            labels,
-            nothing,
-            nothing.copy(),
-            self._shape,
-            decoder(self._shape.structure),
-        )
-
-    def _all(self) -> Trees:
-        """All examples as one set of arrays; completed gold structures are kept."""
-        if self._chunks:
-            more, self._chunks = self._chunks[0] if len(self._chunks) == 1 else joined(self._chunks), []
-            if self._joined is None or self._extent is None:
-                self._joined, self._extent = more, extent(more)
-            else:
-                self._joined, self._extent = with_more(self._joined, more), self._extent.with_more(extent(more))
-        assert self._joined is not None
-        return self._joined
-
-    def _taken(self, trees: Trees, sentences: np.ndarray) -> Trees:
-        """The given sentences only, int64, in this order; of S sentences, number S stands for an empty one."""
-        starts = np.append(trees.columns.starts, trees.columns.starts[-1])
-        tokens = elements(starts, sentences)
-        return trees._replace(
-            columns=take_columns(trees.columns._replace(starts=starts), sentences),
-            candidate_starts=taken_starts(trees.candidate_starts, tokens),
-            candidates=trees.candidates[elements(trees.candidate_starts, tokens)],
-            gold=trees.gold[tokens],
-            gold_labels=trees.gold_labels[tokens],
-            head_costs=trees.head_costs[tokens],
-            label_costs=trees.label_costs[tokens],
-        )
+        first, starts = self.docs.first[doc], self._trees.joined().columns.starts
+        return slice(int(starts[first]), int(starts[first + self.docs.sizes[doc]]))
 
 
 def cut(columns: Columns, bounds: Sequence[np.ndarray]) -> tuple[Columns, np.ndarray]:

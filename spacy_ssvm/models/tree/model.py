@@ -1,6 +1,5 @@
 """Dependency trees over arc templates: data sets to train on, a predictor, and weights in a thinc Model."""
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -11,28 +10,24 @@ from thinc.api import Model
 
 from ...features.columns import ColumnReader
 from ...features.extractor import ArcExtractor
-from ...solvers.gradients import maximum_likelihood
 from ...structures.tree.parts import UNKNOWN
-from .. import architectures
+from .. import architectures, store
 from ..packing import EXACT, Packing, masked, unpack_numbers
 from ..protocol import Settings
 from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
-from .candidates import BITS, SIZES, ArcFirstPass, ranking
+from .candidates import SIZES, ArcFirstPass, HeadExamples
 from .codec import TreeCodec, TreeGold
 from .data import STRUCTURES, Shape, dimension, n_rows
 from .data_set import EncodedTrees, TreeSet, cut
-from .oracles import ranking_problem
 from .predictor import TreePredictor
 from .weights import TreeWeights
 
-LOGGER = logging.getLogger("spacy")
-FIRST_PASS_EPOCHS = 6
-FIRST_PASS_RATE = 0.1
-"""AdaGrad's learning rate for the first pass."""
 FIRST_PASS_LENGTH = 100
 """Longer sentences do not train the first pass, if there are others: the number of its arcs is quadratic in them."""
+
+NO_FIRST_PASS = np.zeros(0, np.float32)
 
 MAX_HEADS = 32
 """The max number of candidate heads of a token, whatever the settings are: pairs of arcs are quadratic in it."""
@@ -67,9 +62,6 @@ class TreeModel:
     def reader(self) -> ColumnReader:
         return self.extractor.reader
 
-    def check_settings(self) -> None:
-        architectures.check_tree(self._model)
-
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
         store_resources(self._model, self._vocab, words)
 
@@ -88,23 +80,31 @@ class TreeModel:
         n_known = np.add.reduceat(heads != UNKNOWN, columns.starts[:-1]) if len(heads) else np.zeros(0)
         return encoded.with_sentences(np.flatnonzero(n_known))
 
-    def start(
-        self, weights: TreeWeights | None, batches: Sequence[EncodedTrees], seed: int, only_present: bool = False
+    def first_pass_examples(self, batches: Sequence[EncodedTrees]) -> HeadExamples | None:
+        if not self._model.attrs["max_heads"]:
+            return None
+        together = EncodedTrees.concatenated(batches)
+        is_short = np.diff(together.columns.starts) <= FIRST_PASS_LENGTH
+        if is_short.any():
+            together = together.with_sentences(np.flatnonzero(is_short))
+        first_pass = self._first_pass(NO_FIRST_PASS)
+        return HeadExamples(together.columns, together.heads, first_pass) if len(together.heads) else None
+
+    def data_set(
+        self, weights: TreeWeights | None, first_pass: np.ndarray | None = None, only_present: bool = False
     ) -> tuple[TreeSet, np.ndarray | None]:
         if weights is not None:
             return self._data_set(weights.first_pass, self._counts(weights)), weights.trees.dense()
-        return self._data_set(self._trained_first_pass(batches, seed)), None
+        return self._data_set(NO_FIRST_PASS if first_pass is None else first_pass), None
 
-    def resumed(self, index: np.ndarray, notes: Sequence[np.ndarray] = ()) -> TreeSet:
+    def resumed(self, state: Sequence[np.ndarray]) -> TreeSet:
+        index = state[0]
         if index.dtype != np.float32 or index.ndim != 1 or len(index) not in SIZES or not np.isfinite(index).all():
             raise ValueError("its solver state has no first pass")
         return self._data_set(index, self._counts(self.load()))
 
     def trained(self, data: TreeSet, vector: np.ndarray) -> TreeWeights:
-        return TreeWeights(masked(vector), data.index(), data.packed_counts())
-
-    def zero(self) -> TreeWeights:
-        return TreeWeights(masked(np.zeros(dimension(self.shape), np.float32)), np.zeros(0, np.float32))
+        return TreeWeights(masked(vector), data.first_pass.weights, data.packed_seen())
 
     def predictor(self, weights: TreeWeights) -> TreePredictor:
         first_pass = self._first_pass(weights.first_pass)
@@ -114,16 +114,12 @@ class TreeModel:
         files.store(self._model, weights, self.labels, packing, saved)
 
     def load(self, labels: Sequence[str] | None = None) -> TreeWeights:
-        labels = self.labels if labels is None else labels
-        shape = self.shape._replace(n_labels=len(labels))
-        return files.load(self._model, labels, dimension(shape), SIZES)
-
-    def count(self, weights: TreeWeights) -> tuple[int, int]:
-        n_used = int(np.count_nonzero(weights.trees.values)) + int(np.count_nonzero(weights.first_pass))
-        return n_used, weights.trees.length + len(weights.first_pass)
-
-    def widened(self, weights: TreeWeights, before: Sequence[str]) -> TreeWeights:
-        return files.widen(weights, 1 << self.shape.arc_bits, len(before), len(self.labels))
+        architectures.check_tree(self._model)
+        labels, shape = self.labels if labels is None else labels, self.shape
+        if not store.has_weights(self._model):
+            return TreeWeights(masked(np.zeros(dimension(shape), np.float32)), NO_FIRST_PASS)
+        weights = files.load(self._model, labels, dimension(shape._replace(n_labels=len(labels))), SIZES)
+        return files.widen(weights, 1 << shape.arc_bits, len(labels), shape.n_labels)
 
     def _counts(self, weights: TreeWeights) -> np.ndarray | None:
         return unpack_numbers(weights.seen, n_rows(self.shape))
@@ -136,26 +132,3 @@ class TreeModel:
         return ArcFirstPass(
             self.extractor.first_pass, weights, attributes["max_heads"], attributes["margin"], MAX_HEADS
         )
-
-    def _trained_first_pass(self, batches: Sequence[EncodedTrees], seed: int) -> np.ndarray:
-        """The weights of the first pass, float32 [2^BITS], or empty if it is not used. Logs what it keeps."""
-        untrained = np.zeros(0, np.float32)
-        if not self._model.attrs["max_heads"] or not batches:
-            return untrained
-        together = EncodedTrees.concatenated(batches)
-        is_short = np.diff(together.columns.starts) <= FIRST_PASS_LENGTH
-        if is_short.any():
-            together = together.with_sentences(np.flatnonzero(is_short))
-        if not len(together.heads):
-            return untrained
-        problem = ranking_problem(ranking(self.extractor.first_pass, BITS, together.columns, together.heads))
-        weights = maximum_likelihood(problem, FIRST_PASS_EPOCHS, FIRST_PASS_RATE, seed).astype(np.float32)
-        is_kept, n_candidates = self._first_pass(weights).keeps(together.columns, together.heads)
-        n_known = int((together.heads != UNKNOWN).sum())
-        LOGGER.info(
-            "[%s] the first pass keeps %.1f heads a token, and %.2f %% of the gold heads",
-            self.codec.name,
-            n_candidates / len(together.heads),
-            100 * int(is_kept.sum()) / n_known,
-        )
-        return weights

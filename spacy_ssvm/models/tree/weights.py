@@ -54,6 +54,11 @@ class TreeWeights(NamedTuple):
     first_pass: np.ndarray
     seen: np.ndarray = UNKNOWN_COUNTS
 
+    def size(self) -> tuple[int, int]:
+        """How many weights are not zero, and how many there are."""
+        n_used = int(np.count_nonzero(self.trees.values)) + int(np.count_nonzero(self.first_pass))
+        return n_used, self.trees.length + len(self.first_pass)
+
 
 def store(
     model: Model, weights: TreeWeights, labels: Sequence[str], packing: Packing = EXACT, saved: Saved | None = None
@@ -135,6 +140,8 @@ def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> Tre
 
     n_arcs: the number of weights before the blocks of labels.
     """
+    if n_after == n_before:
+        return weights
     trees = weights.trees.dense()
     wider = np.pad(trees[n_arcs:].reshape(-1, n_before), ((0, 0), (0, n_after - n_before)))
     return weights._replace(trees=masked(np.concatenate([trees[:n_arcs], wider.ravel()])))

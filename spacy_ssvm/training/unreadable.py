@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..files import listed
-from .wording import name_of
+from ..wording import name_of
 
 
 class Unreadable:

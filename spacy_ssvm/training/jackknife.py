@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.index import Columns, Program, add_features, empty_table, row_keys
-from ...features.ranges import ranges_of
-from ...solvers.learner import run_epoch, start
-from ...solvers.parameters import Perceptron
-from ...solvers.problem import Problem
-from ...structures.chain.constraints import unconstrained
-from ...threads import in_threads
-from .data import Chains, make_chains
-from .many_labels import decode_in_use, has_many_labels, many_label_problem, new_steps
-from .numbered import FREQUENT, new_numbering
-from .oracles import chain_problem
-from .scores import decode_sequences
+from ..features.index import Columns, Program, add_features, empty_table, row_keys
+from ..features.ranges import ranges_of
+from ..models.chain.data import Chains, make_chains
+from ..models.chain.many_labels import decode_in_use, has_many_labels, many_label_problem, new_steps
+from ..models.chain.numbered import FREQUENT, new_numbering
+from ..models.chain.oracles import chain_problem
+from ..models.chain.scores import decode_sequences
+from ..solvers.learner import run_epoch, start
+from ..solvers.parameters import Perceptron
+from ..solvers.problem import Problem
+from ..structures.chain.constraints import unconstrained
+from ..threads import in_threads
 
 EPOCHS = 5
 """Epochs of the averaged perceptron."""

@@ -1,0 +1,132 @@
+"""The feature rows of a data set, and what is known of them from earlier training."""
+
+from functools import cached_property
+
+import numpy as np
+
+from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys, table_of, write_keys
+from ...growth import appended, extended
+from ...solvers.problem import Rates
+from .. import frequency
+from .start_weights import StartWeights, blocks_of, no_start_weights, seen_of
+
+COUNTED_TOGETHER = 1 << 21
+"""Features that are counted at a time."""
+
+
+class FeatureRows:
+    """The row of each feature so far, and how often it occurs.
+
+    program: compiled templates. table: the feature index, to which features are added; made from its keys after
+    `release`. earlier: of the weights from which training starts; by default, that is zero.
+    """
+
+    def __init__(self, program: Program, table: Table, n_labels: int, earlier: StartWeights | None = None) -> None:
+        self.earlier = no_start_weights(n_labels) if earlier is None else earlier
+        self._program, self._n_labels = program, n_labels
+        self._table: Table | None = table
+        self._keys = np.zeros(0, np.uint64)
+        """The keys of the rows, while there is no table, or where some are those of earlier weights."""
+        self._counts, self._n_counted = np.zeros(0, np.int32), 0
+        """How often each row occurs among so many of the first features."""
+        self._rates_of_rows = np.zeros(0, np.float32)
+        """Learning rates of the rows so far."""
+
+    def read(self, columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The features of the tokens, with rows for new ones: `starts`, `rows` and `values` of `features.index`."""
+        n_before = len(self)
+        self._table, starts, rows, values = add_features(columns, self._program, self.table)
+        if self.earlier.weights is not None:
+            new = np.zeros(len(self) - n_before, np.uint64)
+            write_keys(columns, self._program, starts, rows, n_before, new)
+            self._keys = appended(self._keys, new)
+        return starts, rows, values
+
+    @property
+    def table(self) -> Table:
+        """The feature index."""
+        if self._table is None:
+            self._table = table_of(self._keys, 0)
+            if self.earlier.weights is None:
+                self._keys = np.zeros(0, np.uint64)
+        return self._table
+
+    def release(self) -> None:
+        """Give up the index, which only new Docs need."""
+        if self._table is not None and not self.hash_bits:
+            self._keys = self.keys()
+            self._table = None
+
+    def __len__(self) -> int:
+        return len(self._keys) if self._table is None else n_rows(self._table)
+
+    def keys(self) -> np.ndarray:
+        """The key of each row, uint64 [R]."""
+        return self._keys if self._table is None or self.earlier.weights is not None else row_keys(self._table)
+
+    @property
+    def hash_bits(self) -> int:
+        """The bits of a hashed index; 0 for an exact one."""
+        return 0 if self._table is None else int(self._table.counts[1])
+
+    def without_features(self) -> "FeatureRows":
+        """The same rows, of which none occurs."""
+        rows = FeatureRows(self._program, self.table, self._n_labels, self.earlier)
+        rows._keys, rows._rates_of_rows = self._keys, self._rates_of_rows
+        return rows
+
+    def of_keys(self, keys: np.ndarray, seen: np.ndarray) -> "FeatureRows":
+        """Rows with these keys, uint64 [R], or all rows of a hashed index, which were seen so often, uint8 [R]."""
+        table = self.table if self.hash_bits else table_of(keys, 0)
+        return FeatureRows(self._program, table, self._n_labels, no_start_weights(self._n_labels, seen))
+
+    def initial(self, first: int) -> np.ndarray:
+        """The weights from row `first` on that training starts from, float32 [(R − first) · L], of earlier weights."""
+        assert self.earlier.weights is not None
+        return blocks_of(self.earlier.weights, self.keys()[first:])
+
+    def take_all(self) -> None:
+        """Add the rows of all weights that training starts from."""
+        if self.earlier.weights is not None:
+            keys, earlier = self.keys(), self.earlier.weights.keys
+            self._keys = np.concatenate([keys, earlier[~np.isin(earlier, keys)]])
+            self._table = table_of(self._keys, 0)
+
+    def counts(self, rows: np.ndarray) -> np.ndarray:
+        """How often each row occurs, int32 [R]; rows: of all features so far, int32 [F]."""
+        self._counts = extended(self._counts, len(self))
+        # NumPy copies what it counts, to numbers of eight bytes.
+        for first in range(self._n_counted, len(rows), COUNTED_TOGETHER):
+            part = rows[first : first + COUNTED_TOGETHER]
+            self._counts[: part.max() + 1] += np.bincount(part)
+        self._n_counted = len(rows)
+        return self._counts
+
+    def count_anew(self) -> None:
+        """Forget the counts: other features take the place of some."""
+        self._counts, self._n_counted = np.zeros(0, np.int32), 0
+
+    def seen(self, rows: np.ndarray) -> np.ndarray:
+        """log₂(1 + n), rounded, uint8 [R], of how often each row was seen, here or earlier; rows: as for `counts`."""
+        weights = self.earlier.weights
+        earlier = self.earlier.seen if weights is None else seen_of(weights, self.keys())
+        return frequency.exponents(self.counts(rows), earlier)
+
+    def rates(self) -> Rates | None:
+        """Learning rates of the weights. Transitions have the rate of the most frequent feature."""
+        if self.earlier.seen is None:
+            return None
+        n_before, weights = len(self._rates_of_rows), self.earlier.weights
+        more = self.earlier.seen[n_before:] if weights is None else seen_of(weights, self._keys[n_before:])
+        assert more is not None
+        self._rates_of_rows = appended(self._rates_of_rows, self._rates_by(more))
+        return Rates(self._rates_of_transitions, self._rates_of_rows, np.array([self._n_labels]))
+
+    @cached_property
+    def _rates_of_transitions(self) -> np.ndarray:
+        assert self.earlier.seen is not None
+        rate = self._rates_by(self.earlier.seen.max(initial=0, keepdims=True))
+        return np.repeat(rate, self._n_labels**2)
+
+    def _rates_by(self, seen: np.ndarray) -> np.ndarray:
+        return frequency.rates(seen, frequency.NEW_LABEL_POWER if self.earlier.has_new_labels else 1.0)

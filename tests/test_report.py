@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.page import Page
-from spacy_ssvm.models.protocol import Mistake
+from spacy_ssvm.pipeline.codec import Mistake
 
 from .pipeline.toy import EXAMPLES, LANG, blank, doc, parse, tagged, trained, tree_of
 

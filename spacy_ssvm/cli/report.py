@@ -17,7 +17,7 @@ from wasabi import msg
 from ..corpus.checks.corpora import count_sentences
 from ..corpus.wording import counted
 from ..files import read_records
-from ..models.protocol import Mistake
+from ..pipeline.codec import Mistake
 from ..pipeline.component import SsvmPipe
 from .dev_corpus import dev_reader
 from .evaluate import percentages, span_groups

@@ -21,8 +21,8 @@ from wasabi import msg
 
 from .. import __version__
 from ..models.chain.weights import reads_first_pass
-from ..models.protocol import Survey
 from ..models.resources import digest_of_classes
+from ..pipeline.codec import Survey
 from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
 from ..solvers.blocks import kind_of_block

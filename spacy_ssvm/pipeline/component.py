@@ -31,16 +31,7 @@ from ..memory import return_large
 from ..models import store
 from ..models.named_parts import NamedPart, ScoredSequence
 from ..models.packing import EXACT, Packing
-from ..models.protocol import (
-    Codec,
-    DataSet,
-    Gaps,
-    Predictor,
-    Settings,
-    Survey,
-    Warn,
-    require_architecture,
-)
+from ..models.protocol import DataSet, Predictor, Settings, require_architecture
 from ..models.resources import release_tables
 from ..solvers.learner import Certificate
 from ..solvers.parameters import Correction, Parameters
@@ -54,6 +45,7 @@ from ..training.examples import BATCH, ExampleReader, is_placeholder
 from ..training.figures import Figures
 from ..training.training import Training
 from . import complaints, training_record
+from .codec import Codec, Gaps, Survey, Warn
 from .own_annotation import OwnAnnotation
 from .trained_state import TrainedState
 from .training_record import TrainingRecord
@@ -106,7 +98,7 @@ class SsvmPipe(TrainablePipe):
         settings: Settings = SETTINGS,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
-        require_architecture(model, codec)
+        require_architecture(model, codec.space)
         if not isinstance(solver, Parameters):
             raise ValueError(f"[{name}] solver must be a block with @ssvm_solvers, not {solver!r}")
         self.vocab = vocab
@@ -148,7 +140,7 @@ class SsvmPipe(TrainablePipe):
     @property
     def weight_labels(self) -> tuple[str, ...]:
         """The L labels that a row of weights has, in order."""
-        return self.codec.weight_labels
+        return self.codec.space.labels
 
     @property
     def cfg(self) -> dict[str, Any]:
@@ -265,7 +257,7 @@ class SsvmPipe(TrainablePipe):
 
     def _encode(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], list[Any]]:
         """The numbers of the annotated examples that can be read, and these as batches."""
-        annotated = {number: examples[number] for number, found in gold.items() if self.codec.is_annotated(found)}
+        annotated = {number: examples[number] for number, found in gold.items() if found.is_annotated}
         learnt, batches = self._reader.batches(annotated, gold)
         # What others annotate while this one learns is not there yet: the first update sees what is missing.
         self._note_annotation([examples[number].predicted for number in gold])
@@ -412,7 +404,7 @@ class SsvmPipe(TrainablePipe):
         training = self._trained.resume(self.solver, self._warn)
         read, gold = self._reader.gold(numbered, training.knows)
         self._report_wrong(numbered, gold, lambda complaint: self._warn_once(complaint, complaint))
-        gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
+        gold = {number: found for number, found in gold.items() if found is None or found.is_annotated}
         self._losses = losses
         has_new = any(found is not None for found in gold.values())
         if training.gets_parts and (has_new or self._n_kept(numbered) <= MAX_KEPT):
@@ -921,7 +913,7 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def _reader(self) -> ExampleReader:
-        return ExampleReader(self.codec, self._trained.structured, self._unreadable)
+        return ExampleReader(self.codec.gold, self._trained.structured, self._unreadable)
 
     def _predictor(self) -> Predictor:
         """The predictor of the present weights."""

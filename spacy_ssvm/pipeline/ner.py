@@ -19,9 +19,8 @@ from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
-from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.chain.space import ChainGold, TokenKinds
 from ..models.named_parts import NamedPart
-from ..models.protocol import MISSING, Gaps, Given, Mistake, Survey, Warn
 from ..structures import UNKNOWN
 from ..structures.chain.biluo import (
     FIXED,
@@ -38,7 +37,9 @@ from ..structures.chain.constraints import Constraints
 from ..structures.chain.scored import LabelSequence, Run
 from ..structures.scored import Listing
 from ..training.calibration import Fit
+from .chain_codec import ChainCodec
 from .chain_component import ChainComponent, filled
+from .codec import MISSING, Gaps, Given, Mistake, Survey, Warn
 from .component import as_docs
 from .factories import component_factory
 from .patterns import Patterns
@@ -114,6 +115,10 @@ class NerCodec(ChainCodec):
     def label_of(self, weight_label: str) -> str | None:
         return weight_label[2:] or None
 
+    @property
+    def kinds(self) -> TokenKinds:
+        return EntityKinds(self.labels)
+
     def gold(self, example: Example) -> ChainGold:
         """Tags of the entities, and the spans that are no entities.
 
@@ -182,33 +187,6 @@ class NerCodec(ChainCodec):
                 left[first:end] = before[first:end]
         return left
 
-    def constraints(self) -> Constraints:
-        return biluo_constraints(len(self.labels))
-
-    @property
-    def kind_attributes(self) -> tuple[int, ...]:
-        return IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE
-
-    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
-        return self.gold_kinds(docs, values, np.full(len(values), UNKNOWN))
-
-    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
-        space, start, iob, entity = values.T
-        is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
-        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
-        kinds[(iob == _BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
-        if entity.any():
-            first = 0
-            for doc in docs:
-                tokens = slice(first, first + len(doc))
-                self._fix_entities(doc, kinds[tokens], gold[tokens])
-                first += len(doc)
-        return kinds.astype(np.int32)
-
-    def read_constraints(self, doc: Doc) -> bytes:
-        return doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).tobytes()
-
     def named(self, part: Run, first: int) -> NamedPart:
         return NamedPart(first + part.first, first + part.tokens.stop, self.labels[type_of(part)], part=part)
 
@@ -246,7 +224,7 @@ class NerCodec(ChainCodec):
             counts.append(Counter(tag[2:] for tags in gold for tag in tags if tag is not None and tag[0] in "BU"))
             missing = [sum(tag is None for tag in tags) for tags in gold]
             issues += entities.check(corpus) + check_missing(corpus, missing, "entity annotation")
-        return Report(counts[0], issues + check_labels(self, counts[0], counts[1], listed))
+        return Report(counts[0], issues + check_labels(self.name, self.labels, counts[0], counts[1], listed))
 
     def mistakes(self, example: Example) -> list[Mistake]:
         """An entity that is missed is paired with one that overlaps it, others with nothing."""
@@ -271,17 +249,43 @@ class NerCodec(ChainCodec):
         values = [(_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")]
         return np.take(np.array(values, np.uint64), labels, axis=0)
 
+
+class EntityKinds(TokenKinds):
+    """Whitespace, tokens after a sentence boundary, tokens that are blocked, and those of entities that stay."""
+
+    attributes = (IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE)
+    constraining = (SENT_START, ENT_IOB, ENT_TYPE)
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._types = {label: number for number, label in enumerate(labels)}
+
+    def constraints(self) -> Constraints:
+        return biluo_constraints(len(self._types))
+
+    def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
+        space, start, iob, entity = values.T
+        is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
+        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
+        kinds[(iob == _BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
+        if entity.any():
+            first = 0
+            for doc in docs:
+                tokens = slice(first, first + len(doc))
+                self._fix_entities(doc, kinds[tokens], gold[tokens])
+                first += len(doc)
+        return kinds.astype(np.int32)
+
     def _fix_entities(self, doc: Doc, kinds: np.ndarray, gold: np.ndarray) -> None:
         """Hold existing entities of known labels where they are; others are outside as far as the chain goes.
 
         gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities that
         contradict them.
         """
-        types = {label: number for number, label in enumerate(self.labels)}
         for entity in doc.ents:
             labels = np.full(len(entity), OUTSIDE)
-            if entity.label_ in types:
-                labels[:] = run(entity.start, entity.end, types[entity.label_]).labels
+            if entity.label_ in self._types:
+                labels[:] = run(entity.start, entity.end, self._types[entity.label_]).labels
             tokens = slice(entity.start, entity.end)
             is_open = gold[tokens] == UNKNOWN
             if (is_open | (gold[tokens] == labels)).all():

@@ -8,7 +8,7 @@ import numpy as np
 from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 
-from ..models.protocol import Codec, Given, values_of
+from .codec import Codec, Given, values_of
 
 Predict = Callable[[Sequence[Doc]], Sequence[Any]]
 

@@ -1,5 +1,6 @@
 """`ssvm_parser`: a labelled dependency tree for each sentence."""
 
+import operator
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +20,16 @@ from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.wording import name_of, token_name
 from ..files import listed
-from ..models.protocol import Gaps, Given, Mistake, Warn, values_of
-from ..models.tree.codec import TreeCodec, TreeGold
+from ..models.named_parts import NamedPart
+from ..models.tree.factors import ArcNames
+from ..models.tree.space import TreeGold
 from ..structures import UNKNOWN
 from ..structures.contradiction import CYCLE, SECOND_ROOT, Contradiction
+from ..structures.scored import Listing
 from ..structures.tree.limits import Limits
-from ..structures.tree.scored import heads_and_labels_above
+from ..structures.tree.scored import heads_above, heads_and_labels_above
 from ..training.calibration import CalibrationExample
+from .codec import Codec, Gaps, Given, Mistake, Warn, values_of
 from .component import SsvmPipe
 from .factories import component_factory
 from .gold_trees import FLAWS, ROOT, UNNAMED, arcs, gold_trees, known_tree, sets_all_starts
@@ -57,25 +61,27 @@ C = 0.03
 
 
 @dataclass(frozen=True)
-class ParserCodec(TreeCodec):
+class ParserCodec(Codec):
     """Heads and labels of dependency trees, and with them `doc.sents`.
 
     A sentence gets one root. With multi_root, it gets the number of roots that scores best; `doc.sents` then stays as
     it was until the Doc is saved and loaded: spaCy derives sentences from roots.
 
-    overwrite: whether existing heads and labels are overwritten; otherwise they stay, and the tree is the best one that
-    contains them. is_projective: whether only projective trees are built.
+    multi_root: whether a sentence may have several roots. overwrite: whether existing heads and labels are overwritten;
+    otherwise they stay, and the tree is the best one that contains them. is_projective: whether only projective trees
+    are built.
     """
 
-    unnamed = UNNAMED
     reads_starts = True
+
+    multi_root: bool = False
 
     overwrite: bool = True
     is_projective: bool = True
 
     @property
-    def weight_labels(self) -> tuple[str, ...]:
-        return (ROOT, *(label for label in self.labels if label != ROOT))
+    def space(self) -> "ParserSpace":
+        return ParserSpace(self)
 
     @property
     def saved(self) -> Mapping[str, Any]:
@@ -83,9 +89,6 @@ class ParserCodec(TreeCodec):
 
     def gold(self, example: Example) -> TreeGold:
         return gold_trees(example, self.multi_root)
-
-    def is_annotated(self, gold: TreeGold) -> bool:
-        return bool((gold.heads != UNKNOWN).any())
 
     def label_counts(self, gold: Iterable[TreeGold]) -> Counter[str]:
         return Counter(label for found in gold for label in found.labels if label is not None)
@@ -113,7 +116,7 @@ class ParserCodec(TreeCodec):
                 + listed(gaps.named["unknown"])
             )
         if self.patterns:
-            self.patterns.require_known(self.weight_labels)
+            self.patterns.require_known(self.space.labels)
         unlisted = sorted(gaps.labels - set(self.labels) - {ROOT})
         if unlisted:
             warn(
@@ -172,7 +175,7 @@ class ParserCodec(TreeCodec):
 
     def _values(self, vocab: Vocab, trees: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """spaCy's HEAD and DEP of all tokens, uint64 [T, 2], from the heads and labels of some Docs."""
-        names = np.array([vocab.strings.add(label) for label in self.weight_labels], np.uint64)
+        names = np.array([vocab.strings.add(label) for label in self.space.labels], np.uint64)
         lengths = [len(heads) for heads, _ in trees]
         places = np.arange(sum(lengths)) - np.repeat(np.cumsum([0, *lengths[:-1]]), lengths)
         labels = np.concatenate([labels for _, labels in trees])
@@ -181,14 +184,6 @@ class ParserCodec(TreeCodec):
         unnamed = (labels == 0) & (offsets != 0)
         deps = np.where(unnamed, np.uint64(vocab.strings.add(UNNAMED)), names[labels])
         return np.stack([offsets.astype(np.int64).view(np.uint64), deps], axis=1)
-
-    def read_constraints(self, doc: Doc) -> bytes:
-        return doc.to_array([SENT_START]).tobytes()
-
-    def sentences(self, docs: Sequence[Doc], starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
-        is_first = sent_start == 1
-        is_first[starts[:-1][np.diff(starts) > 0]] = True
-        return parts(docs, np.flatnonzero(is_first))
 
     def complaint(self, docs: Sequence[Doc]) -> str | None:
         if self.multi_root or all(map(sets_all_starts, docs)):
@@ -200,17 +195,80 @@ class ParserCodec(TreeCodec):
             else "a Doc has no sentence boundaries and is parsed as one sentence"
         ) + ': put a component that sets boundaries before the parser, such as "ssvm_senter"'
 
+    def names(self) -> ArcNames:
+        return ArcNames(self.space.labels, UNNAMED)
+
+    def item(self, part: NamedPart) -> tuple[int | None, int, str]:
+        return part.head, part.start, part.label
+
+    def part_from_query(self, item: Any) -> NamedPart:
+        head, token, label = item
+        return NamedPart(token, token + 1, label, operator.index(head))
+
+    query_form = "an arc: (head, token, label), where a root is its own head"
+
+    def missed(self, mistake: Mistake) -> Any:
+        return mistake.head, mistake.start, mistake.gold
+
+    def listing(self) -> Listing:
+        return heads_above
+
+    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Any]:
+        heads, labels = arcs(example)
+        return [known_tree(heads, labels, first, end, self.space.labels) for first, end in bounds]
+
+    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
+        counts: list[Counter[str]] = []
+        issues = []
+        for corpus in (train, dev):
+            gold = [self.gold(example) for example in corpus.examples]
+            counts.append(Counter(label for found in gold for label in found.labels if label is not None))
+            issues += trees.check_documents(corpus, not self.multi_root or corpus.gold_preproc, self.multi_root)
+            issues += trees.check_gold(corpus, gold, MAX_SENTENCE, self.is_projective)
+            missing = [int((found.heads == UNKNOWN).sum()) for found in gold]
+            issues += check_missing(corpus, missing, "a gold head that can be used")
+        return Report(counts[0], issues + check_labels(self.name, self.labels, counts[0], counts[1], listed))
+
+    def mistakes(self, example: Example) -> list[Mistake]:
+        heads, labels = cast(Any, example).get_aligned_parse(projectivize=False)
+        listed = []
+        for token, head, label in zip(example.predicted, heads, labels):
+            is_root = head == token.i == token.head.i  # Whatever its label is, for the scores too.
+            if head is not None and label and not is_root and (head != token.head.i or label != token.dep_):
+                other = token.dep_ if head == token.head.i else f"{token.dep_}, other head"
+                listed.append(Mistake(token.i, token.i + 1, label, other, head))
+        return listed
+
+
+class ParserSpace:
+    """The output space of a parser's trees: a `models.tree.space.TreeSpace`."""
+
+    structure = "ssvm_tree"
+    architecture = "spacy-ssvm.Tree.v1"
+    constraining = (SENT_START,)
+    unnamed = UNNAMED
+
+    def __init__(self, codec: ParserCodec) -> None:
+        self._codec = codec
+        self.name, self.multi_root = codec.name, codec.multi_root
+        self.labels = (ROOT, *(label for label in codec.labels if label != ROOT))
+
+    def sentences(self, docs: Sequence[Doc], starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
+        is_first = sent_start == 1
+        is_first[starts[:-1][np.diff(starts) > 0]] = True
+        return parts(docs, np.flatnonzero(is_first))
+
     def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> Limits | None:
-        labels = self.weight_labels
-        preferred = np.array([label == ROOT or label not in self.unlearnt for label in labels])
+        labels = self.labels
+        preferred = np.array([label == ROOT or label not in self._codec.unlearnt for label in labels])
         # Only a label can be preferred to another one that arcs between tokens can have.
         preferred |= not preferred[1:].any()
-        is_kept = not self.overwrite and any(doc.has_annotation("DEP") for doc in docs)
-        if not self.patterns and not is_kept and preferred.all():
+        is_kept = not self._codec.overwrite and any(doc.has_annotation("DEP") for doc in docs)
+        if not self._codec.patterns and not is_kept and preferred.all():
             return None
         n_tokens = int(starts[-1])
         heads, allowed = np.full(n_tokens, UNKNOWN, np.int32), np.tile(preferred, (n_tokens, 1))
-        if not self.overwrite:
+        if not self._codec.overwrite:
             part = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
             offsets, deps = np.concatenate([doc.to_array([HEAD, DEP]).reshape(-1, 2) for doc in docs]).T
             above = np.arange(n_tokens) + offsets.astype(np.int64)
@@ -227,38 +285,12 @@ class ParserCodec(TreeCodec):
                 if number > 0:
                     allowed[token] = False
                     allowed[token, number] = True
-        if self.patterns:
-            tokens, left = self.patterns.allowed(docs, labels, heads == UNKNOWN)
+        if self._codec.patterns:
+            tokens, left = self._codec.patterns.allowed(docs, labels, heads == UNKNOWN)
             has_preferred = (left & preferred)[:, 1:].any(axis=1, keepdims=True)
             allowed[tokens] = np.where(has_preferred, left & preferred, left)
         limits = Limits(heads, allowed)
         return limits if limits.are_any() else None
-
-    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Any]:
-        heads, labels = arcs(example)
-        return [known_tree(heads, labels, first, end, self.weight_labels) for first, end in bounds]
-
-    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        counts: list[Counter[str]] = []
-        issues = []
-        for corpus in (train, dev):
-            gold = [self.gold(example) for example in corpus.examples]
-            counts.append(Counter(label for found in gold for label in found.labels if label is not None))
-            issues += trees.check_documents(corpus, not self.multi_root or corpus.gold_preproc, self.multi_root)
-            issues += trees.check_gold(corpus, gold, MAX_SENTENCE, self.is_projective)
-            missing = [int((found.heads == UNKNOWN).sum()) for found in gold]
-            issues += check_missing(corpus, missing, "a gold head that can be used")
-        return Report(counts[0], issues + check_labels(self, counts[0], counts[1], listed))
-
-    def mistakes(self, example: Example) -> list[Mistake]:
-        heads, labels = cast(Any, example).get_aligned_parse(projectivize=False)
-        listed = []
-        for token, head, label in zip(example.predicted, heads, labels):
-            is_root = head == token.i == token.head.i  # Whatever its label is, for the scores too.
-            if head is not None and label and not is_root and (head != token.head.i or label != token.dep_):
-                other = token.dep_ if head == token.head.i else f"{token.dep_}, other head"
-                listed.append(Mistake(token.i, token.i + 1, label, other, head))
-        return listed
 
 
 class SsvmParser(SsvmPipe):

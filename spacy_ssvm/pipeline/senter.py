@@ -14,13 +14,14 @@ from thinc.api import Model
 from ..corpus.checks.corpora import CorpusData, Issue
 from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..corpus.reader import same_tokens
-from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.chain.space import ChainGold, TokenKinds
 from ..models.named_parts import NamedPart
-from ..models.protocol import Gaps, Given, Mistake, Predictor, Warn, values_of
-from ..structures.chain.constraints import Constraints, unconstrained, with_fixed
+from ..models.protocol import Predictor
 from ..structures.chain.scored import LabelSequence, Run
 from ..structures.scored import Listing
+from .chain_codec import ChainCodec
 from .chain_component import ChainComponent, filled
+from .codec import Gaps, Given, Mistake, Warn, values_of
 from .factories import component_factory
 from .patterns import Patterns
 
@@ -66,10 +67,6 @@ class SenterCodec(ChainCodec):
         if self.labels != LABELS:
             raise ValueError(f"[{self.name}] its labels can only be {list(LABELS)}, not {list(self.labels)}")
 
-    @property
-    def weight_labels(self) -> tuple[str, ...]:
-        return self.labels
-
     def gold(self, example: Example) -> ChainGold:
         """The gold labels; unknown where a boundary is inside a token.
 
@@ -109,23 +106,9 @@ class SenterCodec(ChainCodec):
                 starts = np.where(present != 0, present, starts)
             doc.from_array([SENT_START], starts)
 
-    def constraints(self) -> Constraints:
-        return with_fixed(unconstrained(len(LABELS)))
-
-    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
-        kinds = super().token_kinds(docs, values)
-        kinds[_first_tokens(docs)] = 1 + LABELS.index(START)
-        return kinds
-
-    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
-        if self.overwrite or not any(doc.has_annotation("SENT_START") for doc in docs):
-            return kinds
-        present = np.concatenate([_sent_starts(doc) for doc in docs])
-        # The first token of a Doc starts a sentence, even if it is annotated otherwise.
-        present[_first_tokens(docs)] = 1
-        kinds[present == -1] = 1 + LABELS.index(INSIDE)
-        kinds[present == 1] = 1 + LABELS.index(START)
-        return kinds
+    @property
+    def kinds(self) -> TokenKinds:
+        return _GivenStarts(self.overwrite)
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold]) -> Gaps:
         found = super().gaps(examples, gold)
@@ -182,7 +165,7 @@ class SenterCodec(ChainCodec):
                     "10), and gold_preproc = false in the reader"
                 )
                 found.append(Issue("error", corpus.name, "examples of more than one sentence", 0, (), remedy))
-        return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
+        return Report(counts[0], found + check_labels(self.name, self.labels, counts[0], counts[1], listed))
 
     def mistakes(self, example: Example) -> list[Mistake]:
         names = {START: "start", INSIDE: "no start"}
@@ -191,6 +174,33 @@ class SenterCodec(ChainCodec):
             (i, names[gold], other) for i, (gold, other) in enumerate(zip(self.gold(example).labels, predicted)) if gold
         ]
         return [Mistake(i, i + 1, gold, other) for i, gold, other in pairs if gold != other]
+
+
+class _GivenStarts(TokenKinds):
+    """Tokens of which nothing is known, those inside a sentence, and those that start one, as the first of a Doc does.
+
+    overwrite: existing boundaries are no limits.
+    """
+
+    def __init__(self, overwrite: bool) -> None:
+        super().__init__(len(LABELS))
+        self._overwrite = overwrite
+
+    def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        kinds = super().to_learn(docs, values, gold)
+        kinds[_first_tokens(docs)] = 1 + LABELS.index(START)
+        return kinds
+
+    def to_predict(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        kinds = super().to_predict(docs, values)
+        if self._overwrite or not any(doc.has_annotation("SENT_START") for doc in docs):
+            return kinds
+        present = np.concatenate([_sent_starts(doc) for doc in docs])
+        # The first token of a Doc starts a sentence, even if it is annotated otherwise.
+        present[_first_tokens(docs)] = 1
+        kinds[present == -1] = 1 + LABELS.index(INSIDE)
+        kinds[present == 1] = 1 + LABELS.index(START)
+        return kinds
 
 
 class SsvmSenter(ChainComponent):

@@ -10,11 +10,12 @@ from spacy.training import Example
 
 from ..corpus.checks.corpora import CorpusData
 from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
-from ..models.chain.codec import ChainCodec, ChainGold
+from ..models.chain.space import ChainGold
 from ..models.named_parts import NamedPart
-from ..models.protocol import Mistake
 from ..structures.chain.scored import LabelSequence, Run
+from .chain_codec import ChainCodec
 from .chain_component import ChainComponent
+from .codec import Mistake
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,6 @@ class TokenCodec(ChainCodec):
 
     @abstractmethod
     def gold(self, example: Example) -> ChainGold: ...
-
-    @property
-    def weight_labels(self) -> tuple[str, ...]:
-        return self.labels
 
     def named(self, part: Run, first: int) -> NamedPart:
         token = first + part.first
@@ -54,7 +51,7 @@ class TokenCodec(ChainCodec):
             counts.append(label_counts(gold))
             missing = [sum(label is None for label in labels) for labels in gold]
             found += check_missing(corpus, missing, self.gold_name, is_completed=not self.of_tokens)
-        return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
+        return Report(counts[0], found + check_labels(self.name, self.labels, counts[0], counts[1], listed))
 
 
 @dataclass(frozen=True)

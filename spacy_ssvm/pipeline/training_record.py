@@ -9,8 +9,8 @@ from typing import Any
 import srsly
 
 from ..features.attributes import ANNOTATION_ATTRIBUTES
-from ..models.protocol import Codec
 from ..training.calibration import rounded
+from .codec import Codec
 
 INVERSE_TEMPERATURE = "inverse_temperature"
 UNLEARNT = "unlearnt"

@@ -19,9 +19,9 @@ from ...features.extractor import Extractor
 from ...features.index import Columns, table_of
 from ...structures.chain.constraints import unconstrained
 from ..protocol import DIGEST_SIZE
-from .codec import ChainCodec
 from .encoded import EncodedChains
 from .jackknife import Labelling, annotated_documents, frequent_features
+from .space import ChainSpace
 from .type_scores import TypeScores
 from .weights import ChainWeights, in_use
 
@@ -128,14 +128,20 @@ class SeenLabels:
         return columns
 
 
+def label_names(space: ChainSpace) -> list[str]:
+    """The names of the labels of a first pass: those of the component, and that of tokens without one of them."""
+    return list(dict.fromkeys(space.names))
+
+
 def learn(
-    extractor: Extractor, codec: ChainCodec, batches: Sequence[EncodedChains], seed: int
+    extractor: Extractor, space: ChainSpace, batches: Sequence[EncodedChains], seed: int
 ) -> tuple[ChainWeights, dict[bytes, np.ndarray]] | None:
     """The weights of a first pass, and the jackknifed labels of the Docs by their digests; None for fewer than two
     annotated Docs."""
     began = perf_counter()
     columns = join_columns([batch.columns for batch in batches])
-    first_labels = codec.first_pass_labels()
+    numbers = {name: number for number, name in enumerate(label_names(space))}
+    first_labels = np.array([numbers[name] for name in space.names], np.int32)
     labels = np.append(first_labels, np.int32(-1))[np.concatenate([batch.annotated for batch in batches])]
     known = labels >= 0
     if annotated_documents(columns.starts, known).sum() < 2:
@@ -154,7 +160,7 @@ def learn(
     LOGGER.info(
         "[%s] the first pass: accuracy %.2f on Docs that it has not learnt from; the words of %.0f %% of the tokens "
         "occur again in their Doc; %.1f s",
-        codec.name,
+        space.name,
         100 * (jackknifed == labels)[known].mean(),
         100 * ((previous >= 0) | (following >= 0)).mean(),
         perf_counter() - began,

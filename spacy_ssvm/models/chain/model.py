@@ -19,12 +19,12 @@ from ..protocol import Settings
 from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
-from .codec import ChainCodec, ChainGold
 from .data_set import ChainSet, split_index
 from .encoded import EncodedChains
 from .factors import FeatureNames
-from .first_pass import LabelFirstPass, SeenLabels, learn
+from .first_pass import LabelFirstPass, SeenLabels, label_names, learn
 from .predictor import ChainPredictor
+from .space import ChainGold, ChainSpace
 from .start_weights import StartWeights, no_start_weights, seen_of, with_others
 from .weights import ChainWeights
 
@@ -32,9 +32,9 @@ from .weights import ChainWeights
 class ChainModel:
     """A `StructuredModel`: a weight for each feature and label, and one for each transition between labels."""
 
-    def __init__(self, model: Model, codec: ChainCodec, vocab: Vocab, settings: Settings) -> None:
-        self.codec = codec
-        self.labels = codec.weight_labels
+    def __init__(self, model: Model, space: ChainSpace, vocab: Vocab, settings: Settings) -> None:
+        self.space = space
+        self.labels = space.labels
         self._model = model
         self._vocab = vocab
         self.settings = settings
@@ -57,11 +57,11 @@ class ChainModel:
 
     def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> EncodedChains:
         docs = [example.predicted for example in examples]
-        columns, _, values = self.reader.read_types(docs, self._vocab, self.codec.kind_attributes)
-        numbers = self.codec.numbers()
+        columns, _, values = self.reader.read_types(docs, self._vocab, self.space.kinds.attributes)
+        numbers = self.space.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
-        kinds = self.codec.gold_kinds(docs, values, annotated)
-        self.codec.write_columns(docs, values, kinds, self.reader.by_name(columns))
+        kinds = self.space.kinds.to_learn(docs, values, annotated)
+        self.space.kinds.write_columns(docs, values, kinds, self.reader.by_name(columns))
         forbidden = [
             [
                 (first, np.array([numbers[label] for label in run], np.int32))
@@ -71,7 +71,7 @@ class ChainModel:
             for found in gold
         ]
         self._add_names(docs, columns)
-        return EncodedChains(columns, annotated, kinds, self.codec.costs()[annotated], forbidden)
+        return EncodedChains(columns, annotated, kinds, self.space.costs()[annotated], forbidden)
 
     def start(
         self, weights: ChainWeights | None, batches: Sequence[Any], seed: int, only_present: bool = False
@@ -120,7 +120,7 @@ class ChainModel:
 
     def predictor(self, weights: ChainWeights) -> ChainPredictor:
         first_pass = None if weights.first_pass is None else self._first_pass(weights.first_pass)
-        return ChainPredictor(self.extractor, self.codec, weights, self._vocab, first_pass)
+        return ChainPredictor(self.extractor, self.space, weights, self._vocab, first_pass)
 
     def store(self, weights: ChainWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
         files.store(self._model, weights, self.labels, packing, saved)
@@ -147,14 +147,14 @@ class ChainModel:
         earlier: StartWeights | None = None,
         seen_labels: SeenLabels | None = None,
     ) -> ChainSet:
-        program, constraints = self.extractor.program, self.codec.constraints()
-        return ChainSet(program, table, constraints, earlier, seen_labels, self.codec.of_tokens)
+        program, constraints = self.extractor.program, self.space.kinds.constraints()
+        return ChainSet(program, table, constraints, earlier, seen_labels, self.space.of_tokens)
 
     def _learnt_labels(self, batches: Sequence[EncodedChains], seed: int) -> SeenLabels | None:
         """Those of a first pass that learns from the batches; None if no template reads its labels."""
         if self.extractor.first_pass is None or not batches:
             return None
-        learnt = learn(self.extractor, self.codec, batches, seed)
+        learnt = learn(self.extractor, self.space, batches, seed)
         return None if learnt is None else SeenLabels(self._first_pass(learnt[0]), learnt[1])
 
     def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> SeenLabels | None:
@@ -162,13 +162,14 @@ class ChainModel:
         return None if weights is None else SeenLabels.resumed(self._first_pass(weights), notes)
 
     def _first_pass(self, weights: ChainWeights) -> LabelFirstPass:
-        names = self.codec.first_pass_names()[: len(weights.transitions)]
+        names = label_names(self.space)[: len(weights.transitions)]
         return LabelFirstPass(self.extractor, weights, names, self._vocab)
 
     def _has_new_labels(self, is_new: np.ndarray) -> bool:
         """Whether a label of the component has no weight: `widened` has appended it. is_new: of weight labels."""
-        learnt = {self.codec.label_of(label) for label, new in zip(self.labels, is_new) if not new}
-        return any(self.codec.label_of(label) not in learnt for label in self.labels)
+        owners = self.space.owners.values()
+        learnt = {owner for owner, new in zip(owners, is_new) if not new}
+        return any(owner not in learnt for owner in owners)
 
     @cached_property
     def _names(self) -> Any:

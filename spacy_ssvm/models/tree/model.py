@@ -20,11 +20,11 @@ from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
 from .candidates import BITS, SIZES, ArcFirstPass, ranking
-from .codec import TreeCodec, TreeGold
 from .data import STRUCTURES, Shape, dimension, n_rows
 from .data_set import EncodedTrees, TreeSet, cut
 from .oracles import ranking_problem
 from .predictor import TreePredictor
+from .space import TreeGold, TreeSpace
 from .weights import TreeWeights
 
 LOGGER = logging.getLogger("spacy")
@@ -41,9 +41,9 @@ MAX_HEADS = 32
 class TreeModel:
     """A `StructuredModel`: a weight for each hashed feature of arcs and arc pairs, and a block for label features."""
 
-    def __init__(self, model: Model, codec: TreeCodec, vocab: Vocab, settings: Settings) -> None:
-        self.codec = codec
-        self.labels = codec.weight_labels
+    def __init__(self, model: Model, space: TreeSpace, vocab: Vocab, settings: Settings) -> None:
+        self.space = space
+        self.labels = space.labels
         self._model = model
         self._vocab = vocab
         self.settings = settings
@@ -61,7 +61,7 @@ class TreeModel:
         attributes = self._model.attrs
         structure = STRUCTURES[attributes["structure"], attributes["order"]]
         bits = attributes["hash_bits"], attributes["label_hash_bits"]
-        return Shape(len(self.labels), *bits, structure, self.codec.multi_root)
+        return Shape(len(self.labels), *bits, structure, self.space.multi_root)
 
     @property
     def reader(self) -> ColumnReader:
@@ -108,7 +108,7 @@ class TreeModel:
 
     def predictor(self, weights: TreeWeights) -> TreePredictor:
         first_pass = self._first_pass(weights.first_pass)
-        return TreePredictor(self.extractor, self.codec, self.shape, first_pass, weights, self._vocab)
+        return TreePredictor(self.extractor, self.space, self.shape, first_pass, weights, self._vocab)
 
     def store(self, weights: TreeWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
         files.store(self._model, weights, self.labels, packing, saved)
@@ -154,7 +154,7 @@ class TreeModel:
         n_known = int((together.heads != UNKNOWN).sum())
         LOGGER.info(
             "[%s] the first pass keeps %.1f heads a token, and %.2f %% of the gold heads",
-            self.codec.name,
+            self.space.name,
             n_candidates / len(together.heads),
             100 * int(is_kept.sum()) / n_known,
         )

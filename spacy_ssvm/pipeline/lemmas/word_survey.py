@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...models.protocol import Survey
+from ..codec import Survey
 from .lemma_lexicon import LEARNT, READ, keys_of, only
 
 MIN_SHARE = 0.01

@@ -14,7 +14,6 @@ from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.features.ranges import elements, joined_starts, taken_starts
 from spacy_ssvm.kernels import Int64Array, kernel
 from spacy_ssvm.models.chain.space import ChainGold
-from spacy_ssvm.models.named_parts import NamedPart
 from spacy_ssvm.models.packing import EXACT
 from spacy_ssvm.models.protocol import DataSet
 from spacy_ssvm.models.store import load_arrays, make_model, require, require_weights, store_arrays
@@ -36,21 +35,6 @@ class FirstTokenCodec(ChainCodec):
     def write(self, docs, predictions, given):
         for doc, labels in zip(docs, predictions):
             doc.user_data["first"] = np.flatnonzero(labels == LABELS.index(FIRST)).tolist()
-
-    def named(self, part, first):
-        token = first + part.first
-        return NamedPart(token, token + 1, self.labels[part.labels[0]], part=part)
-
-    def parts(self, y, first):
-        from spacy_ssvm.structures.chain.scored import Run
-
-        return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
-
-    def check_corpora(self, train, dev, listed):
-        raise NotImplementedError
-
-    def mistakes(self, example):
-        raise NotImplementedError
 
 
 @Language.factory(
@@ -313,21 +297,6 @@ class OrderCodec(Codec):
     def write(self, docs, predictions, given):
         for doc, order in zip(docs, predictions):
             doc.user_data["order"] = order.tolist()
-
-    def names(self):
-        raise NotImplementedError
-
-    def listing(self):
-        raise NotImplementedError
-
-    def known(self, example, bounds):
-        raise NotImplementedError
-
-    def check_corpora(self, train, dev, listed):
-        raise NotImplementedError
-
-    def mistakes(self, example):
-        raise NotImplementedError
 
 
 @Language.factory("toy_order", default_config={"solver": {"@ssvm_solvers": "spacy-ssvm.DCD.v1", "C": 10.0}})

@@ -1,9 +1,8 @@
 """The codec of a component with one label per token."""
 
 import math
-from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar
@@ -11,11 +10,9 @@ from typing import Any, ClassVar
 from spacy.training import Example
 
 from ..models.chain.space import ChainGold, ChainSpace, TokenKinds
-from ..models.named_parts import NamedPart, numbers_of
 from ..solvers.parameters import require_moderate
-from ..structures.chain.scored import KnownLabels, LabelSequence, Run, labels_above
-from ..structures.scored import Listing
 from .codec import Codec, Gaps, Warn
+from .tags import Tags
 
 
 @dataclass(frozen=True)
@@ -92,37 +89,9 @@ class ChainCodec(Codec):
         if unused:
             warn(f"label_costs names unknown labels: {', '.join(unused)}")
 
-    def names(self) -> "ChainCodec":
-        return self
-
-    @abstractmethod
-    def named(self, part: Run, first: int) -> NamedPart:
-        """A part, as `PartNames.named`."""
-
-    @abstractmethod
-    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
-        """The parts of a label sequence, as `PartNames.parts`."""
-
-    def part(self, named: NamedPart, first: int) -> Run:
-        """As `PartNames.part`, for the label of a single token."""
-        return Run(named.start - first, (self.number_of(named.label),))
-
-    def number_of(self, label: str) -> int:
-        """The number of a label of the component.
-
-        Raises:
-            ValueError: the component does not have it.
-        """
-        if label not in self.labels:
-            raise ValueError(f"unknown label {label!r}: the labels are {', '.join(self.labels)}")
-        return self.labels.index(label)
-
-    def listing(self) -> Listing:
-        return labels_above
-
-    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Any]:
-        labels = numbers_of(self.gold(example).labels, self.weight_labels)
-        return [KnownLabels(labels[first:end]) for first, end in bounds]
+    @property
+    def parts(self) -> Tags:
+        return Tags(self.labels, self.weight_labels, self.gold)
 
 
 def _checked_cost(name: str, label: str, cost: Any) -> float:

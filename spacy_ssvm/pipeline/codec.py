@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -11,9 +11,8 @@ from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..models.named_parts import NamedPart, PartNames
+from ..inspect.parts import AnnotationParts
 from ..models.protocol import OutputSpace
-from ..structures.scored import Known, Listing
 from .patterns import Patterns
 
 if TYPE_CHECKING:
@@ -21,19 +20,6 @@ if TYPE_CHECKING:
 
 Warn = Callable[[str], None]
 """Issues a warning in the name of a component."""
-
-MISSING = "-"
-"""The missing side of a mistake: an entity that was missed, or a predicted one that is not in the gold annotation."""
-
-
-class Mistake(NamedTuple):
-    """Tokens start … end − 1 of a predicted Doc, and the two annotations of them, by name; head: that of a gold arc."""
-
-    start: int
-    end: int
-    gold: str
-    predicted: str
-    head: int | None = None
 
 
 class Gaps(NamedTuple):
@@ -214,43 +200,14 @@ class Codec(ABC):
         if not isinstance(label, str) or not label or label.encode(errors="ignore").decode() != label:
             raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
 
-    @abstractmethod
-    def names(self) -> PartNames:
-        """Names the parts of structures: tags, entities, sentence starts, arcs."""
+    @property
+    def parts(self) -> AnnotationParts:
+        """The parts of its annotation, for those who ask for some.
 
-    def item(self, part: NamedPart) -> Any:
-        """A part in an analysis of the k best."""
-        return part.label
-
-    query_form: ClassVar[str] = "nothing of its own"
-    """The items that `part_from_query` takes, in words."""
-
-    def part_from_query(self, item: Any) -> NamedPart:
-        """The part that a user asks about; any error but a ValueError says that `item` is not of that form."""
-        raise TypeError
-
-    def missed(self, mistake: Mistake) -> Any:
-        """The gold part of a mistake, as `part_from_query` takes it; None if there is none."""
-        return None
-
-    @abstractmethod
-    def listing(self) -> Listing:
-        """Lists the parts that calibration measures."""
-
-    smallest_doubtful_margin: ClassVar[float] = -1.0
-    """Parts with smaller margins do not change how unsure of a token the component is; beyond ±1, there is no doubt."""
-
-    @abstractmethod
-    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Known[Any]]:
-        """The gold annotation of sequences of a Doc, tokens first … end − 1 of each, as far as it is known."""
-
-    @abstractmethod
-    def check_corpora(self, train: Any, dev: Any, listed: Collection[str] | None) -> Any:
-        """Issues of the corpora, as a `corpus.checks` report. listed: the labels that `initialize` is given."""
-
-    @abstractmethod
-    def mistakes(self, example: Example) -> list[Mistake]:
-        """The differences of the predicted annotation from the gold one."""
+        Raises:
+            ValueError: they have no names.
+        """
+        raise ValueError(f"[{self.name}] names no parts of its annotation")
 
     def without_patterns(self) -> "Self":
         """The codec without `patterns`, which are no prediction of the weights."""

@@ -9,8 +9,8 @@ from spacy.tokens import Doc
 from ..corpus.tokenisation import SAMPLE, retokenised
 from ..corpus.wording import counted, quoted
 from ..files import listed
+from ..inspect.parts import Mistake
 from ..models.protocol import DataSet, Settings
-from .codec import Mistake
 
 
 def no_examples(nlp: Language | None) -> str:

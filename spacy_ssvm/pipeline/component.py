@@ -496,7 +496,9 @@ class SsvmPipe(TrainablePipe):
                 self._warn(f"the update has not corrected its example, {quoted(doc)}, because {error}")
             else:
                 self._warn(
-                    complaints.uncorrected_tokens(doc, self.codec.mistakes(Example(doc, example.reference)), reason)
+                    complaints.uncorrected_tokens(
+                        doc, self.codec.parts.mistakes(Example(doc, example.reference)), reason
+                    )
                 )
 
     def _limits_of_prediction(self, example: Example) -> str | None:
@@ -732,11 +734,11 @@ class SsvmPipe(TrainablePipe):
             TypeError: `docs` are no Docs.
             ValueError: k is less than 1, the component has no labels yet, or its structure is not decoded exactly.
         """
-        names, item, count = self.codec.names(), self.codec.item, checked_count(self.name, k)
+        names, count = self.codec.parts, checked_count(self.name, k)
 
         def ask(asked: Sequence[Doc]) -> list[list[tuple[float, list[Any]]]]:
             found = [best_analyses(sequences, names, count) for sequences in self._sequences(asked)]
-            return [[(score, [item(part) for part in parts]) for score, parts in analyses] for analyses in found]
+            return [[(score, [names.item(part) for part in parts]) for score, parts in analyses] for analyses in found]
 
         return self._in_kind(docs, ask)
 
@@ -775,7 +777,9 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component has no labels yet, or its structure is not decoded exactly.
         """
-        smallest = SMALLEST_DOUBTFUL_PROBABILITY if self.has_probabilities else self.codec.smallest_doubtful_margin
+        smallest = (
+            SMALLEST_DOUBTFUL_PROBABILITY if self.has_probabilities else self.codec.parts.smallest_doubtful_margin
+        )
         asked, texts, lengths = self._without_own(docs), [], []
         for first in range(0, len(asked), SUGGESTED_TOGETHER):
             batch = asked[first : first + SUGGESTED_TOGETHER]
@@ -800,8 +804,8 @@ class SsvmPipe(TrainablePipe):
         asked = self._without_own(example.predicted for example in given)
         for example, sequences in zip(given, self._sequences(asked)):
             starts = [sequence.first for sequence in sequences]
-            known = self.codec.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
-            listing = self.codec.listing()
+            known = self.codec.parts.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
+            listing = self.codec.parts.listing
             found += [CalibrationExample(sequence.scored, gold, listing) for sequence, gold in zip(sequences, known)]
         return found
 
@@ -945,14 +949,14 @@ class SsvmPipe(TrainablePipe):
             ValueError: it is none.
         """
         try:
-            part = self.codec.part_from_query(of)
+            part = self.codec.parts.from_query(of)
             start, end = operator.index(part.start), operator.index(part.end)
             is_part = 0 <= start < end <= len(doc) and isinstance(part.label, str)
         except (TypeError, ValueError):
             is_part = False
         if not is_part or not 0 <= (start if part.head is None else part.head) < len(doc):
             raise ValueError(
-                f"[{self.name}] explains {self.codec.query_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
+                f"[{self.name}] explains {self.codec.parts.query_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
             )
         return part
 
@@ -962,7 +966,7 @@ class SsvmPipe(TrainablePipe):
             sequences = self._predictor().explained(doc)
         try:
             words = [doc.vocab.strings[orth] for orth in doc.to_array(ORTH).tolist()]
-            return explain(words, sequences, self.codec.names(), part)
+            return explain(words, sequences, self.codec.parts, part)
         except ValueError as error:
             raise ValueError(f"[{self.name}] {error}") from None
 
@@ -991,7 +995,8 @@ class SsvmPipe(TrainablePipe):
         All annotation of the Docs acts as a constraint.
         """
         smallest = checked_min_score(self.name, min_score, self.has_probabilities)
-        listing, names = listing or self.codec.listing(), self.codec.names()
+        names = self.codec.parts
+        listing = listing or names.listing
         return (
             scored_parts(sequences, names, listing, self.inverse_temperature, smallest)
             for sequences in self._sequences(docs)

@@ -20,11 +20,12 @@ from ..models.chain.space import ChainGold, TokenKinds
 from ..structures import FORBIDDEN
 from ..structures.chain.constraints import Constraints, unconstrained, with_attributes, with_fixed
 from .analyses import NO_FEATURES, SHARED, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
+from .chain_codec import ChainCodec
 from .chain_component import filled
 from .codec import Given, values_of
 from .factories import component_factory
 from .patterns import Patterns
-from .token_labels import TagCodec, TagComponent
+from .token_labels import TagComponent
 
 DEFAULT_CONFIG = """
 [ssvm_morphologizer]
@@ -51,7 +52,7 @@ SPACYS_LABEL_DATA = {"morph", "pos"}
 
 
 @dataclass(frozen=True)
-class MorphologizerCodec(TagCodec):
+class MorphologizerCodec(ChainCodec):
     """A coarse tag and morphological features for each token, together one label, such as `Case=Nom|POS=NOUN`.
 
     overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
@@ -74,10 +75,6 @@ class MorphologizerCodec(TagCodec):
     def kinds(self) -> TokenKinds:
         return _GivenAnalyses(self)
 
-    def number_of(self, label: str) -> int:
-        super().number_of(label)
-        return self.weight_labels.index(label)
-
     def gold(self, example: Example) -> ChainGold:
         reference = example.reference
         if same_tokens(example):
@@ -88,9 +85,6 @@ class MorphologizerCodec(TagCodec):
             # A token that only one of the two is known of has an unknown label.
             pairs = [("", "") if None in pair else pair for pair in zip(*aligned)]
         return ChainGold([joined(pos, morph) if pos or morph else None for pos, morph in pairs])
-
-    def found(self, doc: Doc) -> list[str]:
-        return [joined(token.pos_, str(token.morph)) if token.pos or token.has_morph() else "" for token in doc]
 
     @property
     def attributes(self) -> tuple[int, ...]:

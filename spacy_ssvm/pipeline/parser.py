@@ -1,8 +1,7 @@
 """`ssvm_parser`: a labelled dependency tree for each sentence."""
 
-import operator
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast, overload
@@ -15,25 +14,18 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..corpus.checks import trees
-from ..corpus.checks.corpora import CorpusData
-from ..corpus.checks.documents import Report, check_labels, check_missing
-from ..corpus.wording import name_of, token_name
+from ..corpus.wording import name_of
 from ..files import listed
-from ..models.named_parts import NamedPart
-from ..models.tree.factors import ArcNames
 from ..models.tree.space import TreeGold
 from ..structures import UNKNOWN
-from ..structures.contradiction import CYCLE, SECOND_ROOT, Contradiction
-from ..structures.scored import Listing
-from ..structures.tree.limits import Limits
-from ..structures.tree.scored import heads_above, heads_and_labels_above
+from ..structures.tree.scored import heads_and_labels_above
 from ..training.calibration import CalibrationExample
-from .codec import Codec, Gaps, Given, Mistake, Warn, values_of
+from .arcs import Arcs, ParserSpace
+from .codec import Codec, Gaps, Given, Warn, values_of
 from .component import SsvmPipe
 from .factories import component_factory
-from .gold_trees import FLAWS, ROOT, UNNAMED, arcs, gold_trees, known_tree, sets_all_starts
-from .long_sentences import MAX_SENTENCE, joined, parts
+from .gold_trees import FLAWS, ROOT, UNNAMED, gold_trees, sets_all_starts
+from .long_sentences import MAX_SENTENCE, joined
 from .patterns import Patterns
 
 DEFAULT_CONFIG = """
@@ -80,8 +72,9 @@ class ParserCodec(Codec):
     is_projective: bool = True
 
     @property
-    def space(self) -> "ParserSpace":
-        return ParserSpace(self)
+    def space(self) -> ParserSpace:
+        labels = ROOT, *(label for label in self.labels if label != ROOT)
+        return ParserSpace(self.name, labels, self.multi_root, self.overwrite, self.patterns, self.unlearnt)
 
     @property
     def saved(self) -> Mapping[str, Any]:
@@ -195,102 +188,9 @@ class ParserCodec(Codec):
             else "a Doc has no sentence boundaries and is parsed as one sentence"
         ) + ': put a component that sets boundaries before the parser, such as "ssvm_senter"'
 
-    def names(self) -> ArcNames:
-        return ArcNames(self.space.labels, UNNAMED)
-
-    def item(self, part: NamedPart) -> tuple[int | None, int, str]:
-        return part.head, part.start, part.label
-
-    def part_from_query(self, item: Any) -> NamedPart:
-        head, token, label = item
-        return NamedPart(token, token + 1, label, operator.index(head))
-
-    query_form = "an arc: (head, token, label), where a root is its own head"
-
-    def missed(self, mistake: Mistake) -> Any:
-        return mistake.head, mistake.start, mistake.gold
-
-    def listing(self) -> Listing:
-        return heads_above
-
-    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Any]:
-        heads, labels = arcs(example)
-        return [known_tree(heads, labels, first, end, self.space.labels) for first, end in bounds]
-
-    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        counts: list[Counter[str]] = []
-        issues = []
-        for corpus in (train, dev):
-            gold = [self.gold(example) for example in corpus.examples]
-            counts.append(Counter(label for found in gold for label in found.labels if label is not None))
-            issues += trees.check_documents(corpus, not self.multi_root or corpus.gold_preproc, self.multi_root)
-            issues += trees.check_gold(corpus, gold, MAX_SENTENCE, self.is_projective)
-            missing = [int((found.heads == UNKNOWN).sum()) for found in gold]
-            issues += check_missing(corpus, missing, "a gold head that can be used")
-        return Report(counts[0], issues + check_labels(self.name, self.labels, counts[0], counts[1], listed))
-
-    def mistakes(self, example: Example) -> list[Mistake]:
-        heads, labels = cast(Any, example).get_aligned_parse(projectivize=False)
-        listed = []
-        for token, head, label in zip(example.predicted, heads, labels):
-            is_root = head == token.i == token.head.i  # Whatever its label is, for the scores too.
-            if head is not None and label and not is_root and (head != token.head.i or label != token.dep_):
-                other = token.dep_ if head == token.head.i else f"{token.dep_}, other head"
-                listed.append(Mistake(token.i, token.i + 1, label, other, head))
-        return listed
-
-
-class ParserSpace:
-    """The output space of a parser's trees: a `models.tree.space.TreeSpace`."""
-
-    structure = "ssvm_tree"
-    architecture = "spacy-ssvm.Tree.v1"
-    constraining = (SENT_START,)
-    unnamed = UNNAMED
-
-    def __init__(self, codec: ParserCodec) -> None:
-        self._codec = codec
-        self.name, self.multi_root = codec.name, codec.multi_root
-        self.labels = (ROOT, *(label for label in codec.labels if label != ROOT))
-
-    def sentences(self, docs: Sequence[Doc], starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
-        is_first = sent_start == 1
-        is_first[starts[:-1][np.diff(starts) > 0]] = True
-        return parts(docs, np.flatnonzero(is_first))
-
-    def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> Limits | None:
-        labels = self.labels
-        preferred = np.array([label == ROOT or label not in self._codec.unlearnt for label in labels])
-        # Only a label can be preferred to another one that arcs between tokens can have.
-        preferred |= not preferred[1:].any()
-        is_kept = not self._codec.overwrite and any(doc.has_annotation("DEP") for doc in docs)
-        if not self._codec.patterns and not is_kept and preferred.all():
-            return None
-        n_tokens = int(starts[-1])
-        heads, allowed = np.full(n_tokens, UNKNOWN, np.int32), np.tile(preferred, (n_tokens, 1))
-        if not self._codec.overwrite:
-            part = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-            offsets, deps = np.concatenate([doc.to_array([HEAD, DEP]).reshape(-1, 2) for doc in docs]).T
-            above = np.arange(n_tokens) + offsets.astype(np.int64)
-            given = np.flatnonzero(deps != 0)
-            outside = given[part[above[given]] != part[given]]
-            if len(outside):
-                _check_across(docs, np.where(deps != 0, above, UNKNOWN), outside, self.multi_root)
-            heads[given] = np.where(above == np.arange(n_tokens), 0, above - starts[part] + 1)[given]
-            # What leads to another part of a long sentence does not limit the tree of its own part.
-            heads[outside] = UNKNOWN
-            numbers = {docs[0].vocab.strings.add(label): number for number, label in enumerate(labels)}
-            for token in given[heads[given] > 0].tolist():
-                number = numbers.get(int(deps[token]), 0)
-                if number > 0:
-                    allowed[token] = False
-                    allowed[token, number] = True
-        if self._codec.patterns:
-            tokens, left = self._codec.patterns.allowed(docs, labels, heads == UNKNOWN)
-            has_preferred = (left & preferred)[:, 1:].any(axis=1, keepdims=True)
-            allowed[tokens] = np.where(has_preferred, left & preferred, left)
-        limits = Limits(heads, allowed)
-        return limits if limits.are_any() else None
+    @property
+    def parts(self) -> Arcs:
+        return Arcs(self.space.labels, UNNAMED)
 
 
 class SsvmParser(SsvmPipe):
@@ -416,28 +316,6 @@ _FLAWS = {
     "unnamed": "tokens with a head have the relation ROOT, which counts as missing",
 }
 """The message about each of `gold_trees.FLAWS`."""
-
-
-def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, multi_root: bool) -> None:
-    """Check the given heads where some, of the tokens `outside`, int64, lead out of what is parsed together.
-
-    heads: int64 [T], as tokens, counted through all Docs; UNKNOWN where none is given.
-
-    Raises:
-        Contradiction: a head is in another sentence, or heads of several parts of a sentence contradict each other.
-    """
-    is_start = np.concatenate([doc.to_array([SENT_START]) == 1 for doc in docs])
-    is_start[np.cumsum([0, *map(len, docs)])[:-1][np.array([len(doc) > 0 for doc in docs])]] = True
-    sentence = np.cumsum(is_start)
-    for token in outside[sentence[heads[outside]] != sentence[outside]][:1].tolist():
-        head = token_name(docs, int(heads[token])).partition(" of ")[0]
-        raise Contradiction(token, f"its head, {head}, is in another sentence")
-    for token in trees.circles(heads)[-1:].tolist():
-        raise Contradiction(token, CYCLE)
-    roots = np.flatnonzero(heads == np.arange(len(heads)))
-    second = roots[1:][sentence[roots[1:]] == sentence[roots[:-1]]]
-    if len(second) and not multi_root:
-        raise Contradiction(int(second[0]), SECOND_ROOT)
 
 
 def _sets_boundaries(nlp: Language, name: str) -> bool:

@@ -1,6 +1,6 @@
 """`ssvm_senter`: where sentences start."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -11,19 +11,18 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
-from ..corpus.checks.corpora import CorpusData, Issue
-from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..corpus.reader import same_tokens
+from ..inspect.parts import Mistake
 from ..models.chain.space import ChainGold, TokenKinds
 from ..models.named_parts import NamedPart
 from ..models.protocol import Predictor
-from ..structures.chain.scored import LabelSequence, Run
-from ..structures.scored import Listing
+from ..structures.chain.scored import LabelSequence, Run, labels_above
 from .chain_codec import ChainCodec
 from .chain_component import ChainComponent, filled
-from .codec import Gaps, Given, Mistake, Warn, values_of
+from .codec import Gaps, Given, Warn, values_of
 from .factories import component_factory
 from .patterns import Patterns
+from .tags import Tags
 
 DEFAULT_CONFIG = """
 [ssvm_senter]
@@ -123,49 +122,38 @@ class SenterCodec(ChainCodec):
                 "sentences (spacy convert -n 10, and gold_preproc = false in the reader)"
             )
 
-    def named(self, part: Run, first: int) -> NamedPart:
-        token = first + part.first
-        return NamedPart(token, token + 1, START, part=part)
-
-    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
-        start = self.labels.index(START)
-        return [self.named(Run(token, (start,)), first) for token in np.flatnonzero(y.labels == start).tolist()]
-
-    def item(self, part: NamedPart) -> int:
-        return part.start
-
-    def part_from_query(self, item: Any) -> NamedPart:
-        return NamedPart(item, item + 1, START)
-
-    query_form = "a sentence start: the number of a token"
-
-    def missed(self, mistake: Mistake) -> Any:
-        return mistake.start if mistake.gold == "start" else None
-
-    def listing(self) -> Listing:
-        labels_above, start = super().listing(), (self.labels.index(START),)
-        return lambda values, min_score: [
-            found for found in labels_above(values, min_score) if found[0].labels == start
-        ]
+    @property
+    def parts(self) -> "Starts":
+        return Starts(self.labels, self.labels, self.gold)
 
     def check_label(self, label: Any) -> None:
         if label not in LABELS:
             raise ValueError(f"[{self.name}] a label can only be one of {', '.join(LABELS)}, not {label!r}")
 
-    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        counts, found = [], []
-        for corpus in (train, dev):
-            gold = [self.gold(example).labels for example in corpus.examples]
-            counts.append(label_counts(gold))
-            missing = [sum(label is None for label in labels) for labels in gold]
-            found += check_missing(corpus, missing, "sentence boundaries")
-            if counts[-1] and not any(START in labels[1:] for labels in gold):
-                remedy = (
-                    "there is no boundary to learn or to score: use documents of several sentences (spacy convert -n "
-                    "10), and gold_preproc = false in the reader"
-                )
-                found.append(Issue("error", corpus.name, "examples of more than one sentence", 0, (), remedy))
-        return Report(counts[0], found + check_labels(self.name, self.labels, counts[0], counts[1], listed))
+
+class Starts(Tags):
+    """The tokens that start sentences."""
+
+    query_form = "a sentence start: the number of a token"
+    smallest_doubtful_margin = -1.0
+
+    @staticmethod
+    def listing(values: Any, min_score: float) -> Iterator[tuple[Run, float]]:
+        return (found for found in labels_above(values, min_score) if found[0].labels == (LABELS.index(START),))
+
+    def named(self, part: Run, first: int) -> NamedPart:
+        token = first + part.first
+        return NamedPart(token, token + 1, START, part=part)
+
+    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
+        start = LABELS.index(START)
+        return [self.named(Run(token, (start,)), first) for token in np.flatnonzero(y.labels == start).tolist()]
+
+    def item(self, part: NamedPart) -> int:
+        return part.start
+
+    def from_query(self, item: Any) -> NamedPart:
+        return NamedPart(item, item + 1, START)
 
     def mistakes(self, example: Example) -> list[Mistake]:
         names = {START: "start", INSIDE: "no start"}
@@ -174,6 +162,9 @@ class SenterCodec(ChainCodec):
             (i, names[gold], other) for i, (gold, other) in enumerate(zip(self.gold(example).labels, predicted)) if gold
         ]
         return [Mistake(i, i + 1, gold, other) for i, gold, other in pairs if gold != other]
+
+    def missed(self, mistake: Mistake) -> Any:
+        return mistake.start if mistake.gold == "start" else None
 
 
 class _GivenStarts(TokenKinds):

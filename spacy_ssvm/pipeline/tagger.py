@@ -16,11 +16,12 @@ from thinc.api import Model
 
 from ..corpus.reader import same_tokens
 from ..models.chain.space import ChainGold, TokenKinds
+from .chain_codec import ChainCodec
 from .chain_component import filled
 from .codec import Given
 from .factories import component_factory
 from .patterns import Patterns
-from .token_labels import TagCodec, TagComponent
+from .token_labels import TagComponent
 
 DEFAULT_CONFIG = """
 [ssvm_tagger]
@@ -58,7 +59,7 @@ def make_tagger_scorer() -> Callable[..., dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class TaggerCodec(TagCodec):
+class TaggerCodec(ChainCodec):
     """A tag for each token.
 
     attr: the attribute that is set, "tag" or "pos". overwrite: whether existing tags are overwritten; otherwise they
@@ -115,9 +116,6 @@ class TaggerCodec(TagCodec):
         super().check_label(label)
         if self.attr == "pos" and label not in COARSE_TAGS:
             raise ValueError(f"[{self.name}] {label!r} is none of the coarse tags that spaCy can store in token.pos")
-
-    def found(self, doc: Doc) -> list[str]:
-        return [getattr(token, f"{self.attr}_") for token in doc]
 
     def values(self, vocab: Vocab) -> np.ndarray:
         """spaCy's number of each label, uint64 [L, 1]."""

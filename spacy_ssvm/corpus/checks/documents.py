@@ -1,7 +1,7 @@
 """Checks for all components: labels, missing annotation, documents and tokens."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +24,6 @@ class Report(NamedTuple):
 
     labels: Counter[str]
     issues: list[Issue]
-
-
-def label_counts(gold: Iterable[Sequence[str | None]]) -> Counter[str]:
-    """The occurrences of each label in the gold labels of some examples."""
-    return Counter(label for labels in gold for label in labels if label is not None)
 
 
 def check_labels(

@@ -17,12 +17,14 @@ from thinc.api import Model
 
 from ...corpus.reader import same_tokens
 from ...features.hashing import mixed
+from ...inspect.parts import Mistake
 from ...models.chain.space import ChainGold
+from ..chain_codec import ChainCodec
 from ..chain_component import ChainComponent
-from ..codec import Given, Mistake, values_of
+from ..codec import Given, values_of
 from ..factories import component_factory
 from ..patterns import Patterns
-from ..token_labels import TokenCodec
+from ..tags import Tags
 from .edit_scripts import parse_script, script_of
 from .known_lemmas import KnownLemmas
 from .lemma_lexicon import READ, LemmaLexicon, known_entries
@@ -61,7 +63,7 @@ NO_LEMMA = "_"
 
 
 @dataclass(frozen=True)
-class LemmatizerCodec(TokenCodec):
+class LemmatizerCodec(ChainCodec):
     """A lemma for each token; labels are edit scripts, see `edit_scripts`.
 
     backoff: the attribute that is the lemma of a token to which no script applies, "orth", "lower" or "norm"; None for
@@ -192,10 +194,11 @@ class LemmatizerCodec(TokenCodec):
     def _known_lemmas(self) -> dict[tuple[int, int], str]:
         return {}
 
-    # Parts
+    # Labels
 
-    gold_name = "gold lemma"
-    query_form = "an edit script: (token, script)"
+    @property
+    def parts(self) -> "LemmaScripts":
+        return LemmaScripts(self.labels, self.labels, self.gold)
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
@@ -204,6 +207,12 @@ class LemmatizerCodec(TokenCodec):
         except ValueError as error:
             raise ValueError(f"[{self.name}] {error}") from None
 
+
+class LemmaScripts(Tags):
+    """The edit scripts of tokens. Mistakes are those of lemmas, which different scripts can make."""
+
+    query_form = "an edit script: (token, script)"
+
     def mistakes(self, example: Example) -> list[Mistake]:
         pairs = enumerate(zip(_lemmas(example), example.predicted))
         return [
@@ -211,6 +220,9 @@ class LemmatizerCodec(TokenCodec):
             for i, (gold, token) in pairs
             if _label(token.text, gold) is not None and gold != token.lemma_
         ]
+
+    def missed(self, mistake: Mistake) -> None:
+        return None
 
 
 def _lemmas(example: Example) -> list[str]:
